@@ -1,0 +1,45 @@
+"""What one rank did or waits for: the vocabulary shared by the relay, the flight recorder, the hang report and the timeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+POINT_TO_POINT = ("send", "recv")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One operation of one rank, from the moment it was called to the moment it completed.
+
+    Times are in seconds (virtual seconds for the relay, wall-clock seconds since the start of the cell for real ranks).
+    """
+
+    rank: int
+    kind: str  # "send", "recv", "all_reduce", "broadcast", "barrier", ...
+    posted: float  # when the rank called it
+    started: float | None  # when the bytes began to move (every partner was there); None: never
+    ended: float | None  # when it completed on this rank; None: it never did
+    peer: int | None = None  # the other rank of a send or recv; the root of a rooted collective; None: any or all
+    tag: int = 0
+    nbytes: int = 0  # bytes this rank handed over (send, collectives) or received (recv)
+    group: tuple[int, ...] | None = None  # global ranks of the group of a collective
+    line: str = ""  # where the call stands: "cell 7, line 3" or "pi.py, line 12"
+    match: int | None = None  # the same number on both ends of a message, or on all members of one collective
+
+
+@dataclass(frozen=True)
+class RankState:
+    """Where one rank stands when a program is looked at: the row of a hang report."""
+
+    rank: int
+    state: str  # "waiting" (inside a communication call), "running", "returned", "raised", "dead"
+    kind: str = ""  # the operation it waits in
+    peer: int | None = None  # None with kind "recv": any source
+    tag: int = 0
+    nbytes: int = 0
+    dtype: str = ""  # "float32"
+    shape: tuple[int, ...] | None = None
+    group: tuple[int, ...] | None = None  # global ranks; None: all ranks
+    line: str = ""
+    operations: int = 0  # how many operations it has completed
+    detail: str = ""  # the exception of a rank that raised, the signal of a dead one

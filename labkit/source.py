@@ -1,0 +1,219 @@
+"""What a function needs from a notebook: slicing cells by dependency, and running the slice so that tracebacks show the student's own lines.
+
+Names are resolved by Python's own symbol tables (`symtable`), so a local variable of a function is never mistaken for a notebook's
+global of the same name.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+import re
+import symtable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+_HARMLESS_CELL_MAGICS = ("%%time", "%%timeit", "%%capture")
+_BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "get_ipython"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A notebook cell. label: how the student knows it, for example "cell 7" (the number in its brackets)."""
+
+    source: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A piece of a cell: whole top-level statements, starting at line `line` (1 is the cell's first line)."""
+
+    label: str
+    line: int
+    source: str
+
+
+@dataclass
+class _Statement:
+    label: str
+    line: int
+    source: str
+    binds: set[str] = field(default_factory=set)  # names it defines at the top level
+    touches: set[str] = field(default_factory=set)  # names whose items or attributes it assigns
+    reads_now: set[str] = field(default_factory=set)  # names it needs at once
+    reads_later: set[str] = field(default_factory=set)  # names its functions need when they are called
+    star_import: bool = False
+
+
+def python_of(source: str) -> str | None:
+    """The cell as plain Python with the same line numbers: magics and shell lines become `pass`; None where the cell is no Python."""
+    if source.lstrip().startswith("%%"):
+        first, _, rest = source.lstrip().partition("\n")
+        if not first.startswith(_HARMLESS_CELL_MAGICS):
+            return None
+        source = "\n" + rest
+    try:
+        ast.parse(source)
+        return source
+    except (SyntaxError, ValueError):
+        pass
+    lines = []
+    for line in source.split("\n"):
+        stripped = line.strip()
+        if stripped.startswith(("%", "!", "?")) or re.fullmatch(r"[\w.]+\?{1,2}", stripped):
+            line = line[: len(line) - len(line.lstrip())] + "pass"
+        elif re.match(r"\s*\w+\s*=\s*[%!]", line):
+            line = line[: len(line) - len(line.lstrip())] + line.strip().split("=")[0] + "= None"
+        lines.append(line)
+    source = "\n".join(lines)
+    try:
+        ast.parse(source)
+        return source
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _names(table: symtable.SymbolTable, top: bool, binds: set, now: set, later: set) -> None:
+    for symbol in table.get_symbols():
+        name = symbol.get_name()
+        if top:
+            if symbol.is_assigned() or symbol.is_imported():
+                binds.add(name)
+            if symbol.is_referenced():
+                now.add(name)
+        elif symbol.is_global():
+            if symbol.is_referenced():
+                later.add(name)
+            if symbol.is_declared_global() and symbol.is_assigned():
+                later.add(name)
+    for child in table.get_children():
+        runs_at_once = child.get_type() == "class" or child.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr")
+        inner_now: set[str] = set()
+        inner_later: set[str] = set()
+        _names(child, False, set(), inner_now, inner_later)
+        (now if runs_at_once and top else later).update(inner_later)
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *[d.lineno for d in decorators]])
+
+
+def _statements(cell: Cell) -> list[_Statement]:
+    source = python_of(cell.source)
+    if source is None:
+        return []
+    lines = source.split("\n")
+    found = []
+    for node in ast.parse(source).body:
+        first = _first_line(node)
+        segment = ast.get_source_segment(source, node) or ""
+        if first != node.lineno:
+            segment = "\n".join(lines[first - 1 : node.end_lineno])
+        statement = _Statement(cell.label, first, segment)
+        try:
+            _names(symtable.symtable(segment, cell.label, "exec"), True, statement.binds, statement.reads_now, statement.reads_later)
+        except (SyntaxError, ValueError):
+            continue
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            statement.star_import = True
+        for target in ast.walk(node) if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) else ():
+            if isinstance(target, (ast.Subscript, ast.Attribute)) and isinstance(target.ctx, ast.Store):
+                base = target.value
+                while isinstance(base, (ast.Subscript, ast.Attribute)):
+                    base = base.value
+                if isinstance(base, ast.Name):
+                    statement.touches.add(base.id)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            statement.reads_now.add(node.target.id)
+        found.append(statement)
+    return found
+
+
+def bound_names(source: str) -> set[str]:
+    """The names a cell defines at its top level."""
+    names: set[str] = set()
+    for statement in _statements(Cell(source, "")):
+        names |= statement.binds
+    return names
+
+
+def free_names(source: str) -> set[str]:
+    """The names a cell reads without having defined them before; builtins left out."""
+    bound: set[str] = set()
+    free: set[str] = set()
+    later: set[str] = set()
+    for statement in _statements(Cell(source, "")):
+        free |= statement.reads_now - bound
+        later |= statement.reads_later
+        bound |= statement.binds
+    return (free | (later - bound)) - _BUILTINS
+
+
+def defining_label(cells: Sequence[Cell], name: str) -> str | None:
+    """The label of the last cell that defines `name` at its top level, or None."""
+    for cell in reversed(cells):
+        if any(name in statement.binds for statement in _statements(cell)):
+            return cell.label
+    return None
+
+
+def slice_cells(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str] = ()) -> list[Chunk]:
+    """The top-level statements that `names` reach, in the order of the cells.
+
+    The last definition of a name counts, together with later assignments to its items and attributes; a definition that builds on an
+    older one brings that along. Names in `skip` are left alone (they are provided otherwise). Unknown names are nobody's business
+    here: running the slice will say `NameError` with the student's line.
+    """
+    statements = [statement for cell in cells for statement in _statements(cell)]
+    wanted: set[int] = set()
+    skip = set(skip)
+
+    def last_binding(name: str, before: int) -> int | None:
+        return next((k for k in range(before - 1, -1, -1) if name in statements[k].binds), None)
+
+    def want(name: str, before: int) -> None:
+        if name in skip:
+            return
+        k = last_binding(name, before)
+        if k is None:
+            if name not in _BUILTINS:
+                for j, statement in enumerate(statements[:before]):
+                    if statement.star_import:
+                        wanted.add(j)
+            return
+        add(k)
+        for j in range(k + 1, before):
+            if name in statements[j].touches:
+                add(j)
+
+    def add(k: int) -> None:
+        if k in wanted:
+            return
+        wanted.add(k)
+        statement = statements[k]
+        for name in sorted(statement.reads_now | statement.touches):
+            if last_binding(name, k) is not None:
+                want(name, k)
+            elif name not in statement.binds:
+                want(name, len(statements))
+        for name in sorted(statement.reads_later):
+            want(name, len(statements))
+
+    for name in names:
+        want(name, len(statements))
+    return [Chunk(statements[k].label, statements[k].line, statements[k].source) for k in sorted(wanted)]
+
+
+def execute(chunks: Iterable[Chunk], namespace: dict) -> None:
+    """Run the chunks in `namespace`; tracebacks, `inspect` and `linecache` show each line under its cell's label and number."""
+    shown: dict[str, list[str]] = {}
+    for chunk in chunks:
+        lines = shown.setdefault(chunk.label, [])
+        text = chunk.source.split("\n")
+        lines.extend([""] * (chunk.line - 1 + len(text) - len(lines)))
+        lines[chunk.line - 1 : chunk.line - 1 + len(text)] = text
+        linecache.cache[chunk.label] = (sum(map(len, lines)), None, [line + "\n" for line in lines], chunk.label)
+        exec(compile("\n" * (chunk.line - 1) + chunk.source, chunk.label, "exec"), namespace)
