@@ -12,6 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from labkit.wire import COMM, Opaque, Tensor
+
+__all__ = ["ANYTHING", "COMM", "Case", "Diagnosis", "Exercise", "Finding", "Opaque", "RankRun", "Run", "Tensor", "rng_for"]
+
 VERDICTS = ("passed", "wrong", "raised", "hung", "crashed", "out_of_memory", "too_slow", "missing")
 PUBLIC_KEY = "public"
 
@@ -25,20 +29,6 @@ class _Sentinel:
 
 
 ANYTHING = _Sentinel("ANYTHING")  # an expected value that is not looked at (for example on the ranks that are not the root)
-COMM = _Sentinel("COMM")  # an argument: the mpi4py communicator of the case (runtime "mpi4py")
-
-
-@dataclass(frozen=True)
-class Tensor:
-    """A torch tensor, as an argument or as an expected value: the array holds its values, `dtype` its torch type.
-
-    values: any shape. dtype: "float32", "float64", "bfloat16", "float16", "int64", "int32", "uint8", "bool".
-    layout: "contiguous", or "strided" (an argument only: a view of every second column of a wider tensor).
-    """
-
-    values: np.ndarray
-    dtype: str = "float32"
-    layout: str = "contiguous"
 
 
 @dataclass(frozen=True)
@@ -46,7 +36,8 @@ class Case:
     """One run of the student's function on `world_size` ranks.
 
     arguments: one tuple of positional arguments per rank, or a single tuple that every rank gets. An argument is None, a bool, a
-        number, a string, a list, tuple or dict of such, a numpy array (the rank gets a numpy array), a `Tensor`, or `COMM`.
+        number, a string, a list, tuple or dict of such, a numpy array (the rank gets a numpy array), a `Tensor` (the rank gets a
+        torch tensor), or `COMM` (the rank gets its mpi4py communicator; runtime "mpi4py").
     says: what the card tells about the case, for example "n = 10, float64".
     known: anything `expected` and the diagnoses need to remember; never sent to the ranks.
     late: ranks that start only when all others wait or have returned. Makes "it worked because it happened to be first" fail.
@@ -93,6 +84,7 @@ class RankRun:
     printed: what it printed. sends, sent_bytes: point-to-point messages it sent. recvs, received_bytes: those it received.
     collectives: names of the collectives it called, in order ("all_reduce", "broadcast", ...).
     collective_bytes: bytes it handed to them. finish: virtual time at which it returned, seconds.
+    unwaited: isend/irecv and asynchronous collectives it never waited for.
     """
 
     value: Any
@@ -105,6 +97,7 @@ class RankRun:
     collectives: tuple[str, ...] = ()
     collective_bytes: int = 0
     finish: float = 0.0
+    unwaited: int = 0
 
 
 @dataclass(frozen=True)
