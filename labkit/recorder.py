@@ -59,7 +59,7 @@ _MARK = struct.Struct("<16s128s512s")
 _MARK_AT = 160
 _TEXT_AT = 1024
 _RING_AT = _TEXT_AT + _TEXT_BYTES
-# token, posted, ended (0: not yet), bytes, peer (-1: none), tag, numbers of texts (kind, dtype, shape, group, file), line, blocking
+# token, posted, ended (0: not yet), bytes, peer (-1: none), tag, texts (kind, dtype, shape, group, file), line, blocking
 _RECORD = struct.Struct("<QddqiiIIIIIII")
 _RECORD_ENDED = 16
 _RECORD_BYTES = 64 + 16
