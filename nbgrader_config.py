@@ -1,0 +1,24 @@
+"""nbgrader on this tree: solutions/ is the source, notebooks/ the release. Stock ``nbgrader generate_assignment UNIT`` works.
+
+tools/build_notebooks.py reads this file too, so what it builds and what nbgrader builds are the same bytes.
+"""
+
+from pathlib import Path
+
+c = get_config()  # noqa: F821  (given by traitlets)
+
+c.CourseDirectory.course_id = "distributed_deep_learning"
+c.CourseDirectory.source_directory = "solutions"
+c.CourseDirectory.release_directory = "notebooks"
+
+# Every notebook in solutions/ is paired with a .py of the same name that holds the answers. nbgrader copies whatever lies beside
+# a notebook, so each pair is ignored by its exact name ("*.py" would also drop the starter scripts that students must get).
+sources = Path(__file__).resolve().parent.glob("solutions/*/*.py")
+pairs = sorted({path.name for path in sources if path.with_suffix(".ipynb").exists()})
+c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", *pairs]
+
+# NotImplementedError is how a check recognises a function that was not written yet.
+c.ClearSolutions.code_stub = {
+    "python": '# Your code here: replace the next line.\nraise NotImplementedError("write this function")',
+}
+c.ClearSolutions.text_stub = "*Write your answer here.*"

@@ -1,0 +1,261 @@
+"""Builds the course's notebooks from their one source, solutions/NN_topic/topic.py (jupytext, py:percent).
+
+    python tools/build_notebooks.py                    brings solutions/*/*.ipynb and notebooks/ up to date
+    python tools/build_notebooks.py --execute [UNIT]   also runs the solutions, so that they can be read with their outputs
+    python tools/build_notebooks.py --check            changes nothing; fails when a generated file is stale
+
+    solutions/NN_topic/topic.py --jupytext--> solutions/NN_topic/topic.ipynb --nbgrader--> notebooks/NN_topic/topic.ipynb
+
+Building twice changes nothing: cell ids come from the grade_id or the cell's text, never from chance. Outputs in solutions/ are
+kept up to the first code cell that changed; from there on they would describe another program, so they go until ``--execute``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import logging
+import os
+import re
+import shutil
+import socket
+import sys
+import tempfile
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+from traitlets.config import Config, PyFileConfigLoader
+
+ROOT = Path(__file__).resolve().parents[1]
+CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs within a minute
+RERUN = "python tools/build_notebooks.py --execute"
+WIDGET = "application/vnd.jupyter.widget-view+json"  # a progress bar that is gone when the notebook is read
+NOTEBOOK_METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python", "pygments_lexer": "ipython3"},
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="fail when a generated file is stale; write nothing")
+    parser.add_argument("--execute", nargs="*", metavar="UNIT", help="run the solutions (all, or these) and keep their outputs")
+    parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    known = units(options.root)
+    unknown = set(options.execute or ()) - set(known)
+    if unknown:
+        parser.error(f"no such unit: {', '.join(sorted(unknown))}. There are: {', '.join(known)}")
+    built = build(options.root, execute=known if options.execute == [] else options.execute or ())
+    if options.check:
+        return report_stale(options.root, built)
+    for path in write(options.root, built):
+        print(f"wrote {path}")
+    return 0
+
+
+def units(root: Path) -> list[str]:
+    """Names of the units that have a source: every solutions/NN_topic with a topic.py."""
+    folders = sorted(path for path in root.glob("solutions/[0-9][0-9]_*") if source_of(path).exists())
+    return [folder.name for folder in folders]
+
+
+def source_of(folder: Path) -> Path:
+    return folder / f"{folder.name[3:]}.py"
+
+
+def build(root: Path = ROOT, execute: list[str] | tuple[str, ...] = ()) -> dict[str, bytes]:
+    """Every generated file, as path relative to root -> content. Nothing in the tree is touched."""
+    built = {}
+    with tempfile.TemporaryDirectory(prefix="notebooks-") as folder:
+        course = Path(folder)
+        shutil.copy(root / "nbgrader_config.py", course)
+        for unit in units(root):
+            source = source_of(root / "solutions" / unit)
+            notebook = solution_notebook(source)
+            if unit in execute:
+                print(f"running {source.with_suffix('.ipynb').relative_to(root)}", flush=True)
+                run(notebook, source.parent)
+                tidy_outputs(notebook, root)
+            content = (nbformat.writes(notebook) + "\n").encode()
+            copy_folder(source.parent, course / "solutions" / unit)
+            (course / "solutions" / unit / f"{source.stem}.ipynb").write_bytes(content)
+            built[f"solutions/{unit}/{source.stem}.ipynb"] = content
+        release(course)
+        for path in sorted((course / "notebooks").rglob("*")):
+            if path.is_file():
+                built[path.relative_to(course).as_posix()] = path.read_bytes()
+    return built
+
+
+def copy_folder(source: Path, target: Path) -> None:
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
+
+
+# --- from text to notebook --------------------------------------------------------------------------------------------
+
+
+def solution_notebook(source: Path) -> NotebookNode:
+    """The notebook of a source file, with the outputs its paired .ipynb already has, where they are still true."""
+    notebook = jupytext.read(source, fmt="py:percent")
+    notebook.metadata = nbformat.from_dict(NOTEBOOK_METADATA)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    taken: set[str] = set()
+    for cell in notebook.cells:
+        cell.metadata.pop("lines_to_next_cell", None)
+        cell.id = cell_id(cell, taken)
+        taken.add(cell.id)
+    paired = source.with_suffix(".ipynb")
+    if paired.exists():
+        keep_outputs(notebook, nbformat.read(paired, as_version=4))
+    return notebook
+
+
+def cell_id(cell: NotebookNode, taken: set[str]) -> str:
+    """The grade_id, or a digest of the cell's text: the same on every build and unmoved by changes elsewhere."""
+    grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
+    name = grade_id or hashlib.sha1(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
+    name = re.sub(r"[^a-zA-Z0-9_-]", "-", name)[:60]
+    if name not in taken:
+        return name
+    return next(f"{name}-{copy}" for copy in range(2, 1000) if f"{name}-{copy}" not in taken)
+
+
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
+    """Copies outputs from `executed` to `notebook`, cell by cell, up to the first code cell whose text is not the same."""
+    for cell, old in zip(code_cells(notebook), code_cells(executed), strict=False):
+        if cell.source != old.source:
+            return
+        cell.outputs, cell.execution_count = old.outputs, old.execution_count
+
+
+# --- running ----------------------------------------------------------------------------------------------------------
+
+
+def run(notebook: NotebookNode, folder: Path, deadline: int = CELL_DEADLINE, keep_going: bool = False) -> None:
+    """Executes `notebook` in place, in a private copy of `folder`, so that files a cell writes do not end up in the course.
+
+    deadline: seconds a cell may take. Raises nbclient's CellExecutionError for a cell that fails (unless `keep_going`, or the
+    cell is tagged ``raises-exception``) and CellTimeoutError for one that takes too long.
+    """
+    from nbclient import NotebookClient
+
+    with tempfile.TemporaryDirectory(prefix="run-") as private:
+        here = Path(private) / "course" / folder.name
+        copy_folder(folder, here)
+        environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PYTHONPATH": os.pathsep.join(python_path())}
+        client = NotebookClient(
+            notebook,
+            timeout=deadline,
+            allow_errors=keep_going,
+            record_timing=False,
+            coalesce_streams=True,
+            resources={"metadata": {"path": str(here)}},
+        )
+        client.execute(env=environment)
+
+
+def python_path() -> list[str]:
+    """labkit and autograder are found even where the course was not installed into the environment."""
+    return [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+
+
+def tidy_outputs(notebook: NotebookNode, root: Path = ROOT) -> None:
+    """Takes out what says where and when the notebook was run instead of what it showed."""
+    notebook.metadata = nbformat.from_dict(NOTEBOOK_METADATA)
+    for cell in code_cells(notebook):
+        cell.metadata.pop("execution", None)
+        cell.outputs = [output for output in cell.outputs if WIDGET not in output.get("data", {})]
+        for output in cell.outputs:
+            output.get("metadata", {}).pop("execution", None)
+            if "text" in output:
+                output.text = anonymous(output.text, root)
+            if "traceback" in output:
+                output.traceback = [anonymous(line, root) for line in output.traceback]
+            for kind, value in output.get("data", {}).items():
+                if isinstance(value, str) and not kind.startswith(("image/png", "image/jpeg")):
+                    output.data[kind] = anonymous(value, root)
+
+
+def anonymous(text: str, root: Path) -> str:
+    """`text` without the path of the course, temporary folders, memory addresses and the machine's name."""
+    text = re.sub(rf"{re.escape(str(root))}/?", "", text)
+    text = re.sub(r"/[^\s\"'<>]*/site-packages/", "", text)
+    text = re.sub(rf"{re.escape(tempfile.gettempdir())}/[^\s\"'<>:,)]*/", "", text)
+    text = re.sub(r"\b0x[0-9a-f]{8,16}\b", "0x...", text)
+    machine = socket.gethostname()
+    return re.sub(rf"\b{re.escape(machine)}\b", "laptop", text) if machine not in ("", "localhost") else text
+
+
+# --- the student's side -----------------------------------------------------------------------------------------------
+
+
+def release(course: Path) -> None:
+    """nbgrader's generate_assignment for every unit of the course root `course`, without a gradebook."""
+    from nbgrader.converters import GenerateAssignment
+    from nbgrader.coursedir import CourseDirectory
+
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
+    config.merge(Config({"SaveCells": {"enabled": False}, "GenerateAssignment": {"no_database": True, "force": True}}))
+    config.CourseDirectory.root = str(course)
+    log = logging.getLogger("nbgrader")
+    log.setLevel(logging.ERROR)
+    for unit in units(course):
+        config.CourseDirectory.assignment_id = unit
+        GenerateAssignment(coursedir=CourseDirectory(config=config, log=log), config=config, log=log).start()
+
+
+# --- the tree ---------------------------------------------------------------------------------------------------------
+
+
+def generated_files(root: Path) -> set[str]:
+    """The generated files that are in the tree now, of whatever unit."""
+    paths = [path for path in (root / "notebooks").rglob("*") if path.is_file() and ".ipynb_checkpoints" not in path.parts]
+    paths += [source_of(root / "solutions" / unit).with_suffix(".ipynb") for unit in units(root)]
+    return {path.relative_to(root).as_posix() for path in paths if path.exists()}
+
+
+def write(root: Path, built: dict[str, bytes]) -> list[str]:
+    """Brings the tree up to date; returns the paths that changed. A file is replaced whole or not at all."""
+    changed = []
+    for name, content in built.items():
+        path = root / name
+        if path.exists() and path.read_bytes() == content:
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        part.write_bytes(content)
+        part.replace(path)
+        changed.append(name)
+    for name in generated_files(root) - set(built):
+        (root / name).unlink()
+        changed.append(f"{name} (removed)")
+    return changed
+
+
+def report_stale(root: Path, built: dict[str, bytes]) -> int:
+    """Prints what is stale, a line each. 0: nothing is."""
+    there = generated_files(root)
+    lines = [f"{name}: missing, run `make notebooks`" for name in built if name not in there]
+    lines += [f"{name}: generated from no source, run `make notebooks`" for name in there - set(built)]
+    for name in sorted(there & set(built)):
+        if (root / name).read_bytes() != built[name]:
+            lines.append(f"{name}: differs from its source, run `make notebooks`")
+        elif name.startswith("solutions/"):
+            cells = code_cells(nbformat.reads(built[name].decode(), as_version=4))
+            unrun = [number for number, cell in enumerate(cells, 1) if cell.execution_count is None]
+            if unrun:
+                unit = Path(name).parent.name
+                lines.append(f"{name}: {len(unrun)} code cells changed since it was run, run `{RERUN} {unit}`")
+    print("\n".join(lines) or f"{len(built)} generated files are current")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
