@@ -1,0 +1,110 @@
+"""The environment in which MPI runs well on one laptop, in a container and in an allocation of several nodes."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import shutil
+import sysconfig
+from pathlib import Path
+
+# What a launcher sets in the processes that it starts: Open MPI's mpiexec, srun --mpi=pmix, srun --mpi=pmi2 and MPICH's mpiexec.
+_LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK")
+
+
+def cores() -> int:
+    """How many cores this process may use: its CPU affinity, cut by the container's CPU limit where there is one."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+    except (OSError, ValueError):
+        return available
+    if quota == "max":
+        return available
+    return max(1, min(available, int(quota) // int(period)))
+
+
+def hosts() -> int:
+    """On how many nodes the surrounding Slurm or PBS allocation runs; 1 outside of any."""
+    if "SLURM_JOB_NUM_NODES" in os.environ:
+        return int(os.environ["SLURM_JOB_NUM_NODES"])
+    try:
+        return max(1, len(set(Path(os.environ["PBS_NODEFILE"]).read_text().split())))
+    except (KeyError, OSError):
+        return 1
+
+
+def under_launcher() -> bool:
+    """Whether this process is one rank of an MPI job (and not a plain Python or a notebook's kernel)."""
+    return any(name in os.environ for name in _LAUNCHERS)
+
+
+def mpi_environment(ranks: int | None = None) -> dict[str, str]:
+    """The variables to set, on top of one's own, in everything that starts or uses MPI.
+
+    ranks: how many ranks will run on this machine; None: not known, assume more than there are cores.
+    """
+    variables = {
+        # A plain Python that touches MPI is a job of one rank by itself; without this it looks for Open MPI's daemon and aborts.
+        "OMPI_MCA_ess_singleton_isolated": "1",
+        # More ranks than cores are welcome: the course runs 4 on a laptop with 2. No rank is tied to a core that it would share.
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        # One computing thread per rank, so that ranks compete with each other and not with their own threads.
+        "OMP_NUM_THREADS": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+    }
+    if ranks is None or ranks > cores():
+        # A rank that waits gives its core to one that computes: a 1 MB all-reduce of 4 ranks on 2 cores takes 0.7 ms, not 13.5.
+        variables["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    if os.geteuid() == 0:
+        variables["OMPI_ALLOW_RUN_AS_ROOT"] = variables["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    if hosts() == 1:
+        # Shared memory only: works offline and behind any VPN, opens no port to the outside, starts faster.
+        variables |= {"OMPI_MCA_btl": "self,vader", "OMPI_MCA_pml": "ob1", "OMPI_MCA_oob_tcp_if_include": "lo"}
+    if not _may_read_other_processes():
+        variables["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
+    return variables
+
+
+@functools.cache
+def _may_read_other_processes() -> bool:
+    """Whether the system call by which Open MPI copies between two ranks works here; some containers forbid it.
+
+    Open MPI finds out with every message and complains each time, so it is better told beforehand.
+    """
+    source, target = ctypes.create_string_buffer(b"x"), ctypes.create_string_buffer(1)
+    piece = ctypes.c_void_p * 2  # struct iovec: address, length
+    try:
+        copied = ctypes.CDLL(None, use_errno=True).process_vm_readv(
+            os.getpid(),
+            ctypes.byref(piece(ctypes.addressof(target), 1)),
+            ctypes.c_ulong(1),
+            ctypes.byref(piece(ctypes.addressof(source), 1)),
+            ctypes.c_ulong(1),
+            ctypes.c_ulong(0),
+        )
+    except AttributeError:  # not Linux
+        return False
+    return copied == 1
+
+
+def set_up_singleton() -> None:
+    """Set those variables in this very process if no launcher started it. Must run before MPI starts; never overwrites one's own."""
+    if not under_launcher():
+        for name, value in mpi_environment(1).items():
+            if name.startswith("OMPI_"):
+                os.environ.setdefault(name, value)
+
+
+def mpiexec() -> list[str]:
+    """The command that starts ranks, to be followed by ["-n", "4", program, ...]: the environment's own, else the first on PATH.
+
+    Raises FileNotFoundError where there is none.
+    """
+    own = Path(sysconfig.get_path("scripts")) / "mpiexec"
+    found = str(own) if own.exists() else shutil.which("mpiexec")
+    if found is None:
+        raise FileNotFoundError(f"no mpiexec, neither {own} nor on PATH: run `make lab` again, it installs one")
+    return [found]
