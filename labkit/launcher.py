@@ -1,0 +1,416 @@
+"""The warm launcher: a process that has imported the frameworks once and forks the ranks of every case in milliseconds.
+
+Three kinds of processes: the *client* (a notebook's kernel, or the grader) talks to the *launcher* over a socket; for each case the
+launcher forks a *leader*, which forks the ranks, waits for them and reports how they ended. A case lives as long as its lifeline, a
+socket between client and leader: when it closes, the leader kills its ranks. The launcher holds no job: ranks get theirs from the
+client, through their own sockets, after the fork.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from labkit import wire
+from labkit.relay import Outcome, Relay
+
+VERSION = 1
+MAX_RANKS = 128
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one rank may use. cpu_seconds: processor time. memory_bytes: on top of what the launcher itself has. deadline: wall seconds
+    for the whole case. A limit of 0 is no limit."""
+
+    cpu_seconds: int = 20
+    memory_bytes: int = 2 << 30
+    file_bytes: int = 256 << 20
+    deadline: float = 60.0
+
+
+class LauncherError(RuntimeError):
+    """The launcher could not be started or has gone away."""
+
+
+# -- the client's side ----------------------------------------------------------------------------------------------------------------
+
+
+class Launcher:
+    """A warm process of one's own. Start it early (`start`), use it when needed (`case`), close it at the end."""
+
+    def __init__(self, frameworks: Sequence[str] = ("torch",)):
+        self.frameworks = tuple(frameworks)
+        self._process: subprocess.Popen | None = None
+        self._control: socket.socket | None = None
+        self._ready = False
+        self._lock = threading.Lock()
+
+    def start(self) -> Launcher:
+        """Start the process without waiting for its imports."""
+        with self._lock:
+            self._start()
+        return self
+
+    def _start(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            return
+        mine, theirs = socket.socketpair()
+        environment = dict(os.environ)
+        environment.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TF_CPP_MIN_LOG_LEVEL="2", MPLBACKEND="Agg")
+        environment.pop("PYTHONSTARTUP", None)
+        package_root = str(Path(__file__).resolve().parent.parent)
+        program = f"import sys; sys.path.insert(0, {package_root!r}); from labkit import launcher; launcher.serve()"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", program, str(theirs.fileno()), ",".join(self.frameworks)],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,  # Ctrl-C in the notebook is none of its business
+        )
+        theirs.close()
+        self._control, self._ready = mine, False
+
+    def wait_until_ready(self, timeout: float = 120.0) -> None:
+        with self._lock:
+            self._start()
+            if self._ready:
+                return
+            self._control.settimeout(timeout)
+            try:
+                _, hello, _ = wire.receive(self._control)
+            except (wire.Closed, TimeoutError, OSError):
+                raise LauncherError("the launcher did not come up; run `labkit doctor`") from None
+            if hello.get("version") != VERSION:
+                raise LauncherError("the launcher is of another version: restart the kernel")
+            self._ready = True
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    def case(self, world_size: int, limits: Limits) -> _Case:
+        """Fork `world_size` ranks that wait for their jobs."""
+        if not 1 <= world_size <= MAX_RANKS:
+            raise ValueError(f"{world_size} ranks: between 1 and {MAX_RANKS} are possible")
+        for attempt in (1, 2):
+            self.wait_until_ready()
+            pairs = [socket.socketpair() for _ in range(world_size + 1)]
+            theirs = [b for _, b in pairs]
+            try:
+                with self._lock:
+                    request = json.dumps({"ranks": world_size, "limits": asdict(limits)}).encode()
+                    socket.send_fds(self._control, [len(request).to_bytes(4, "little") + request], [s.fileno() for s in theirs])
+                return _Case(pairs[0][0], [a for a, _ in pairs[1:]])
+            except OSError:
+                for a, _ in pairs:
+                    a.close()
+                self.close()
+                if attempt == 2:
+                    raise LauncherError("the launcher has gone away twice; run `labkit doctor`") from None
+            finally:
+                for b in theirs:
+                    b.close()
+        raise LauncherError("unreachable")
+
+    def close(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+        self._ready = False
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def run(
+        self,
+        jobs: Sequence[tuple[dict, bytes]],
+        *,
+        alpha: float = 5e-6,
+        beta: float = 1e-10,
+        late: Sequence[int] = (),
+        seed: int = 0,
+        limits: Limits | None = None,
+        cancelled=lambda: False,
+    ) -> tuple[Outcome, list[dict]]:
+        """Run one case over the relay. Returns its outcome and how each rank's process ended ({"signal", "exit", "cpu", "rss"})."""
+        limits = limits or Limits()
+        case = self.case(len(jobs), limits)
+        try:
+            relay = Relay(case.sockets, jobs, alpha=alpha, beta=beta, late=late, seed=seed, deadline=limits.deadline, cancelled=cancelled)
+            outcome = relay.run()
+        finally:
+            ends = case.end()
+        return outcome, ends
+
+
+class _Case:
+    def __init__(self, lifeline: socket.socket, sockets: list[socket.socket]):
+        self.lifeline, self.sockets = lifeline, sockets
+
+    def end(self) -> list[dict]:
+        """Close everything; the leader kills what still runs and says how each rank ended."""
+        for sock in self.sockets:
+            sock.close()
+        report: list[dict] = []
+        with contextlib.suppress(OSError, wire.Closed, wire.WireError):
+            self.lifeline.settimeout(20)
+            self.lifeline.shutdown(socket.SHUT_WR)
+            _, meta, _ = wire.receive(self.lifeline)
+            report = list(meta.get("ends", []))
+        self.lifeline.close()
+        return report
+
+
+_shared: dict[tuple[str, ...], Launcher] = {}
+
+
+def shared(frameworks: Sequence[str] = ("torch",)) -> Launcher:
+    """The launcher of this process, started on first use and ended with the process."""
+    key = tuple(frameworks)
+    if key not in _shared:
+        _shared[key] = Launcher(key).start()
+    return _shared[key]
+
+
+@atexit.register
+def _close_shared() -> None:
+    for launcher in _shared.values():
+        launcher.close()
+    _shared.clear()
+
+
+def make_jobs(chunks, function: str, arguments: Sequence[tuple], *, runtime: str = "torch", harness: str = "", seed: int = 0, torch=None):
+    """One job per rank: what to run (source chunks, name of the function) on which arguments (one tuple per rank)."""
+    jobs = []
+    for rank, args in enumerate(arguments):
+        tagged, payload = wire.encode(list(args), torch)
+        job = {
+            "rank": rank,
+            "world_size": len(arguments),
+            "runtime": runtime,
+            "chunks": [[c.label, c.line, c.source] for c in chunks],
+            "function": function,
+            "harness": harness,
+            "seed": seed,
+            "arguments": tagged,
+        }
+        jobs.append((job, payload))
+    return jobs
+
+
+def simulate(function, world_size, arguments=(), *, alpha=5e-6, beta=1e-10, late=()) -> Outcome:
+    """See `labkit.relay.simulate`."""
+    from labkit.notebook import chunks_of
+
+    per_rank = arguments if isinstance(arguments, list) else [tuple(arguments)] * world_size
+    if len(per_rank) != world_size:
+        raise ValueError(f"{len(per_rank)} tuples of arguments for {world_size} ranks")
+    jobs = make_jobs(chunks_of(function), function.__name__, per_rank, torch=sys.modules.get("torch"))
+    outcome, _ = shared().run(jobs, alpha=alpha, beta=beta, late=late)
+    for r, rank in enumerate(outcome.ranks):
+        if rank.state == "raised":
+            rows = "\n  ".join(rank.error["rows"])
+            raise RuntimeError(f"rank {r} raised {rank.error['type']}: {rank.error['text']}\n  {rows}")
+    return outcome
+
+
+# -- the launcher's side --------------------------------------------------------------------------------------------------------------
+
+
+def _import_frameworks(names: Sequence[str]) -> None:
+    import numpy  # noqa: F401
+
+    if "torch" in names:
+        import torch
+        import torch._dynamo  # DistributedDataParallel's constructor would import it: 2 s
+        import torch.distributed
+        import torch.nn.parallel
+        import torch.optim
+
+        torch.set_num_threads(1)
+        from labkit import relay_backend  # noqa: F401
+    if "tensorflow" in names:
+        import tensorflow  # noqa: F401
+    from labkit import rank_program  # noqa: F401
+
+
+def serve() -> None:
+    """The launcher's main loop: read a request with its sockets, fork a leader, and again."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # leaders need no reaping
+    _import_frameworks(sys.argv[2].split(","))
+    sys.argv = [""]
+    gc.collect()
+    gc.freeze()  # a forked rank does not copy pages just because the collector touched them
+    wire.send(control, wire.READY, {"version": VERSION})
+    while True:
+        request, fds = _receive_request(control)
+        if request is None:
+            return
+        pid = os.fork()
+        if pid == 0:
+            control.close()
+            status = 1
+            try:
+                status = _lead(request, [socket.socket(fileno=fd) for fd in fds])
+            finally:
+                os._exit(status)
+        for fd in fds:
+            os.close(fd)
+
+
+def _receive_request(control: socket.socket) -> tuple[dict | None, list[int]]:
+    data, ancillary, _, _ = control.recvmsg(1 << 16, socket.CMSG_SPACE((MAX_RANKS + 1) * 4))
+    if not data:
+        return None, []
+    fds = array.array("i")
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
+    need = int.from_bytes(data[:4], "little")
+    text = data[4:]
+    while len(text) < need:
+        text += control.recv(need - len(text))
+    return json.loads(text), list(fds)
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent goes (Linux; elsewhere the closed sockets do it)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _limit(limits: dict) -> None:
+    import resource
+
+    def set_limit(which, value):
+        _, hard = resource.getrlimit(which)
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        resource.setrlimit(which, (value, value))
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if limits["cpu_seconds"]:
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+        set_limit(resource.RLIMIT_CPU, int(used + limits["cpu_seconds"]) + 1)
+    if limits["file_bytes"]:
+        set_limit(resource.RLIMIT_FSIZE, limits["file_bytes"])
+    if limits["memory_bytes"]:
+        with contextlib.suppress(OSError, ValueError):
+            status = Path("/proc/self/status").read_text()
+            data = int(status.split("VmData:")[1].split()[0]) << 10
+            set_limit(resource.RLIMIT_DATA, data + limits["memory_bytes"])
+
+
+def _lead(request: dict, sockets: list[socket.socket]) -> int:
+    """Fork the ranks, wait for them or for the end of the lifeline, say how they ended."""
+    lifeline, ranks = sockets[0], sockets[1:]
+    die_with_parent()
+    wake_read, wake_write = os.pipe()
+    os.set_blocking(wake_write, False)
+    os.set_blocking(wake_read, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake_write)
+    pids: dict[int, int] = {}
+    for r, sock in enumerate(ranks):
+        pid = os.fork()
+        if pid == 0:
+            _rank(sock, [lifeline, *(s for s in ranks if s is not sock)], request["limits"], (wake_read, wake_write))
+        pids[pid] = r
+    for sock in ranks:
+        sock.close()
+    ends: list[dict] = [{} for _ in ranks]
+
+    def reap(flags: int) -> None:
+        while pids:
+            pid, status, usage = os.wait4(-1, flags)
+            if pid == 0:
+                return
+            if pid in pids:
+                code = os.waitstatus_to_exitcode(status)
+                ends[pids.pop(pid)] = {
+                    "exit": code if code >= 0 else None,
+                    "signal": -code if code < 0 else None,
+                    "cpu": usage.ru_utime + usage.ru_stime,
+                    "rss": usage.ru_maxrss << 10,
+                }
+
+    reap(os.WNOHANG)
+    while pids:
+        readable, _, _ = select.select([lifeline, wake_read], [], [])
+        if wake_read in readable:
+            with contextlib.suppress(BlockingIOError):
+                os.read(wake_read, 4096)
+            reap(os.WNOHANG)
+        if lifeline in readable and pids:
+            _kill(pids)
+            reap(0)
+    with contextlib.suppress(OSError):
+        wire.send(lifeline, wire.RESULT, {"ends": ends})
+    return 0
+
+
+def _kill(pids) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _rank(sock: socket.socket, others: list[socket.socket], limits: dict, pipe: tuple[int, int]) -> None:
+    """What a freshly forked rank does first; never returns."""
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        os.setpgid(0, 0)
+        die_with_parent()
+        for other in others:
+            other.close()
+        for fd in pipe:
+            os.close(fd)
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _limit(limits)
+        from labkit import rank_program
+
+        rank_program.run_relay_rank(sock)
+        status = 0
+    except (wire.Closed, BrokenPipeError, ConnectionResetError):
+        status = 0
+    finally:
+        os._exit(status)
+
+

@@ -1,0 +1,163 @@
+"""What a forked rank does: take its job from the relay's socket, run the student's source, hand back plain data."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import socket
+import sys
+import traceback
+
+import numpy as np
+
+from labkit import wire
+from labkit.source import Chunk, execute
+
+MAX_PRINTED = 64 << 10
+
+
+class Printer(io.TextIOBase):
+    """stdout and stderr of a rank: every complete line goes to the relay, which knows the order in which things were said."""
+
+    encoding = "utf-8"
+
+    def __init__(self, sock: socket.socket):
+        self._sock, self._line, self._left = sock, "", MAX_PRINTED
+
+    def writable(self):
+        return True
+
+    def write(self, text: str) -> int:
+        self._line += text
+        if "\n" in self._line:
+            whole, self._line = self._line.rsplit("\n", 1)
+            self._say(whole)
+        return len(text)
+
+    def flush(self):
+        pass
+
+    def finish(self):
+        if self._line:
+            self._say(self._line)
+            self._line = ""
+
+    def _say(self, text: str):
+        if self._left > 0:
+            text = text[: self._left]
+            self._left -= len(text) + 1
+            wire.send(self._sock, wire.PRINT, {"text": text})
+
+
+def rebuild(value, torch=None, placeholders=None):
+    """Plain data as the student's function gets it: `Tensor` becomes a torch tensor, arrays are writable, COMM the communicator."""
+    if isinstance(value, wire.Tensor):
+        return _rebuild_tensor(value, torch)
+    if isinstance(value, wire.Placeholder):
+        return (placeholders or {})[value.name]
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, (list, tuple)):
+        return type(value)(rebuild(v, torch, placeholders) for v in value)
+    if isinstance(value, dict):
+        return {k: rebuild(v, torch, placeholders) for k, v in value.items()}
+    return value
+
+
+def _rebuild_tensor(value: wire.Tensor, torch):
+    plain = torch.from_numpy(np.array(value.values)).to(getattr(torch, value.dtype))
+    if value.layout == "strided" and plain.dim():
+        wide = torch.zeros(*plain.shape[:-1], 2 * plain.shape[-1], dtype=plain.dtype)
+        wide[..., ::2] = plain
+        return wide[..., ::2]
+    return plain
+
+
+def student_traceback(error: BaseException, labels: set[str]) -> list[str]:
+    """The traceback reduced to the student's own lines: "cell 7, line 3, in f: return 1 / 0"."""
+    rows = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename in labels and frame.filename != "harness":
+            rows.append(f"{os.path.basename(frame.filename)}, line {frame.lineno}, in {frame.name}: {(frame.line or '').strip()}")
+    if isinstance(error, SyntaxError) and error.filename in labels:
+        rows.append(f"{error.filename}, line {error.lineno}: {(error.text or '').strip()}")
+    return rows[-8:]
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    text = str(error)
+    return isinstance(error, MemoryError) or "can't allocate memory" in text or "std::bad_alloc" in text or "Cannot allocate memory" in text
+
+
+def seed_everything(seed: int, torch=None) -> None:
+    """A different seed on every rank: a program that forgets to broadcast must not look right by luck."""
+    random.seed(seed)
+    np.random.seed(seed % (1 << 32))
+    if torch is not None:
+        torch.manual_seed(seed)
+
+
+def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=None) -> bool:
+    """Run one job and report it over `sock`. Returns True when the function returned."""
+    rank = job["rank"]
+    printer = Printer(sock)
+    chunks = [Chunk(*c) for c in job["chunks"]]
+    labels = {c.label for c in chunks}
+    stdout, stderr = sys.stdout, sys.stderr
+    sys.stdout = sys.stderr = printer
+    try:
+        seed_everything(job["seed"] + 7919 * rank, torch)
+        namespace = {"__name__": "__main__", "__builtins__": __builtins__}
+        execute(chunks, namespace)
+        if job["function"] not in namespace:
+            raise NameError(f"name '{job['function']}' is not defined")
+        function = namespace[job["function"]]
+        arguments = rebuild(wire.decode(job["arguments"], payload), torch, placeholders)
+        if job["harness"]:
+            helper: dict = {"__name__": "harness"}
+            execute([Chunk("harness", 1, job["harness"])], helper)
+            value = helper["harness"](function, *arguments)
+        else:
+            value = function(*arguments)
+        printer.finish()
+        tagged, data = wire.encode([value, tuple(None if _is_comm(a, placeholders) else a for a in arguments)], torch)
+        try:
+            wire.send(sock, wire.RESULT, {"value": tagged}, data)
+        except wire.WireError:
+            raise ValueError("the returned value is too large to look at") from None
+        return True
+    except (wire.Closed, BrokenPipeError, ConnectionResetError):
+        return False
+    except BaseException as error:
+        printer.finish()
+        report = {
+            "type": "out_of_memory" if is_out_of_memory(error) else type(error).__name__,
+            "text": str(error)[:2000],
+            "rows": student_traceback(error, labels),
+        }
+        wire.send(sock, wire.RAISED, report)
+        return False
+    finally:
+        sys.stdout, sys.stderr = stdout, stderr
+
+
+def _is_comm(argument, placeholders) -> bool:
+    return any(argument is p for p in (placeholders or {}).values())
+
+
+def run_relay_rank(sock: socket.socket) -> None:
+    """The life of a rank forked by the launcher."""
+    _, job, payload = wire.receive(sock)
+    if job["runtime"] != "torch":
+        torch = sys.modules.get("torch")
+        run_job(sock, job, payload, torch=torch)
+        return
+    import torch
+    import torch.distributed as dist
+
+    from labkit import relay_backend
+
+    relay_backend.register(relay_backend.Connection(sock))
+    dist.init_process_group("relay", store=dist.HashStore(), rank=job["rank"], world_size=job["world_size"])
+    run_job(sock, job, payload, torch=torch)

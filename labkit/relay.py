@@ -1,0 +1,590 @@
+"""The network of the checks: a relay outside the ranks that matches their operations, moves the bytes and knows who waits for whom.
+
+Time is virtual. Computing costs nothing; a message costs alpha + bytes x beta; every rank has one full-duplex port, so messages through
+the same port queue up. The relay completes messages only when no rank is running, the earliest first (a discrete-event simulation):
+that makes virtual times, any-source receives and verdicts the same on every machine, however busy it is.
+
+Only numpy is needed here: the relay never imports torch and never executes anything a rank has sent.
+"""
+
+from __future__ import annotations
+
+import math
+import selectors
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from labkit import hang, wire
+from labkit.events import Event, RankState
+
+MAX_OPERATIONS = 200_000
+MAX_FRUITLESS_POLLS = 2_000
+SEND_TIMEOUT = 20.0  # seconds a rank may leave a message unread
+
+
+@dataclass
+class Operation:
+    """One posted operation of one rank."""
+
+    rank: int
+    ticket: int
+    kind: str
+    group: str
+    members: tuple[int, ...]
+    peer: int | None
+    tag: int
+    dtype: str
+    shape: tuple[int, ...]
+    root: int | None
+    reduce: str
+    sizes: list[int]
+    line: str
+    payload: bytes
+    posted: float
+    started: float | None = None
+    ended: float | None = None
+    match: int | None = None
+    meta: dict = field(default_factory=dict)  # the reply
+    data: bytes = b""
+    awaited: bool = False
+
+    @property
+    def done(self) -> bool:
+        return self.ended is not None
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes handed over; for a recv the bytes asked for."""
+        return len(self.payload) if self.kind != "recv" else self.elements * wire.DTYPES.get(self.dtype, 1)
+
+
+@dataclass
+class RankOutcome:
+    """What one rank did, as the relay saw it."""
+
+    state: str = "late"  # "late", "running", "waiting", "polling", "returned", "raised", "dead"
+    value: Any = None
+    after: tuple = ()
+    error: dict = field(default_factory=dict)  # type, text, rows of a rank that raised
+    clock: float = 0.0
+    sends: int = 0
+    sent_bytes: int = 0
+    recvs: int = 0
+    received_bytes: int = 0
+    collectives: list[str] = field(default_factory=list)
+    collective_bytes: int = 0
+    unwaited: int = 0
+
+
+@dataclass
+class Outcome:
+    """The end of a case. hang: a report, or None. too_slow: the deadline passed while a rank was running."""
+
+    ranks: list[RankOutcome]
+    printed: list[tuple[int, str]]
+    events: list[Event]
+    hang: hang.HangReport | None
+    too_slow: bool
+
+    @property
+    def elapsed(self) -> float:
+        """Virtual seconds until the last rank returned."""
+        return max((r.clock for r in self.ranks), default=0.0)
+
+
+class _Mismatch(Exception):
+    def __init__(self, report: hang.HangReport):
+        self.report = report
+
+
+class Relay:
+    """Runs one case over already connected sockets, one per rank.
+
+    jobs: per rank (meta, payload), sent when the rank may start. late: ranks that start only when all others wait or are done.
+    seed: decides which of several waiting senders an any-source receive takes. deadline: wall-clock seconds for the whole case.
+    """
+
+    def __init__(
+        self,
+        sockets: Sequence[socket.socket],
+        jobs: Sequence[tuple[dict, bytes]],
+        *,
+        alpha: float = 5e-6,
+        beta: float = 1e-10,
+        late: Sequence[int] = (),
+        seed: int = 0,
+        deadline: float = 60.0,
+        cancelled: Callable[[], bool] = lambda: False,
+    ):
+        self.sockets, self.jobs = list(sockets), list(jobs)
+        self.alpha, self.beta = alpha, beta
+        self.late = [r for r in late if 0 <= r < len(sockets)]
+        self.random = np.random.default_rng(seed)
+        self.deadline, self.cancelled = deadline, cancelled
+        n = len(self.sockets)
+        self.ranks = [RankOutcome() for _ in range(n)]
+        self.operations: list[dict[int, Operation]] = [{} for _ in range(n)]
+        self.waiting_for: list[int | None] = [None] * n
+        self.slots: dict[tuple[str, int], list[Operation]] = {}
+        self.sequence: dict[tuple[int, str], int] = {}
+        self.sends: dict[tuple[int, str], list[Operation]] = {}
+        self.recvs: dict[tuple[int, str], list[Operation]] = {}
+        self.pairs: list[tuple[Operation, Operation]] = []
+        self.out_free, self.in_free = [0.0] * n, [0.0] * n
+        self.history: list[Operation] = []
+        self.printed: list[tuple[int, str]] = []
+        self.matches = 0
+        self.polls = 0
+        self.report: hang.HangReport | None = None
+
+    # -- the loop
+    def run(self) -> Outcome:
+        too_slow = False
+        end = time.monotonic() + self.deadline
+        with selectors.DefaultSelector() as selector:
+            for r, sock in enumerate(self.sockets):
+                sock.settimeout(SEND_TIMEOUT)
+                selector.register(sock, selectors.EVENT_READ, (r, wire.Inbox(sock)))
+            for r in range(len(self.sockets)):
+                if r not in self.late:
+                    self._start(r)
+            try:
+                while self.report is None:
+                    if not any(r.state == "running" for r in self.ranks):
+                        if not self._advance():
+                            break
+                        continue
+                    left = end - time.monotonic()
+                    if left <= 0 or self.cancelled():
+                        too_slow = True
+                        break
+                    for key, _ in selector.select(min(left, 0.5)):
+                        self._read(selector, *key.data)
+            except _Mismatch as mismatch:
+                self.report = mismatch.report
+        for r, rank in enumerate(self.ranks):
+            rank.unwaited = sum(not op.awaited for op in self.operations[r].values())
+        return Outcome(self.ranks, self.printed, self._events(), self.report, too_slow)
+
+    def _start(self, r: int) -> None:
+        self.ranks[r].state = "running"
+        self._send(r, wire.JOB, *self.jobs[r])
+
+    def _send(self, r: int, kind: int, meta: dict, payload: bytes = b"") -> None:
+        try:
+            wire.send(self.sockets[r], kind, meta, payload)
+        except OSError:
+            self.ranks[r].state = "dead"
+
+    def _read(self, selector, r: int, inbox: wire.Inbox) -> None:
+        try:
+            for kind, meta, payload in inbox.frames():
+                self._handle(r, kind, meta, payload)
+        except wire.Closed:
+            selector.unregister(self.sockets[r])
+            if self.ranks[r].state not in ("returned", "raised"):
+                self.ranks[r].state = "dead"
+        except (wire.WireError, KeyError, TypeError, ValueError, IndexError) as error:
+            selector.unregister(self.sockets[r])
+            self.ranks[r].state = "dead"
+            self.ranks[r].error = {"type": "protocol", "text": f"{type(error).__name__}: {error}", "rows": []}
+
+    def _handle(self, r: int, kind: int, meta: dict, payload: bytes) -> None:
+        rank = self.ranks[r]
+        if rank.state in ("returned", "raised", "dead"):
+            raise wire.WireError("a record after the end")
+        if kind == wire.POST:
+            self._post(self._operation(r, meta, payload))
+        elif kind in (wire.WAIT, wire.POLL):
+            op = self.operations[r].get(meta.get("ticket"))
+            if op is None:
+                raise wire.WireError("a wait for something that was never posted")
+            op.awaited = True
+            self.waiting_for[r] = op.ticket
+            rank.state = "waiting" if kind == wire.WAIT else "polling"
+            if op.done:
+                self._deliver(op)
+        elif kind == wire.PRINT:
+            for line in str(meta.get("text", "")).split("\n"):
+                self.printed.append((r, line))
+        elif kind == wire.RESULT:
+            rank.value, rank.after = wire.decode(meta["value"], payload)
+            rank.state = "returned"
+        elif kind == wire.RAISED:
+            rank.error = {
+                "type": str(meta.get("type"))[:200],
+                "text": str(meta.get("text"))[:2000],
+                "rows": [str(row)[:300] for row in list(meta.get("rows", []))[:8]],
+            }
+            rank.state = "raised"
+        else:
+            raise wire.WireError("a record of unknown type")
+
+    # -- posting
+    def _operation(self, r: int, meta: dict, payload: bytes) -> Operation:
+        n = len(self.ranks)
+        members = tuple(int(m) for m in meta["members"])
+        peer = meta.get("peer")
+        shape = tuple(int(s) for s in meta.get("shape", []))
+        if not members or r not in members or not all(0 <= m < n for m in members) or any(s < 0 for s in shape):
+            raise wire.WireError("an operation outside its group")
+        if peer is not None and not 0 <= int(peer) < n:
+            raise wire.WireError("a peer that does not exist")
+        if len(self.history) >= MAX_OPERATIONS:
+            raise wire.WireError("too many operations")
+        op = Operation(
+            rank=r,
+            ticket=int(meta["ticket"]),
+            kind=str(meta["op"])[:40],
+            group=str(meta["group"])[:100],
+            members=members,
+            peer=None if peer is None else int(peer),
+            tag=int(meta.get("tag", 0)),
+            dtype=str(meta.get("dtype", ""))[:20],
+            shape=shape,
+            root=meta.get("root"),
+            reduce=str(meta.get("reduce", ""))[:10],
+            sizes=[int(s) for s in meta.get("sizes", [])],
+            line=str(meta.get("line", ""))[:200],
+            payload=payload,
+            posted=self.ranks[r].clock,
+        )
+        if op.ticket in self.operations[r]:
+            raise wire.WireError("a ticket used twice")
+        if op.kind == "send" and len(payload) != op.elements * wire.DTYPES.get(op.dtype, 0):
+            raise wire.WireError("a message whose bytes and shape differ")
+        self.operations[r][op.ticket] = op
+        self.history.append(op)
+        return op
+
+    def _post(self, op: Operation) -> None:
+        rank = self.ranks[op.rank]
+        if op.kind == "send":
+            rank.sends += 1
+            rank.sent_bytes += len(op.payload)
+            self.sends.setdefault((op.peer, op.group), []).append(op)
+            return
+        if op.kind == "recv":
+            self.recvs.setdefault((op.rank, op.group), []).append(op)
+            return
+        rank.collectives.append(op.kind)
+        rank.collective_bytes += len(op.payload)
+        number = self.sequence.get((op.rank, op.group), 0)
+        self.sequence[op.rank, op.group] = number + 1
+        slot = self.slots.setdefault((op.group, number), [])
+        slot.append(op)
+        self._check_slot(slot)
+        if len(slot) == len(op.members):
+            self._complete_collective(sorted(slot, key=lambda o: o.members.index(o.rank)))
+            del self.slots[op.group, number]
+
+    def _check_slot(self, slot: list[Operation]) -> None:
+        """All members of a collective must have called the same one, with the same sizes: said the moment they differ."""
+        first, last = slot[0], slot[-1]
+        sized = first.kind in ("all_reduce", "broadcast", "reduce", "reduce_scatter", "gather", "scatter")
+        same = first.kind == last.kind and first.root == last.root and first.reduce == last.reduce and first.members == last.members
+        if same and (not sized or (first.dtype == last.dtype and first.elements == last.elements)):
+            return
+        if first.reduce != last.reduce and first.kind == last.kind:
+            rows = tuple(f"rank {op.rank}  {op.kind} ({op.reduce})   {op.line}" for op in slot)
+            raise _Mismatch(
+                hang.HangReport("mismatched_collective", f"The ranks called {first.kind} with different reductions ({first.reduce}, {last.reduce}).", rows)
+            )
+        states = self._states()
+        for op in slot:
+            states[op.rank] = self._state_of(op)
+        raise _Mismatch(hang.explain(states))
+
+    # -- collectives
+    def _complete_collective(self, ops: list[Operation]) -> None:
+        started = max(op.posted for op in ops)
+        self.matches += 1
+        try:
+            self._move(ops)
+        except (ValueError, TypeError):
+            states = self._states()
+            for op in ops:
+                states[op.rank] = self._state_of(op)
+            rows = tuple(hang.describe(s) for s in states)
+            what = f"The ranks called {ops[0].kind} with sizes that do not fit together. {hang.KINDS['mismatched_shape']}"
+            raise _Mismatch(hang.HangReport("mismatched_shape", what, rows)) from None
+        ended = started + collective_seconds(ops[0].kind, len(ops), max(len(op.payload) for op in ops), self.alpha, self.beta)
+        for op in ops:
+            op.started, op.ended, op.match = started, ended, self.matches
+        for op in ops:
+            if self.waiting_for[op.rank] == op.ticket:
+                self._deliver(op)
+
+    def _move(self, ops: list[Operation]) -> None:
+        kind, n = ops[0].kind, len(ops)
+        root = ops[0].root
+        if kind == "all_reduce":
+            data = reduce_bytes([op.payload for op in ops], ops[0].dtype, ops[0].reduce)
+            for op in ops:
+                op.data = data
+        elif kind == "reduce":
+            data = reduce_bytes([op.payload for op in ops], ops[0].dtype, ops[0].reduce)
+            for op in ops:
+                op.data = data if op.rank == root else b""
+        elif kind == "broadcast":
+            data = next(op.payload for op in ops if op.rank == root)
+            for op in ops:
+                op.data = b"" if op.rank == root else data
+        elif kind in ("all_gather", "gather"):
+            sizes = [len(op.payload) for op in ops]
+            data = b"".join(op.payload for op in ops)
+            for op in ops:
+                if kind == "all_gather" and op.sizes != sizes:
+                    raise ValueError("room for other sizes than those that arrive")
+                op.data = data if kind == "all_gather" or op.rank == root else b""
+                op.meta = {"sizes": sizes}
+        elif kind == "scatter":
+            source = next(op for op in ops if op.rank == root)
+            for op, piece in zip(ops, cut(source.payload, source.sizes, n), strict=True):
+                if len(piece) != op.elements * wire.DTYPES[op.dtype]:
+                    raise ValueError("a piece that does not fit")
+                op.data = piece
+        elif kind == "reduce_scatter":
+            pieces = [cut(op.payload, op.sizes, n) for op in ops]
+            for k, op in enumerate(ops):
+                op.data = reduce_bytes([p[k] for p in pieces], op.dtype, op.reduce)
+                if len(op.data) != op.elements * wire.DTYPES[op.dtype]:
+                    raise ValueError("a piece that does not fit")
+        elif kind == "all_to_all":
+            pieces = [cut(op.payload, op.sizes, n) for op in ops]
+            for k, op in enumerate(ops):
+                mine = [p[k] for p in pieces]
+                op.data, op.meta = b"".join(mine), {"sizes": [len(m) for m in mine]}
+        elif kind != "barrier":
+            raise wire.WireError("an operation the relay does not know")
+
+    # -- messages
+    def _match(self) -> None:
+        """Pair receives with sends: per receiver in the order of the receives, per sender in the order of the sends."""
+        for key in sorted(self.recvs):
+            sends = self.sends.get(key, [])
+            rest = []
+            for recv in self.recvs[key]:
+                send = self._partner(recv, sends)
+                if send is None:
+                    rest.append(recv)
+                    continue
+                sends.remove(send)
+                self._agree(send, recv)
+                self.matches += 1
+                send.match = recv.match = self.matches
+                self.pairs.append((send, recv))
+            self.recvs[key] = rest
+
+    def _partner(self, recv: Operation, sends: list[Operation]) -> Operation | None:
+        first: dict[int, Operation] = {}
+        for send in sends:
+            if send.tag == recv.tag and recv.peer in (None, send.rank):
+                first.setdefault(send.rank, send)
+        if not first:
+            return None
+        return first[sorted(first)[self.random.integers(len(first))]]
+
+    def _agree(self, send: Operation, recv: Operation) -> None:
+        if send.dtype == recv.dtype and send.elements == recv.elements:
+            return
+        kind = "mismatched_dtype" if send.dtype != recv.dtype else "mismatched_shape"
+        states = self._states()
+        states[send.rank], states[recv.rank] = self._state_of(send), self._state_of(recv)
+        what = (
+            f"Rank {send.rank} sends {send.elements} elements of {send.dtype} to rank {recv.rank}, "
+            f"which has made room for {recv.elements} of {recv.dtype}."
+        )
+        raise _Mismatch(hang.HangReport(kind, f"{what} {hang.KINDS[kind]}", tuple(hang.describe(s) for s in states)))
+
+    def _start_of(self, pair: tuple[Operation, Operation]) -> float:
+        send, recv = pair
+        return max(send.posted, recv.posted, self.out_free[send.rank], self.in_free[recv.rank])
+
+    def _transfer_earliest(self) -> None:
+        """Complete the pairs that start first; ports make the others wait."""
+        earliest = min(self._start_of(pair) for pair in self.pairs)
+        rest = []
+        for pair in sorted(self.pairs, key=lambda p: (p[0].rank, p[1].rank, p[0].ticket)):
+            if self._start_of(pair) > earliest:
+                rest.append(pair)
+                continue
+            send, recv = pair
+            ended = earliest + self.alpha + len(send.payload) * self.beta
+            self.out_free[send.rank] = self.in_free[recv.rank] = ended
+            send.started = recv.started = earliest
+            send.ended = recv.ended = ended
+            recv.data = send.payload
+            recv.meta = {"source": recv.members.index(send.rank) if send.rank in recv.members else send.rank}
+            receiver = self.ranks[recv.rank]
+            receiver.recvs += 1
+            receiver.received_bytes += len(send.payload)
+            for op in pair:
+                if self.waiting_for[op.rank] == op.ticket:
+                    self._deliver(op)
+        self.pairs = rest
+
+    def _deliver(self, op: Operation) -> None:
+        rank = self.ranks[op.rank]
+        polled = rank.state == "polling"
+        rank.clock = max(rank.clock, op.ended)
+        rank.state = "running"
+        self.waiting_for[op.rank] = None
+        self.polls = 0
+        self._send(op.rank, wire.REPLY, {**op.meta, "done": True} if polled else op.meta, op.data)
+        op.data = b""
+
+    # -- when nobody runs
+    def _advance(self) -> bool:
+        """Nobody is running: let the earliest thing happen. False when the case is over."""
+        self._match()
+        if self.pairs:
+            self._transfer_earliest()
+            return True
+        if self.late:
+            self._start(self.late.pop(0))
+            return True
+        polling = [r for r, rank in enumerate(self.ranks) if rank.state == "polling"]
+        if polling and self.polls < MAX_FRUITLESS_POLLS:
+            self.polls += 1
+            for r in polling:
+                self.ranks[r].state = "running"
+                self.waiting_for[r] = None
+                self._send(r, wire.REPLY, {"done": False})
+            return True
+        if polling:
+            states = self._states()
+            rows = tuple(hang.describe(s) for s in states)
+            what = f"{hang.list_ranks(polling).capitalize()} {'polls' if len(polling) == 1 else 'poll'} without end."
+            self.report = hang.HangReport("endless_poll", f"{what} {hang.KINDS['endless_poll']}", rows)
+            return False
+        if any(rank.state == "waiting" for rank in self.ranks):
+            self.report = hang.explain(self._states())
+        return False
+
+    def _states(self) -> list[RankState]:
+        states = []
+        for r, rank in enumerate(self.ranks):
+            ticket = self.waiting_for[r]
+            if rank.state in ("waiting", "polling") and ticket is not None:
+                states.append(self._state_of(self.operations[r][ticket]))
+            elif rank.state == "raised":
+                states.append(RankState(r, "raised", detail=f"{rank.error['type']}: {rank.error['text']}"))
+            else:
+                states.append(RankState(r, "running" if rank.state == "late" else rank.state))
+        return states
+
+    def _state_of(self, op: Operation) -> RankState:
+        point_to_point = op.kind in ("send", "recv")
+        return RankState(
+            op.rank,
+            "waiting",
+            kind=op.kind,
+            peer=op.peer if point_to_point else op.root,
+            tag=op.tag,
+            nbytes=op.nbytes,
+            dtype=op.dtype,
+            shape=op.shape,
+            group=None if len(op.members) == len(self.ranks) else op.members,
+            line=op.line,
+            operations=sum(o.done for o in self.operations[op.rank].values()),
+        )
+
+    def _events(self) -> list[Event]:
+        return [
+            Event(
+                op.rank,
+                op.kind,
+                op.posted,
+                op.started,
+                op.ended,
+                peer=op.peer if op.kind in ("send", "recv") else op.root,
+                tag=op.tag,
+                nbytes=op.nbytes,
+                group=op.members,
+                line=op.line,
+                match=op.match,
+            )
+            for op in self.history
+        ]
+
+
+# -- plain functions ------------------------------------------------------------------------------------------------------------------
+
+
+def cut(data: bytes, sizes: list[int], n: int) -> list[bytes]:
+    """`data` cut into n pieces of the given sizes. Raises ValueError when they do not add up."""
+    if len(sizes) != n or sum(sizes) != len(data) or any(s < 0 for s in sizes):
+        raise ValueError("pieces that do not add up")
+    pieces, at = [], 0
+    for size in sizes:
+        pieces.append(data[at : at + size])
+        at += size
+    return pieces
+
+
+def reduce_bytes(payloads: list[bytes], dtype: str, how: str) -> bytes:
+    """Reduce equal-sized messages element by element, in rank order; half precision is summed in float32."""
+    if len({len(p) for p in payloads}) != 1:
+        raise ValueError("messages of different sizes")
+    arrays = [wire.from_bytes(p, dtype) for p in payloads]
+    kind = arrays[0].dtype
+    work = [a.astype(np.float32) if dtype == "float16" else a for a in arrays]
+    combine = {
+        "sum": np.logical_or if kind == np.bool_ else np.add,
+        "avg": np.add,
+        "product": np.multiply,
+        "min": np.minimum,
+        "max": np.maximum,
+        "band": np.bitwise_and,
+        "bor": np.bitwise_or,
+        "bxor": np.bitwise_xor,
+    }[how]
+    total = work[0].copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for other in work[1:]:
+            total = combine(total, other)
+        if how == "avg":
+            total = total / len(arrays) if np.issubdtype(kind, np.inexact) else total // len(arrays)
+    return wire.to_bytes(total, dtype)
+
+
+def collective_seconds(kind: str, p: int, nbytes: int, alpha: float, beta: float) -> float:
+    """Virtual seconds of a library collective on p ranks; nbytes: the largest contribution of one rank.
+
+    The usual costs (Thakur, Rabenseifner, Gropp 2005): ring all-reduce 2 (p-1) (alpha + n/p beta); trees ceil(log2 p) (alpha + n beta);
+    all-gather, gather and scatter p-1 steps of one contribution; reduce-scatter and all-to-all p-1 steps of n/p.
+    """
+    if p == 1:
+        return 0.0
+    depth = math.ceil(math.log2(p))
+    if kind == "all_reduce":
+        return 2 * (p - 1) * (alpha + nbytes / p * beta)
+    if kind in ("broadcast", "reduce"):
+        return depth * (alpha + nbytes * beta)
+    if kind in ("all_gather", "gather"):
+        return (p - 1) * (alpha + nbytes * beta)
+    if kind in ("reduce_scatter", "all_to_all", "scatter"):
+        return (p - 1) * (alpha + nbytes / p * beta)
+    return depth * alpha
+
+
+def simulate(function, world_size: int, arguments=(), *, alpha: float = 5e-6, beta: float = 1e-10, late: Sequence[int] = ()) -> Outcome:
+    """Run a notebook function on `world_size` ranks over the relay's network and see what it did.
+
+    arguments: one tuple for all ranks, or a list with one tuple per rank (numbers, strings, lists, numpy arrays, torch tensors).
+    alpha: seconds per message; beta: seconds per byte. The outcome has `.ranks[r]` (value, sends, sent_bytes, collectives, clock),
+    `.elapsed` (virtual seconds), `.events` (for `labkit.timeline.draw`) and `.hang`.
+    """
+    from labkit import launcher  # the launcher builds on the relay
+
+    return launcher.simulate(function, world_size, arguments, alpha=alpha, beta=beta, late=late)
