@@ -1,0 +1,155 @@
+"""Whose values are in a sum? Inputs that carry their rank in a digit, and the reading of a sum that went wrong.
+
+What rank r contributes to an element is k * 10**r with k = 1, 2 or 3. A sum over four ranks then reads like 2132: the units are
+rank 0's, the tens rank 1's. A missing rank shows as a 0, a rank counted twice as a doubled digit. A student sees it on the card,
+and `read` sees it here, whether anybody thought of the mistake before or not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.exercise import Case, Finding, Run, Tensor
+
+WIDE = (10, 3)  # base and highest digit, for every dtype that holds 10**p exactly
+NARROW = (5, 2)  # for bfloat16, float16 and uint8 on up to 3 ranks: twice 2 + 10 + 50 is still exact
+
+UNREADABLE = -1
+
+
+def summands(rng: np.random.Generator, world_size: int, shape: tuple[int, ...], dtype: str) -> tuple[list[np.ndarray], int]:
+    """One int64 array per rank, and the base: from an element of any sum of them one can tell who is in it, and how often."""
+    base, highest = NARROW if dtype in ("bfloat16", "float16", "uint8") else WIDE
+    return [rng.integers(1, highest + 1, shape) * base**rank for rank in range(world_size)], base
+
+
+def sum_case(rng: np.random.Generator, level: str, world_size: int, shape: tuple, dtype: str = "float64", **options) -> Case:
+    """A case whose only argument is the tensor to be summed over the ranks. `known`: parts (one array per rank), base, dtype."""
+    parts, base = summands(rng, world_size, shape, dtype)
+    size = f"n = {shape[0]}" if len(shape) == 1 else f"shape {' x '.join(map(str, shape))}"
+    return Case(
+        level,
+        world_size,
+        [(Tensor(part, dtype),) for part in parts],
+        says=f"{size}, {dtype}",
+        known={"parts": parts, "base": base, "dtype": dtype},
+        **options,
+    )
+
+
+def total(case: Case) -> np.ndarray:
+    """The right sum, shape of the input."""
+    return sum(case.known["parts"])
+
+
+def tensors(case: Case, values: list[np.ndarray]) -> list[Tensor]:
+    """One value per rank, in the dtype of the case."""
+    return [Tensor(np.asarray(value), case.known["dtype"]) for value in values]
+
+
+def everywhere(case: Case, value: np.ndarray) -> list[Tensor]:
+    """The same value on every rank."""
+    return tensors(case, [value] * case.world_size)
+
+
+def decode(value: np.ndarray, parts: list[np.ndarray], base: int) -> np.ndarray:
+    """How often each rank is contained in each element of a sum: shape (ranks, elements); `UNREADABLE` where one cannot tell."""
+    flat = np.asarray(value, dtype=np.float64).ravel()
+    whole = np.isfinite(flat) & (flat >= 0) & (flat == np.rint(flat)) & (flat < float(base) ** len(parts))
+    rest = np.where(whole, flat, 0).astype(np.int64)
+    counts = np.empty((len(parts), flat.size), dtype=np.int64)
+    for rank, part in enumerate(parts):
+        digit, own = rest // base**rank % base, part.ravel() // base**rank
+        counts[rank] = np.where(whole & (digit % own == 0), digit // own, UNREADABLE)
+    return counts
+
+
+def returned(run: Run) -> list:
+    """What each rank returned, tensors as arrays."""
+    return [rank_run.value.values if isinstance(rank_run.value, Tensor) else rank_run.value for rank_run in run.ranks]
+
+
+def counts_of(case: Case, run: Run) -> np.ndarray | None:
+    """`decode` on every rank: shape (ranks that hold a sum, ranks contained in it, elements). None: something is unreadable."""
+    parts, values = case.known["parts"], returned(run)
+    if any(not isinstance(v, np.ndarray) or v.shape != parts[0].shape or v.dtype.kind not in "iuf" for v in values):
+        return None
+    counts = np.stack([decode(value, parts, case.known["base"]) for value in values])
+    return None if (counts == UNREADABLE).any() else counts
+
+
+def read(case: Case, run: Run) -> Finding | None:
+    """Names what happened to a sum over all ranks by looking at whose values are in it; None when it is right or unreadable."""
+    counts = counts_of(case, run)
+    if counts is None or (counts == 1).all():
+        return None
+    return Finding(_name(counts), _first_wrong(counts))
+
+
+def _name(counts: np.ndarray) -> str:
+    ranks, _, n = counts.shape
+    own = np.eye(ranks, dtype=np.int64)[:, :, None]
+    right = (counts == 1).all(axis=1)  # (rank, element)
+    complete = right.all(axis=1)  # (rank,)
+    if (counts == own).all():
+        return "own_only"
+    if n > ranks and n % ranks and right[:, : n - n % ranks].all():
+        return "drops_remainder"
+    if complete.sum() == 1:
+        return "only_one_rank"
+    if (counts == 1 + own).all():
+        return "doubled_own"
+    if (counts == 1 - own).all():
+        return "own_left_out"
+    if (counts[:, 0] == 0).all() and (counts[:, 1:] == 1).all():
+        return "rank_0_left_out"
+    if (counts.sum(axis=1) == 1).all():
+        return "overwrites"
+    if not complete.any() and (right.sum(axis=0) == 1).all():
+        return "never_gathered"
+    if (counts >= 1).all():
+        return "counted_twice"
+    if (counts <= 1).all():
+        return "ranks_missing"
+    return "mixed_up"
+
+
+def _first_wrong(counts: np.ndarray) -> str:
+    """ "In rank 2's element 4, rank 1 is missing and rank 0 is counted twice." """
+    holder, element = np.argwhere((counts != 1).any(axis=1))[0]
+    column = counts[holder, :, element]
+    missing = ", ".join(str(rank) for rank in np.flatnonzero(column == 0))
+    wrong = []
+    if missing:
+        wrong.append(f"ranks {missing} are missing" if "," in missing else f"rank {missing} is missing")
+    for rank in np.flatnonzero(column > 1):
+        wrong.append(f"rank {rank} is counted {'twice' if column[rank] == 2 else f'{column[rank]} times'}")
+    return f"In rank {holder}'s element {element}, {' and '.join(wrong)}."
+
+
+def wrong_length(case: Case, run: Run) -> Finding | None:
+    """A sum that is right but shorter or longer than the input, because the input was cut into equal chunks. 1-D cases only."""
+    right, values = total(case), returned(run)
+    if any(not isinstance(v, np.ndarray) or v.ndim != 1 or v.dtype.kind not in "iuf" for v in values):
+        return None
+    if all(v.size < right.size and np.array_equal(v, right[: v.size]) for v in values):
+        return Finding("drops_remainder", f"{values[0].size} of {right.size} elements came back.")
+    if all(v.size > right.size and np.array_equal(v[: right.size], right) for v in values):
+        return Finding("keeps_padding", f"{values[0].size} elements came back instead of {right.size}.")
+    return None
+
+
+def messages_between(run: Run) -> set[tuple[int, int]]:
+    """(from, to) of every point-to-point message of a run."""
+    return {(event.rank, event.peer) for event in run.events if event.kind in ("send", "isend")}
+
+
+def forbidden_collectives(run: Run) -> Finding | None:
+    """A finding when an exercise that is to be built from sends calls a collective. A barrier moves nothing and may be called."""
+    for rank, rank_run in enumerate(run.ranks):
+        for name in rank_run.collectives:
+            if name.startswith("all_reduce"):
+                return Finding("uses_all_reduce", f"Rank {rank} called {name}.")
+            if name != "barrier":
+                return Finding("uses_collective", f"Rank {rank} called {name}.")
+    return None
