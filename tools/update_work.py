@@ -49,13 +49,16 @@ def update(course: Path, work: Path) -> list[str]:
         content = source.read_bytes()
         new, target = digest(content), work / name
         now = digest(target.read_bytes()) if target.exists() else None
-        if now in (None, new, copied.get(name)):
+        offer = offered.get(name)
+        if now is None or now in (new, copied.get(name)) or (offer and now == offer["version"]):
+            if now == new == copied.get(name):
+                continue
             if now != new:
                 replace(target, content)
                 fresh, updated = fresh + (now is None), updated + (now is not None)
             copied[name] = new
-        elif new not in (copied.get(name), offered.get(name, {}).get("version")):
-            beside = place_beside(target, offered.get(name))
+        elif new not in (copied.get(name), offer and offer["version"]):
+            beside = place_beside(target, offer)
             replace(beside, content)
             offered[name] = {"version": new, "file": beside.name}
             said.append(f"{name} has your changes and stays as it is; the course's new version is beside it: {beside.name}")
