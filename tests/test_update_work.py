@@ -151,6 +151,6 @@ def test_from_the_command_line_without_any_package(course):
 
 def test_a_file_where_the_folder_should_be_is_one_clear_line(course, capsys):
     put(course / "elsewhere", "a file")
-    assert update_work.main(["--course", str(course), "--work", str(course / "elsewhere")]) == 1
+    assert update_work.main(["--course", str(course), str(course / "elsewhere")]) == 1
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "elsewhere" in error and "Nothing of yours was changed" in error

@@ -1,6 +1,6 @@
 """Copies notebooks/ and images/ to work/, where students work. A file that its owner has changed is never overwritten.
 
-    python tools/update_work.py [--work DIR]
+    python tools/update_work.py [WORK]
 
 work/.course.json records the digest of every file as it was copied. A file that still has that digest is updated; one that does
 not has become its owner's: it stays, and the course's new version is put beside it as NAME.new.ipynb, which is said once per
@@ -24,7 +24,7 @@ RECORD = ".course.json"
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--course", type=Path, default=ROOT, help="the course's folder (default: the one this script is in)")
-    parser.add_argument("--work", type=Path, help="the folder to bring up to date (default: work/ in the course)")
+    parser.add_argument("work", type=Path, nargs="?", help="the folder to bring up to date (default: work/ in the course)")
     options = parser.parse_args(arguments)
     work = options.work or options.course / "work"
     try:
