@@ -1,0 +1,284 @@
+"""The notebooks of every unit in solutions/: built as they should be, without an answer in them, and run from start to end."""
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import build_notebooks as builder  # noqa: E402
+import update_work  # noqa: E402
+
+UNITS = builder.units(ROOT)
+MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
+every_unit = pytest.mark.parametrize("unit", UNITS)
+
+
+def source_text(unit: str) -> str:
+    return builder.source_of(ROOT / "solutions" / unit).read_text(encoding="utf-8")
+
+
+def released(unit: str) -> nbformat.NotebookNode:
+    return nbformat.read(ROOT / "notebooks" / unit / f"{unit[3:]}.ipynb", as_version=4)
+
+
+def solved(unit: str) -> nbformat.NotebookNode:
+    return nbformat.read(ROOT / "solutions" / unit / f"{unit[3:]}.ipynb", as_version=4)
+
+
+# --- the build --------------------------------------------------------------------------------------------------------
+
+LESSON = """# %% [markdown]
+# # A lesson
+
+# %%
+given = 1
+
+# %% [markdown]
+# Prose.
+
+# %% nbgrader={"grade": false, "grade_id": "twice", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def twice(x):
+    ### BEGIN SOLUTION
+    secret_of_the_solution = 2
+    return secret_of_the_solution * x
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_twice", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+assert twice(1) == 2
+### BEGIN HIDDEN TESTS
+assert twice(4711) == 9422
+### END HIDDEN TESTS
+
+# %% tags=["raises-exception"]
+# %%time
+print(twice(given))
+"""
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of one small unit, with a starter script and a data file beside its notebook."""
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    folder = tmp_path / "solutions/01_lesson"
+    folder.mkdir(parents=True)
+    (folder / "lesson.py").write_text(LESSON)
+    (folder / "starter.py").write_text("print('start here')\n")
+    (folder / "numbers.csv").write_text("1,2\n")
+    return tmp_path
+
+
+def build_here(course: Path, *options: str) -> int:
+    return builder.main(["--root", str(course), *options])
+
+
+def test_generated_files_are_current(capsys):
+    status = builder.main(["--check"])
+    assert status == 0, capsys.readouterr().out
+
+
+def test_building_twice_gives_the_same_bytes():
+    assert builder.build(ROOT) == builder.build(ROOT)
+
+
+def test_the_release_has_the_other_files_but_neither_answers_nor_hidden_tests_nor_a_gradebook(course):
+    build_here(course)
+    paths = {path.relative_to(course).as_posix() for path in course.rglob("*") if path.is_file()}
+    notebooks = {path for path in paths if path.startswith("notebooks/")}
+    assert notebooks == {"notebooks/01_lesson/lesson.ipynb", "notebooks/01_lesson/starter.py", "notebooks/01_lesson/numbers.csv"}
+    assert not [path for path in paths if path.endswith(".db")]
+    text = (course / "notebooks/01_lesson/lesson.ipynb").read_text()
+    for secret in ("secret_of_the_solution", "4711", *MARKERS):
+        assert secret not in text
+    assert 'raise NotImplementedError(\\"write this function\\")' in text
+
+
+def test_what_a_text_cannot_decide_stays_out_of_the_notebooks(course):
+    build_here(course)
+    for path in course.glob("*/01_lesson/lesson.ipynb"):
+        cells = nbformat.read(path, as_version=4).cells
+        assert not [cell for cell in cells if "lines_to_next_cell" in cell.metadata]
+        assert [cell.id for cell in cells if "nbgrader" in cell.metadata] == ["twice", "check_twice"]
+        assert cells[-1].source.startswith("%%time\n") and cells[-1].metadata.tags == ["raises-exception"]
+    first = {path: path.read_bytes() for path in course.glob("*/01_lesson/*.ipynb")}
+    for path in first:
+        path.unlink()
+    build_here(course)
+    assert first == {path: path.read_bytes() for path in first}
+
+
+def test_stock_nbgrader_makes_the_same_release(course):
+    build_here(course)
+    ours = (course / "notebooks/01_lesson/lesson.ipynb").read_bytes()
+    shutil.rmtree(course / "notebooks")
+    command = [sys.executable, "-m", "nbgrader", "generate_assignment", "01_lesson"]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # a new gradebook calls alembic
+    done = subprocess.run(command, cwd=course, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert (course / "notebooks/01_lesson/lesson.ipynb").read_bytes() == ours
+    assert sorted(path.name for path in (course / "notebooks/01_lesson").iterdir()) == [
+        "lesson.ipynb",
+        "numbers.csv",
+        "starter.py",
+    ]
+
+
+def outputs(course: Path) -> list[bool]:
+    notebook = nbformat.read(course / "solutions/01_lesson/lesson.ipynb", as_version=4)
+    return [cell.execution_count is not None for cell in builder.code_cells(notebook)]
+
+
+def test_outputs_are_kept_when_prose_changes_and_dropped_from_a_changed_cell_on(course, capsys):
+    source = course / "solutions/01_lesson/lesson.py"
+    build_here(course, "--execute")
+    assert outputs(course) == [True] * 4
+    assert build_here(course, "--check") == 0
+    source.write_text(LESSON.replace("Prose.", "Better prose.\n#\n# ## And more"))
+    assert build_here(course, "--check") == 1
+    build_here(course)
+    assert outputs(course) == [True] * 4
+    assert build_here(course, "--check") == 0
+    source.write_text(LESSON.replace("* x", "* x * 1"))
+    build_here(course)
+    assert outputs(course) == [True, False, False, False]
+    capsys.readouterr()
+    assert build_here(course, "--check") == 1
+    assert "3 code cells" in capsys.readouterr().out
+    shutil.rmtree(source.parent)
+    build_here(course)
+    assert not [path for path in (course / "notebooks").rglob("*") if path.is_file()]
+
+
+def test_a_solution_that_fails_is_not_kept(course):
+    source = course / "solutions/01_lesson/lesson.py"
+    source.write_text(LESSON.replace("given = 1", "given = 1 / 0"))
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        build_here(course, "--execute")
+    assert not source.with_suffix(".ipynb").exists()
+
+
+def test_outputs_do_not_say_where_they_were_made():
+    root = Path("/home/somebody/course")
+    text = builder.anonymous(
+        "/home/somebody/course/labkit/x.py, /usr/lib/python3/site-packages/torch/a.py <A at 0x7f00aa11bb22>", root
+    )
+    assert text == "labkit/x.py, torch/a.py <A at 0x...>"
+
+
+# --- what a student gets ----------------------------------------------------------------------------------------------
+
+
+def split_by_region(text: str) -> tuple[list[str], list[str]]:
+    """The lines of a source inside and outside of its solutions and hidden tests, stripped; empty ones and the markers left out."""
+    inside, outside, secret = [], [], False
+    for line in text.splitlines():
+        if re.search(r"(BEGIN|END) (SOLUTION|HIDDEN TESTS)", line):
+            secret = "BEGIN" in line
+        elif line.strip():
+            (inside if secret else outside).append(line.strip())
+    return inside, outside
+
+
+@every_unit
+def test_no_answer_reaches_the_notebooks(unit):
+    inside, outside = split_by_region(source_text(unit))
+    assert inside, "a unit without a solution"
+    texts = {
+        path: path.read_text(encoding="utf-8", errors="replace") for path in (ROOT / "notebooks").rglob("*") if path.is_file()
+    }
+    cells = [cell.source for path in texts if path.suffix == ".ipynb" for cell in nbformat.reads(texts[path], as_version=4).cells]
+    there = {line.strip() for text in [*cells, *texts.values()] for line in text.splitlines()}
+    elsewhere = {line for other in UNITS for line in split_by_region(source_text(other))[1]}
+    leaked = set(inside) & there - set(outside) - elsewhere
+    assert not leaked
+    for path, text in texts.items():
+        assert not [marker for marker in MARKERS if marker in text], path
+    assert not (ROOT / "notebooks" / unit / f"{unit[3:]}.py").exists()
+
+
+@every_unit
+def test_released_notebooks_have_no_outputs(unit):
+    for cell in builder.code_cells(released(unit)):
+        assert (cell.outputs, cell.execution_count) == ([], None)
+
+
+def exercises_of(unit: str) -> dict:
+    """Function name -> exercise of a unit."""
+    from autograder.exercise import Exercise
+
+    module = importlib.import_module(f"autograder.exercises.unit_{unit}")
+    classes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Exercise)]
+    return {kind.function: kind() for kind in classes if getattr(kind, "unit", None) == unit}
+
+
+def check_of(grade_id: str) -> str:
+    return f"check_{grade_id}"
+
+
+@every_unit
+def test_each_exercise_is_a_solution_cell_followed_by_its_check(unit):
+    from nbgrader.nbgraderformat import MetadataValidator
+
+    notebook = released(unit)
+    MetadataValidator().validate_nb(notebook)
+    marked = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
+    ids = [cell.metadata.nbgrader.grade_id for cell in marked]
+    assert len(ids) == len(set(ids))
+    found = {}
+    for cell, following in zip(notebook.cells, [*notebook.cells[1:], None], strict=True):
+        marks = cell.metadata.get("nbgrader", {})
+        if not marks.get("solution"):
+            continue
+        name = marks["grade_id"]
+        assert re.search(rf"^def {name}\(", cell.source, re.MULTILINE), f"cell {name} does not define {name}"
+        assert following and following.metadata.get("nbgrader", {}).get("grade_id") == f"check_{name}", f"no check after {name}"
+        assert following.source.strip() == f"check({name})"
+        assert following.metadata.nbgrader.grade and following.metadata.nbgrader.locked
+        found[name] = following.metadata.nbgrader.points
+    assert found == {name: exercise.points for name, exercise in exercises_of(unit).items()}
+
+
+def pictures(text: str) -> list[tuple[str, str]]:
+    """(alternative text, path) of every picture in a Markdown text."""
+    found = re.findall(r"!\[([^\]]*)\]\(([^)\s]+)", text)
+    for tag in re.findall(r"<img\b[^>]*>", text):
+        attributes = dict(re.findall(r'(\w+)="([^"]*)"', tag))
+        found.append((attributes.get("alt", ""), attributes.get("src", "")))
+    return found
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("student") / "work"
+    update_work.update(ROOT, folder)
+    return folder
+
+
+@every_unit
+def test_pictures_exist_from_everywhere_and_have_an_alternative_text(unit, work):
+    for cell in released(unit).cells:
+        for alternative, path in pictures(cell.source) if cell.cell_type == "markdown" else []:
+            assert len(alternative) > 20, path
+            for folder in (ROOT / "solutions" / unit, ROOT / "notebooks" / unit):
+                assert (folder / path).is_file(), f"{path} from {folder.relative_to(ROOT)}"
+            # Lab shows work/ as its root and does not look above it: ../../images is images/ there.
+            assert (work / path.replace("../../", "")).is_file(), f"{path} from work/{unit}"
+
+
+@every_unit
+def test_links_to_other_pages_of_the_course_lead_somewhere(unit, work):
+    for cell in released(unit).cells:
+        for target in re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)", cell.source) if cell.cell_type == "markdown" else []:
+            if not re.match(r"[a-z]+:|#", target):
+                assert (work / unit / target).resolve().is_relative_to(work.resolve()), f"{target} is not in work/"
+                assert (work / unit / target).exists(), target
