@@ -64,7 +64,8 @@ _RECORD = struct.Struct("<QddqiiIIIIIII")
 _RECORD_ENDED = 16
 _RECORD_BYTES = 64 + 16
 _ENDED = struct.Struct("<d")
-_SOURCE = struct.Struct("<qii")  # bytes, peer, tag: what a receive learns when it completes
+_BYTES = struct.Struct("<q")
+_SOURCE = struct.Struct("<ii")  # peer, tag: what a receive from any source learns when it completes
 _COUNT = struct.Struct("<Q")
 
 _LIBRARIES = tuple(
@@ -203,15 +204,17 @@ def begin(
 
 
 def end(token: int, *, peer: int | None = None, tag: int | None = None, nbytes: int | None = None) -> None:
-    """Note that the operation completed; a receive from any source says here what it got (all three, or none)."""
+    """Note that the operation completed; a receive says here whom and how much it heard."""
     recorder = _recorder
     if recorder is None or token == 0:
         return
     at = _RING_AT + token % CAPACITY * _RECORD_BYTES
     if _COUNT.unpack_from(recorder.map, at)[0] != token:  # so long ago that its record was overwritten
         return
-    if peer is not None and tag is not None and nbytes is not None:
-        _SOURCE.pack_into(recorder.map, at + 24, nbytes, peer, tag)
+    if nbytes is not None:
+        _BYTES.pack_into(recorder.map, at + 24, nbytes)
+    if peer is not None and tag is not None:
+        _SOURCE.pack_into(recorder.map, at + 32, peer, tag)
     _ENDED.pack_into(recorder.map, at + _RECORD_ENDED, time.monotonic())
     recorder.polls = 0
     _COUNT.pack_into(recorder.map, _COMPLETED, next(recorder.completed))

@@ -1,0 +1,499 @@
+"""An mpi4py communicator that notes every call in the flight recorder: what was called, with whom, how much, at which line.
+
+`traced(comm)` is an `MPI.Intracomm` (or Cartcomm, Graphcomm ...) on the same handle, so it goes wherever the original goes.
+Communicators made from it (Dup, Split, Create_group, Create_cart ...) are traced too, and so are the requests of its non-blocking
+calls: their Wait is where a hang report finds a rank. Ranks are reported as ranks of COMM_WORLD.
+
+`install()` puts a traced communicator in place of `MPI.COMM_WORLD`, for programs that fetch it themselves. The course's own
+modules (labkit.*) may use a traced communicator without leaving a trace. Persistent requests and one-sided calls are left out.
+"""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from mpi4py import MPI
+
+from labkit import recorder
+
+_SENDS = ("Send", "Ssend", "Bsend", "Rsend", "send", "ssend", "bsend")
+_ISENDS = ("Isend", "Issend", "Ibsend", "Irsend", "isend", "issend", "ibsend")
+_PROBES = ("Probe", "Mprobe", "probe", "mprobe")
+_IPROBES = ("Iprobe", "Improbe", "iprobe", "improbe")
+# collective: position of its root among the arguments (None: no root)
+_COLLECTIVES: dict[str, int | None] = {
+    **dict.fromkeys(("Barrier", "Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Alltoallw", "Scan", "Exscan")),
+    **dict.fromkeys(
+        ("Reduce_scatter", "Reduce_scatter_block", "barrier", "allgather", "allreduce", "alltoall", "scan", "exscan")
+    ),
+    **dict.fromkeys(("Bcast", "bcast", "gather", "scatter"), 1),
+    **dict.fromkeys(("Gather", "Gatherv", "Scatter", "Scatterv", "reduce"), 2),
+    "Reduce": 3,
+}
+_ICOLLECTIVES = tuple("I" + name.lower() for name in _COLLECTIVES if name[0].isupper())
+_CREATORS = ("Dup", "Clone", "Dup_with_info", "Split", "Split_type", "Create", "Create_cart", "Create_graph")
+_CREATORS += ("Create_dist_graph", "Create_dist_graph_adjacent", "Create_group", "Sub")
+_UNEQUAL = ("Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Alltoallw", "Igatherv", "Iscatterv", "Iallgatherv", "Ialltoallv")
+
+
+def traced(comm: MPI.Intracomm) -> MPI.Intracomm:
+    """A communicator on the same handle whose calls are recorded; COMM_NULL and traced communicators are returned as they are."""
+    if comm == MPI.COMM_NULL or isinstance(comm, _Traced) or not isinstance(comm, MPI.Intracomm):
+        return comm
+    return _traced_class(type(comm))(comm)
+
+
+def install() -> MPI.Intracomm:
+    """Put a traced communicator in place of MPI.COMM_WORLD, traced requests in place of MPI.Request; return the communicator."""
+    MPI.Request = TracedRequest  # for Request.Waitall and its like, which are called on the class
+    MPI.COMM_WORLD = traced(MPI.COMM_WORLD)
+    return MPI.COMM_WORLD
+
+
+@functools.cache
+def _traced_class(base: type) -> type:
+    """Intracomm -> TracedIntracomm, Cartcomm -> TracedCartcomm ..."""
+    return type(f"Traced{base.__name__}", (_Traced, base), {})
+
+
+class _Traced:
+    """What the traced communicators have in common; its recorded methods are filled in below."""
+
+    @functools.cached_property
+    def members(self) -> tuple[int, ...]:
+        """The ranks of COMM_WORLD that belong to this communicator, in its own order."""
+        world = MPI.COMM_WORLD.Get_group()
+        group = self.Get_group()
+        return tuple(group.Translate_ranks(list(range(group.Get_size())), world))
+
+    @functools.cached_property
+    def recorded_group(self) -> tuple[int, ...] | None:
+        """`members`, or None when that is everybody."""
+        return None if self.members == tuple(range(MPI.COMM_WORLD.Get_size())) else self.members
+
+    def world_rank(self, peer: int | None) -> int | None:
+        """A rank of this communicator as a rank of COMM_WORLD; None for any source and for nobody (PROC_NULL)."""
+        return self.members[peer] if peer is not None and 0 <= peer < len(self.members) else None
+
+
+def _recording() -> bool:
+    """Whether the traced call that asks was made by a program, with the recorder open."""
+    return recorder.is_open() and not sys._getframe(2).f_globals.get("__name__", "").startswith("labkit.")
+
+
+def _argument(args: tuple, keywords: dict, position: int, name: str, default: Any = None) -> Any:
+    return args[position] if len(args) > position else keywords.get(name, default)
+
+
+def _size(buffer: Any) -> dict[str, Any]:
+    """nbytes, dtype and shape of a message buffer (array, tensor, or mpi4py's [array, ...]), as far as it tells them."""
+    if isinstance(buffer, (list, tuple)) and buffer:
+        buffer = buffer[0]
+    if buffer is None or buffer is MPI.IN_PLACE or buffer is MPI.BOTTOM:
+        return {}
+    if hasattr(buffer, "nbytes") and hasattr(buffer, "dtype"):
+        return {"nbytes": buffer.nbytes, "dtype": _dtype_name(buffer.dtype), "shape": buffer.shape}
+    try:
+        return {"nbytes": memoryview(buffer).nbytes}
+    except TypeError:
+        return {}
+
+
+@functools.cache
+def _dtype_name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _object_bytes(value: Any) -> int:
+    """How many bytes a pickled object takes, told only where that is cheap to find out (0: not told)."""
+    if hasattr(value, "nbytes"):
+        return value.nbytes
+    if isinstance(value, (int, float, str, bytes, type(None))) or (isinstance(value, (list, tuple, dict)) and len(value) <= 100):
+        try:
+            return len(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+        except Exception:
+            return 0  # the call itself will say that it cannot be pickled
+    return 0
+
+
+def _heard(comm: _Traced, status: MPI.Status) -> dict[str, int]:
+    """Source, tag and bytes of a completed receive."""
+    source = status.Get_source()
+    if source < 0:
+        return {}
+    return {"peer": comm.world_rank(source), "tag": status.Get_tag(), "nbytes": status.Get_count(MPI.BYTE)}
+
+
+# --- requests
+
+
+_Plain = MPI.Request
+
+
+class TracedRequest(_Plain):
+    """A request whose completion is recorded. Plain requests may stand beside it in Waitall and its like."""
+
+    token = 0
+    comm: _Traced | None = None  # of a receive: to tell whom it heard
+
+    @classmethod
+    def of(cls, request: MPI.Request, token: int, comm: _Traced | None = None) -> TracedRequest:
+        made = cls(request)
+        made.token = token
+        made.comm = comm
+        return made
+
+    def done(self, status: MPI.Status | None = None) -> None:
+        """Note that the operation is complete (once)."""
+        token, self.token = self.token, 0
+        if token:
+            recorder.end(token, **(_heard(self.comm, status) if self.comm is not None and status is not None else {}))
+
+    def Wait(self, status: MPI.Status | None = None) -> bool:
+        status = status or MPI.Status()
+        recorder.waiting(self.token)
+        result = super().Wait(status)
+        self.done(status)
+        return result
+
+    def wait(self, status: MPI.Status | None = None) -> Any:
+        status = status or MPI.Status()
+        recorder.waiting(self.token)
+        result = super().wait(status)
+        self.done(status)
+        return result
+
+    def Test(self, status: MPI.Status | None = None) -> bool:
+        status = status or MPI.Status()
+        flag = super().Test(status)
+        self.done(status) if flag else recorder.polled("Test")
+        return flag
+
+    def test(self, status: MPI.Status | None = None) -> tuple[bool, Any]:
+        status = status or MPI.Status()
+        flag, value = super().test(status)
+        self.done(status) if flag else recorder.polled("test")
+        return flag, value
+
+    # Waiting one by one is the same to MPI (all requests make progress), and the recorder knows which one is late.
+    @classmethod
+    def Waitall(cls, requests, statuses=None) -> bool:
+        for request, status in zip(requests, _extended(statuses, len(requests)), strict=False):
+            request.Wait(status)
+        return True
+
+    @classmethod
+    def waitall(cls, requests, statuses=None) -> list:
+        return [request.wait(status) for request, status in zip(requests, _extended(statuses, len(requests)), strict=False)]
+
+    @classmethod
+    def Waitany(cls, requests, status=None) -> int:
+        status = _before_any(requests, status)
+        return _after_any(requests, _Plain.Waitany(requests, status), status)
+
+    @classmethod
+    def waitany(cls, requests, status=None) -> tuple[int, Any]:
+        status = _before_any(requests, status)
+        index, value = _Plain.waitany(requests, status)
+        return _after_any(requests, index, status), value
+
+    @classmethod
+    def Waitsome(cls, requests, statuses=None) -> list[int] | None:
+        _before_any(requests, None)
+        statuses = _extended(statuses, len(requests))
+        return _after_some(requests, _Plain.Waitsome(requests, statuses), statuses)
+
+    @classmethod
+    def waitsome(cls, requests, statuses=None) -> tuple[list[int] | None, list | None]:
+        _before_any(requests, None)
+        statuses = _extended(statuses, len(requests))
+        indices, values = _Plain.waitsome(requests, statuses)
+        return _after_some(requests, indices, statuses), values
+
+    @classmethod
+    def Testall(cls, requests, statuses=None) -> bool:
+        statuses = _extended(statuses, len(requests))
+        flag = _Plain.Testall(requests, statuses)
+        _after_test("Testall", requests, range(len(requests)) if flag else (), statuses)
+        return flag
+
+    @classmethod
+    def testall(cls, requests, statuses=None) -> tuple[bool, list | None]:
+        statuses = _extended(statuses, len(requests))
+        flag, values = _Plain.testall(requests, statuses)
+        _after_test("testall", requests, range(len(requests)) if flag else (), statuses)
+        return flag, values
+
+    @classmethod
+    def Testany(cls, requests, status=None) -> tuple[int, bool]:
+        status = status or MPI.Status()
+        index, flag = _Plain.Testany(requests, status)
+        _after_test("Testany", requests, [index] if flag and index >= 0 else (), [status])
+        return index, flag
+
+    @classmethod
+    def testany(cls, requests, status=None) -> tuple[int, bool, Any]:
+        status = status or MPI.Status()
+        index, flag, value = _Plain.testany(requests, status)
+        _after_test("testany", requests, [index] if flag and index >= 0 else (), [status])
+        return index, flag, value
+
+    @classmethod
+    def Testsome(cls, requests, statuses=None) -> list[int] | None:
+        statuses = _extended(statuses, len(requests))
+        indices = _Plain.Testsome(requests, statuses)
+        _after_test("Testsome", requests, indices or (), statuses)
+        return indices
+
+    @classmethod
+    def testsome(cls, requests, statuses=None) -> tuple[list[int] | None, list | None]:
+        statuses = _extended(statuses, len(requests))
+        indices, values = _Plain.testsome(requests, statuses)
+        _after_test("testsome", requests, indices or (), statuses)
+        return indices, values
+
+
+def _extended(statuses: list[MPI.Status] | None, size: int) -> list[MPI.Status]:
+    """The caller's list (lengthened in place, as mpi4py does) or a new one."""
+    statuses = [] if statuses is None else statuses
+    statuses += [MPI.Status() for _ in range(size - len(statuses))]
+    return statuses
+
+
+def _before_any(requests, status: MPI.Status | None) -> MPI.Status:
+    recorder.waiting(next((token for request in requests if (token := getattr(request, "token", 0))), 0))
+    return status or MPI.Status()
+
+
+def _after_any(requests, index: int, status: MPI.Status) -> int:
+    if index >= 0:
+        _done(requests[index], status)
+    return index
+
+
+def _after_some(requests, indices: list[int] | None, statuses: list[MPI.Status]) -> list[int] | None:
+    for index, status in zip(indices or (), statuses, strict=False):
+        _done(requests[index], status)
+    return indices
+
+
+def _after_test(kind: str, requests, indices, statuses: list[MPI.Status]) -> None:
+    for index, status in zip(indices, statuses, strict=False):
+        _done(requests[index], status)
+    if not indices:
+        recorder.polled(kind)
+
+
+def _done(request: MPI.Request, status: MPI.Status) -> None:
+    if isinstance(request, TracedRequest):
+        request.done(status)
+
+
+# --- the recorded methods: one maker per family
+
+
+def _traced_send(name: str) -> Callable:
+    plain = getattr(MPI.Intracomm, name)
+    pickles, blocking = name.islower(), not name.lower().startswith("i")
+
+    def call(self, *args, **keywords):
+        peer = self.world_rank(_argument(args, keywords, 1, "dest"))
+        if peer is None or not _recording():
+            return plain(self, *args, **keywords)
+        message = _argument(args, keywords, 0, "obj" if pickles else "buf")
+        size = {"nbytes": _object_bytes(message)} if pickles else _size(message)
+        tag = _argument(args, keywords, 2, "tag", 0)
+        token = recorder.begin(name, peer=peer, tag=tag, group=self.recorded_group, blocking=blocking, **size)
+        if not blocking:
+            return TracedRequest.of(plain(self, *args, **keywords), token)
+        try:
+            return plain(self, *args, **keywords)
+        finally:
+            recorder.end(token)
+
+    return call
+
+
+def _traced_recv(name: str) -> Callable:
+    plain = getattr(MPI.Intracomm, name)
+    pickles = name.islower()
+
+    def call(self, buf=None, source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=None):
+        if source == MPI.PROC_NULL or not _recording():
+            return plain(self, buf, source, tag, status)
+        size = {} if pickles else _size(buf)
+        token = recorder.begin(name, peer=self.world_rank(source), tag=tag, group=self.recorded_group, **size)
+        status = status or MPI.Status()
+        heard = {}
+        try:
+            result = plain(self, buf, source, tag, status)
+            heard = _heard(self, status)
+            return result
+        finally:
+            recorder.end(token, **heard)
+
+    return call
+
+
+def _traced_irecv(name: str) -> Callable:
+    plain = getattr(MPI.Intracomm, name)
+    pickles = name.islower()
+
+    def call(self, buf=None, source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG):
+        if source == MPI.PROC_NULL or not _recording():
+            return plain(self, buf, source, tag)
+        size = {} if pickles else _size(buf)
+        peer = self.world_rank(source)
+        token = recorder.begin(name, peer=peer, tag=tag, group=self.recorded_group, blocking=False, **size)
+        return TracedRequest.of(plain(self, buf, source, tag), token, self)
+
+    return call
+
+
+def _traced_probe(name: str) -> Callable:
+    plain = getattr(MPI.Intracomm, name)
+    blocking = not name.lower().startswith("i")
+    takes = "mprobe" in name.lower()  # the message leaves the queue at once, whenever its recv is called
+    taken = "mrecv" if name.islower() else "Mrecv"
+
+    def call(self, source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=None):
+        if not _recording():
+            return plain(self, source, tag, status)
+        status = status or MPI.Status()
+        peer = self.world_rank(source)
+        if blocking:
+            token = recorder.begin(name, peer=peer, tag=tag, group=self.recorded_group)
+            try:
+                found = plain(self, source, tag, status)
+            finally:
+                recorder.end(token)
+        else:
+            found = plain(self, source, tag, status)
+            if not found:
+                recorder.polled(name, peer=peer, tag=tag)
+        if takes and found:
+            recorder.end(recorder.begin(taken, group=self.recorded_group), **_heard(self, status))
+        return found
+
+    return call
+
+
+def _traced_sendrecv(name: str) -> Callable:
+    """Sendrecv is a send and a receive at the same time, and is recorded as both; it waits where its receive waits."""
+    plain = getattr(MPI.Intracomm, name)
+    pickles, replaces = name.islower(), name.endswith("replace")
+    source_at = 3 if replaces else 4
+
+    def call(self, *args, **keywords):
+        if not _recording():
+            return plain(self, *args, **keywords)
+        dest = self.world_rank(_argument(args, keywords, 1, "dest"))
+        source = _argument(args, keywords, source_at, "source", MPI.ANY_SOURCE)
+        message = _argument(args, keywords, 0, "sendobj" if pickles else "buf" if replaces else "sendbuf")
+        size = {"nbytes": _object_bytes(message)} if pickles else _size(message)
+        status = _argument(args, keywords, source_at + 2, "status") or MPI.Status()
+        if len(args) > source_at + 2:
+            args = (*args[: source_at + 2], status)
+        else:
+            keywords["status"] = status
+        sent = received = 0
+        if dest is not None:
+            tag = _argument(args, keywords, 2, "sendtag", 0)
+            sent = recorder.begin(
+                "isend" if pickles else "Isend", peer=dest, tag=tag, group=self.recorded_group, blocking=False, **size
+            )
+        if source != MPI.PROC_NULL:
+            tag = _argument(args, keywords, source_at + 1, "recvtag", MPI.ANY_TAG)
+            received = recorder.begin(
+                "recv" if pickles else "Recv", peer=self.world_rank(source), tag=tag, group=self.recorded_group
+            )
+        recorder.waiting(received or sent)
+        heard = {}
+        try:
+            result = plain(self, *args, **keywords)
+            heard = _heard(self, status) if received else {}
+            return result
+        finally:
+            recorder.end(received, **heard)
+            recorder.end(sent)
+
+    return call
+
+
+def _traced_collective(name: str, root_at: int | None, blocking: bool = True) -> Callable:
+    plain = getattr(MPI.Intracomm, name)
+    # Pickled objects, and blocks that may differ by rank, say their size only when it can no longer be taken for a mismatch.
+    equal = not name.islower() and name not in _UNEQUAL
+
+    def call(self, *args, **keywords):
+        if not _recording():
+            return plain(self, *args, **keywords)
+        root = None if root_at is None else self.world_rank(_argument(args, keywords, root_at, "root", 0))
+        size = _collective_size(name, args, keywords)
+        early = size if equal else {}
+        token = recorder.begin(name, peer=root, group=self.recorded_group, blocking=blocking, **early)
+        if not blocking:
+            return TracedRequest.of(plain(self, *args, **keywords), token)
+        try:
+            return plain(self, *args, **keywords)
+        finally:
+            recorder.end(token, nbytes=size.get("nbytes", 0))
+
+    return call
+
+
+def _collective_size(name: str, args: tuple, keywords: dict) -> dict[str, Any]:
+    """What this rank hands over; of Scatter and of in-place calls, what it gets."""
+    if name.islower():
+        return {"nbytes": _object_bytes(_argument(args, keywords, 0, "sendobj", keywords.get("obj")))} if args or keywords else {}
+    if name.endswith(("Bcast", "bcast")):
+        return _size(_argument(args, keywords, 0, "buf"))
+    sent, received = _argument(args, keywords, 0, "sendbuf"), _argument(args, keywords, 1, "recvbuf")
+    if "scatter" in name.lower() and "reduce" not in name.lower():
+        sent, received = received, sent
+    return _size(sent) or _size(received)
+
+
+def _traced_creator(name: str) -> Callable:
+    """Making a communicator is a collective call too, and a rank that does not join it leaves the others waiting."""
+    plain = getattr(MPI.Cartcomm if name == "Sub" else MPI.Intracomm, name)
+
+    def call(self, *args, **keywords):
+        if not _recording():
+            return traced(plain(self, *args, **keywords))
+        members = self.recorded_group
+        if name == "Create_group":
+            group = _argument(args, keywords, 0, "group")
+            members = tuple(group.Translate_ranks(list(range(group.Get_size())), MPI.COMM_WORLD.Get_group()))
+        token = recorder.begin(name, group=members)
+        try:
+            return traced(plain(self, *args, **keywords))
+        finally:
+            recorder.end(token)
+
+    return call
+
+
+def _fill_in() -> None:
+    makers = {
+        **dict.fromkeys(_SENDS + _ISENDS, _traced_send),
+        **dict.fromkeys(("Recv", "recv"), _traced_recv),
+        **dict.fromkeys(("Irecv", "irecv"), _traced_irecv),
+        **dict.fromkeys(_PROBES + _IPROBES, _traced_probe),
+        **dict.fromkeys(("Sendrecv", "Sendrecv_replace", "sendrecv"), _traced_sendrecv),
+        **dict.fromkeys(_CREATORS, _traced_creator),
+    }
+    for name, root_at in _COLLECTIVES.items():
+        makers[name] = functools.partial(_traced_collective, root_at=root_at)
+    for name in _ICOLLECTIVES:
+        makers[name] = functools.partial(_traced_collective, root_at=_COLLECTIVES[name[1:].capitalize()], blocking=False)
+    for name, make in makers.items():
+        plain = getattr(MPI.Cartcomm if name == "Sub" else MPI.Intracomm, name)
+        setattr(_Traced, name, functools.wraps(plain)(make(name)))
+
+
+_fill_in()
