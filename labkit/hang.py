@@ -25,7 +25,7 @@ KINDS = {
 }
 
 _SENDS = {"send", "isend", "ssend", "issend", "bsend", "ibsend", "rsend", "irsend"}
-_RECVS = {"recv", "irecv", "mrecv", "imrecv", "probe", "iprobe"}
+_RECVS = {"recv", "irecv", "mrecv", "imrecv", "probe", "iprobe", "mprobe", "improbe"}
 
 
 @dataclass(frozen=True)
