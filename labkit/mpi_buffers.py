@@ -1,0 +1,112 @@
+"""Tensors as MPI sees them: an address, a length and a data type. Nothing is copied where the tensor lies in one piece."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from mpi4py import MPI
+from torch.distributed import ReduceOp
+
+_Op = ReduceOp.RedOpType
+
+_DATATYPES = {
+    torch.float32: MPI.FLOAT,
+    torch.float64: MPI.DOUBLE,
+    torch.int8: MPI.INT8_T,
+    torch.int16: MPI.INT16_T,
+    torch.int32: MPI.INT32_T,
+    torch.int64: MPI.INT64_T,
+    torch.uint8: MPI.UINT8_T,
+    torch.uint16: MPI.UINT16_T,
+    torch.uint32: MPI.UINT32_T,
+    torch.uint64: MPI.UINT64_T,
+    torch.bool: MPI.C_BOOL,
+    torch.complex64: MPI.C_FLOAT_COMPLEX,
+    torch.complex128: MPI.C_DOUBLE_COMPLEX,
+}
+_OPERATIONS = {
+    _Op.SUM: MPI.SUM,
+    _Op.AVG: MPI.SUM,  # divided by the number of ranks afterwards
+    _Op.PRODUCT: MPI.PROD,
+    _Op.MIN: MPI.MIN,
+    _Op.MAX: MPI.MAX,
+    _Op.BAND: MPI.BAND,
+    _Op.BOR: MPI.BOR,
+    _Op.BXOR: MPI.BXOR,
+}
+_LOGICAL = {
+    _Op.SUM: MPI.LOR,
+    _Op.MAX: MPI.LOR,
+    _Op.BOR: MPI.LOR,
+    _Op.PRODUCT: MPI.LAND,
+    _Op.MIN: MPI.LAND,
+    _Op.BAND: MPI.LAND,
+    _Op.BXOR: MPI.LXOR,
+}
+
+
+def usable(tensor: torch.Tensor) -> torch.Tensor:
+    """`tensor` without its gradient history. Raises ValueError for what is not an ordinary tensor in main memory."""
+    if not tensor.is_cpu or tensor.layout is not torch.strided:
+        kind = tensor.layout if tensor.is_cpu else tensor.device.type
+        raise ValueError(
+            f"the mpi backend moves dense tensors in main memory, this one is {kind}: use .to_dense(), .cpu() or nccl"
+        )
+    return tensor.detach() if tensor.requires_grad else tensor
+
+
+def bytes_of(tensor: torch.Tensor) -> list:
+    """A contiguous tensor of any dtype as the bytes it consists of. The caller keeps the tensor alive.
+
+    No count is given: mpi4py derives it from the length, and in an Allgather it would mean the count of one rank.
+    """
+    return [MPI.buffer.fromaddress(tensor.data_ptr(), tensor.nbytes), MPI.BYTE]
+
+
+def pieces_of(tensor: torch.Tensor, sizes: Sequence[int]) -> list:
+    """The same, cut into one piece per rank: `sizes` in bytes."""
+    return [MPI.buffer.fromaddress(tensor.data_ptr(), tensor.nbytes), list(sizes), MPI.BYTE]
+
+
+def numbers_of(tensor: torch.Tensor) -> list:
+    """A contiguous tensor as numbers that MPI can add. Raises ValueError for a dtype unknown to MPI."""
+    datatype = _DATATYPES.get(tensor.dtype)
+    if datatype is None:
+        raise ValueError(f"the mpi backend cannot reduce tensors of {tensor.dtype}")
+    return [MPI.buffer.fromaddress(tensor.data_ptr(), tensor.nbytes), datatype]
+
+
+def room_for(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Where MPI may write what `tensor` is to receive, as `dtype` (its own unless given).
+
+    The tensor itself where it lies in one piece and has that dtype, else a new one of its shape.
+    """
+    dtype = dtype or tensor.dtype
+    return tensor if tensor.is_contiguous() and dtype is tensor.dtype else torch.empty(tensor.shape, dtype=dtype)
+
+
+def operation(op: ReduceOp, dtype: torch.dtype) -> MPI.Op:
+    """MPI's name of a torch reduction. For bool a sum is "any" and a product "all". Raises ValueError where there is none."""
+    found = (_LOGICAL if dtype is torch.bool else _OPERATIONS).get(op.op)
+    if found is None:
+        raise ValueError(f"the mpi backend has no reduction {op} for {dtype}")
+    return found
+
+
+def addable(tensor: torch.Tensor) -> torch.Tensor:
+    """The values of `tensor` in one piece and in a precision that MPI can add: bfloat16, float16 and float8 become float32.
+
+    The tensor itself where that is possible.
+    """
+    if tensor.is_floating_point() and tensor.element_size() < 4:
+        return tensor.to(torch.float32, memory_format=torch.contiguous_format)
+    return tensor.contiguous()
+
+
+def store_result(result: torch.Tensor, tensor: torch.Tensor, op: ReduceOp, world_size: int) -> None:
+    """Put a reduced `result` into `tensor`, averaged where `op` is AVG (integers are rounded towards zero)."""
+    if op.op == _Op.AVG:
+        result.div_(world_size, rounding_mode=None if result.is_floating_point() or result.is_complex() else "trunc")
+    if result is not tensor:
+        tensor.copy_(result)
