@@ -1,0 +1,448 @@
+#!/usr/bin/env python3
+"""Set the course up on this machine, and start JupyterLab on it.
+
+    bootstrap.py setup [--wait-horovod]   .venv from requirements.lock.txt; Horovod's wheel in the background
+    bootstrap.py lab [OPTIONS OF LAB]     set-up, work/ brought up to date, JupyterLab on work/
+    bootstrap.py run COMMAND ...          a command inside the environment
+    bootstrap.py horovod                  wait for Horovod's wheel; a failed build is tried again
+    bootstrap.py horovod-status           how the wheel stands, as JSON
+    bootstrap.py clean                    remove what set-up made in this folder
+
+Standard library only, and syntax that Python 3.6 understands: this file must be able to say that Python 3.11 is missing.
+
+A stamp in the environment records which lock file it was made from. A right stamp and a quick look at the installed files is
+all that a second start costs: pip is not called. Everything can be interrupted: what pip finished is kept, and what it left
+half-done is seen (a package without INSTALLER, or with files missing) and installed again.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import horovod_wheel
+from course import (
+    GIB,
+    ROOT,
+    WANTED,
+    Course,
+    Trouble,
+    dist_infos,
+    exclusively,
+    file_hash,
+    is_whole,
+    normalised,
+    read_json,
+    run_logged,
+    say,
+    since,
+    write_json,
+)
+
+DISK_NEEDED_GB = 4
+
+# ------------------------------------------------------------------------------------------------------------- Python 3.11
+
+ASK_PYTHON = """
+import json, sys
+missing = []
+for name in ("venv", "ensurepip"):
+    try:
+        __import__(name)
+    except ImportError:
+        missing.append(name)
+print(json.dumps({"version": list(sys.version_info[:3]), "executable": sys.executable, "missing": missing}))
+"""
+
+
+def ask_python(command):
+    """What the interpreter `command` says of itself: version, executable, missing modules. None if it does not run."""
+    try:
+        answer = subprocess.run(
+            [str(command), "-I", "-c", ASK_PYTHON],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=60,
+        )
+        return json.loads(answer.stdout.decode()) if answer.returncode == 0 else None
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+
+
+def find_python(course, which=shutil.which, this=sys.executable):
+    """A Python 3.11 that can make environments: this one, one on PATH, one that uv or conda provides; otherwise Trouble."""
+    without_venv = None
+    for candidate in dict.fromkeys([this, which("python3.11"), which("python3")]):
+        answer = ask_python(candidate) if candidate else None
+        if answer and tuple(answer["version"][:2]) == WANTED:
+            if not answer["missing"]:
+                return answer
+            without_venv = answer
+    for provide in (python_from_uv, python_from_conda):
+        answer = provide(course, which)
+        if answer and not answer["missing"]:
+            return answer
+    if without_venv:
+        raise Trouble(
+            f"{without_venv['executable']} is Python 3.11, but its part for virtual environments is not installed.\n"
+            "  Debian and Ubuntu:  apt install python3-venv\n"
+            "  and run the same command again."
+        )
+    raise Trouble(
+        "The course needs Python 3.11. "
+        f"This is Python {sys.version_info[0]}.{sys.version_info[1]}, and there is no python3.11, uv or conda on PATH.\n"
+        "  Install uv     (`make lab` then gets Python 3.11 through it), or\n"
+        "  install conda  (Miniforge is enough; `make lab` uses it the same way)\n"
+        "  and run the same command again."
+    )
+
+
+def python_from_uv(course, which):
+    uv = which("uv")
+    if not uv:
+        return None
+    say("Python", "3.11 through uv", done=False)
+    run_logged(course, "uv.log", [uv, "python", "install", "3.11"], check=False)
+    found = subprocess.run([uv, "python", "find", "3.11"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return ask_python(found.stdout.decode().strip()) if found.returncode == 0 else None
+
+
+def python_from_conda(course, which):
+    conda = which("mamba") or which("conda") or which("micromamba")
+    if not conda:
+        return None
+    prefix = course.cache / "python-3.11"
+    answer = ask_python(prefix / "bin" / "python")
+    if not answer:
+        say("Python", f"3.11 through {Path(conda).name}", done=False)
+        run_logged(course, "conda.log", [conda, "create", "--yes", "--prefix", str(prefix), "python=3.11", "pip"], check=False)
+        answer = ask_python(prefix / "bin" / "python")
+    return answer
+
+
+# ------------------------------------------------------------------------------------------------------------ what is there
+
+
+def stamp_file(course):
+    return course.env / "course-stamp.json"
+
+
+def expected_stamp(course):
+    return {"lock": file_hash(course.lock_file), "project": file_hash(course.root / "pyproject.toml"), "root": str(course.root)}
+
+
+def is_complete(course):
+    """The quick look: right stamp, an interpreter, our commands, some files of every package. Starts no process."""
+    if read_json(stamp_file(course)) != expected_stamp(course) or not os.access(str(course.python), os.X_OK):
+        return False
+    commands = [course.env / "bin" / name for name in ("jupyter", "labkit", "autograder")]
+    return all(command.exists() for command in commands) and not packages_to_install(course, most=4)
+
+
+def packages_to_install(course, most=None):
+    """{name: version} of the pins that are not installed, or not whole (judged by the first `most` files of each; None: all)."""
+    installed = {}
+    for (name, version), info in dist_infos(course.site_packages).items():
+        installed.setdefault(name, []).append((version, info))
+    wrong = {}
+    for name, pinned in course.pins().items():
+        copies = installed.get(normalised(name), [])
+        # A build's own label (2.13.0+cpu) is not part of the pin.
+        if len(copies) != 1 or copies[0][0].split("+")[0] != pinned.split("+")[0] or not is_whole(copies[0][1], most):
+            wrong[name] = pinned
+    return wrong
+
+
+def environment_in_use():
+    """The activated conda environment if it holds every pin already (conda env create -f environment.yml), else .venv."""
+    prefix = os.environ.get("CONDA_PREFIX")
+    if prefix and (Path(prefix) / "conda-meta").is_dir():
+        course = Course(ROOT, prefix)
+        if not packages_to_install(course, most=1):
+            return course
+    return Course(ROOT)
+
+
+# ------------------------------------------------------------------------------------------------------------ installation
+
+
+def make_environment(course, python):
+    """A virtual environment where there is none.
+
+    One whose interpreter is gone gets a new one and keeps its packages. One that was moved here from another folder is made anew,
+    because the old path stands in each of its commands.
+    """
+    start = time.monotonic()
+    exists = course.env.exists()
+    answer = ask_python(course.python) if exists else None
+    if answer and tuple(answer["version"][:2]) == WANTED and made_here(course):
+        return
+    say(".venv", "repairing" if exists else "creating", done=False)
+    if exists and made_here(course):
+        for link in (course.env / "bin").glob("python*"):  # venv does not replace a link that leads nowhere
+            link.unlink()
+        options = []
+    else:
+        options = ["--clear"]
+    run_logged(course, "venv.log", [python["executable"], "-m", "venv", str(course.env)] + options, env=course.variables())
+    say(".venv", f"{'repaired' if exists else 'made'}, {since(start)}")
+
+
+def made_here(course):
+    """True if the environment's commands start the interpreter of this folder."""
+    try:
+        with open(str(course.env / "bin" / "pip"), "rb") as script:
+            return str(course.env).encode() in script.read(4096)
+    except OSError:
+        return False
+
+
+def batches(wrong):
+    """[(label, [NAME==VERSION], pip options)], the two large packages by themselves.
+
+    The lock file is complete, so pip need not look up dependencies, with one exception: torch, whose builds for GPU machines
+    bring libraries of their own that the lock file does not list.
+    """
+
+    def requirements(names):
+        return [f"{name}=={wrong[name]}" for name in names]
+
+    small = [name for name in wrong if name not in ("tensorflow-cpu", "torch")]
+    plan = []
+    if small:
+        label = (
+            f"JupyterLab, MPI and {len(small) - 2} more" if len(small) > 20 else ", ".join(small[:4]) + ", ..." * (len(small) > 4)
+        )
+        plan.append((label, requirements(small), ["--no-deps"]))
+    if "tensorflow-cpu" in wrong:
+        plan.append((f"TensorFlow {wrong['tensorflow-cpu']}", requirements(["tensorflow-cpu"]), ["--no-deps"]))
+    if "torch" in wrong:
+        plan.append((f"PyTorch {wrong['torch']}", requirements(["torch"]), []))
+    return plan
+
+
+def remove_remains(course, names):
+    """Metadata of packages that are not whole, which pip would believe, and the folders it had put aside (~name)."""
+    remains = {normalised(name) for name in names}
+    for (name, _), info in dist_infos(course.site_packages).items():
+        if name in remains and not is_whole(info):
+            shutil.rmtree(str(info), ignore_errors=True)
+    for parked in course.site_packages.glob("~*"):
+        shutil.rmtree(str(parked), ignore_errors=True)
+
+
+def install_packages(course):
+    wrong = packages_to_install(course)
+    if not wrong:
+        say("packages", "all in place")
+        return
+    free = shutil.disk_usage(str(course.env)).free / GIB
+    if len(wrong) > 20 and free < DISK_NEEDED_GB:
+        raise Trouble(f"Only {free:.1f} GB are free on the disk of {course.root}; the course needs about {DISK_NEEDED_GB} GB.")
+    remove_remains(course, wrong)
+    pip = course.pip(
+        "install", "--progress-bar", "off", "--no-warn-script-location", "--only-binary", ":all:", "-c", course.lock_file
+    )
+    for label, requirements, options in batches(wrong):
+        start = time.monotonic()
+        with moving_line("packages", label, course, len(requirements)) as on_line:
+            run_logged(course, "pip.log", pip + options + requirements, env=course.pip_variables(), on_line=on_line)
+        say("packages", f"{label}, {since(start)}")
+    still = packages_to_install(course)
+    if still:
+        raise Trouble(
+            f"pip reported success, but these are not whole: {', '.join(sorted(still)[:8])}. See {course.logs / 'pip.log'}."
+        )
+
+
+@contextlib.contextmanager
+def moving_line(name, label, course, count):
+    """On a terminal, a line that moves while pip works: how many packages are fetched, then how many are in place."""
+    seen = {"fetched": 0, "last": "", "installing": False}
+    before = len(dist_infos(course.site_packages))
+    stop, start = threading.Event(), time.monotonic()
+
+    def on_line(line):
+        if line.startswith(("Collecting ", "Processing ")):
+            seen["fetched"] += 1
+            seen["last"] = line.split()[1].split("==")[0]
+        seen["installing"] = seen["installing"] or line.startswith("Installing collected")
+
+    def tick():
+        while not stop.wait(0.5):
+            what = f"{seen['fetched']} of {count} fetched   {seen['last']}"
+            if seen["installing"]:
+                what = f"{len(dist_infos(course.site_packages)) - before} of {count} in place"
+            say(name, f"{label}: {what}   {since(start)}", done=False)
+
+    ticker = threading.Thread(target=tick, daemon=True)
+    if sys.stdout.isatty():
+        ticker.start()
+    try:
+        yield on_line
+    finally:
+        stop.set()
+        if ticker.is_alive():
+            ticker.join()
+
+
+def install_course(course):
+    """labkit and autograder themselves, editable: their commands, and the entry point by which torch finds the MPI backend."""
+    start = time.monotonic()
+    say("course", "labkit and autograder", done=False)
+    command = course.pip("install", "--no-deps", "--no-build-isolation", "--no-index", "--editable", course.root)
+    run_logged(course, "pip.log", command, env=course.pip_variables())
+    say("course", f"labkit and autograder, {since(start)}")
+
+
+def check_platform():
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        raise Trouble(
+            f"The pinned packages are for Linux on x86-64; this is {platform.system()} on {platform.machine()}.\n"
+            '  The README, "Other machines", says how to run the course here in a container.'
+        )
+
+
+def setup(course):
+    """Bring the environment to what the lock file says. Silent if there is nothing to do."""
+    if is_complete(course):
+        return
+    check_platform()
+    start = time.monotonic()
+    with exclusively(course.logs / "lock", lambda: say("waiting", "another set-up is running in this folder")):
+        if is_complete(course):
+            return
+        print(f"Setting the course up in {course.root}", flush=True)
+        if course.env == course.root / ".venv":
+            python = find_python(course)
+            say("Python", f"{'.'.join(map(str, python['version']))}, {python['executable']}")
+            make_environment(course, python)
+        install_packages(course)
+        install_course(course)
+        write_json(stamp_file(course), expected_stamp(course))
+    say("ready", f"after {since(start)}")
+
+
+# --------------------------------------------------------------------------------------------------------------- JupyterLab
+
+
+def mpi_variables(course):
+    """The variables MPI needs here, from labkit: a kernel is an MPI process by itself and starts others."""
+    code = "import json; from labkit.environment import mpi_environment; print(json.dumps(mpi_environment(None)))"
+    answer = subprocess.run(
+        [str(course.python), "-c", code], stdout=subprocess.PIPE, env=course.variables(), cwd=str(course.root)
+    )
+    if answer.returncode:
+        raise Trouble(
+            f"labkit does not work in {course.env} (see above). `make clean`, then `make lab`, makes the environment anew."
+        )
+    return json.loads(answer.stdout.decode())
+
+
+def has_browser():
+    """True where opening a browser has a chance: a screen of this machine, and not root (browsers refuse to run as root)."""
+    if os.geteuid() == 0 or os.environ.get("SSH_CONNECTION"):
+        return False
+    return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def lab_command(course, work, options):
+    command = [str(course.python), "-m", "jupyterlab", f"--ServerApp.root_dir={work}", "--log-level=WARN"]
+    if not has_browser():
+        command.append("--no-browser")
+    if os.geteuid() == 0:
+        command.append("--allow-root")
+    return command + list(options)
+
+
+def lab(course, work, options):
+    """Bring the student's folder up to date and become JupyterLab."""
+    update = [str(course.python), str(course.root / "tools" / "update_work.py"), str(work)]
+    if subprocess.run(update, env=course.variables(), cwd=str(course.root)).returncode:
+        raise Trouble(f"{work} could not be brought up to date (see above).")
+    variables = course.variables()
+    variables.update(mpi_variables(course))
+    say("JupyterLab", f"on {work}   (Ctrl-C twice ends it)")
+    command = lab_command(course, work, options)
+    os.chdir(str(work))
+    os.execve(command[0], command, variables)
+
+
+# --------------------------------------------------------------------------------------------------------------------- main
+
+
+def clean(course):
+    horovod_wheel.HorovodWheel(course).stop()
+    found = [course.root / name for name in (".venv", ".cache", "build", ".pytest_cache", ".ruff_cache", ".hypothesis")]
+    for path in found + list(course.root.glob("*.egg-info")):
+        if path.exists():
+            shutil.rmtree(str(path))
+            say("removed", path.name)
+    say("kept", f"work/ (it is yours) and Horovod's wheel in {horovod_wheel.user_cache()}")
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="bootstrap.py", description="Set the course up, and start JupyterLab on it.")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands.required = True
+    one = commands.add_parser("setup", help="make or repair the environment")
+    one.add_argument("--wait-horovod", action="store_true", help="wait until Horovod is compiled, too")
+    one = commands.add_parser("lab", help="set-up, then JupyterLab; further options are JupyterLab's")
+    one.add_argument("--work", default=None, metavar="FOLDER", help="the student's folder (default: work/)")
+    one = commands.add_parser("run", help="run a command inside the environment")
+    one.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND ...")
+    commands.add_parser("horovod", help="wait for Horovod's wheel; a failed build is tried again")
+    commands.add_parser("horovod-status", help="how Horovod's wheel stands, as JSON")
+    commands.add_parser("clean", help="remove what set-up made in this folder")
+    options, rest = parser.parse_known_args(arguments)
+    if rest and options.command != "lab":
+        parser.error(f"unknown: {' '.join(rest)}")
+    options.rest = rest
+    return options
+
+
+def main(arguments):
+    options = parse(arguments)
+    course = environment_in_use()
+    if options.command == "clean":
+        clean(course)
+    elif options.command == "horovod-status":
+        print(json.dumps(horovod_wheel.HorovodWheel(course).status(), indent=1, sort_keys=True))
+    elif options.command == "run":
+        setup(course)
+        if not options.words:
+            raise Trouble("Run what? bootstrap.py run COMMAND ...")
+        os.execvpe(options.words[0], options.words, course.variables())
+    elif options.command == "horovod":
+        setup(course)
+        return 0 if horovod_wheel.wait(course, retry=True) else 1
+    elif options.command == "setup" and options.wait_horovod:
+        setup(course)
+        horovod_wheel.wait(course)  # without Horovod all else works: not an error
+    else:
+        setup(course)
+        line = horovod_wheel.in_words(horovod_wheel.ensure(course))
+        if line:
+            say("Horovod", line)
+        if options.command == "lab":
+            lab(course, Path(options.work).absolute() if options.work else course.root / "work", options.rest)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Trouble as trouble:
+        print(f"\n{trouble}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("\nInterrupted. What was done is kept: run the same command again to go on.", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,233 @@
+"""Where the course stands on this machine, and the small things its set-up shares: lines, locks, JSON files, logged commands.
+
+Standard library only, and syntax that Python 3.6 understands: set-up begins before there is an environment.
+"""
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WANTED = (3, 11)
+GIB = 2**30
+
+
+class Trouble(Exception):
+    """Something the reader of the terminal can do something about: shown without a traceback."""
+
+
+class Course:
+    """Where things are: `root` the clone, `env` the Python environment, `cache` what can be made again."""
+
+    def __init__(self, root=ROOT, env=None):
+        self.root = Path(root)
+        self.env = Path(env) if env else self.root / ".venv"
+        self.cache = self.root / ".cache"
+        self.logs = self.cache / "setup"
+        self.lock_file = self.root / "requirements.lock.txt"
+
+    @property
+    def python(self):
+        return self.env / "bin" / "python"
+
+    @property
+    def site_packages(self):
+        return self.env / "lib" / f"python{WANTED[0]}.{WANTED[1]}" / "site-packages"
+
+    def pins(self):
+        """The lock file as {name: version}, in its order."""
+        return read_pins(self.lock_file.read_text())
+
+    def variables(self):
+        """The environment a program of the course runs in: its bin first on PATH, no foreign Python settings."""
+        variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__")}
+        variables["PATH"] = str(self.env / "bin") + os.pathsep + variables.get("PATH", os.defpath)
+        if (self.env / "pyvenv.cfg").exists():
+            variables["VIRTUAL_ENV"] = str(self.env)
+        return variables
+
+    def pip(self, *arguments):
+        return [str(self.python), "-m", "pip"] + [str(argument) for argument in arguments]
+
+    def pip_variables(self):
+        """Mirrors and certificates set by the user or the machine hold; settings that would install elsewhere do not."""
+        variables = self.variables()
+        for name in ("USER", "TARGET", "PREFIX", "ROOT", "REQUIRE_VIRTUALENV", "QUIET", "VERBOSE", "DRY_RUN"):
+            variables.pop("PIP_" + name, None)
+        variables.update(PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1", PIP_ROOT_USER_ACTION="ignore", PYTHONUNBUFFERED="1")
+        return variables
+
+
+def read_pins(text):
+    """{name: version} of a lock file. Raises Trouble on a line that is not NAME==VERSION."""
+    pins = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.split("#")[0].strip()
+        if not line:
+            continue
+        match = re.match(r"^([A-Za-z0-9._-]+)==([A-Za-z0-9.+!_-]+)$", line)
+        if not match:
+            raise Trouble(f"requirements.lock.txt, line {number}: expected NAME==VERSION, found {line!r}.")
+        pins[match.group(1)] = match.group(2)
+    return pins
+
+
+# ------------------------------------------------------------------------------------------------------- installed packages
+
+
+def normalised(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def dist_infos(site_packages):
+    """{(normalised name, version): folder} of the installed packages, by the names of their metadata folders."""
+    found = {}
+    try:
+        entries = os.listdir(str(site_packages))
+    except OSError:
+        return found
+    for entry in entries:
+        if entry.endswith(".dist-info"):
+            name, _, version = entry[: -len(".dist-info")].rpartition("-")
+            found[(normalised(name), version)] = Path(site_packages) / entry
+    return found
+
+
+def is_whole(info, most=None):
+    """True if pip finished this package and its files have their recorded sizes. Looks at the first `most` files, or all."""
+    if not (info / "INSTALLER").exists():  # written last
+        return False
+    looked_at = 0
+    try:
+        with open(str(info / "RECORD"), encoding="utf-8") as record:
+            for line in record:
+                rest, _, size = line.strip().rpartition(",")
+                name = rest.rpartition(",")[0].strip('"')
+                if not name or name.endswith((".pyc", "RECORD")):
+                    continue
+                found = os.stat(str(info.parent / name)).st_size
+                if size and found != int(size):
+                    return False
+                looked_at += 1
+                if looked_at == most:
+                    return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------------------------------- output
+
+
+def say(name, text, done=True):
+    """One tidy line. On a terminal an unfinished line (done=False) is overwritten by the next; elsewhere it is left out."""
+    line = f"  {name:<12} {text}"
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        sys.stdout.write("\r\033[K" + (line + "\n" if done else line[: width - 1]))
+    elif done:
+        sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def since(start):
+    return f"{time.monotonic() - start:.0f} s"
+
+
+def run_logged(course, log_name, command, env=None, check=True, on_line=None):
+    """Run a command with its output in .cache/setup/LOG and return its exit status.
+
+    on_line: called with every line of output. check: an exit status other than 0 is Trouble that shows the end of the log.
+    """
+    course.logs.mkdir(parents=True, exist_ok=True)
+    log_path = course.logs / log_name
+    command = [str(part) for part in command]
+    with open(str(log_path), "a", encoding="utf-8") as log:
+        log.write(f"\n$ {' '.join(command)}\n")
+        log.flush()
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env, cwd=str(course.root)
+        )
+        try:
+            for raw in process.stdout:
+                line = raw.decode("utf-8", "replace")
+                log.write(line)
+                if on_line:
+                    on_line(line)
+        except BaseException:
+            process.terminate()
+            raise
+        finally:
+            process.stdout.close()
+            process.wait()
+    if check and process.returncode:
+        shown = " ".join(command[:5]) + (" ..." if len(command) > 5 else "")
+        raise Trouble(
+            f"`{shown}` failed. The end of {log_path}:\n{tail(log_path)}\n"
+            "What was fetched and installed so far is kept: run the same command again to go on."
+        )
+    return process.returncode
+
+
+def tail(path, lines=12):
+    """The end of a log, indented, without pip's remarks on where it looked."""
+    text = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    worth = [line for line in text if line.strip() and not line.lstrip().startswith(("WARNING: Location", "Looking in"))]
+    return "\n".join("    " + line for line in worth[-lines:])
+
+
+# ---------------------------------------------------------------------------------------------------------- files and locks
+
+
+def file_hash(*paths):
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(Path(path).read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def write_json(path, content):
+    """Written beside and renamed: a reader sees the old or the new content, never half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    beside.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
+    os.replace(str(beside), str(path))
+
+
+def read_json(path):
+    """The object in a JSON file; {} if it is absent or damaged."""
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def try_lock(handle):
+    """True: locked. False: another process holds it. None: this file system (some network homes) has no locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError as error:
+        return False if error.errno in (errno.EAGAIN, errno.EACCES) else None
+
+
+@contextlib.contextmanager
+def exclusively(path, when_taken=None):
+    """Hold a lock on `path`; if another process has it, call `when_taken()` and wait. It is freed when its holder dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(str(path), "a") as handle:
+        if try_lock(handle) is False:
+            if when_taken:
+                when_taken()
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
