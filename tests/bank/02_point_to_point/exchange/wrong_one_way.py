@@ -1,0 +1,14 @@
+# verdict: hung, diagnosis: returned_early
+import torch
+import torch.distributed as dist
+
+
+def exchange(x, partner):
+    rank = dist.get_rank()
+    y = x.clone()
+    if rank < partner:
+        dist.send(x, partner)
+    elif rank > partner:
+        dist.recv(y, partner)
+        dist.send(x, partner)
+    return y

@@ -1,0 +1,16 @@
+# verdict: passed
+import torch
+import torch.distributed as dist
+
+
+def move_matrix(value, source, destination):
+    rank = dist.get_rank()
+    matrix = torch.full((3, 4), value if rank == source else 0.0)
+    if rank == source:
+        request = dist.isend(matrix, dst=destination)
+        request.wait()
+        matrix.zero_()
+    elif rank == destination:
+        request = dist.irecv(matrix, src=source)
+        request.wait()
+    return matrix

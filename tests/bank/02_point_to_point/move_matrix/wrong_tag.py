@@ -1,0 +1,14 @@
+# verdict: hung, diagnosis: mismatched_tag
+import torch
+import torch.distributed as dist
+
+
+def move_matrix(value, source, destination):
+    rank = dist.get_rank()
+    matrix = torch.full((3, 4), value if rank == source else 0.0)
+    if rank == source:
+        dist.isend(matrix, destination, tag=source).wait()
+        matrix.zero_()
+    elif rank == destination:
+        dist.irecv(matrix, source, tag=destination).wait()
+    return matrix

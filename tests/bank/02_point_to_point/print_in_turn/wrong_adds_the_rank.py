@@ -1,0 +1,13 @@
+# verdict: wrong, diagnosis: wrong_text
+import torch
+import torch.distributed as dist
+
+
+def print_in_turn(line):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    token = torch.zeros(1)
+    if rank > 0:
+        dist.recv(token, rank - 1)
+    print("rank", rank, line)
+    if rank < world_size - 1:
+        dist.send(token, rank + 1)

@@ -1,0 +1,15 @@
+# verdict: wrong, diagnosis: not_printed
+import torch
+import torch.distributed as dist
+
+
+def print_in_turn(line):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    token = torch.zeros(1)
+    if rank == 0:
+        dist.send(token, 1)
+        return
+    dist.recv(token, rank - 1)
+    print(line)
+    if rank < world_size - 1:
+        dist.send(token, rank + 1)

@@ -1,0 +1,13 @@
+# verdict: hung, diagnosis: deadlock
+import torch
+import torch.distributed as dist
+
+
+def send_matrix(value, source, destination):
+    rank = dist.get_rank()
+    matrix = torch.full((3, 4), value if rank == source else 0.0)
+    if rank == destination:
+        dist.recv(matrix, source)
+    elif rank == source:
+        dist.recv(matrix, destination)
+    return matrix

@@ -1,0 +1,11 @@
+# verdict: hung, diagnosis: returned_early
+import torch
+import torch.distributed as dist
+
+
+def send_matrix(value, source, destination):
+    rank = dist.get_rank()
+    matrix = torch.full((3, 4), value if rank == source else 0.0)
+    if rank == source:
+        dist.send(matrix, destination)
+    return matrix
