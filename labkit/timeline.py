@@ -1,0 +1,689 @@
+"""The space-time diagram of a program's communication: one lane per rank, time to the right.
+
+Every operation is a block on the lane of its rank: hatched while the rank waits for its partners (posted to started), solid while
+bytes move (started to ended). Messages are arrows from the send to the recv, collectives are bands that join the lanes of their
+members, and an operation that never finished runs to the right edge, torn off, with what it waits for written beside it.
+
+`layout` turns events into a `Diagram` of simple shapes; `svg` and `draw` render that same diagram as SVG text and as a
+matplotlib figure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from labkit.events import POINT_TO_POINT, Event
+from labkit.palette import FAINT, GREEN, GREY, INK, ORANGE, SKY, VERMILLION, tint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 720  # of the whole diagram; all lengths are in pixels of the SVG
+LEFT = 66  # room for "rank 12"
+RIGHT = 18
+RIGHT_WHEN_STUCK = 158  # room for "waits for rank 12"
+TEXT = 14  # readable when the diagram is shown at half its width
+SMALL = 12
+OPERATIONS_PER_RANK = 40  # more blocks than this on one lane cannot be told apart
+TRACKS = 4  # operations of one rank at the same time that get a row of their own
+LABELLED_ARROWS = 80
+
+COLOURS = {"send": SKY, "recv": ORANGE}
+COLLECTIVE = tint(GREEN, 0.35)
+STUCK = "#B34700"  # vermillion, dark enough for text on white
+
+
+# ---------------------------------------------------------------------------------------------------------------------- shapes
+
+
+@dataclass(frozen=True)
+class Polygon:
+    """A closed shape. points: (x, y) in pixels, y downwards. role: what it stands for ("moving", "waiting", "band", ...)."""
+
+    role: str
+    points: tuple[tuple[float, float], ...]
+    fill: str
+    stroke: str = ""
+    hatch: str = ""  # colour of diagonal lines over the fill
+    width: float = 0.8
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """A straight line from (x1, y1) to (x2, y2); arrow: with a head at its end."""
+
+    role: str
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    colour: str = INK
+    width: float = 1.0
+    arrow: bool = False
+
+
+@dataclass(frozen=True)
+class Label:
+    """A line of text; y is the middle of its height. anchor: "start", "middle" or "end"."""
+
+    role: str
+    x: float
+    y: float
+    text: str
+    size: float = SMALL
+    anchor: str = "start"
+    colour: str = INK
+    halo: bool = False
+    bold: bool = False
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """A drawing ready to be rendered. unit: of the time axis. shown, total: operations drawn and operations given."""
+
+    width: float
+    height: float
+    shapes: tuple[Polygon | Line | Label, ...]
+    title: str
+    description: str
+    unit: str
+    shown: int
+    total: int
+
+    def of(self, role: str) -> list[Polygon | Line | Label]:
+        """The shapes that stand for `role`."""
+        return [shape for shape in self.shapes if shape.role == role]
+
+
+# -------------------------------------------------------------------------------------------------------------- public functions
+
+
+def svg(events: Iterable[Event], world_size: int | None = None, *, title: str | None = None) -> str:
+    """The space-time diagram as one self-contained <svg> element, with title and description for screen readers.
+
+    events: in any order. world_size: number of lanes (default: as many as the events name). The same events give the same text.
+    """
+    return _render_svg(layout(events, world_size, title=title))
+
+
+def draw(events: Iterable[Event], world_size: int | None = None, *, title: str | None = None, ax: Axes | None = None) -> Figure:
+    """The space-time diagram as a matplotlib figure; with `ax` it is drawn there and the figure of `ax` is returned."""
+    return _render_matplotlib(layout(events, world_size, title=title), ax)
+
+
+def describe(events: Iterable[Event], world_size: int | None = None) -> str:
+    """What the diagram shows, in sentences: the alternative text of the picture."""
+    return layout(events, world_size).description
+
+
+def time_unit(seconds: float) -> tuple[str, float]:
+    """The unit in which a diagram of that length is labelled, and how many of them make a second."""
+    if seconds < 1e-3:
+        return "µs", 1e6
+    if seconds < 1:
+        return "ms", 1e3
+    return "s", 1.0
+
+
+def in_words(nbytes: int) -> str:
+    """A number of bytes as a short text: 96 B, 65.5 kB, 1.05 MB (powers of 1000)."""
+    if nbytes < 10_000:
+        return f"{nbytes} B"
+    unit, size = next(((u, s) for u, s in (("kB", 1e3), ("MB", 1e6)) if nbytes < 1000 * s), ("GB", 1e9))
+    return f"{nbytes / size:.3g} {unit}"
+
+
+def matched(events: Iterable[Event]) -> list[Event]:
+    """The events in order of time, with `match` and `started` filled in where the recording could not know them.
+
+    MPI delivers messages of the same sender, receiver and tag in order, so the k-th send belongs to the k-th recv; the k-th
+    collective of a group on one member is the k-th on the others. An operation starts when the last of its partners called it.
+    """
+    events = sorted(events, key=lambda e: (e.posted, e.rank, e.kind))
+    number = max((e.match for e in events if e.match is not None), default=-1) + 1
+    seen: dict[tuple, int] = defaultdict(int)
+    numbers: dict[tuple, int] = {}
+    for i, event in enumerate(events):
+        if event.match is not None or (event.kind in POINT_TO_POINT and event.peer is None):
+            continue
+        if event.kind in POINT_TO_POINT:
+            ends = (event.rank, event.peer) if event.kind == "send" else (event.peer, event.rank)
+            queue = ("message", *ends, event.tag)
+            turn = seen[queue, event.kind]
+            seen[queue, event.kind] += 1
+            key = (queue, turn)
+        else:
+            turn = seen["collective", event.group, event.rank]
+            seen["collective", event.group, event.rank] += 1
+            key = ("collective", event.group, turn, event.kind)
+        if key not in numbers:
+            numbers[key] = number
+            number += 1
+        events[i] = replace(event, match=numbers[key])
+    return _with_starts(events)
+
+
+def _with_starts(events: list[Event]) -> list[Event]:
+    partners: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.match is not None:
+            partners[event.match].append(event)
+    result = []
+    for event in events:
+        if event.started is None and event.ended is not None:
+            called = [event.posted, *(e.posted for e in partners.get(event.match, ()))]
+            started = max(called)
+            # A small send may be buffered and end before its recv is called: it never waited.
+            buffered = event.kind == "send" and started > event.ended
+            event = replace(event, started=event.posted if buffered else min(started, event.ended))
+        result.append(event)
+    return result
+
+
+# ------------------------------------------------------------------------------------------------------------------------ layout
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Where ranks and times lie on the page."""
+
+    world_size: int
+    start: float  # seconds at the left edge of the lanes
+    stop: float  # seconds at the right edge
+    last: float  # the last time anything happened
+    top: float
+    right: float
+    any_time: bool  # False: everything happened at one moment
+
+    @property
+    def pitch(self) -> float:
+        return min(76.0, max(12.0, 110 / math.sqrt(self.world_size)))
+
+    @property
+    def block(self) -> float:
+        return 0.55 * self.pitch
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.pitch * self.world_size
+
+    def x(self, time: float) -> float:
+        share = (time - self.start) / (self.stop - self.start)
+        return LEFT + share * (self.right - LEFT)
+
+    def lane(self, rank: int) -> tuple[float, float]:
+        """Top and bottom of the blocks of a rank."""
+        middle = self.top + self.pitch * (rank + 0.5)
+        return middle - self.block / 2, middle + self.block / 2
+
+
+def layout(events: Iterable[Event], world_size: int | None = None, *, title: str | None = None) -> Diagram:
+    """Place lanes, blocks, arrows, bands and texts; see the module's docstring for what they mean."""
+    everything = matched(events)
+    ranks = _number_of_ranks(everything, world_size)
+    shown, note = _readable_part(everything)
+    frame = _frame(shown, ranks, bool(title), note != "")
+    unit, scale = time_unit(frame.last - frame.start)
+    places = _places(shown, frame)
+    stuck = {id(e): _waits_for(e, everything, ranks) for e in everything if e.ended is None}
+
+    shapes = [*_lanes(frame), *_bands(shown, places), *_blocks(shown, places, frame)]
+    shapes += _block_labels(shown, places)
+    shapes += _arrows(shown, places, frame)
+    shapes += _stuck_labels(shown, stuck, frame)
+    shapes += _axis(frame, unit, scale)
+    shapes += _legend(shown, frame)
+    if title:
+        shapes.append(Label("title", WIDTH / 2, 16, _short(title, 80), TEXT + 1, "middle", bold=True))
+    if note:
+        shapes.append(Label("note", WIDTH / 2, frame.top - 14, note, SMALL, "middle", GREY))
+    if not shown:
+        middle = (frame.top + frame.bottom) / 2
+        shapes.append(Label("note", (LEFT + frame.right) / 2, middle, "no communication", TEXT, "middle", GREY))
+    height = frame.bottom + 44 + (24 if shown else 0)
+    description = _describe(everything, ranks, stuck, note)
+    name = _short(title or "Space-time diagram", 80)
+    return Diagram(WIDTH, height, tuple(shapes), name, description, unit, len(shown), len(everything))
+
+
+def _number_of_ranks(events: list[Event], world_size: int | None) -> int:
+    named = [e.rank for e in events] + [e.peer for e in events if e.peer is not None]
+    named += [rank for e in events if e.group for rank in e.group]
+    return max([world_size or 1, *(rank + 1 for rank in named)])
+
+
+def _readable_part(events: list[Event]) -> tuple[list[Event], str]:
+    """As many operations as one can tell apart: a window of time in which no rank has more than OPERATIONS_PER_RANK of them.
+
+    The window lies at the beginning, or at the end when something there never finished: that is where one has to look.
+    """
+    per_rank: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        per_rank[event.rank].append(event)
+    if all(len(of_rank) <= OPERATIONS_PER_RANK for of_rank in per_rank.values()):
+        return events, ""
+    if any(e.ended is None for e in events):
+        since = max(of_rank[-OPERATIONS_PER_RANK].posted for of_rank in per_rank.values() if len(of_rank) > OPERATIONS_PER_RANK)
+        shown = [e for e in events if e.posted >= since or e.ended is None]
+        return shown, f"the last {len(shown)} of {len(events)} operations"
+    until = min(of_rank[OPERATIONS_PER_RANK].posted for of_rank in per_rank.values() if len(of_rank) > OPERATIONS_PER_RANK)
+    shown = [e for e in events if e.posted < until]
+    # Operations posted all at one moment cannot be cut by time.
+    shown = shown or [e for of_rank in per_rank.values() for e in of_rank[:OPERATIONS_PER_RANK]]
+    return shown, f"the first {len(shown)} of {len(events)} operations"
+
+
+def _frame(events: list[Event], world_size: int, has_title: bool, has_note: bool) -> _Frame:
+    times = [t for e in events for t in (e.posted, e.started, e.ended) if t is not None]
+    first, last = min(times, default=0.0), max(times, default=0.0)
+    # Ranks often compute long before they talk for the first time: begin where something is to be seen.
+    start = 0.0 if 0 <= first <= 0.25 * last else first
+    any_time = last > start
+    span = last - start if any_time else 1e-6
+    stuck = any(e.ended is None for e in events)
+    stop = start + span * (1.12 if stuck else 1.0)
+    top = 12 + (22 if has_title else 0) + (18 if has_note else 0)
+    return _Frame(world_size, start, stop, last, top, WIDTH - (RIGHT_WHEN_STUCK if stuck else RIGHT), any_time)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a block lies: from left through move (bytes begin to move) to right, between top and bottom."""
+
+    left: float
+    move: float
+    right: float
+    top: float
+    bottom: float
+
+
+def _places(events: list[Event], frame: _Frame) -> dict[int, _Place]:
+    """The place of every event (by id). Operations of one rank that overlap in time share the height of its lane."""
+    tracks, counts = _tracks(events)
+    places = {}
+    for event in events:
+        left = frame.x(event.posted)
+        right = frame.right if event.ended is None else max(frame.x(event.ended), left + 2.0)
+        move = right if event.started is None else min(max(frame.x(event.started), left), right)
+        top, bottom = frame.lane(event.rank)
+        height = (bottom - top) / counts[event.rank]
+        top += height * tracks[id(event)]
+        places[id(event)] = _Place(left, move, right, top, top + height)
+    return places
+
+
+def _tracks(events: list[Event]) -> tuple[dict[int, int], dict[int, int]]:
+    """The row of each event within its lane, and how many rows each lane has."""
+    busy_until: dict[int, list[float]] = defaultdict(list)
+    tracks = {}
+    for event in events:
+        rows = busy_until[event.rank]
+        end = math.inf if event.ended is None else event.ended
+        free = next((i for i, until in enumerate(rows) if until <= event.posted), None)
+        if free is None and len(rows) < TRACKS:
+            rows.append(end)
+            free = len(rows) - 1
+        elif free is None:
+            free = TRACKS - 1
+        rows[free] = max(end, rows[free])
+        tracks[id(event)] = free
+    return tracks, {rank: len(rows) for rank, rows in busy_until.items()}
+
+
+def _waits_for(event: Event, events: list[Event], world_size: int) -> str:
+    """Whom an unfinished operation waits for: "rank 3", "ranks 1, 2", "any rank", or "" when everybody is there."""
+    if event.kind in POINT_TO_POINT:
+        if event.peer is None:
+            return "any rank"
+        return "" if event.started is not None else f"rank {event.peer}"
+    members = event.group or tuple(range(world_size))
+    here = {event.rank} | {e.rank for e in events if e.match is not None and e.match == event.match}
+    missing = [rank for rank in members if rank not in here]
+    if not missing:
+        return ""
+    if len(missing) == 1:
+        return f"rank {missing[0]}"
+    return f"{len(missing)} ranks" if len(missing) > 4 else "ranks " + ", ".join(map(str, missing))
+
+
+# ----------------------------------------------------------------------------------------------------------- parts of the picture
+
+
+def _lanes(frame: _Frame) -> list[Line | Label]:
+    every = next(step for step in (1, 2, 4, 8, 16, 1_000_000) if step * frame.pitch >= 15 or step > frame.world_size)
+    shapes: list[Line | Label] = []
+    for rank in range(frame.world_size):
+        middle = sum(frame.lane(rank)) / 2
+        shapes.append(Line("lane", LEFT, middle, frame.right, middle, FAINT))
+        if rank % every == 0:
+            shapes.append(Label("rank", LEFT - 8, middle, f"rank {rank}", min(TEXT, every * frame.pitch), "end"))
+    return shapes
+
+
+def _colour(event: Event) -> str:
+    return COLOURS.get(event.kind, COLLECTIVE)
+
+
+def _blocks(events: list[Event], places: dict[int, _Place], frame: _Frame) -> list[Polygon]:
+    shapes = []
+    for event in events:
+        place, colour, torn = places[id(event)], _colour(event), event.ended is None
+        stroke, width = (VERMILLION, 1.8) if torn else (INK, 0.8)
+        if place.move > place.left + 0.5 or event.started is None:
+            outline = _outline(place.left, place.move, place, torn and event.started is None)
+            shapes.append(Polygon("waiting", outline, tint(colour, 0.75), stroke, hatch=tint(colour, 0.1), width=width))
+        if event.started is not None:
+            outline = _outline(place.move, place.right, place, torn)
+            shapes.append(Polygon("moving", outline, colour, stroke, width=width))
+    return shapes
+
+
+def _outline(left: float, right: float, place: _Place, torn: bool) -> tuple[tuple[float, float], ...]:
+    """A rectangle; torn off at its right end when the operation never finished."""
+    if not torn:
+        return ((left, place.top), (right, place.top), (right, place.bottom), (left, place.bottom))
+    step = (place.bottom - place.top) / 6
+    depth = min(5.0, (right - left) / 2)
+    edge = [(right - (depth if i % 2 else 0), place.top + i * step) for i in range(7)]
+    return ((left, place.top), *edge, (left, place.bottom))
+
+
+def _block_labels(events: list[Event], places: dict[int, _Place]) -> list[Label]:
+    """The name of the operation, in its shortest form that fits into the block, or none."""
+    shapes = []
+    for event in events:
+        place = places[id(event)]
+        size = min(SMALL + 1, 0.8 * (place.bottom - place.top))
+        if size < 9:
+            continue
+        parts = [(place.left, place.move, True), (place.move, place.right, False)]
+        parts.sort(key=lambda part: part[0] - part[1])
+        parts.append((place.left, place.right, True))
+        fits = ((text, part) for text in _names(event) for part in parts if _width(text, size) <= part[1] - part[0] - 6)
+        text, (left, right, halo) = next(fits, ("", (0, 0, False)))
+        if text:
+            y = (place.top + place.bottom) / 2
+            shapes.append(Label("operation", (left + right) / 2, y, text, size, "middle", halo=halo))
+    return shapes
+
+
+def _names(event: Event) -> list[str]:
+    """The name of an operation from long to short."""
+    if event.kind == "send":
+        return [f"send → {event.peer}", f"→ {event.peer}"]
+    if event.kind == "recv":
+        source = "any" if event.peer is None else str(event.peer)
+        return [f"recv ← {source}", f"← {source}"]
+    kind = _short(event.kind, 24)
+    return [f"{kind} {in_words(event.nbytes)}", kind] if event.nbytes else [kind]
+
+
+def _bands(events: list[Event], places: dict[int, _Place]) -> list[Polygon]:
+    """Light bands between the blocks of neighbouring members of a collective."""
+    calls: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind not in POINT_TO_POINT and event.match is not None:
+            calls[event.match].append(event)
+    shapes = []
+    for members in calls.values():
+        members.sort(key=lambda e: e.rank)
+        for upper, lower in zip(members, members[1:], strict=False):
+            a, b = places[id(upper)], places[id(lower)]
+            outline = ((a.move, a.bottom), (a.right, a.bottom), (b.right, b.top), (b.move, b.top))
+            shapes.append(Polygon("band", outline, COLLECTIVE, opacity=0.35))
+    return shapes
+
+
+def _messages(events: list[Event]) -> list[tuple[Event, Event]]:
+    """Pairs of a send and the recv that got its bytes."""
+    sends = {e.match: e for e in events if e.kind == "send" and e.match is not None}
+    received = [e for e in events if e.kind == "recv" and e.match in sends and e.ended is not None]
+    return [(sends[e.match], e) for e in received]
+
+
+def _arrows(events: list[Event], places: dict[int, _Place], frame: _Frame) -> list[Line | Label]:
+    """From the lane of the sender, when the bytes begin to move, to the lane of the receiver, when they are there."""
+    messages = _messages(events)
+    arrows, labels = [], []
+    width = 1.3 if frame.pitch >= 24 else 0.7
+    taken: list[tuple[float, float, float, float]] = []
+    for send, recv in messages:
+        a, b = places[id(send)], places[id(recv)]
+        down = recv.rank > send.rank
+        y1, y2 = frame.lane(send.rank)[1 if down else 0], frame.lane(recv.rank)[0 if down else 1]
+        arrow = Line("message", a.move, y1, max(b.right, a.move), y2, arrow=True, width=width)
+        arrows.append(arrow)
+        gap = abs(arrow.y2 - arrow.y1)
+        if len(messages) <= LABELLED_ARROWS and gap >= SMALL + 2:
+            labels += _bytes_label(arrow, in_words(send.nbytes), taken)
+    return arrows + labels
+
+
+def _bytes_label(arrow: Line, text: str, taken: list[tuple[float, float, float, float]]) -> list[Label]:
+    """The number of bytes beside the first stretch of an arrow where no other label stands, or nothing."""
+    width, height = _width(text, SMALL), SMALL
+    # Near the sender first: an arrow that crosses other lanes passes over their blocks later on.
+    for share in (14 / max(28.0, abs(arrow.y2 - arrow.y1)), 0.5):
+        x = arrow.x1 + share * (arrow.x2 - arrow.x1) + 4
+        y = arrow.y1 + share * (arrow.y2 - arrow.y1)
+        box = (x, y - height / 2, x + width, y + height / 2)
+        if x + width < WIDTH and not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
+            taken.append(box)
+            return [Label("bytes", x, y, text, SMALL, "start", halo=True)]
+    return []
+
+
+def _stuck_labels(events: list[Event], stuck: dict[int, str], frame: _Frame) -> list[Label]:
+    """To the right of a lane: what its unfinished operation waits for, and below it the line where it stands."""
+    per_rank: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.ended is None:
+            per_rank[event.rank].append(event)
+    shapes = []
+    for rank, of_rank in per_rank.items():
+        middle = sum(frame.lane(rank)) / 2
+        size = min(SMALL + 1, frame.pitch)
+        partners = list(dict.fromkeys(stuck[id(e)] for e in of_rank))
+        text = f"waits for {partners[0]}" if partners[0] else "never finished"
+        text += f" (+{len(of_rank) - 1})" if len(of_rank) > 1 else ""
+        line = _short(of_rank[0].line, 22)
+        two = bool(line) and frame.pitch >= 2.4 * size
+        shapes.append(Label("stuck", frame.right + 6, middle - (size * 0.62 if two else 0), text, size, colour=STUCK, bold=True))
+        if two:
+            shapes.append(Label("line", frame.right + 6, middle + size * 0.62, line, SMALL, colour=GREY))
+    return shapes
+
+
+def _axis(frame: _Frame, unit: str, scale: float) -> list[Line | Label]:
+    y = frame.bottom + 2
+    shapes: list[Line | Label] = [Line("axis", LEFT, y, frame.right, y, GREY)]
+    span = (frame.stop - frame.start) * scale
+    step = _nice_step(span / 5)
+    begin = frame.start  # times count from the first operation when the diagram does not begin at zero
+    for i in range(int(span / step * (1 + 1e-9)) + 1 if frame.any_time else 1):
+        x = frame.x(begin + i * step / scale)
+        shapes.append(Line("mark", x, y, x, y + 5, GREY))
+        shapes.append(Label("tick", x, y + 14, f"{round(i * step, 12):g}", SMALL, "middle", GREY))
+    since = f" since the first operation, which came after {_time_in_words(begin)}" if begin > 0 else ""
+    shapes.append(Label("unit", (LEFT + frame.right) / 2, y + 31, f"time ({unit}){since}", SMALL + 1, "middle", INK))
+    return shapes
+
+
+def _time_in_words(seconds: float) -> str:
+    unit, scale = time_unit(seconds)
+    return f"{seconds * scale:.3g} {unit}"
+
+
+def _nice_step(about: float) -> float:
+    """The smallest of 1, 2, 5, 10, 20, 50 ... (and tenths of these) that is at least `about`."""
+    power = 10.0 ** math.floor(math.log10(about))
+    return next(m * power for m in (1, 2, 5, 10) if m * power >= about * (1 - 1e-9))
+
+
+def _legend(events: list[Event], frame: _Frame) -> list[Polygon | Line | Label]:
+    """Only what is in the picture."""
+    if not events:
+        return []
+    y, x = frame.bottom + 54, float(LEFT)
+    neutral = "#BDBDBD"
+    entries = [
+        ("waiting", any(e.started is None or e.started > e.posted for e in events)),
+        ("bytes move", any(e.started is not None for e in events)),
+        ("message", bool(_messages(events))),
+        ("collective", any(e.kind not in POINT_TO_POINT for e in events)),
+        ("never finished", any(e.ended is None for e in events)),
+    ]
+    shapes: list[Polygon | Line | Label] = []
+    for name, present in entries:
+        if not present:
+            continue
+        place = _Place(x, x, x + 24, y - 6, y + 6)
+        outline = _outline(x, x + 24, place, name == "never finished")
+        if name == "message":
+            shapes.append(Line("legend", x, y, x + 24, y, arrow=True, width=1.3))
+        elif name == "waiting":
+            shapes.append(Polygon("legend", outline, tint(neutral, 0.75), INK, hatch=neutral))
+        elif name == "never finished":
+            shapes.append(Polygon("legend", outline, tint(neutral, 0.75), VERMILLION, hatch=neutral, width=1.8))
+        else:
+            shapes.append(Polygon("legend", outline, neutral if name == "bytes move" else COLLECTIVE, INK))
+        shapes.append(Label("legend", x + 30, y, name, SMALL))
+        x += 30 + _width(name, SMALL) + 16
+    return shapes
+
+
+def _describe(events: list[Event], world_size: int, stuck: dict[int, str], note: str) -> str:
+    collectives = {e.match if e.match is not None else id(e) for e in events if e.kind not in POINT_TO_POINT}
+    messages = _messages(events)
+    times = [t for e in events for t in (e.posted, e.started, e.ended) if t is not None]
+    nbytes = in_words(sum(send.nbytes for send, _ in messages))
+    counts = [
+        _count(world_size, "rank"),
+        f"{_count(len(messages), 'message')} ({nbytes})",
+        _count(len(collectives), "collective"),
+    ]
+    if times:
+        counts.append(_time_in_words(max(times) - min(*times, 0.0)))
+    parts = [", ".join(counts) + "."]
+    if note:
+        parts.append(f"Shown: {note}.")
+    for event in [e for e in events if e.ended is None][:16]:
+        where = f" ({_short(event.line, 40)})" if event.line else ""
+        partner = f"waits for {stuck[id(event)]}" if stuck[id(event)] else "never finished"
+        parts.append(f"Rank {event.rank} {partner} in {_short(event.kind, 24)}{where}.")
+    return " ".join(parts)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _short(text: str, length: int) -> str:
+    """Printable characters only (XML has no others), cut to `length`."""
+    text = "".join(c if c.isprintable() else " " for c in str(text))
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _width(text: str, size: float) -> float:
+    """About the width of a text in DejaVu Sans."""
+    return 0.61 * size * len(text)
+
+
+# --------------------------------------------------------------------------------------------------------------------- renderers
+
+
+def _escape(text: str) -> str:
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
+        text = text.replace(character, entity)
+    return text
+
+
+def _render_svg(diagram: Diagram) -> str:
+    # Ids must be unique in a page that shows many diagrams, and the same whenever this one is drawn.
+    key = hashlib.sha256(repr(diagram).encode()).hexdigest()[:10]
+    hatches = sorted({(s.fill, s.hatch) for s in diagram.shapes if isinstance(s, Polygon) and s.hatch})
+    names = {pair: f"wait-{key}-{i}" for i, pair in enumerate(hatches)}
+    body = [f"<title>{_escape(diagram.title)}</title>", f"<desc>{_escape(diagram.description)}</desc>", "<defs>"]
+    for (fill, hatch), name in names.items():
+        body.append(
+            f'<pattern id="{name}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+            f'<rect width="6" height="6" fill="{fill}"/><rect width="2" height="6" fill="{hatch}"/></pattern>'
+        )
+    body.append(
+        f'<marker id="head-{key}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="6.5" markerHeight="6.5" '
+        f'orient="auto"><path d="M0,1 L10,5 L0,9 z" fill="{INK}"/></marker></defs>'
+    )
+    body.append(f'<rect width="{diagram.width:g}" height="{diagram.height:.0f}" fill="#FFFFFF"/>')
+    body += [_svg_shape(shape, names, key) for shape in diagram.shapes]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {diagram.width:g} {diagram.height:.0f}" width="{diagram.width:g}" '
+        f'height="{diagram.height:.0f}" style="max-width:100%;height:auto" role="img" '
+        f'font-family="DejaVu Sans, Verdana, Arial, sans-serif">' + "\n".join(body) + "</svg>"
+    )
+
+
+def _svg_shape(shape: Polygon | Line | Label, hatches: dict[tuple[str, str], str], key: str) -> str:
+    if isinstance(shape, Polygon):
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape.points)
+        fill = f"url(#{hatches[shape.fill, shape.hatch]})" if shape.hatch else shape.fill
+        stroke = f' stroke="{shape.stroke}" stroke-width="{shape.width:g}"' if shape.stroke else ""
+        opacity = f' opacity="{shape.opacity:g}"' if shape.opacity < 1 else ""
+        return f'<polygon class="{shape.role}" points="{points}" fill="{fill}"{stroke}{opacity}/>'
+    if isinstance(shape, Line):
+        head = f' marker-end="url(#head-{key})"' if shape.arrow else ""
+        return (
+            f'<line class="{shape.role}" x1="{shape.x1:.1f}" y1="{shape.y1:.1f}" x2="{shape.x2:.1f}" y2="{shape.y2:.1f}" '
+            f'stroke="{shape.colour}" stroke-width="{shape.width:g}"{head}/>'
+        )
+    halo = ' stroke="#FFFFFF" stroke-width="3" stroke-linejoin="round" paint-order="stroke"' if shape.halo else ""
+    bold = ' font-weight="bold"' if shape.bold else ""
+    return (
+        f'<text class="{shape.role}" x="{shape.x:.1f}" y="{shape.y:.1f}" font-size="{shape.size:g}" text-anchor="{shape.anchor}" '
+        f'dominant-baseline="central" fill="{shape.colour}"{halo}{bold}>{_escape(shape.text)}</text>'
+    )
+
+
+def _render_matplotlib(diagram: Diagram, ax: Axes | None) -> Figure:
+    from matplotlib import patches, patheffects
+    from matplotlib.figure import Figure
+
+    if ax is None:
+        # Not pyplot: in a notebook the figure is the value of the cell and must not be shown twice.
+        figure = Figure(figsize=(diagram.width / 96, diagram.height / 96), dpi=96)
+        ax = figure.add_axes((0, 0, 1, 1))
+    ax.set_xlim(0, diagram.width)
+    ax.set_ylim(diagram.height, 0)
+    ax.axis("off")
+    box = ax.get_window_extent()
+    points_per_pixel = 72 / ax.figure.dpi * min(box.width / diagram.width, box.height / diagram.height)
+    halo = [patheffects.withStroke(linewidth=3 * points_per_pixel, foreground="white")]
+    for order, shape in enumerate(diagram.shapes, start=1):
+        if isinstance(shape, Polygon):
+            edge = {"edgecolor": shape.stroke, "linewidth": shape.width * points_per_pixel} if shape.stroke else {"linewidth": 0}
+            hatch = {"hatch": "/////", "hatchcolor": shape.hatch} if shape.hatch else {}
+            look = {"facecolor": shape.fill, "alpha": shape.opacity, "zorder": order, "gid": shape.role}
+            ax.add_patch(patches.Polygon(shape.points, **look, **edge, **hatch))
+        elif isinstance(shape, Line):
+            style = patches.ArrowStyle("-|>", head_length=4, head_width=2) if shape.arrow else patches.ArrowStyle("-")
+            ends = {"posA": (shape.x1, shape.y1), "posB": (shape.x2, shape.y2), "shrinkA": 0, "shrinkB": 0}
+            look = {
+                "color": shape.colour,
+                "linewidth": shape.width * points_per_pixel,
+                "mutation_scale": 1.2 * shape.width * points_per_pixel,
+            }
+            ax.add_patch(patches.FancyArrowPatch(arrowstyle=style, zorder=order, gid=shape.role, **ends, **look))
+        else:
+            align = {"ha": {"start": "left", "middle": "center", "end": "right"}[shape.anchor], "va": "center_baseline"}
+            look = {"fontsize": shape.size * points_per_pixel, "color": shape.colour, "zorder": order, "gid": shape.role}
+            look |= {"fontweight": "bold"} if shape.bold else {}
+            look |= {"path_effects": halo} if shape.halo else {}
+            # parse_math: a dollar sign in a label is a dollar sign.
+            ax.text(shape.x, shape.y, shape.text, parse_math=False, **align, **look)
+    return ax.figure
