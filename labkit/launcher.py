@@ -270,7 +270,10 @@ def serve() -> None:
     sys.argv = [""]
     gc.collect()
     gc.freeze()  # a forked rank does not copy pages just because the collector touched them
-    wire.send(control, wire.READY, {"version": VERSION})
+    try:
+        wire.send(control, wire.READY, {"version": VERSION})
+    except OSError:  # the client has left before the imports were done
+        return
     while True:
         request, fds = _receive_request(control)
         if request is None:

@@ -141,7 +141,8 @@ class Relay:
         self.pairs: list[tuple[Operation, Operation]] = []
         self.out_free, self.in_free = [0.0] * n, [0.0] * n
         self.history: list[Operation] = []
-        self.printed: list[tuple[int, str]] = []
+        self.printed: list[tuple[int, int, str]] = []  # instant, rank, line
+        self.instant = 0  # how many times something was completed: what two ranks say in the same instant, no message has put in order
         self.matches = 0
         self.polls = 0
         self.report: hang.HangReport | None = None
@@ -173,7 +174,7 @@ class Relay:
                 self.report = mismatch.report
         for r, rank in enumerate(self.ranks):
             rank.unwaited = sum(not op.awaited for op in self.operations[r].values())
-        return Outcome(self.ranks, self.printed, self._events(), self.report, too_slow)
+        return Outcome(self.ranks, self._said(), self._events(), self.report, too_slow)
 
     def _start(self, r: int) -> None:
         self.ranks[r].state = "running"
@@ -215,7 +216,7 @@ class Relay:
                 self._deliver(op)
         elif kind == wire.PRINT:
             for line in str(meta.get("text", "")).split("\n"):
-                self.printed.append((r, line))
+                self.printed.append((self.instant, r, line))
         elif kind == wire.RESULT:
             rank.value, rank.after = wire.decode(meta["value"], payload)
             rank.state = "returned"
@@ -308,6 +309,7 @@ class Relay:
     def _complete_collective(self, ops: list[Operation]) -> None:
         started = max(op.posted for op in ops)
         self.matches += 1
+        self.instant += 1
         try:
             self._move(ops)
         except (ValueError, TypeError):
@@ -446,6 +448,7 @@ class Relay:
     # -- when nobody runs
     def _advance(self) -> bool:
         """Nobody is running: let the earliest thing happen. False when the case is over."""
+        self.instant += 1
         self._match()
         if self.pairs:
             self._transfer_earliest()
@@ -470,6 +473,11 @@ class Relay:
         if any(rank.state == "waiting" for rank in self.ranks):
             self.report = hang.explain(self._states())
         return False
+
+    def _said(self) -> list[tuple[int, str]]:
+        """(rank, line) in causal order. Where no message decides who was first, the highest rank is: a program that relies on luck is
+        found out, and the order does not depend on how busy the machine is."""
+        return [(r, line) for _, r, line in sorted(self.printed, key=lambda said: (said[0], -said[1]))]
 
     def _states(self) -> list[RankState]:
         states = []

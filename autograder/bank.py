@@ -1,0 +1,134 @@
+"""The bank: right and wrong answers for every exercise, each saying in its first line which verdict it must get."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.exercise import PUBLIC_KEY, Exercise
+from autograder.judge import chunks_of_file, judge, with_references
+from autograder.registry import all_exercises, find
+from autograder.verdict import Result
+from labkit.launcher import Launcher, Limits
+
+_FIRST_LINE = re.compile(r"#\s*verdict:\s*(\w+)(?:\s*,\s*diagnosis:\s*(\w+))?\s*$")
+FOLDER = Path(__file__).resolve().parent.parent / "tests" / "bank"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One file of the bank: `tests/bank/UNIT/EXERCISE/right_*.py` or `wrong_*.py`."""
+
+    exercise: Exercise
+    path: Path
+    verdict: str
+    diagnosis: str
+
+    @property
+    def right(self) -> bool:
+        return self.path.name.startswith("right_")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An answer with what the judge said of it."""
+
+    answer: Answer
+    result: Result
+
+    @property
+    def accepted(self) -> bool:
+        return self.result.verdict == "passed"
+
+    @property
+    def as_declared(self) -> bool:
+        if self.answer.right:
+            return self.accepted
+        return self.result.verdict == self.answer.verdict and self.result.diagnosis == self.answer.diagnosis
+
+
+class BadBank(ValueError):
+    """A file of the bank that does not say what it must get, or lies where no exercise is."""
+
+
+def answers(folder: Path = FOLDER, unit: str | None = None, exercise: str | None = None) -> Iterator[Answer]:
+    """The bank's answers, by unit, exercise and name. Raises BadBank."""
+    for path in sorted(folder.glob("*/*/*.py")):
+        unit_name, function = path.parts[-3:-1]
+        if unit not in (None, unit_name, unit_name.split("_")[0]) or exercise not in (None, function):
+            continue
+        match = _FIRST_LINE.match(path.read_text().split("\n", 1)[0])
+        if match is None or not path.name.startswith(("right_", "wrong_")):
+            raise BadBank(f"{path}: call it right_*.py or wrong_*.py and begin it with '# verdict: ...[, diagnosis: ...]'")
+        verdict, diagnosis = match.group(1), match.group(2) or ""
+        if path.name.startswith("right_") != (verdict == "passed") or (verdict != "passed" and not diagnosis):
+            raise BadBank(f"{path}: a right answer must pass, a wrong one must name its verdict and diagnosis")
+        yield Answer(find(function, unit_name), path, verdict, diagnosis)
+
+
+def try_file(exercise: Exercise, path: Path, launcher: Launcher, key: str = PUBLIC_KEY, limits: Limits | None = None) -> Result:
+    """Judge one candidate file as a submission would be; functions of earlier exercises it uses but does not define are the course's."""
+    source = path.read_text()
+    try:
+        chunks = chunks_of_file(source, exercise.function, path.name)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        return judge(exercise, None, launcher, key=key, note=f"{path.name} is no valid Python{f', line {line}' if line else ''}: {error}")
+    if chunks is not None:
+        from labkit.source import bound_names
+
+        chunks = with_references(chunks, [find(name) for name in exercise.uses], bound_names(source))
+    return judge(exercise, chunks, launcher, key=key, limits=limits)
+
+
+def run(
+    launcher: Launcher,
+    folder: Path = FOLDER,
+    unit: str | None = None,
+    exercise: str | None = None,
+    key: str = PUBLIC_KEY,
+    said: Callable[[Tried], None] = lambda tried: None,
+) -> list[Tried]:
+    """Try every answer."""
+    tried = []
+    for answer in answers(folder, unit, exercise):
+        tried.append(Tried(answer, try_file(answer.exercise, answer.path, launcher, key)))
+        said(tried[-1])
+    return tried
+
+
+def summary(tried: list[Tried]) -> dict:
+    """Counts, and what fell short."""
+    right = [t for t in tried if t.answer.right]
+    wrong = [t for t in tried if not t.answer.right]
+    return {
+        "exercises": len({(t.answer.exercise.unit, t.answer.exercise.function) for t in tried}),
+        "right": len(right),
+        "right_accepted": sum(t.accepted for t in right),
+        "wrong": len(wrong),
+        "wrong_caught": sum(not t.accepted for t in wrong),
+        "wrong_named": sum(t.as_declared for t in wrong),
+        "short": [
+            {
+                "file": "/".join(t.answer.path.parts[-3:]),
+                "declared": [t.answer.verdict, t.answer.diagnosis],
+                "got": [t.result.verdict, t.result.diagnosis],
+                "hint": t.result.hint,
+            }
+            for t in tried
+            if not t.as_declared
+        ],
+    }
+
+
+def missing(folder: Path = FOLDER) -> list[str]:
+    """Exercises with fewer than two right or five wrong answers."""
+    short = []
+    for e in all_exercises():
+        place = folder / e.unit / e.function
+        right, wrong = len(list(place.glob("right_*.py"))), len(list(place.glob("wrong_*.py")))
+        if right < 2 or wrong < 5:
+            short.append(f"{e.unit}/{e.function}: {right} right, {wrong} wrong")
+    return short

@@ -1,0 +1,140 @@
+"""The result card: what a student reads after a check, as plain text and as HTML."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+
+from autograder.verdict import HINT_LEVELS, CaseResult, LevelResult, Result
+
+_WIDTH = 110
+# dark enough on white, told apart without colour by the word beside them
+_COLOURS = {"passed": "#1b7837", "missing": "#636363"}
+_BAD = "#b2182b"
+
+
+def _points(n: int) -> str:
+    return f"{n} point" + ("" if n == 1 else "s")
+
+
+def _head(level: LevelResult) -> tuple[str, str]:
+    """(what the level ran on, moved) of a level's line."""
+    ran = [case for case in level.cases if case.world_size]
+    ranks = sorted({case.world_size for case in ran if case.world_size > 1})
+    if not ranks:
+        return "", ""
+    text = " and ".join([", ".join(map(str, ranks[:-1])), str(ranks[-1])] if len(ranks) > 1 else [str(ranks[0])])
+    return f"{text} ranks", ran[-1].moved
+
+
+def _explained(level: LevelResult) -> CaseResult | None:
+    """The case of a failed level to tell about: the first with a named diagnosis, else the first."""
+    failed = [case for case in level.cases if case.verdict != "passed"]
+    named = [case for case in failed if case.diagnosis not in ("", "unrecognised")]
+    return (named or failed or [None])[0]
+
+
+def text_card(result: Result, hints: str = "how") -> str:
+    """The card as text."""
+    depth = HINT_LEVELS[hints]
+    score = f"{result.score} of {_points(result.max_score)}" if result.max_score else result.verdict
+    lines = [f"{result.exercise}{score:>{max(2, _WIDTH - len(result.exercise))}}"]
+    if result.note:
+        lines.append(f"  {result.note}")
+    width = max(len(level.name) for level in result.levels)
+    said: set = set()
+    for level in result.levels:
+        ran_on, _ = _head(level)
+        lines.append(f"  {level.verdict:<13}{level.name:<{width}}  {level.score}/{level.points}   {ran_on}".rstrip())
+        case = _explained(level)
+        if case is not None:
+            lines += ["      " + line for line in _story(case, depth, said)]
+    moved = next((case.moved for case in result.cases if case.moved and case.verdict in ("passed", "wrong")), "")
+    if moved and depth >= 1:
+        lines.append(f"  moved        {moved}")
+    return "\n".join(lines)
+
+
+def _story(case: CaseResult, depth: int, said: set) -> list[str]:
+    lines: list[str] = []
+    if depth >= 1:
+        if case.says:
+            lines.append(case.says)
+        lines += [part for line in case.differs for part in line.split("\n")]
+    text = _advice(case, depth, said)
+    if text:
+        lines += textwrap.wrap(text, _WIDTH - 10)
+    if depth >= 1 and case.printed:
+        lines.append("printed:")
+        lines += [f"  {line[:160]}" for line in case.printed[:8]]
+        if len(case.printed) > 8:
+            lines.append(f"  ... and {len(case.printed) - 8} more lines")
+    return lines
+
+
+def _advice(case: CaseResult, depth: int, said: set) -> str:
+    parts = [case.why] * (depth >= 2) + [case.how] * (depth >= 3)
+    text = " ".join(part for part in parts if part)
+    if text in said:
+        return "(the same)"
+    said.add(text)
+    return text
+
+
+def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
+    """The card as HTML. figure: SVG drawn underneath (trusted, made by labkit.timeline)."""
+    depth = HINT_LEVELS[hints]
+    colour = _COLOURS.get(result.verdict, _BAD)
+    score = f"{result.score} of {_points(result.max_score)}" if result.max_score else result.verdict
+    rows = []
+    said: set = set()
+    for level in result.levels:
+        ran_on, _ = _head(level)
+        tint = _COLOURS.get(level.verdict, _BAD)
+        rows.append(
+            f'<tr><td style="color:{tint};font-weight:600;text-align:left;padding:2px 14px 2px 0">{level.verdict}</td>'
+            f'<td style="text-align:left;padding:2px 14px 2px 0">{html.escape(level.name)}</td>'
+            f'<td style="text-align:right;padding:2px 14px 2px 0">{level.score}/{level.points}</td>'
+            f'<td style="text-align:left;padding:2px 0;opacity:0.75">{html.escape(ran_on)}</td></tr>'
+        )
+        case = _explained(level)
+        if case is not None:
+            rows.append(f'<tr><td></td><td colspan="3" style="text-align:left;padding:0 0 8px 0">{_html_story(case, depth, said)}</td></tr>')
+    moved = next((case.moved for case in result.cases if case.moved and case.verdict in ("passed", "wrong")), "")
+    footer = f'<div style="margin-top:4px;opacity:0.75">moved: {html.escape(moved)}</div>' if moved and depth >= 1 else ""
+    note = f'<div style="margin-bottom:4px">{html.escape(result.note)}</div>' if result.note else ""
+    drawn = f'<div style="margin-top:6px;overflow-x:auto">{figure}</div>' if figure else ""
+    return (
+        f'<div role="group" aria-label="{html.escape(result.exercise)}: {html.escape(score)}" '
+        f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;padding:8px 12px;max-width:62em;font-size:13px">'
+        f'<div style="display:flex;justify-content:space-between;margin-bottom:4px"><code style="font-weight:600">{html.escape(result.exercise)}</code>'
+        f'<span style="color:{colour};font-weight:600">{score}</span></div>{note}'
+        f'<table style="border-collapse:collapse;border:none;margin:0;width:100%;table-layout:auto">'
+        f'<colgroup><col style="width:7em"><col><col style="width:4em"><col style="width:9em"></colgroup>{"".join(rows)}</table>{footer}'
+        f"{drawn}</div>"
+    )
+
+
+def _html_story(case: CaseResult, depth: int, said: set) -> str:
+    parts = []
+    if depth >= 1:
+        facts = ([case.says] if case.says else []) + case.differs
+        if facts:
+            parts.append(_pre("\n".join(facts)))
+    text = _advice(case, depth, said)
+    if text:
+        parts.append(f'<div style="margin:4px 0">{_with_code(text)}</div>')
+    if depth >= 1 and case.printed:
+        more = f"\n... and {len(case.printed) - 8} more lines" if len(case.printed) > 8 else ""
+        parts.append('<div style="opacity:0.75">printed:</div>' + _pre("\n".join(line[:160] for line in case.printed[:8]) + more))
+    return "".join(parts)
+
+
+def _pre(text: str) -> str:
+    return f'<pre style="margin:2px 0;padding:4px 8px;background:rgba(127,127,127,0.10);white-space:pre-wrap;font-size:12px">{html.escape(text)}</pre>'
+
+
+def _with_code(text: str) -> str:
+    """Escaped text in which `code` is set as code."""
+    pieces = html.escape(text).split("`")
+    return "".join(f"<code>{piece}</code>" if k % 2 else piece for k, piece in enumerate(pieces))

@@ -1,0 +1,116 @@
+"""`check(f)`: what a student calls in a notebook. Looks up the exercise, judges the function elsewhere, shows the card.
+
+In Lab a failing check shows its card and lets Run All go on. Under nbgrader (which sets ``NBGRADER_EXECUTION``) it raises one line, so
+that validation and autograding see a failed cell.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from autograder import cards
+from autograder.exercise import Exercise
+from autograder.judge import judge
+from autograder.registry import UnknownExercise, find
+from autograder.verdict import HINT_LEVELS, Result
+from labkit import launcher
+from labkit.notebook import NoSource, cells_for, executed_cells
+from labkit.source import Cell, Chunk, defining_label, python_of, slice_cells
+
+_last: dict[str, Result] = {}  # by function: what its last check said
+
+
+class CheckFailed(Exception):
+    """A check that did not pass, under nbgrader. One line, no traceback."""
+
+    def _render_traceback_(self):
+        return [f"CheckFailed: {self}"]
+
+
+def check(function, *, hints: str | None = None) -> None:
+    """Judge `function` (a function of this notebook, or its name) and show the result card.
+
+    hints: how much the card tells: "verdict", "differs", "why" or "how" (default; environment variable AUTOGRADER_HINTS).
+    """
+    name = function if isinstance(function, str) else getattr(function, "__name__", None)
+    hints = hints or os.environ.get("AUTOGRADER_HINTS", "how")
+    if hints not in HINT_LEVELS:
+        return _say(f"hints={hints!r}: choose one of {', '.join(HINT_LEVELS)}")
+    if name is None:
+        return _say("check takes a function of this notebook, for example check(fair_share), without parentheses behind its name.")
+    try:
+        exercise = find(name)
+    except UnknownExercise as error:
+        return _say(f"check: {error}.")
+    result = _judge(exercise, None if isinstance(function, str) else function)
+    _last[name] = result
+    _show(result, hints)
+    if result.verdict != "passed" and os.environ.get("NBGRADER_EXECUTION"):
+        raise CheckFailed(f"{name}: {result.verdict} ({result.diagnosis}), {result.score} of {result.max_score} points")
+
+
+def _judge(exercise: Exercise, function) -> Result:
+    warm = launcher.shared()
+    try:
+        cells = cells_for(exercise.function, function)
+    except NoSource:
+        broken = _broken_cell(exercise.function)
+        return judge(exercise, None, warm, note=broken)
+    chunks, note = slice_for(exercise, cells, {name for name, result in _last.items() if result.verdict != "passed"})
+    return judge(exercise, chunks, warm, note=note)
+
+
+def slice_for(exercise: Exercise, cells: list[Cell], failed: set[str]) -> tuple[list[Chunk], str]:
+    """What `exercise.function` needs; references stand in for functions of earlier exercises that failed or are not there."""
+    stand_ins = []
+    for name in exercise.uses:
+        used = find(name)
+        if used.reference and (name in failed or defining_label(cells, name) is None):
+            stand_ins.append(used)
+    chunks = slice_cells(cells, [exercise.function], skip={e.function for e in stand_ins})
+    references = [Chunk(f"reference of {e.function}", 1, e.reference) for e in stand_ins]
+    names = " and ".join(e.function for e in stand_ins)
+    note = f"Checked with the course's own {names}, because yours does not pass yet." if stand_ins else ""
+    return [*references, *chunks], note
+
+
+def _broken_cell(name: str) -> str:
+    for cell in reversed(executed_cells()):
+        if f"def {name}" in cell.source and python_of(cell.source) is None:
+            return f"{cell.label} defines {name}, but it is no valid Python: mend the error it shows and run it again."
+    return ""
+
+
+def _figure(result: Result) -> str:
+    """The timeline of the decisive case, where a picture helps: a hang, or a wrong result with messages in it."""
+    case = result.decisive
+    if case is None or case.verdict not in ("hung", "wrong") or not case.events or case.world_size > 8:
+        return ""
+    if case.verdict == "wrong" and not any(event.kind in ("send", "recv") for event in case.events):
+        return ""
+    from labkit import timeline  # matplotlib takes a second: only when there is something to draw
+
+    return timeline.svg(case.events, case.world_size)
+
+
+def _show(result: Result, hints: str) -> None:
+    if _in_notebook():
+        from IPython.display import display
+
+        figure = _figure(result) if HINT_LEVELS[hints] >= 1 else ""
+        display({"text/html": cards.html_card(result, hints, figure), "text/plain": cards.text_card(result, hints)}, raw=True)
+    else:
+        print(cards.text_card(result, hints))
+
+
+def _say(message: str) -> None:
+    print(message)
+    if os.environ.get("NBGRADER_EXECUTION"):
+        raise CheckFailed(message)
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")

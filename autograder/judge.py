@@ -1,0 +1,334 @@
+"""The judge: runs a candidate's source on an exercise's cases, elsewhere, and compares here what came back.
+
+The expected values, the misconceptions and the comparison never leave this process; the candidate's code never enters it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+
+from autograder.compare import Difference, difference, name_of_type, show, unchanged
+from autograder.exercise import ANYTHING, PUBLIC_KEY, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, rng_for
+from autograder.verdict import CaseResult, LevelResult, Result
+from labkit import hang
+from labkit.launcher import Launcher, Limits, make_jobs
+from labkit.mpi_job import MpiRunner
+from labkit.relay import Outcome
+from labkit.source import Cell, Chunk, bound_names, slice_cells
+
+Runner = Callable[[Exercise, Case, list[Chunk], str], tuple[Outcome, list[dict]]]
+
+_BUILT_IN = {
+    "modifies_input": Diagnosis("Your function changes the argument it was given.", "Work on a copy: `x.clone()`, `x.copy()`."),
+    "returns_nothing": Diagnosis("Your function returns nothing (None).", "End it with `return ...`, on every rank that should have a result."),
+    "wrong_type": Diagnosis("What your function returns is of another type than asked for.", "Read the last line of its docstring."),
+    "wrong_shape": Diagnosis("The result has another shape than asked for."),
+    "wrong_dtype": Diagnosis("The numbers are right, but their data type has changed.", "Keep the data type of the argument."),
+    "wrong_length": Diagnosis("The result has another number of entries than asked for."),
+    "unrecognised": Diagnosis("The result is not what it should be.", "Compare the two lines above, element by element, for the smallest case."),
+    "not_written": Diagnosis("This function is still to be written.", "Replace the line that raises NotImplementedError."),
+    "missing": Diagnosis("There is no such function.", "Define it under exactly this name and run its cell."),
+    "reused_buffer": Diagnosis(
+        "A tensor was changed between isend and its wait(): the receiver may get the old or the new values.",
+        "Wait first, or send a copy: `x.clone()`.",
+    ),
+    "out_of_memory": Diagnosis("It ran out of memory.", "A check's cases are small: look for something that grows with every step."),
+    "too_slow": Diagnosis("It had not returned when its time was up.", "A check's cases take milliseconds: look for a loop that never ends."),
+    "rank_died": Diagnosis("A rank's process died.", ""),
+    "protocol": Diagnosis("A rank sent something the relay does not understand.", "Leave the process group's own connection alone."),
+}
+_HOW_OF_EXCEPTIONS = {
+    "NameError": "Everything your function uses must be defined or imported in a cell: a name that exists only in your memory of the kernel is gone.",
+    "ModuleNotFoundError": "That module is not installed where checks run.",
+    "UnboundLocalError": "A name that a function assigns is local in all of it.",
+    "SystemExit": "A rank must not leave: return instead.",
+}
+
+
+def judge(
+    exercise: Exercise,
+    chunks: Sequence[Chunk] | None,
+    launcher: Launcher,
+    *,
+    key: str = PUBLIC_KEY,
+    limits: Limits | None = None,
+    runner: Runner | None = None,
+    note: str = "",
+) -> Result:
+    """The verdict on one candidate. chunks: the source that defines `exercise.function`; None: there is none."""
+    if chunks is None:
+        return _nothing(exercise, "missing", note)
+    rng = rng_for(exercise, key)
+    cases = exercise.cases(rng)
+    seed = zlib.crc32(f"{key}/{exercise.unit}/{exercise.function}".encode())
+    run_case = runner or _Runners(launcher, limits or Limits(cpu_seconds=10), seed)
+    levels = []
+    try:
+        for name, points in exercise.levels.items():
+            results: list[CaseResult] = []
+            for case in (c for c in cases if c.level == name):
+                result = judge_case(exercise, case, *run_case(exercise, case, list(chunks), name))
+                results.append(result)
+                if result.diagnosis == "not_written":
+                    return _nothing(exercise, "not_written", note)
+                if result.verdict != "passed" and result.diagnosis != "unrecognised":
+                    break
+            passed = bool(results) and all(r.verdict == "passed" for r in results)
+            verdict = next((r.verdict for r in results if r.verdict != "passed"), "passed")
+            levels.append(LevelResult(name, points, points if passed else 0, verdict, results))
+    finally:
+        if runner is None:
+            run_case.close()
+    return Result(exercise.unit, exercise.function, exercise.title, exercise.points, levels, note)
+
+
+def _nothing(exercise: Exercise, diagnosis: str, note: str) -> Result:
+    text = _diagnosis(exercise, diagnosis)
+    levels = []
+    for k, (name, points) in enumerate(exercise.levels.items()):
+        cases = [CaseResult(name, "", 0, "missing", diagnosis, why=text.why, how=text.how)] if k == 0 else []
+        levels.append(LevelResult(name, points, 0, "missing", cases))
+    return Result(exercise.unit, exercise.function, exercise.title, exercise.points, levels, note)
+
+
+class _Runners:
+    """How a case is run: over the relay, or as part of one MPI job per exercise."""
+
+    def __init__(self, launcher: Launcher, limits: Limits, seed: int):
+        self.launcher, self.limits, self.seed = launcher, limits, seed
+        self.mpi: MpiRunner | None = None
+
+    def __call__(self, exercise: Exercise, case: Case, chunks: list[Chunk], level: str) -> tuple[Outcome, list[dict]]:
+        arguments = [case.arguments_of(r) for r in range(case.world_size)]
+        jobs = make_jobs(chunks, exercise.function, arguments, runtime=exercise.runtime, harness=exercise.harness, seed=self.seed)
+        if exercise.runtime == "mpi4py":
+            if self.mpi is None:
+                most = max(c.world_size for c in exercise.cases(rng_for(exercise)))
+                self.mpi = MpiRunner(most, self.limits)
+            return self.mpi.run(jobs)
+        return self.launcher.run(jobs, alpha=case.alpha, beta=case.beta, late=case.late, seed=self.seed, limits=self.limits)
+
+    def close(self) -> None:
+        if self.mpi is not None:
+            self.mpi.close()
+
+
+# -- one case -------------------------------------------------------------------------------------------------------------------------
+
+
+def judge_case(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict]) -> CaseResult:
+    """The verdict on one run."""
+    result = CaseResult(case.level, _says(case), case.world_size, "passed", events=tuple(outcome.events))
+    result.printed = [f"rank {r}: {line}" if case.world_size > 1 else line for r, line in outcome.printed[:40]]
+    result.moved = _moved(outcome) if exercise.runtime != "plain" else ""
+    failure = _failure(exercise, case, outcome, ends)
+    if failure is not None:
+        result.verdict, result.diagnosis, result.differs, text = failure
+    else:
+        wrong = _wrong(exercise, case, _run_of(outcome))
+        if wrong is None:
+            return result
+        result.verdict, (result.diagnosis, result.differs, text) = "wrong", wrong
+    result.why, result.how = text.why, text.how
+    return result
+
+
+def _says(case: Case) -> str:
+    ranks = "" if case.world_size == 1 else f"{case.world_size} ranks"
+    return ", ".join(part for part in (ranks, case.says) if part)
+
+
+def _diagnosis(exercise: Exercise, name: str) -> Diagnosis:
+    return exercise.diagnoses.get(name) or _BUILT_IN.get(name) or Diagnosis(hang.KINDS.get(name, ""))
+
+
+def _moved(outcome: Outcome) -> str:
+    def range_of(numbers: list[int], unit: str) -> str:
+        low, high = min(numbers), max(numbers)
+        return f"{low:,} {unit}" if low == high else f"{low:,} to {high:,} {unit}"
+
+    ranks = outcome.ranks
+    parts = []
+    if any(r.sends for r in ranks):
+        parts.append(f"each rank sent {range_of([r.sends for r in ranks], 'messages')}, {range_of([r.sent_bytes for r in ranks], 'B')}")
+    called = sorted({name for r in ranks for name in r.collectives})
+    if called:
+        parts.append(f"collectives: {', '.join(f'{name} x{max(r.collectives.count(name) for r in ranks)}' for name in called)}")
+    return "; ".join(parts)
+
+
+def _failure(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict]):
+    """(verdict, diagnosis, what differs, text) of a run that did not come to its end, or None."""
+    for r, rank in enumerate(outcome.ranks):
+        if rank.state == "raised":
+            return _raised(exercise, case, outcome, r)
+    for r, rank in enumerate(outcome.ranks):
+        if rank.state == "dead":
+            return _died(exercise, case, r, rank, ends)
+    if outcome.hang is not None:
+        kind = outcome.hang.kind
+        if kind == "busy":
+            kind = "too_slow"
+        text = exercise.diagnoses.get(kind) or Diagnosis(outcome.hang.sentence)
+        return ("too_slow" if kind == "too_slow" else "hung"), kind, list(outcome.hang.rows), text
+    if outcome.too_slow:
+        running = [r for r, rank in enumerate(outcome.ranks) if rank.state == "running"]
+        return "too_slow", "too_slow", [f"{hang.list_ranks(running)} did not come to an end"] if running else [], _diagnosis(exercise, "too_slow")
+    return None
+
+
+def _raised(exercise: Exercise, case: Case, outcome: Outcome, r: int):
+    error = outcome.ranks[r].error
+    kind, text, rows = error["type"], error["text"], error["rows"]
+    same = [q for q, other in enumerate(outcome.ranks) if other.state == "raised" and other.error["type"] == kind]
+    who = "" if case.world_size == 1 else f"{hang.list_ranks(same)}: "
+    lines = [*rows, f"{who}{kind}: {text}".rstrip(": ")]
+    if kind == "NotImplementedError" and not rows[1:] and not exercise.diagnoses.get(kind):
+        return "missing", "not_written", [], _diagnosis(exercise, "not_written")
+    if kind == "NameError" and f"'{exercise.function}'" in text and not rows:
+        return "missing", "missing", [], _diagnosis(exercise, "missing")
+    if kind == "ReusedBuffer":
+        return "wrong", "reused_buffer", lines, _diagnosis(exercise, "reused_buffer")
+    if kind == "out_of_memory":
+        return "out_of_memory", "out_of_memory", rows, _diagnosis(exercise, "out_of_memory")
+    if kind in exercise.diagnoses:
+        return "raised", kind, lines, exercise.diagnoses[kind]
+    where = rows[-1].split(", in ")[0] if rows else ""
+    why = f"{who.capitalize()}{kind}{f' at {where}' if where else ''}: {text}".rstrip(": ")
+    return "raised", kind, lines, Diagnosis(why + ("" if why.endswith(".") else "."), _HOW_OF_EXCEPTIONS.get(kind, ""))
+
+
+def _died(exercise: Exercise, case: Case, r: int, rank, ends: list[dict]):
+    end = ends[r] if r < len(ends) else {}
+    signal_number = end.get("signal")
+    if rank.error.get("type") == "protocol":
+        return "crashed", "protocol", [f"rank {r}: {rank.error['text']}"], _diagnosis(exercise, "protocol")
+    if signal_number == 24:  # SIGXCPU
+        return "too_slow", "too_slow", [f"rank {r} used up its processor time"], _diagnosis(exercise, "too_slow")
+    if signal_number == 25:
+        return "crashed", "rank_died", [f"rank {r} wrote too large a file"], _diagnosis(exercise, "rank_died")
+    how = f"signal {signal_number}" if signal_number else f"exit status {end.get('exit')}" if end else "it left without a word"
+    text = exercise.diagnoses.get("rank_died") or Diagnosis(f"The process of rank {r} died ({how}).", "A rank has to return; look for exit, kill or a crash in native code.")
+    return "crashed", "rank_died", [f"rank {r} died: {how}"], text
+
+
+def _run_of(outcome: Outcome) -> Run:
+    ranks = tuple(
+        RankRun(
+            r.value,
+            r.after,
+            "\n".join(line for q, line in outcome.printed if q == k),
+            r.sends,
+            r.sent_bytes,
+            r.recvs,
+            r.received_bytes,
+            tuple(r.collectives),
+            r.collective_bytes,
+            r.clock,
+            r.unwaited,
+        )
+        for k, r in enumerate(outcome.ranks)
+    )
+    return Run(ranks, tuple(outcome.printed), outcome.elapsed, tuple(outcome.events))
+
+
+# -- right or wrong -------------------------------------------------------------------------------------------------------------------
+
+
+def _observed(exercise: Exercise, run: RankRun):
+    if exercise.inputs != "result":
+        return run.value
+    return next((a for a in run.after if isinstance(a, Tensor) or hasattr(a, "dtype")), None)
+
+
+def _wrong(exercise: Exercise, case: Case, run: Run):
+    """(diagnosis, what differs, text) of a wrong answer, or None for a right one."""
+    expected = exercise.expected(case)
+    values = [_observed(exercise, rank) for rank in run.ranks]
+    differences = [difference(e, v, case.rtol, case.atol) for e, v in zip(expected, values, strict=True)]
+    first = next((r for r, d in enumerate(differences) if d is not None), None)
+    changed = _changed(exercise, case, run)
+    if first is None:
+        finding = _finding(exercise, case, run)
+        if finding is not None:
+            return finding.diagnosis, _lines(finding.detail), _diagnosis(exercise, finding.diagnosis)
+        if changed is not None:
+            return "modifies_input", changed, _diagnosis(exercise, "modifies_input")
+        return None
+    wrong = differences[first]
+    lines = _comparison(case, first, expected[first], values[first], wrong)
+    name = _misconception(exercise, case, values)
+    if name is None and wrong.kind in ("returns_nothing", "wrong_type"):
+        name = wrong.kind
+    if name is None:
+        finding = _finding(exercise, case, run, careful=True)
+        if finding is not None:
+            name, lines = finding.diagnosis, [*lines, *_lines(finding.detail)]
+    if name is None and changed is not None and wrong.kind == "value":
+        name, lines = "modifies_input", [*lines, *changed]
+    if name is None:
+        name = wrong.kind if wrong.kind != "value" else "unrecognised"
+    return name, lines, _diagnosis(exercise, name)
+
+
+def _lines(text: str) -> list[str]:
+    return text.split("\n") if text else []
+
+
+def _finding(exercise: Exercise, case: Case, run: Run, careful: bool = False) -> Finding | None:
+    """What `facts` says. careful: the values are wrong, so that `facts` may stumble over them; that is no finding."""
+    try:
+        found = exercise.facts(case, run)
+    except Exception:
+        if not careful:
+            raise
+        return None
+    return Finding(found) if isinstance(found, str) else found
+
+
+def _misconception(exercise: Exercise, case: Case, values: list) -> str | None:
+    shown = {name: wanted for name, wanted in exercise.misconceptions(case).items() if wanted is not None}
+    for strict in (True, False):
+        for name, wanted in shown.items():
+            if all(difference(w, v, case.rtol, case.atol, strict) is None for w, v in zip(wanted, values, strict=True)):
+                return name
+    return None
+
+
+def _comparison(case: Case, r: int, expected, observed, wrong: Difference) -> list[str]:
+    who = "" if case.world_size == 1 else f"rank {r} "
+    lines = [f"{who}returned {show(observed)}", f"{' ' * max(len(who) + 0, 0)}expected {show(expected)}"]
+    if wrong.kind == "wrong_type":
+        lines[0] = f"{who}returned {name_of_type(observed)}: {show(observed)}"
+    if wrong.text:
+        lines.append(wrong.text)
+    return lines
+
+
+def _changed(exercise: Exercise, case: Case, run: Run) -> list[str] | None:
+    if exercise.inputs != "kept":
+        return None
+    for r, rank in enumerate(run.ranks):
+        for before, after in zip(case.arguments_of(r), rank.after, strict=False):
+            if before is not ANYTHING and not unchanged(before, after):
+                who = "" if case.world_size == 1 else f"on rank {r} "
+                return [f"{who}the argument was {show(before)}", f"{' ' * len(who)}and is now      {show(after)}"]
+    return None
+
+
+# -- candidates from files ------------------------------------------------------------------------------------------------------------
+
+
+def chunks_of_file(source: str, function: str, label: str) -> list[Chunk] | None:
+    """The slice of a candidate file that defines `function`, or None where it does not. Raises SyntaxError."""
+    compile(source, label, "exec")
+    if function not in bound_names(source):
+        return None
+    return slice_cells([Cell(source, label)], [function])
+
+
+def with_references(chunks: list[Chunk], uses: Sequence[Exercise], defined: set[str]) -> list[Chunk]:
+    """The references of earlier exercises put before `chunks`, for those not in `defined`."""
+    stand_ins = [Chunk(f"reference of {e.function}", 1, e.reference) for e in uses if e.function not in defined and e.reference]
+    return [*stand_ins, *chunks]

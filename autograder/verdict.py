@@ -1,0 +1,96 @@
+"""What a check says: verdicts of cases, levels and exercises, as data. Drawing them is `autograder.cards`' job."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+VERDICTS = ("passed", "wrong", "raised", "hung", "crashed", "out_of_memory", "too_slow", "missing")
+HINT_LEVELS = {"verdict": 0, "differs": 1, "why": 2, "how": 3}  # what an instructor lets a card tell
+
+
+@dataclass
+class CaseResult:
+    """One run. differs: lines that say what differs, without judging. why, how: the diagnosis in words."""
+
+    level: str
+    says: str
+    world_size: int
+    verdict: str
+    diagnosis: str = ""
+    differs: list[str] = field(default_factory=list)
+    why: str = ""
+    how: str = ""
+    printed: list[str] = field(default_factory=list)
+    moved: str = ""
+    events: tuple = ()
+
+    def to_json(self) -> dict:
+        data = asdict(self)
+        del data["events"]
+        return data
+
+
+@dataclass
+class LevelResult:
+    name: str
+    points: int
+    score: int
+    verdict: str
+    cases: list[CaseResult]
+
+    def to_json(self) -> dict:
+        return {"name": self.name, "points": self.points, "score": self.score, "verdict": self.verdict}
+
+
+@dataclass
+class Result:
+    """The verdict on one exercise. note: said on top (for example which function stood in for a failed one)."""
+
+    unit: str
+    exercise: str
+    title: str
+    max_score: int
+    levels: list[LevelResult]
+    note: str = ""
+
+    @property
+    def score(self) -> int:
+        return sum(level.score for level in self.levels)
+
+    @property
+    def cases(self) -> list[CaseResult]:
+        return [case for level in self.levels for case in level.cases]
+
+    @property
+    def decisive(self) -> CaseResult | None:
+        """The failing case that says most: the first with a named diagnosis, else the first."""
+        failed = [case for case in self.cases if case.verdict != "passed"]
+        return next((case for case in failed if case.diagnosis not in ("", "unrecognised")), failed[0] if failed else None)
+
+    @property
+    def verdict(self) -> str:
+        return self.decisive.verdict if self.decisive else "passed"
+
+    @property
+    def diagnosis(self) -> str:
+        return self.decisive.diagnosis if self.decisive else ""
+
+    @property
+    def hint(self) -> str:
+        case = self.decisive
+        return " ".join(part for part in (case.why, case.how) if part) if case else ""
+
+    def to_json(self) -> dict:
+        """The documented result of `autograder try --json`."""
+        return {
+            "unit": self.unit,
+            "exercise": self.exercise,
+            "verdict": self.verdict,
+            "score": self.score,
+            "max_score": self.max_score,
+            "diagnosis": self.diagnosis,
+            "hint": self.hint,
+            "note": self.note,
+            "levels": [level.to_json() for level in self.levels],
+            "cases": [case.to_json() for case in self.cases],
+        }

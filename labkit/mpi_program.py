@@ -1,0 +1,57 @@
+"""One rank of an MPI job that runs cases: `mpiexec -n 5 python -m labkit.mpi_program SOCKET FOLDER`.
+
+Started once per exercise. Each case comes over the socket with the number of ranks it wants; the first so many ranks of the job form a
+communicator of their own for it, and note what they do in the flight recorder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+
+from mpi4py import MPI
+
+from labkit import recorder, wire
+from labkit.launcher import _limit, die_with_parent
+from labkit.rank_program import run_job
+from labkit.traced import install, traced
+
+
+def main() -> None:
+    path, folder = sys.argv[1:3]
+    die_with_parent()
+    world = MPI.COMM_WORLD
+    rank = world.Get_rank()
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(path)
+    wire.send(sock, wire.READY, {"rank": rank, "pid": os.getpid()})
+    sys.argv = [""]
+    install()
+    while True:
+        try:
+            _, job, payload = wire.receive(sock)
+        except (wire.Closed, ConnectionResetError):
+            break
+        if "limits" in job:
+            _limit(job["limits"])
+            continue
+        size = job["world_size"]
+        group = world.Get_group().Incl(list(range(size)))
+        comm = traced(world.Create_group(group, tag=job["number"]))
+        recorder.open(os.path.join(folder, f"case{job['number']}"), rank, size)
+        recorder.mark("running")
+        try:
+            returned = run_job(sock, job, payload, placeholders={"comm": comm}, torch=sys.modules.get("torch"))
+            recorder.mark("returned" if returned else "raised")
+        finally:
+            recorder.close()
+        wire.receive(sock)  # the case is over for everybody: only now may the communicator go
+        with contextlib.suppress(MPI.Exception):
+            comm.Free()
+            group.Free()
+
+
+if __name__ == "__main__":
+    main()
