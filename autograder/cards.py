@@ -17,6 +17,10 @@ def _points(n: int) -> str:
     return f"{n} point" + ("" if n == 1 else "s")
 
 
+def _score(level: LevelResult) -> str:
+    return f"{level.score}/{level.points}" if level.points else ""  # an exercise that is only practice
+
+
 def _head(level: LevelResult) -> tuple[str, str]:
     """(what the level ran on, moved) of a level's line."""
     ran = [case for case in level.cases if case.world_size]
@@ -45,7 +49,7 @@ def text_card(result: Result, hints: str = "how") -> str:
     said: set = set()
     for level in result.levels:
         ran_on, _ = _head(level)
-        lines.append(f"  {level.verdict:<13}{level.name:<{width}}  {level.score}/{level.points}   {ran_on}".rstrip())
+        lines.append(f"  {level.verdict:<13}{level.name:<{width}}  {_score(level):<3}   {ran_on}".rstrip())
         case = _explained(level)
         if case is not None:
             lines += ["      " + line for line in _story(case, depth, said)]
@@ -94,7 +98,7 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
         rows.append(
             f'<tr><td style="color:{tint};font-weight:600;text-align:left;padding:2px 14px 2px 0">{level.verdict}</td>'
             f'<td style="text-align:left;padding:2px 14px 2px 0">{html.escape(level.name)}</td>'
-            f'<td style="text-align:right;padding:2px 14px 2px 0">{level.score}/{level.points}</td>'
+            f'<td style="text-align:right;padding:2px 14px 2px 0">{_score(level)}</td>'
             f'<td style="text-align:left;padding:2px 0;opacity:0.75">{html.escape(ran_on)}</td></tr>'
         )
         case = _explained(level)
