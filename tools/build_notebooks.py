@@ -30,7 +30,7 @@ from traitlets.config import Config, PyFileConfigLoader
 
 ROOT = Path(__file__).resolve().parents[1]
 CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs within a minute
-RERUN = "python tools/build_notebooks.py --execute"
+RERUN = 'make notebooks OPTIONS="--execute {unit}"'
 WIDGET = "application/vnd.jupyter.widget-view+json"  # a progress bar that is gone when the notebook is read
 NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -138,18 +138,19 @@ def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
 # --- running ----------------------------------------------------------------------------------------------------------
 
 
-def run(notebook: NotebookNode, folder: Path, deadline: int = CELL_DEADLINE, keep_going: bool = False) -> None:
+def run(notebook: NotebookNode, folder: Path, deadline=CELL_DEADLINE, keep_going=False, variables: dict | None = None) -> None:
     """Executes `notebook` in place, in a private copy of `folder`, so that files a cell writes do not end up in the course.
 
-    deadline: seconds a cell may take. Raises nbclient's CellExecutionError for a cell that fails (unless `keep_going`, or the
-    cell is tagged ``raises-exception``) and CellTimeoutError for one that takes too long.
+    deadline: seconds a cell may take. variables: more environment variables for the kernel.
+    Raises nbclient's CellExecutionError for a cell that fails (unless `keep_going`, or the cell is tagged ``raises-exception``)
+    and CellTimeoutError for one that takes too long.
     """
     from nbclient import NotebookClient
 
     with tempfile.TemporaryDirectory(prefix="run-") as private:
         here = Path(private) / "course" / folder.name
         copy_folder(folder, here)
-        environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PYTHONPATH": os.pathsep.join(python_path())}
+        environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PYTHONPATH": python_path(), **(variables or {})}
         client = NotebookClient(
             notebook,
             timeout=deadline,
@@ -161,9 +162,9 @@ def run(notebook: NotebookNode, folder: Path, deadline: int = CELL_DEADLINE, kee
         client.execute(env=environment)
 
 
-def python_path() -> list[str]:
+def python_path() -> str:
     """labkit and autograder are found even where the course was not installed into the environment."""
-    return [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def tidy_outputs(notebook: NotebookNode, root: Path = ROOT) -> None:
@@ -252,7 +253,7 @@ def report_stale(root: Path, built: dict[str, bytes]) -> int:
             unrun = [number for number, cell in enumerate(cells, 1) if cell.execution_count is None]
             if unrun:
                 unit = Path(name).parent.name
-                lines.append(f"{name}: {len(unrun)} code cells changed since it was run, run `{RERUN} {unit}`")
+                lines.append(f"{name}: {len(unrun)} code cells changed since it was run, run `{RERUN.format(unit=unit)}`")
     print("\n".join(lines) or f"{len(built)} generated files are current")
     return 1 if lines else 0
 
