@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from labkit import hang, recorder, wire
@@ -74,6 +75,7 @@ class _Job:
             del environment[name]  # a kernel that is a rank itself must not make its children believe they are
         environment.update(mpi_environment(most), MPLBACKEND="Agg", PYTHONPATH=str(Path(__file__).resolve().parent.parent))
         environment["TMPDIR"] = str(self.folder)
+        environment["OMPI_MCA_btl_vader_backing_directory"] = str(self.folder)  # a killed rank leaves its shared memory behind
         return subprocess.Popen(
             [*mpiexec(), "-n", str(most), sys.executable, "-m", "labkit.mpi_program", str(self.folder / "socket"), str(self.folder)],
             stdin=subprocess.DEVNULL,
@@ -161,7 +163,8 @@ class _Job:
         states = []
         for r, rank in enumerate(ranks):
             if rank.state == "running":
-                states.append(recorded.get(r, RankState(r, "running")))
+                state = recorded.get(r, RankState(r, "running"))
+                states.append(replace(state, group=None) if state.group == tuple(range(len(ranks))) else state)
             else:
                 detail = f"{rank.error.get('type')}: {rank.error.get('text')}" if rank.state == "raised" else ""
                 states.append(RankState(r, rank.state, detail=detail))
