@@ -188,13 +188,19 @@ class RelayProcessGroup(dist.ProcessGroup):
     def _each(self, works: list[RelayWork], result) -> dist.Work:
         return works[0] if len(works) == 1 else _AllWork(works, result)
 
+    def _member(self, rank: int) -> int:
+        """The global rank of a member. Raises ValueError for a rank that does not exist (a list would take -1 for the last one)."""
+        if not 0 <= rank < self._size:
+            raise ValueError(f"there is no rank {rank}: the ranks of this group are 0 to {self._size - 1}")
+        return self._members[rank]
+
     # -- point to point
     def send(self, tensors, dst, tag):
         data = tensor_bytes(tensors[0])
-        return self._post("send", tensors, None, data, tensors[0], sent=tensors[0], peer=self._members[dst], tag=tag)
+        return self._post("send", tensors, None, data, tensors[0], sent=tensors[0], peer=self._member(dst), tag=tag)
 
     def recv(self, tensors, src, tag):
-        return self._receive(tensors, self._members[src], tag)
+        return self._receive(tensors, self._member(src), tag)
 
     def recv_anysource(self, tensors, tag):
         return self._receive(tensors, None, tag)
