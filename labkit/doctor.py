@@ -1,0 +1,239 @@
+"""What this machine can do for the course: one finding per subject, each with its remedy.
+
+Nothing is imported that the finding is about (torch takes seconds and may be what is broken): versions are read from metadata,
+and MPI is tried in a process of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from labkit import environment
+
+ROOT = Path(__file__).resolve().parents[1]
+GIB = 2**30
+# good: as the course expects. limited: works, with less. none: not here, not needed. broken: the course does not work like this.
+STATUSES = ("good", "limited", "none", "broken")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """subject: "MPI". status: one of STATUSES. found: what there is. remedy: what to do about it, "" if nothing."""
+
+    subject: str
+    status: str
+    found: str
+    remedy: str = ""
+
+
+def examine() -> list[Finding]:
+    """All findings, in the order of the table. Takes about two seconds, most of them to start two MPI ranks."""
+    return [python(), packages(), cores(), memory(), disk(), gpus(), mpi(), horovod(), scheduler(), isolation(), browser()]
+
+
+def show(findings: list[Finding]) -> None:
+    """Print the findings as a table, remedies below their row."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    colours = {"good": "green", "limited": "yellow", "none": "dim", "broken": "bold red"}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("", "status", "found, and what to do"):
+        table.add_column(column, overflow="fold")
+    for finding in findings:
+        text = escape(finding.found) + (f"\n[italic]{escape(finding.remedy)}[/]" if finding.remedy else "")
+        table.add_row(finding.subject, f"[{colours[finding.status]}]{finding.status}[/]", text)
+    Console(highlight=False).print(table)
+
+
+# ----------------------------------------------------------------------------------------------------------------- software
+
+
+def python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] == (3, 11):
+        return Finding("Python", "good", f"{version}, {sys.prefix}")
+    return Finding("Python", "broken", f"{version}, {sys.prefix}", "The pinned packages need Python 3.11: run `make doctor`.")
+
+
+def packages() -> Finding:
+    """The environment against the lock file."""
+    wanted = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements.lock.txt").read_text(), flags=re.MULTILINE))
+    wrong = [name for name, version in wanted.items() if (installed_version(name) or "").split("+")[0] != version]
+    if wrong:
+        few = ", ".join(wrong[:5]) + (" ..." if len(wrong) > 5 else "")
+        return Finding("packages", "broken", f"{len(wrong)} of {len(wanted)} differ from the lock file: {few}", "Run `make lab`.")
+    return Finding("packages", "good", f"{len(wanted)} as pinned: torch {wanted['torch']}, jupyterlab {wanted['jupyterlab']}")
+
+
+def installed_version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def mpi() -> Finding:
+    """Start two ranks and let them add up their numbers."""
+    program = "from mpi4py import MPI; print('sum', MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1), MPI.Get_library_version())"
+    again = "`make clean`, then `make lab`, installs it anew."
+    try:
+        command = [*environment.mpiexec(), "-n", "2", sys.executable, "-c", program]
+        variables = os.environ | environment.mpi_environment(2)
+        ran = subprocess.run(command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    except FileNotFoundError as error:
+        return Finding("MPI", "broken", str(error), again)
+    except subprocess.TimeoutExpired:
+        return Finding("MPI", "broken", "two ranks did not finish within 60 s", "Is a firewall between this machine and itself?")
+    if ran.returncode or ran.stdout.count("sum 3") != 2:
+        last = (ran.stderr.strip() or ran.stdout.strip() or f"exit status {ran.returncode}").splitlines()[-1]
+        return Finding("MPI", "broken", f"two ranks did not run: {last}", again)
+    library = re.search(r"Open MPI v[\d.]+|MPICH Version:\s*\S+", ran.stdout)
+    return Finding("MPI", "good", f"{library.group() if library else 'an MPI'}, two ranks ran; {command[0]}")
+
+
+def horovod() -> Finding:
+    """How Horovod's wheel stands (it is compiled on this machine, in the background)."""
+    bootstrap = ROOT / "tools" / "bootstrap.py"
+    asked = subprocess.run([sys.executable, str(bootstrap), "horovod-status"], capture_output=True, text=True, timeout=60)
+    if asked.returncode:
+        return Finding("Horovod", "limited", f"unknown: {asked.stderr.strip()[-200:]}", "Only unit 07 needs it.")
+    wheel = json.loads(asked.stdout)
+    percent = f", {wheel['percent']} %" if wheel["percent"] is not None else ""
+    return {
+        "installed": Finding("Horovod", "good", f"{installed_version('horovod')}, compiled here"),
+        "built": Finding("Horovod", "limited", "compiled, not yet installed", "`make horovod` installs it."),
+        "building": Finding(
+            "Horovod", "limited", f"being compiled in the background{percent}", "Wait, or watch: " + wheel["log"]
+        ),
+        "waiting": Finding("Horovod", "limited", "another clone is compiling it", "Wait: it will be shared."),
+        "impossible": Finding("Horovod", "limited", wheel["reason"], "Then `make horovod`. Only unit 07 needs it."),
+        "failed": Finding("Horovod", "limited", wheel["reason"], f"`make horovod` tries again; {wheel['log']}"),
+        "absent": Finding(
+            "Horovod", "limited", "not compiled", "`make horovod` compiles it (5-8 minutes). Only unit 07 needs it."
+        ),
+    }[wheel["state"]]
+
+
+# ------------------------------------------------------------------------------------------------------------------ machine
+
+
+def cores() -> Finding:
+    usable = environment.cores()
+    if usable >= 4:
+        return Finding("cores", "good", f"{usable} usable")
+    remedy = "Four ranks take turns. Lessons say where that shows; a machine with 4 cores or more shows real speedups."
+    return Finding("cores", "limited", f"{usable} usable", remedy)
+
+
+def memory() -> Finding:
+    """Free memory of the machine, or what the container's limit leaves."""
+    import psutil
+
+    free, total = psutil.virtual_memory().available, psutil.virtual_memory().total
+    try:
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+        free, total = min(free, limit - used), min(total, limit)
+    except (OSError, ValueError):
+        pass
+    found = f"{free / GIB:.1f} of {total / GIB:.1f} GiB free"
+    if free >= 4 * GIB:
+        return Finding("memory", "good", found)
+    return Finding(
+        "memory", "limited", found, "Four ranks with torch take about 2 GiB, compiling Horovod up to 3.2: close other programs."
+    )
+
+
+def disk() -> Finding:
+    free = shutil.disk_usage(ROOT).free / GIB
+    shared = shutil.disk_usage("/dev/shm").free / GIB if Path("/dev/shm").is_dir() else 0.0
+    found = f"{free:.0f} GiB free here, {shared:.1f} GiB of shared memory"
+    if free < 1:
+        return Finding("disk", "limited", found, "Free a few GiB: packages, data and run logs need them.")
+    if shared < 0.25:
+        return Finding(
+            "disk", "limited", found, "MPI exchanges data through /dev/shm; in a container start it with --shm-size=1g."
+        )
+    return Finding("disk", "good", found)
+
+
+def gpus() -> Finding:
+    """NVIDIA GPUs, and whether the installed torch was built for them."""
+    command = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        names = [line.strip() for line in listed.stdout.splitlines() if line.strip()] if listed.returncode == 0 else []
+    except (OSError, subprocess.TimeoutExpired):
+        names = []
+    if not names:
+        return Finding("GPUs", "none", "none; the course needs none")
+    found = f"{len(names)}: {', '.join(sorted(set(names)))}"
+    if torch_cuda_version():
+        return Finding("GPUs", "good", f"{found}; torch for CUDA {torch_cuda_version()}")
+    return Finding("GPUs", "limited", f"{found}; this torch is a CPU build", 'See "Machines with GPUs" in the README.')
+
+
+def torch_cuda_version() -> str | None:
+    """The CUDA version torch was built for, read from its version.py without importing it."""
+    try:
+        text = Path(importlib.metadata.distribution("torch").locate_file("torch/version.py")).read_text()
+    except (importlib.metadata.PackageNotFoundError, OSError):
+        return None
+    match = re.search(r"^cuda\b[^=]*=\s*'([\d.]+)'", text, flags=re.MULTILINE)
+    return match.group(1) if match else None
+
+
+def scheduler() -> Finding:
+    """The Slurm or PBS allocation this runs in, or the scheduler that could give one."""
+    if "SLURM_JOB_ID" in os.environ:
+        nodes, tasks = os.environ.get("SLURM_JOB_NUM_NODES", "1"), os.environ.get("SLURM_NTASKS", "?")
+        return Finding("scheduler", "good", f"in Slurm job {os.environ['SLURM_JOB_ID']}: {nodes} nodes, {tasks} tasks")
+    if "PBS_JOBID" in os.environ:
+        return Finding("scheduler", "good", f"in PBS job {os.environ['PBS_JOBID']}: {environment.hosts()} nodes")
+    for program, name, ask in (
+        ("salloc", "Slurm", "salloc --nodes=2 --ntasks-per-node=2"),
+        ("qsub", "PBS", "qsub -I -l select=2:ncpus=2"),
+    ):
+        if shutil.which(program):
+            return Finding("scheduler", "limited", f"{name} is here, but this is outside of a job", f"Ask for nodes: {ask}")
+    return Finding("scheduler", "none", "none; ranks run on this machine")
+
+
+def isolation() -> Finding:
+    """Whether this machine can run somebody else's code in namespaces of its own. Only an instructor who grades needs that."""
+    as_root = os.geteuid() == 0
+    if can_unshare(with_user_namespace=not as_root):
+        return Finding("isolation", "good", "namespaces, as root" if as_root else "user namespaces, as an ordinary user")
+    remedy = (
+        "Only for grading: run it as root, or let the administrator allow user namespaces (kernel.unprivileged_userns_clone=1)."
+    )
+    return Finding("isolation", "limited", "no namespaces for this user", remedy)
+
+
+def can_unshare(with_user_namespace: bool) -> bool:
+    """Try it in a child that ends at once."""
+    mount, user, pid, net = 0x00020000, 0x10000000, 0x20000000, 0x40000000
+    flags = mount | pid | net | (user if with_user_namespace else 0)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ctypes.CDLL(None).unshare(flags) == 0 else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def browser() -> Finding:
+    if os.environ.get("SSH_CONNECTION"):
+        return Finding("browser", "limited", "you are here over SSH", "Forward the port: ssh -L 8888:localhost:8888 this-machine")
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        return Finding("browser", "good", "there is a screen; `make lab` opens a browser (not as root)")
+    return Finding("browser", "none", "no screen; `make lab` prints the address to open")

@@ -1,0 +1,83 @@
+"""What holds for every test: it leaves nothing behind, it knows nothing of the user's settings, and in CI it is not skipped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import uuid
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import leaks
+
+ROOT = Path(__file__).resolve().parents[1]
+IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A temporary folder and configuration folders of our own, and a marker in the environment by which descendants are known.
+
+    The folder's path is short: sockets in it may have 108 characters.
+    """
+    config.course_scratch = tempfile.mkdtemp(prefix="t-")
+    scratch = Path(config.course_scratch)
+    (scratch / "tmp").mkdir()
+    os.environ[leaks.MARKER] = uuid.uuid4().hex
+    os.environ["TMPDIR"] = tempfile.tempdir = str(scratch / "tmp")
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        os.environ[name] = str(scratch / name.lower())
+    os.environ["MPLCONFIGDIR"] = str(ROOT / ".cache" / "matplotlib")  # its list of fonts takes seconds to make: kept
+    os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
+    config.course_before = leaks.Snapshot.now()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(config.course_scratch, ignore_errors=True)
+    tempfile.tempdir = None
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(pytestconfig):
+    """Fails a test that leaves a process, a file, a mount or a network interface. What a module's or the session's fixtures hold
+    was there before the test and may stay until they end."""
+    before = leaks.Snapshot.now()
+    yield
+    found = leaks.leaks_since(before)
+    if found:
+        leaks.end_leaked_processes(before)
+        pytestconfig.course_before |= leaks.Snapshot.now()  # told once is enough
+        pytest.fail("left behind:\n  " + "\n  ".join(found), pytrace=False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_left_behind_at_the_end(pytestconfig):
+    """The same for what the fixtures of modules and of the session hold."""
+    yield
+    found = leaks.leaks_since(pytestconfig.course_before)
+    if found:
+        leaks.end_leaked_processes(pytestconfig.course_before)
+        pytest.fail("left behind at the end:\n  " + "\n  ".join(found), pytrace=False)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    fail_if_skipped_in_ci(outcome.get_result())
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    outcome = yield
+    fail_if_skipped_in_ci(outcome.get_result())
+
+
+def fail_if_skipped_in_ci(report) -> None:
+    """A test that did not run proves nothing: where CI=true, skipping is failing. An expected failure (xfail) did run."""
+    if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"{reason} (in CI a skipped test is a failed test)"

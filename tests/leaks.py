@@ -1,0 +1,137 @@
+"""What a test may leave behind: processes, files in shared memory and in the temporary folder, mounts, network interfaces.
+
+`Snapshot.now()` before, `leaks_since(snapshot)` after. Everything started from a test, detached grandchildren too, inherits
+the marker variable and is found by it, wherever its parent went. Files in /dev/shm carry no owner's mark: one counts only if
+no process from outside of the tests uses it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+MARKER = "COURSE_TEST_SESSION"
+GRACE_S = 3.0  # for what is on its way out when a test ends
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    processes: frozenset[tuple[int, float]]
+    files: frozenset[str]
+    mounts: frozenset[str]
+    interfaces: frozenset[str]
+
+    @classmethod
+    def now(cls) -> Snapshot:
+        return cls(frozenset(our_processes()), frozenset(files()), frozenset(mounts()), frozenset(interfaces()))
+
+    def __or__(self, other: Snapshot) -> Snapshot:
+        return Snapshot(
+            self.processes | other.processes,
+            self.files | other.files,
+            self.mounts | other.mounts,
+            self.interfaces | other.interfaces,
+        )
+
+
+def leaks_since(before: Snapshot) -> list[str]:
+    """One line per thing that was not there before and is still there after the grace period."""
+    deadline = time.monotonic() + GRACE_S
+    while True:
+        found = _leaks(before)
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.05)
+
+
+def _leaks(before: Snapshot) -> list[str]:
+    processes = our_processes()
+    found = [text for identity, text in processes.items() if identity not in before.processes]
+    found += [f"file {path}" for path in sorted(files() - before.files) if not used_from_outside(path, processes)]
+    found += [f"mount {mount}" for mount in sorted(mounts() - before.mounts)]
+    return found + [f"network interface {name}" for name in sorted(interfaces() - before.interfaces)]
+
+
+def end_leaked_processes(before: Snapshot) -> None:
+    """So that the leak of one test does not disturb the next."""
+    for pid, started in set(our_processes()) - before.processes:
+        try:
+            process = psutil.Process(pid)
+            if process.create_time() == started:
+                process.kill()
+        except psutil.Error:
+            pass
+
+
+def our_processes() -> dict[tuple[int, float], str]:
+    """{(pid, start time): description} of the live processes that descend from this one or carry this session's marker."""
+    marker = os.environ.get(MARKER)
+    ancestors = {os.getpid(), *(process.pid for process in psutil.Process().parents())}
+    ours = set(psutil.Process().children(recursive=True))
+    for process in psutil.process_iter():
+        if process.pid not in ancestors and marker and carries(process.pid, marker):
+            ours.add(process)
+    described = {}
+    for process in ours:
+        try:
+            with process.oneshot():
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    command = " ".join(process.cmdline())[:160] or process.name()
+                    described[(process.pid, process.create_time())] = f"process {process.pid}: {command}"
+        except psutil.Error:
+            pass
+    return described
+
+
+def carries(pid: int, marker: str) -> bool:
+    try:
+        return f"{MARKER}={marker}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def files() -> set[str]:
+    found = set()
+    for folder in (tempfile.gettempdir(), "/dev/shm"):
+        try:
+            found |= {os.path.join(folder, name) for name in os.listdir(folder)}
+        except OSError:
+            pass
+    return {path for path in found if not os.path.basename(path).startswith("pytest-of-")}
+
+
+def used_from_outside(path: str, processes: dict[tuple[int, float], str]) -> bool:
+    """Whether a process that is none of ours has the file open or mapped. Only /dev/shm is shared with others."""
+    if not path.startswith("/dev/shm/"):
+        return False
+    ours = {pid for pid, _ in processes} | {os.getpid()}
+    for process in psutil.process_iter():
+        if process.pid in ours:
+            continue
+        try:
+            if path in Path(f"/proc/{process.pid}/maps").read_text():
+                return True
+            if any(os.readlink(handle) == path for handle in Path(f"/proc/{process.pid}/fd").iterdir()):
+                return True
+        except OSError:
+            pass
+    return False
+
+
+def mounts() -> set[str]:
+    try:
+        return {" ".join(line.split()[3:5]) for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+    except OSError:
+        return set()
+
+
+def interfaces() -> set[str]:
+    try:
+        return set(os.listdir("/sys/class/net"))
+    except OSError:
+        return set()
