@@ -6,10 +6,12 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
-import jupytext
 import nbformat
 import pytest
 
@@ -38,7 +40,9 @@ def solved(unit: str) -> nbformat.NotebookNode:
 
 # --- the build --------------------------------------------------------------------------------------------------------
 
-LESSON = """# %% [markdown]
+SOLUTION = '{"grade": false, "grade_id": "twice", "locked": false, "schema_version": 3, "solution": true, "task": false}'
+CHECK = SOLUTION.replace("true", "false").replace('"grade": false', '"grade": true, "points": 1').replace("twice", "check_twice")
+LESSON = f"""# %% [markdown]
 # # A lesson
 
 # %%
@@ -47,14 +51,14 @@ given = 1
 # %% [markdown]
 # Prose.
 
-# %% nbgrader={"grade": false, "grade_id": "twice", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# %% nbgrader={SOLUTION}
 def twice(x):
     ### BEGIN SOLUTION
     secret_of_the_solution = 2
     return secret_of_the_solution * x
     ### END SOLUTION
 
-# %% nbgrader={"grade": true, "grade_id": "check_twice", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={CHECK}
 assert twice(1) == 2
 ### BEGIN HIDDEN TESTS
 assert twice(4711) == 9422
@@ -179,7 +183,7 @@ def test_outputs_do_not_say_where_they_were_made():
 
 
 def split_by_region(text: str) -> tuple[list[str], list[str]]:
-    """The lines of a source inside and outside of its solutions and hidden tests, stripped; empty ones and the markers left out."""
+    """The lines of a source inside and outside of its solutions and hidden tests, stripped, without empty ones and markers."""
     inside, outside, secret = [], [], False
     for line in text.splitlines():
         if re.search(r"(BEGIN|END) (SOLUTION|HIDDEN TESTS)", line):
@@ -219,10 +223,6 @@ def exercises_of(unit: str) -> dict:
     module = importlib.import_module(f"autograder.exercises.unit_{unit}")
     classes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Exercise)]
     return {kind.function: kind() for kind in classes if getattr(kind, "unit", None) == unit}
-
-
-def check_of(grade_id: str) -> str:
-    return f"check_{grade_id}"
 
 
 @every_unit
@@ -282,3 +282,112 @@ def test_links_to_other_pages_of_the_course_lead_somewhere(unit, work):
             if not re.match(r"[a-z]+:|#", target):
                 assert (work / unit / target).resolve().is_relative_to(work.resolve()), f"{target} is not in work/"
                 assert (work / unit / target).exists(), target
+
+
+# --- from start to end ------------------------------------------------------------------------------------------------
+
+CELL_DEADLINE = 90  # seconds; two notebooks run at a time, so a cell may take longer here than a student will see
+AT_A_TIME = 2
+RUN = "COURSE_TEST_RUN"  # set in every process a notebook starts, so that one left behind can be found
+
+
+@dataclass
+class Executed:
+    """A notebook after it was run from start to end, and the seconds that took."""
+
+    cells: list[nbformat.NotebookNode]
+    seconds: float
+    token: str
+
+
+def execute(unit: str, whose: str) -> Executed:
+    folder = ROOT / ("notebooks" if whose == "student" else "solutions") / unit
+    notebook = released(unit) if whose == "student" else builder.solution_notebook(builder.source_of(folder))
+    for cell in builder.code_cells(notebook):
+        cell.outputs, cell.execution_count = [], None
+    token, start = uuid.uuid4().hex, time.monotonic()
+    builder.run(notebook, folder, deadline=CELL_DEADLINE, keep_going=True, variables={RUN: token})
+    return Executed(builder.code_cells(notebook), time.monotonic() - start, token)
+
+
+@pytest.fixture(scope="module")
+def executions(request):
+    """(unit, "student" or "solution") -> future `Executed`, for the tests of this file that were selected; they share nothing."""
+    calls = [
+        item.callspec.params for item in request.session.items if hasattr(item, "callspec") and item.fspath == request.fspath
+    ]
+    wanted = [(params["unit"], params["whose"]) for params in calls if "whose" in params]
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        futures: dict[tuple[str, str], Future] = {each: pool.submit(execute, *each) for each in dict.fromkeys(wanted)}
+        yield futures
+        for future in futures.values():
+            future.cancel()
+
+
+def text_of(cell: nbformat.NotebookNode) -> str:
+    """What a reader sees under a cell, as plain text."""
+    texts = []
+    for output in cell.outputs:
+        texts.append(output.get("text") or output.get("data", {}).get("text/plain") or "\n".join(output.get("traceback", [])))
+    return "\n".join(texts)
+
+
+def checks(cells: list[nbformat.NotebookNode]) -> dict[str, str]:
+    """Function name -> what the card under its check cell says."""
+    marked = [cell for cell in cells if cell.metadata.get("nbgrader", {}).get("grade")]
+    return {cell.metadata.nbgrader.grade_id.removeprefix("check_"): text_of(cell) for cell in marked}
+
+
+def assert_ran_to_the_end(executed: Executed) -> None:
+    """Every code cell was executed, in order, and none failed but those that are meant to."""
+    assert [cell.execution_count for cell in executed.cells] == list(range(1, len(executed.cells) + 1))
+    for cell in executed.cells:
+        meant = "raises-exception" in cell.metadata.get("tags", [])
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        assert meant or not errors, (
+            f"{errors[0].ename}: {errors[0].evalue}\nin the cell\n{cell.source}\n(meant? tag it raises-exception)"
+        )
+
+
+def assert_nothing_is_left(token: str, patience: float = 10) -> None:
+    """No process that the notebook started is alive `patience` seconds after its kernel ended."""
+    mark, limit = f"{RUN}={token}".encode(), time.monotonic() + patience
+    while left := [pid for pid in os.listdir("/proc") if pid.isdigit() and mark in environment_of(pid)]:
+        assert time.monotonic() < limit, [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left]
+        time.sleep(0.2)
+
+
+def environment_of(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:  # it has ended, or is not ours
+        return b""
+
+
+@every_unit
+@pytest.mark.parametrize("whose", ["student"])
+@pytest.mark.timeout(400)
+def test_a_student_can_run_all_cells_before_anything_is_solved(executions, unit, whose):
+    executed = executions[unit, whose].result()
+    assert_ran_to_the_end(executed)
+    exercises, cards = exercises_of(unit), checks(executed.cells)
+    assert set(cards) == set(exercises)
+    for name, card in cards.items():
+        assert card.startswith(name) and "passed" not in card
+        assert "still to be written" in card and "NotImplementedError" in card, card
+    assert_nothing_is_left(executed.token)
+
+
+@every_unit
+@pytest.mark.parametrize("whose", ["solution"])
+@pytest.mark.timeout(400)
+def test_the_solution_gets_full_marks(executions, unit, whose):
+    executed = executions[unit, whose].result()
+    assert_ran_to_the_end(executed)
+    exercises, cards = exercises_of(unit), checks(executed.cells)
+    assert set(cards) == set(exercises)
+    for name, card in cards.items():
+        points = exercises[name].points
+        score = f"{points} of {points} point" if points else "passed"
+        assert card.startswith(name) and score in card.splitlines()[0], card
+    assert_nothing_is_left(executed.token)

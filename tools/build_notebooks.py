@@ -155,6 +155,7 @@ def run(notebook: NotebookNode, folder: Path, deadline=CELL_DEADLINE, keep_going
             notebook,
             timeout=deadline,
             allow_errors=keep_going,
+            extra_arguments=["--log-level=ERROR"],
             record_timing=False,
             coalesce_streams=True,
             resources={"metadata": {"path": str(here)}},
