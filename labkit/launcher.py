@@ -20,6 +20,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -200,7 +201,8 @@ def shared(frameworks: Sequence[str] = ("torch",)) -> Launcher:
 
 
 @atexit.register
-def _close_shared() -> None:
+def close_shared() -> None:
+    """End the launchers of this process."""
     for launcher in _shared.values():
         launcher.close()
     _shared.clear()
@@ -249,7 +251,11 @@ def _import_frameworks(names: Sequence[str]) -> None:
 
     if "torch" in names:
         import torch
-        import torch._dynamo  # DistributedDataParallel's constructor would import it: 2 s
+
+        with tempfile.TemporaryDirectory() as folder:  # the compiler makes a folder for what is never compiled here
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+            import torch._dynamo  # DistributedDataParallel's constructor would import it: 2 s
+        del os.environ["TORCHINDUCTOR_CACHE_DIR"]
         import torch.distributed
         import torch.nn.parallel
         import torch.optim
@@ -314,17 +320,16 @@ def die_with_parent() -> None:
 def _limit(limits: dict) -> None:
     import resource
 
-    def set_limit(which, value):
+    def set_limit(which, value, grace=0):
         _, hard = resource.getrlimit(which)
         if hard != resource.RLIM_INFINITY:
             value = min(value, hard)
-        resource.setrlimit(which, (value, value))
+        resource.setrlimit(which, (value, value + grace if hard == resource.RLIM_INFINITY else min(value + grace, hard)))
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if limits["cpu_seconds"]:
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-        set_limit(resource.RLIMIT_CPU, int(used + limits["cpu_seconds"]) + 1)
+        set_limit(resource.RLIMIT_CPU, int(used + limits["cpu_seconds"]) + 1, grace=2)  # SIGXCPU first, SIGKILL later
     if limits["file_bytes"]:
         set_limit(resource.RLIMIT_FSIZE, limits["file_bytes"])
     if limits["memory_bytes"]:

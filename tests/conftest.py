@@ -63,6 +63,17 @@ def nothing_left_behind_at_the_end(pytestconfig):
         pytest.fail("left behind at the end:\n  " + "\n  ".join(found), pytrace=False)
 
 
+@pytest.fixture(scope="session")
+def warm():
+    """The warm launcher, one for all tests that judge or simulate."""
+    from labkit import launcher
+
+    shared = launcher.shared()
+    shared.wait_until_ready()
+    yield shared
+    launcher.close_shared()
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield

@@ -1,0 +1,105 @@
+"""Every exercise of the course: its own consistency (a diagnosis is never a guess) and its bank."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from autograder import bank
+from autograder.compare import same
+from autograder.exercise import ANYTHING, Exercise, rng_for
+from autograder.judge import _BUILT_IN
+from autograder.registry import UnknownExercise, all_exercises, find
+from labkit import hang, wire
+
+EXERCISES = all_exercises()
+KEYS = ["public", *(f"key {k}" for k in range(12))]
+every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: f"{e.unit[:2]}-{e.function}")
+
+
+def cases_of(exercise: Exercise, key: str):
+    return exercise.cases(rng_for(exercise, key))
+
+
+def told_apart(a: list, b: list, case) -> bool:
+    return any(x is not ANYTHING and y is not ANYTHING and not same(x, y, case.rtol, case.atol) for x, y in zip(a, b, strict=True))
+
+
+@every_exercise
+def test_right_and_every_misconception_are_pairwise_distinct(exercise):
+    seen = set()
+    for key in KEYS:
+        for case in cases_of(exercise, key):
+            answers = {"expected": exercise.expected(case)}
+            answers |= {name: value for name, value in exercise.misconceptions(case).items() if value is not None}
+            assert all(len(value) == case.world_size for value in answers.values()), case
+            for (a, one), (b, other) in itertools.combinations(answers.items(), 2):
+                assert told_apart(one, other, case), f"{exercise.function}, {case.level} ({case.says}), key {key}: {a} and {b} look the same"
+            seen |= set(answers)
+    declared = set(exercise.misconceptions(cases_of(exercise, "public")[0]))
+    assert declared <= seen, f"never shows: {declared - seen}"
+
+
+@every_exercise
+def test_the_structure_is_public_and_the_values_are_not(exercise):
+    def structure(case):
+        return case.level, case.world_size, case.late
+
+    public, secret = cases_of(exercise, "public"), cases_of(exercise, "another key")
+    assert [structure(c) for c in public] == [structure(c) for c in secret]
+    encoded = [[wire.encode(list(c.arguments_of(r))) for r in range(c.world_size)] for c in public]
+    again = [[wire.encode(list(c.arguments_of(r))) for r in range(c.world_size)] for c in cases_of(exercise, "public")]
+    assert encoded == again, "the same key must give the same values"
+
+
+@every_exercise
+def test_declarations_hold_together(exercise):
+    cases = cases_of(exercise, "public")
+    assert {c.level for c in cases} == set(exercise.levels), "every level has a case, every case a level"
+    assert exercise.signature.startswith(exercise.function + "(")
+    assert exercise.runtime in ("plain", "torch", "mpi4py") and exercise.inputs in ("kept", "free", "result")
+    if exercise.runtime == "plain":
+        assert all(c.world_size == 1 for c in cases)
+    for name in exercise.misconceptions(cases[0]):
+        assert name in exercise.diagnoses or name in _BUILT_IN, f"{name} has no text"
+    for name, text in exercise.diagnoses.items():
+        assert text.why, name
+    for used in exercise.uses:
+        assert find(used).reference, f"{exercise.function} uses {used}, which has no reference"
+    for name in hang.KINDS:
+        assert name not in exercise.levels
+    assert all(np.isfinite([c.alpha, c.beta, c.rtol, c.atol]).all() for c in cases)
+
+
+def test_there_are_enough_of_them():
+    graded = [e for e in EXERCISES if e.points and e.unit[:2] in ("01", "02", "03")]
+    assert len(graded) >= 18
+    assert bank.missing() == []
+
+
+def test_unknown_exercises_are_named_with_what_there_is():
+    with pytest.raises(UnknownExercise, match="fair_share"):
+        find("fair_shares", "01_mpi_pi")
+    assert find("fair_share", "01") is find("fair_share")
+
+
+@every_exercise
+def test_the_bank(exercise, warm):
+    tried = bank.run(warm, unit=exercise.unit, exercise=exercise.function, key="a key nobody has seen")
+    report = bank.summary(tried)
+    assert report["short"] == [], json.dumps(report["short"], indent=2)
+    for one in tried:
+        if not one.answer.right:
+            assert one.result.hint, f"{one.answer.path.name}: a wrong answer without a hint"
+            assert one.result.score < max(one.result.max_score, 1)
+
+
+@every_exercise
+def test_a_reference_is_right(exercise, warm, tmp_path):
+    if not exercise.reference:
+        return
+    (tmp_path / "reference.py").write_text(exercise.reference)
+    assert bank.try_file(exercise, tmp_path / "reference.py", warm).verdict == "passed"

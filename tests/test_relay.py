@@ -1,0 +1,260 @@
+"""The relay and the warm launcher: values, exact counts, virtual time, verdicts, and what a hostile rank can send."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import struct
+
+import numpy as np
+import psutil
+import pytest
+import relay_programs as programs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labkit import wire
+from labkit.launcher import Launcher, Limits, make_jobs, shared
+from labkit.notebook import chunks_of
+from labkit.relay import Relay, reduce_bytes, simulate
+from labkit.wire import Tensor
+
+pytestmark = pytest.mark.usefixtures("warm")
+
+
+def values(outcome):
+    return [rank.value.values if isinstance(rank.value, Tensor) else rank.value for rank in outcome.ranks]
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5])
+def test_a_ring_sums_and_is_counted(ranks):
+    n = 7
+    inputs = [np.arange(n, dtype=np.float64) * (r + 1) for r in range(ranks)]
+    outcome = simulate(programs.ring_all_reduce, ranks, [(Tensor(x, "float64"),) for x in inputs], alpha=1e-6, beta=1e-9)
+    for value in values(outcome):
+        np.testing.assert_array_equal(value, sum(inputs))
+    assert [rank.sends for rank in outcome.ranks] == [2 * (ranks - 1)] * ranks
+    chunk_bytes = [8 * len(c) for c in np.array_split(np.arange(n), ranks)]
+    assert sum(rank.sent_bytes for rank in outcome.ranks) == 2 * (ranks - 1) * sum(chunk_bytes)
+    # every step is as long as its largest chunk: 2 (p - 1) of them
+    assert outcome.elapsed == pytest.approx(2 * (ranks - 1) * (1e-6 + max(chunk_bytes) * 1e-9), rel=1e-9)
+    assert outcome.hang is None
+
+
+def test_messages_through_one_port_queue_up():
+    ranks, n = 5, 1000
+    outcome = simulate(programs.server_sum, ranks, (Tensor(np.ones(n), "float32"),), alpha=2e-6, beta=1e-9)
+    assert outcome.elapsed == pytest.approx((ranks - 1) * (2e-6 + 4 * n * 1e-9), rel=1e-9)
+    assert outcome.ranks[0].received_bytes == (ranks - 1) * 4 * n
+    times = [(e.rank, e.started, e.ended) for e in outcome.events if e.kind == "recv"]
+    assert all(ended <= next_started for (_, _, ended), (_, next_started, _) in zip(times, times[1:], strict=False))
+
+
+def test_64_ranks_on_a_ring():
+    outcome = simulate(programs.ring_all_reduce, 64, (Tensor(np.ones(64), "float32"),), alpha=1e-6, beta=0.0)
+    assert outcome.elapsed == pytest.approx(126e-6)
+    np.testing.assert_array_equal(values(outcome)[63], np.full(64, 64.0))
+
+
+@pytest.mark.parametrize(
+    ("program", "ranks", "kind"),
+    [
+        ("receive_first", 2, "deadlock"),
+        ("receive_first", 5, "deadlock"),
+        ("send_first", 2, "unsafe_send"),
+        ("send_first", 3, "unsafe_send"),
+        ("rank_0_only", 3, "missing_rank"),
+        ("different_collectives", 4, "mismatched_collective"),
+        ("different_reductions", 2, "mismatched_collective"),
+        ("different_roots", 2, "mismatched_collective"),
+        ("different_shapes", 3, "mismatched_shape"),
+        ("different_dtypes", 2, "mismatched_dtype"),
+        ("room_too_small", 3, "mismatched_shape"),
+        ("other_dtype_received", 2, "mismatched_dtype"),
+        ("different_tags", 2, "mismatched_tag"),
+        ("partner_returns", 3, "returned_early"),
+        ("nobody_left_to_send", 3, "returned_early"),
+        ("polls_for_ever", 2, "endless_poll"),
+        ("killed", 3, "rank_died"),
+    ],
+)
+def test_a_hang_is_named(program, ranks, kind):
+    outcome = simulate(getattr(programs, program), ranks)
+    assert outcome.hang is not None and outcome.hang.kind == kind
+    assert len(outcome.hang.rows) == ranks
+    waiting = [row for row in outcome.hang.rows if "line" in row]
+    assert all("relay_programs.py, line" in row for row in waiting) and (waiting or kind == "rank_died")
+
+
+def test_who_waits_for_whom_and_where():
+    rows = simulate(programs.receive_first, 3).hang.rows
+    line = next(k for k, text in enumerate(open(programs.__file__), 1) if "dist.recv(x, left)" in text)
+    assert rows[0] == f"rank 0  recv from 2, float32[3]   relay_programs.py, line {line}"
+
+
+def test_a_rank_that_raises_ends_the_wait_of_the_others():
+    chunks = chunks_of(programs.raises)
+    outcome, _ = shared().run(make_jobs(chunks, "raises", [()] * 3))
+    assert [rank.state for rank in outcome.ranks] == ["waiting", "raised", "waiting"]
+    assert outcome.ranks[1].error["type"] == "ValueError" and "raise ValueError" in outcome.ranks[1].error["rows"][-1]
+    assert outcome.hang.kind == "raised"
+
+
+def test_any_source_is_decided_by_the_seed_alone():
+    jobs = make_jobs(chunks_of(programs.any_source), "any_source", [()] * 4)
+    orders = {seed: [shared().run(jobs, seed=seed)[0].ranks[0].value for _ in range(2)] for seed in range(6)}
+    for first, second in orders.values():
+        assert first == second
+        assert sorted(first) == [(1, 1), (2, 2), (3, 3)]
+    assert len({tuple(map(tuple, first)) for first, _ in orders.values()}) > 1
+
+
+def test_polling_completes_and_asynchronous_collectives_do_not_block():
+    assert [list(v) for v in values(simulate(programs.polls_until_done, 3))] == [[2.0] * 4, [0.0] * 4, [1.0] * 4]
+    assert [list(v) for v in values(simulate(programs.asynchronous_all_reduce, 4))] == [[4.0, 4.0]] * 4
+
+
+def test_a_reused_buffer_is_found_out():
+    with pytest.raises(RuntimeError, match="ReusedBuffer"):
+        simulate(programs.reuses_buffer, 2)
+
+
+def test_a_receive_nobody_waited_for_leaves_the_tensor_alone():
+    outcome = simulate(programs.never_waits, 3)
+    assert [list(v) for v in values(outcome)] == [[-1.0, -1.0]] * 3
+    assert [rank.unwaited for rank in outcome.ranks] == [2, 2, 2]
+
+
+def test_printed_lines_keep_their_causal_order():
+    for _ in range(3):
+        printed = simulate(programs.says_in_turn, 4).printed
+        assert printed == [(r, f"{word} {r}") for r in range(4) for word in ("rank", "again")]
+    # nothing orders these lines: whoever relies on luck must not be lucky
+    assert simulate(programs.says_rank, 4, late=(0,)).printed[-1] == (0, "I am rank 0")
+
+
+def test_ranks_are_seeded_differently_and_repeatably():
+    first, second = (values(simulate(programs.random_numbers, 3)) for _ in range(2))
+    assert first == second and len({v[0] for v in first}) == 3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8", "bool"])
+def test_reductions_agree_with_numpy(dtype):
+    x = np.array([[1, 0, 1, 3], [1, 0, 0, 2], [0, 0, 1, 5]])
+    x = x.astype(bool) if dtype == "bool" else x
+    got = values(simulate(programs.reduces, 3, [(Tensor(row, dtype), "SUM") for row in x]))
+    want = x.any(axis=0) if dtype == "bool" else x.sum(axis=0)
+    assert all(np.array_equal(g, want) for g in got)
+
+
+def test_bfloat16_on_the_wire_is_torchs_own():
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(0).normal(size=1000).astype(np.float32) * np.logspace(-30, 30, 1000, dtype=np.float32)
+    theirs = torch.from_numpy(x).to(torch.bfloat16).view(torch.int16).numpy().tobytes()
+    assert wire.to_bytes(x, "bfloat16") == theirs
+    np.testing.assert_array_equal(wire.from_bytes(theirs, "bfloat16"), torch.from_numpy(x).to(torch.bfloat16).float().numpy())
+    assert reduce_bytes([theirs, theirs], "bfloat16", "max") == theirs
+
+
+# -- limits and ends ------------------------------------------------------------------------------------------------------------------
+
+
+def run_limited(name: str, ranks: int = 1, **limits):
+    return shared().run(make_jobs(chunks_of(getattr(programs, name)), name, [()] * ranks), limits=Limits(**limits))
+
+
+def test_processor_time_is_limited():
+    outcome, ends = run_limited("runs_for_ever", cpu_seconds=1)
+    assert outcome.ranks[0].state == "dead" and ends[0]["signal"] == signal.SIGXCPU
+
+
+def test_the_deadline_ends_a_case():
+    outcome, ends = run_limited("runs_for_ever", 2, deadline=0.5)
+    assert outcome.too_slow and [end["signal"] for end in ends] == [signal.SIGKILL] * 2
+
+
+def test_memory_is_limited():
+    outcome, _ = run_limited("eats_memory", memory_bytes=1 << 30)
+    assert outcome.ranks[0].error["type"] == "out_of_memory"
+
+
+def test_nothing_outlives_its_launcher():
+    with Launcher() as launcher:
+        launcher.wait_until_ready()
+        case = launcher.case(3, Limits())
+        for sock in case.sockets:  # an answer to a broken job: the ranks are there
+            wire.send(sock, wire.JOB, {})
+        process = psutil.Process(launcher.pid)
+        family = process.children(recursive=True)
+        process.kill()
+    gone, alive = psutil.wait_procs(family, timeout=10)
+    assert not alive
+    case.end()
+
+
+def test_a_launcher_that_was_killed_is_replaced():
+    with Launcher() as launcher:
+        launcher.wait_until_ready()
+        os.kill(launcher.pid, signal.SIGKILL)
+        psutil.wait_procs([psutil.Process(launcher.pid)], timeout=10)
+        outcome, _ = launcher.run(make_jobs(chunks_of(programs.says_rank), "says_rank", [()] * 2))
+    assert sorted(outcome.printed) == [(0, "I am rank 0"), (1, "I am rank 1")]
+
+
+# -- what a rank may send -------------------------------------------------------------------------------------------------------------
+
+frames = st.one_of(
+    st.binary(max_size=200),
+    st.builds(
+        lambda kind, meta, payload: wire.pack(kind, meta, payload),
+        st.integers(0, 30),
+        st.dictionaries(
+            st.sampled_from(["op", "group", "members", "peer", "tag", "dtype", "shape", "ticket", "sizes", "value", "text", "root", "type"]),
+            st.recursive(
+                st.one_of(st.none(), st.booleans(), st.integers(-5, 5), st.floats(), st.text(max_size=5), st.sampled_from(["a", "t", "l", "all_reduce", "send", "float32"])),
+                lambda inner: st.lists(inner, max_size=4),
+                max_leaves=6,
+            ),
+        ),
+        st.binary(max_size=40),
+    ),
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.lists(frames, max_size=5))
+def test_the_relay_survives_whatever_a_rank_sends(messages):
+    mine, theirs = socket.socketpair()
+    other, honest = socket.socketpair()
+    with mine, theirs, other, honest:
+        for message in messages:
+            theirs.sendall(message)
+        theirs.shutdown(socket.SHUT_WR)
+        tagged, payload = wire.encode([1, ()])
+        wire.send(honest, wire.RESULT, {"value": tagged}, payload)
+        honest.shutdown(socket.SHUT_WR)
+        outcome = Relay([mine, other], [({}, b""), ({}, b"")], deadline=20).run()
+    assert outcome.ranks[0].state in ("dead", "returned", "raised", "waiting", "polling", "running")
+    assert not outcome.too_slow
+
+
+def test_an_oversized_record_is_refused_before_it_is_read():
+    mine, theirs = socket.socketpair()
+    with mine, theirs:
+        theirs.sendall(struct.pack("<4sBIQ", b"LKR1", wire.RESULT, 10, 1 << 50))
+        outcome = Relay([mine], [({}, b"")], deadline=20).run()
+    assert outcome.ranks[0].state == "dead" and "larger than allowed" in outcome.ranks[0].error["text"]
+
+
+@given(
+    st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=20)),
+        lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=3), inner, max_size=3)),
+        max_leaves=12,
+    )
+)
+def test_plain_data_survives_the_wire(value):
+    tagged, payload = wire.encode(value)
+    assert wire.decode(json.loads(json.dumps(tagged)), payload) == value
