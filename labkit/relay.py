@@ -471,8 +471,21 @@ class Relay:
             self.report = hang.HangReport("endless_poll", f"{what} {hang.KINDS['endless_poll']}", rows)
             return False
         if any(rank.state == "waiting" for rank in self.ranks):
-            self.report = hang.explain(self._states())
+            self.report = self._other_tag() or hang.explain(self._states())
         return False
+
+    def _other_tag(self) -> hang.HangReport | None:
+        """A rank waits for a message whose other end was posted too, only with another tag (perhaps by an isend nobody waits for yet)."""
+        waited = {(r, ticket) for r, ticket in enumerate(self.waiting_for) if ticket is not None}
+        for (receiver, group), recvs in sorted(self.recvs.items()):
+            for recv in recvs:
+                for send in self.sends.get((receiver, group), []):
+                    meant = recv.peer in (None, send.rank) and recv.tag != send.tag
+                    if meant and {(recv.rank, recv.ticket), (send.rank, send.ticket)} & waited:
+                        what = f"Rank {send.rank} sends to rank {receiver} with tag {send.tag}, but rank {receiver} receives with tag {recv.tag}."
+                        rows = tuple(hang.describe(state) for state in self._states())
+                        return hang.HangReport("mismatched_tag", f"{what} {hang.KINDS['mismatched_tag']}", rows)
+        return None
 
     def _said(self) -> list[tuple[int, str]]:
         """(rank, line) in causal order. Where no message decides who was first, the highest rank is: a program that relies on luck is

@@ -5,28 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Run, Tensor
-from labkit.hang import direction
+from labkit.hang import direction, list_ranks
 
 UNIT = "02_point_to_point"
 
 PARTNER_RETURNED = Diagnosis(
-    "A rank waits for a message to or from a rank that has already returned. Every send needs one recv on the rank it names, and every recv one send.",
-    "Go through the ranks one by one: whom does this rank send to, and does that rank receive from it? Ranks outside the exchange wait for nobody.",
+    "A rank waits for a message to or from a rank that has already returned. Every send needs one recv on "
+    "the rank it names, and every recv one send.",
+    "Go through the ranks one by one: whom does this rank send to, and does that rank receive from it? Ranks "
+    "outside the exchange wait for nobody.",
 )
 WRONG_TAG = Diagnosis(
     "Both sides name each other, but different tags: a recv takes only a message that carries its own tag.",
     "Leave the tag out on both sides, or write the same number.",
 )
 COLLECTIVE = Diagnosis(
-    "The result was made by a collective, which every rank has to call. Here the data is meant to travel in messages between two ranks.",
+    "The result was made by a collective, which every rank has to call. Here the data is meant to travel in "
+    "messages between two ranks.",
     "Use send and recv, or isend and irecv.",
 )
-NO_SUCH_RANK = Diagnosis(
-    "A rank called send or recv with a number that is no partner: its own rank (send refuses it), or one outside 0 ... world_size - 1.",
-    "In a ring, neighbours are counted modulo the world size: (rank + 1) % world_size and (rank - 1) % world_size.",
-)
 NOT_WAITED = Diagnosis(
-    "A message was started and never waited for. isend and irecv return at once, before anything has moved; only wait() tells you that it has.",
+    "A message was started and never waited for. isend and irecv return at once, before anything has moved; "
+    "only wait() tells you that it has.",
     "Keep the request that isend or irecv returns and call its wait() before you use the tensor or return.",
 )
 
@@ -42,8 +42,13 @@ def messages(run: Run) -> list:
 
 
 def never_waited(run: Run) -> list[int]:
-    """Ranks that returned with a send or recv they had started but never saw completed."""
-    return sorted({e.rank for e in run.events if direction(e.kind) and e.ended is None})
+    """Ranks that returned without having waited for something they had started."""
+    return [r for r, rank in enumerate(run.ranks) if rank.unwaited]
+
+
+def on_ranks(ranks: list[int]) -> str:
+    """For a card: "On rank 1." or "On ranks 0, 1 and 3." """
+    return f"On {list_ranks(ranks)}."
 
 
 def describe_messages(run: Run) -> str:
@@ -68,13 +73,26 @@ class WhoAmI(Exercise):
     signature = "who_am_i() -> tuple[int, int]"
     levels = {"any number of ranks": 1}
     diagnoses = {
-        "swapped": Diagnosis("You returned the number of ranks first and the rank second.", "Return `rank, world_size` in this order."),
+        "swapped": Diagnosis(
+            "You returned the number of ranks first and the rank second.", "Return `rank, world_size` in this order."
+        ),
         "counts_from_one": Diagnosis("Ranks are counted from 0: the first is rank 0, the last is rank world_size - 1."),
-        "always_rank_zero": Diagnosis("Every rank says that it is rank 0.", "Ask `dist.get_rank()`: it answers differently on every rank."),
-        "last_rank": Diagnosis("The second number is the highest rank, not how many ranks there are.", "`dist.get_world_size()` is the highest rank plus one."),
-        "always_four": Diagnosis("The number of ranks is written down as 4, but a program has as many ranks as it was started with."),
-        "always_two": Diagnosis("The number of ranks is written down as 2, but a program has as many ranks as it was started with."),
-        "rank_zero_only": Diagnosis("Only rank 0 returned something.", "All ranks run the same function, and all of them have an answer to give."),
+        "always_rank_zero": Diagnosis(
+            "Every rank says that it is rank 0.", "Ask `dist.get_rank()`: it answers differently on every rank."
+        ),
+        "last_rank": Diagnosis(
+            "The second number is the highest rank, not how many ranks there are.",
+            "`dist.get_world_size()` is the highest rank plus one.",
+        ),
+        "always_four": Diagnosis(
+            "The number of ranks is written down as 4, but a program has as many ranks as it was started with."
+        ),
+        "always_two": Diagnosis(
+            "The number of ranks is written down as 2, but a program has as many ranks as it was started with."
+        ),
+        "rank_zero_only": Diagnosis(
+            "Only rank 0 returned something.", "All ranks run the same function, and all of them have an answer to give."
+        ),
     }
 
     def cases(self, rng):
@@ -106,32 +124,39 @@ class SendMatrix(Exercise):
     inputs = "free"
     diagnoses = {
         "everybody_has_it": Diagnosis(
-            "Every rank holds the filled matrix.", "Only the source fills its matrix; the others start from zeros, and only the destination receives."
+            "Every rank holds the filled matrix.",
+            "Only the source fills its matrix; the others start from zeros, and only the destination receives.",
         ),
         "zero_to_one": Diagnosis(
-            "Ranks 0 and 1 are written into the code. The matrix is to travel from `source` to `destination`, whichever they are.",
+            "Ranks 0 and 1 are written into the code. The matrix is to travel from `source` to `destination`, "
+            "whichever they are.",
             "Compare the rank with the two arguments: `if rank == source: ... elif rank == destination: ...`.",
         ),
         "wrong_way": Diagnosis(
-            "The message ran the wrong way: the destination sent its zeros, and the source received them over its own matrix.",
+            "The message ran the wrong way, from the destination to the source.",
             "The source calls send(..., dst=destination), the destination recv(..., src=source).",
         ),
         "not_received": Diagnosis(
             "The destination returned its zeros: no message went into the tensor it returns.",
             "recv fills the tensor it is given (it returns the sender's rank, not the data): return that tensor.",
         ),
-        "no_message": Diagnosis("The values are right, but no message was sent: the destination must get them from the source, not make them itself."),
-        "more_than_one_message": Diagnosis("The matrix is to travel as one message, and no other rank takes part.", "send takes a tensor of any shape."),
+        "no_message": Diagnosis(
+            "No message was sent: the destination must get its numbers from the source, not make them itself."
+        ),
+        "more_than_one_message": Diagnosis(
+            "The matrix is to travel as one message, and no other rank takes part.", "send takes a tensor of any shape."
+        ),
         "uses_collective": COLLECTIVE,
+        "forgot_wait": NOT_WAITED,
         "returned_early": PARTNER_RETURNED,
         "mismatched_tag": WRONG_TAG,
-        "ValueError": NO_SUCH_RANK,
         "deadlock": Diagnosis(
             "Ranks wait in recv for a message that nobody can send, because the sender waits as well.",
             "Exactly one rank sends (the source) and exactly one receives (the destination).",
         ),
         "unsafe_send": Diagnosis(
-            "Ranks wait in a send that nobody receives.", "Exactly one rank sends (the source) and exactly one receives (the destination)."
+            "Ranks wait in a send that nobody receives.",
+            "Exactly one rank sends (the source) and exactly one receives (the destination).",
         ),
     }
 
@@ -141,8 +166,8 @@ class SendMatrix(Exercise):
         return [
             Case(first, 2, (1.0, 0, 1), "ones, 0 -> 1"),
             Case(first, 4, (1.0, 0, 1), "ones, 0 -> 1"),
-            Case(other, 4, (values[0], 1, 3), "1 -> 3"),
-            Case(other, 3, (values[1], 2, 0), "2 -> 0"),
+            Case(other, 3, (values[0], 2, 0), "2 -> 0"),
+            Case(other, 4, (values[1], 1, 3), "1 -> 3"),
             Case(other, 5, (values[2], 4, 2), "4 -> 2"),
             Case(other, 2, (values[3], 1, 0), "1 -> 0"),
         ]
@@ -157,34 +182,35 @@ class SendMatrix(Exercise):
         return {
             "everybody_has_it": [full(value)] * p if p > 2 else None,
             "zero_to_one": [full(value if r < 2 else 0) for r in range(p)] if {source, destination} != {0, 1} else None,
-            "wrong_way": [full(0)] * p,
         }
 
     def facts(self, case, run):
         value, source, destination = case.arguments
-        sent = [(e.rank, e.peer) for e in messages(run)]
-        if collectives_called(run):
-            return Finding("uses_collective", f"{collectives_called(run)} was called.")
-        if not sent:
-            return Finding("no_message")
-        if (source, destination) not in sent and sent[0] in ((0, 1), (1, 0)):
-            return Finding("zero_to_one", describe_messages(run))
-        if never_waited(run):
+        found = wrong_messages(run, source, destination)
+        if found is None and _is_full(run.ranks[source].value, value) and _is_full(run.ranks[destination].value, 0):
             return Finding("not_received", describe_messages(run))
-        if _is_zeros(run.ranks[destination].value) and _is_full(run.ranks[source].value, value):
-            return Finding("not_received", describe_messages(run))
-        if len(sent) > 1 and _is_full(run.ranks[destination].value, value):
-            return Finding("more_than_one_message", describe_messages(run))
-        return None
+        return found
+
+
+def wrong_messages(run: Run, source: int, destination: int) -> Finding | None:
+    """What is wrong with the messages of a run that should consist of exactly one, from `source` to `destination`."""
+    sent = [(e.rank, e.peer) for e in messages(run)]
+    if collectives_called(run):
+        return Finding("uses_collective", f"{collectives_called(run)} was called.")
+    if never_waited(run):
+        return Finding("forgot_wait", on_ranks(never_waited(run)))
+    if not sent:
+        return Finding("no_message")
+    if (source, destination) not in sent:
+        return Finding("wrong_way" if (destination, source) in sent else "zero_to_one", describe_messages(run))
+    if len(sent) > 1:
+        return Finding("more_than_one_message", describe_messages(run))
+    return None
 
 
 def _is_full(value, number: float) -> bool:
     values = getattr(value, "values", value)
     return isinstance(values, np.ndarray) and values.shape == (3, 4) and bool((values == number).all())
-
-
-def _is_zeros(value) -> bool:
-    return _is_full(value, 0)
 
 
 class MoveMatrix(Exercise):
@@ -197,31 +223,37 @@ class MoveMatrix(Exercise):
     inputs = "free"
     diagnoses = {
         "not_cleared": Diagnosis(
-            "The source still holds the matrix: this copied it, and did not move it.", "After wait() has returned, fill the source's tensor with zeros."
+            "The source still holds the matrix: this copied it, and did not move it.",
+            "After wait() has returned, fill the source's tensor with zeros.",
         ),
-        "everybody_has_it": Diagnosis("Every rank holds the filled matrix.", "Only the source fills its matrix, and in the end only the destination holds it."),
+        "everybody_has_it": Diagnosis(
+            "Every rank holds the filled matrix.",
+            "Only the source fills its matrix, and in the end only the destination holds it.",
+        ),
         "zero_to_one": SendMatrix.diagnoses["zero_to_one"],
         "forgot_wait": NOT_WAITED,
-        "cleared_too_early": Diagnosis(
-            "The source filled its tensor with zeros before the message was complete: what arrived is what the tensor held by then.",
-            "Between isend and the return of its wait() the tensor belongs to the message: do not write to it.",
+        "reused_buffer": Diagnosis(
+            "The source wrote to its tensor between isend and wait(): the destination may get the old numbers or the new ones.",
+            "Until wait() has returned the tensor belongs to the message. Wait first, then fill it with zeros.",
         ),
-        "wrong_way": Diagnosis("The message ran the wrong way, from the destination to the source.", "isend on the source, irecv on the destination."),
+        "wrong_way": Diagnosis(
+            "The message ran the wrong way, from the destination to the source.", "isend on the source, irecv on the destination."
+        ),
         "no_message": SendMatrix.diagnoses["no_message"],
         "more_than_one_message": SendMatrix.diagnoses["more_than_one_message"],
         "uses_collective": COLLECTIVE,
         "returned_early": PARTNER_RETURNED,
         "mismatched_tag": WRONG_TAG,
-        "ValueError": NO_SUCH_RANK,
     }
 
     def cases(self, rng):
         first, other = self.levels
         values = [float(v) for v in rng.permutation(np.arange(2, 100))[:3]]
         return [
+            Case(first, 4, (1.0, 0, 1), "ones, 0 -> 1"),
             Case(first, 2, (1.0, 0, 1), "ones, 0 -> 1"),
-            Case(other, 4, (values[0], 1, 3), "1 -> 3"),
-            Case(other, 3, (values[1], 2, 0), "2 -> 0"),
+            Case(other, 3, (values[0], 2, 0), "2 -> 0"),
+            Case(other, 4, (values[1], 1, 3), "1 -> 3"),
             Case(other, 5, (values[2], 4, 2), "4 -> 2"),
         ]
 
@@ -239,22 +271,8 @@ class MoveMatrix(Exercise):
         }
 
     def facts(self, case, run):
-        value, source, destination = case.arguments
-        sent = [(e.rank, e.peer) for e in messages(run)]
-        if collectives_called(run):
-            return Finding("uses_collective", f"{collectives_called(run)} was called.")
-        if never_waited(run):
-            ranks = " and ".join(f"rank {r}" for r in never_waited(run))
-            return Finding("forgot_wait", f"On {ranks}.")
-        if not sent:
-            return Finding("no_message")
-        if (source, destination) not in sent:
-            return Finding("wrong_way" if (destination, source) in sent else "zero_to_one", describe_messages(run))
-        if len(sent) > 1:
-            return Finding("more_than_one_message", describe_messages(run))
-        if _is_zeros(run.ranks[destination].value):
-            return Finding("cleared_too_early")
-        return None
+        _, source, destination = case.arguments
+        return wrong_messages(run, source, destination)
 
 
 class PrintInTurn(Exercise):
@@ -265,54 +283,34 @@ class PrintInTurn(Exercise):
     signature = "print_in_turn(line: str) -> None"
     levels = {"in order": 1, "with slow ranks": 1}
     inputs = "free"
-    # A console that is slow on the last rank but one: whoever passes the word on before printing is overtaken there.
-    harness = '''
-import sys
-import time
-
-import torch.distributed as dist
-
-
-class SlowConsole:
-    def __init__(self, stream, seconds):
-        self.stream, self.seconds = stream, seconds
-
-    def write(self, text):
-        time.sleep(self.seconds)
-        return self.stream.write(text)
-
-    def __getattr__(self, name):
-        return getattr(self.stream, name)
-
-
-def harness(f, line):
-    if dist.get_rank() == dist.get_world_size() - 2:
-        sys.stdout = SlowConsole(sys.stdout, 0.04)
-    return f(line)
-'''
     diagnoses = {
         "out_of_order": Diagnosis(
-            "The lines came out in another order than the ranks. Nothing made a rank wait for the line before its own: starting first is luck.",
-            "Rank 0 prints and then sends a token to rank 1; every other rank first receives it from the left, prints, and passes it on.",
+            "The lines came out in another order than the ranks. Nothing made a rank wait for the line before its "
+            "own: starting first is luck.",
+            "Rank 0 prints and then sends a token to rank 1; every other rank first receives it from the left, "
+            "prints, and passes it on.",
         ),
-        "passes_on_before_printing": Diagnosis(
-            "A rank was overtaken by the next one: it passed the word on before its own line was out.",
-            "Print first, send after that.",
+        "not_while_holding_the_token": Diagnosis(
+            "The token goes round, but a rank does not print while it holds it, so it can be overtaken by the next one.",
+            "Receive, print, send, in this order.",
         ),
         "not_printed": Diagnosis("Some ranks printed nothing.", "Every rank prints its own line, the first and the last too."),
         "printed_twice": Diagnosis("Some ranks printed more than their one line."),
-        "printed_by_another": Diagnosis("Each rank is to print its own line. Here one rank printed for others.", "Send a token, not the text."),
+        "printed_by_another": Diagnosis(
+            "Each rank is to print its own line. Here one rank printed for others.", "Send a token, not the text."
+        ),
         "wrong_text": Diagnosis("A rank printed something else than its line.", "Print `line` alone: `print(line)`."),
         "uses_collective": Diagnosis(
-            "The ranks were put in order by a collective, which makes all of them wait for all. Here a rank waits only for the one before it.",
+            "The ranks were put in order by a collective, which makes all of them wait for all. Here a rank waits "
+            "only for the one before it.",
             "Pass a token from rank to rank with send and recv.",
         ),
         "returned_early": PARTNER_RETURNED,
         "deadlock": Diagnosis(
-            "Every rank waits for the token, and nobody has it: somebody must start.", "Rank 0 does not receive: it prints at once and sends the token to rank 1."
+            "Every rank waits for the token, and nobody has it: somebody must start.",
+            "Rank 0 does not receive: it prints at once and sends the token to rank 1.",
         ),
         "mismatched_tag": WRONG_TAG,
-        "ValueError": NO_SUCH_RANK,
         "forgot_wait": NOT_WAITED,
     }
 
@@ -354,7 +352,7 @@ def harness(f, line):
             return Finding("forgot_wait") if never_waited(run) and not messages(run) else None
         detail = f"The lines came from ranks {', '.join(map(str, order))}."
         token = {(e.rank, e.peer) for e in messages(run)} >= {(r, r + 1) for r in range(p - 1)}
-        return Finding("passes_on_before_printing" if token else "out_of_order", detail)
+        return Finding("not_while_holding_the_token" if token else "out_of_order", detail)
 
 
 class FitAlphaBeta(Exercise):
@@ -367,22 +365,37 @@ class FitAlphaBeta(Exercise):
     runtime = "plain"
     diagnoses = {
         "round_trip": Diagnosis(
-            "These are the numbers of the round trip: the message went there and came back.", "One way takes half: divide the times by 2 before the fit."
+            "These are the numbers of the round trip: the message went there and came back.",
+            "One way takes half: divide the times by 2 before the fit.",
         ),
-        "only_alpha_halved": Diagnosis("Alpha is that of one way, but beta is still that of the round trip.", "Halve the times before the fit: both numbers follow."),
-        "only_beta_halved": Diagnosis("Beta is that of one way, but alpha is still that of the round trip.", "Halve the times before the fit: both numbers follow."),
-        "swapped": Diagnosis("You returned (beta, alpha). `np.polyfit` gives the slope first.", "alpha is the value at size 0, beta the slope; return alpha first."),
+        "only_alpha_halved": Diagnosis(
+            "Alpha is that of one way, but beta is still that of the round trip.",
+            "Halve the times before the fit: both numbers follow.",
+        ),
+        "only_beta_halved": Diagnosis(
+            "Beta is that of one way, but alpha is still that of the round trip.",
+            "Halve the times before the fit: both numbers follow.",
+        ),
+        "swapped": Diagnosis(
+            "You returned (beta, alpha). `np.polyfit` gives the slope first.",
+            "alpha is the value at size 0, beta the slope; return alpha first.",
+        ),
         "bandwidth": Diagnosis("The second number is the bandwidth in bytes per second; beta is its inverse, seconds per byte."),
         "bits": Diagnosis("Beta is given per bit. The sizes are bytes, and beta is seconds per byte, 8 times as much."),
-        "microseconds": Diagnosis("The times are given in seconds, and both numbers are due in seconds. You returned microseconds."),
+        "microseconds": Diagnosis(
+            "The times are given in seconds, and both numbers are due in seconds. You returned microseconds."
+        ),
         "smallest_message": Diagnosis(
-            "Alpha is the time of the smallest message measured, which still contains its bytes.", "Alpha is where the line meets size 0."
+            "Alpha is the time of the smallest message measured, which still contains its bytes.",
+            "Alpha is where the line meets size 0.",
         ),
         "through_zero": Diagnosis(
-            "The second number is time divided by size, as if a message of no bytes took no time.", "Fit a line with both numbers free: t(n) = alpha + beta n."
+            "The second number is time divided by size, as if a message of no bytes took no time.",
+            "Fit a line with both numbers free: t(n) = alpha + beta n.",
         ),
         "two_points": Diagnosis(
-            "The line goes through the first and the last point only, so all other measurements are wasted, and the scatter of those two goes straight into the result.",
+            "The line goes through the first and the last point only, so all other measurements are wasted, and the "
+            "scatter of those two goes straight into the result.",
             "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.",
         ),
     }
@@ -439,37 +452,54 @@ class Exchange(Exercise):
     signature = "exchange(x: torch.Tensor, partner: int) -> torch.Tensor"
     levels = {"neighbours": 1, "any partners": 1}
     diagnoses = {
-        "keeps_own": Diagnosis("Every rank returned its own tensor.", "Receive into a second tensor, for example torch.empty_like(x), and return that."),
+        "keeps_own": Diagnosis(
+            "Every rank returned its own tensor.",
+            "Receive into a second tensor, for example torch.empty_like(x), and return that.",
+        ),
         "assumes_neighbour": Diagnosis(
-            "Ranks 0 and 1, 2 and 3 ... exchanged. Who belongs to whom is said by `partner`.", "Send to `partner` and receive from `partner`."
+            "Ranks 0 and 1, 2 and 3 ... exchanged. Who belongs to whom is said by `partner`.",
+            "Send to `partner` and receive from `partner`.",
         ),
         "nothing_for_the_single": Diagnosis(
-            "A rank that is its own partner returned zeros. It has nobody to talk to: its answer is its own data.", "`if partner == rank: return x.clone()`."
+            "A rank that is its own partner returned zeros. It has nobody to talk to: its answer is its own data.",
+            "`if partner == rank: return x.clone()`.",
         ),
-        "not_received": Diagnosis("The tensor that is returned is not the one that the message went into.", "recv fills the tensor it is given: return that one."),
+        "not_received": Diagnosis(
+            "The tensor that is returned is not the one that the message went into.",
+            "recv fills the tensor it is given: return that one.",
+        ),
         "forgot_wait": NOT_WAITED,
         "uses_collective": COLLECTIVE,
+        "reused_buffer": Diagnosis(
+            "A rank received into the tensor it was still sending: the partner may get its own numbers back.",
+            "Receive into a second tensor: `y = torch.empty_like(x)`.",
+        ),
         "talks_to_others": Diagnosis("A rank sent to somebody who is not its partner."),
         "deadlock": Diagnosis(
-            "Both partners wait to receive before either has sent.",
-            "Let one of the two send first (the one with the smaller rank), or start the receive with irecv and send while it is open. "
+            "Partners wait for each other: each is in a recv, and the send it needs comes later in the other's program.",
+            "Let one of the two send first (the one with the smaller rank), or start the receive with irecv and send "
+            "while it is open. "
             "Even and odd do not settle it here: partners may both be even.",
         ),
         "unsafe_send": Diagnosis(
-            "Both partners send first, and each waits for the other to receive. With small messages you may be lucky: the MPI library buffers them.",
-            "Let one of the two receive first (the one with the larger rank), or use isend. Even and odd do not settle it here: partners may both be even.",
+            "Both partners send first, and each waits for the other to receive. With small messages you may be "
+            "lucky: the MPI library buffers them.",
+            "Let one of the two receive first (the one with the larger rank), or use isend. Even and odd do not "
+            "settle it here: partners may both be even.",
         ),
         "returned_early": PARTNER_RETURNED,
         "mismatched_tag": Diagnosis(
-            "The two partners use different tags. A tag made from the own rank differs on the two sides.", "Leave the tag out, or make it from both ranks, for example min(rank, partner)."
+            "The two partners use different tags. A tag made from the own rank differs on the two sides.",
+            "Leave the tag out, or make it from both ranks, for example min(rank, partner).",
         ),
         "mismatched_dtype": Diagnosis(
-            "The tensor to receive into has another dtype than the one that was sent.", "torch.empty_like(x) has the shape and the dtype of x."
+            "The tensor to receive into has another dtype than the one that was sent.",
+            "torch.empty_like(x) has the shape and the dtype of x.",
         ),
         "mismatched_shape": Diagnosis(
-            "The tensor to receive into has another number of elements than the one that was sent.", "torch.empty_like(x) has the shape and the dtype of x."
+            "The tensor to receive into has another number of elements than the one that was sent.",
+            "torch.empty_like(x) has the shape and the dtype of x.",
         ),
-        "ValueError": Diagnosis("A rank tried to send to itself: one of the ranks is its own partner.", "A rank whose partner is itself returns a copy of x and sends nothing."),
     }
 
     def cases(self, rng):
@@ -486,7 +516,13 @@ class Exchange(Exercise):
         p, n = len(partners), int(np.prod(shape))
         values = 1 + rng.permutation(900)[: p * n].reshape(p, *shape)
         rows = [Tensor(v.astype(dtype), dtype) for v in values]
-        return Case(level, p, [(x, partner) for x, partner in zip(rows, partners, strict=True)], says, known={"rows": rows, "partners": partners})
+        return Case(
+            level,
+            p,
+            [(x, partner) for x, partner in zip(rows, partners, strict=True)],
+            says,
+            known={"rows": rows, "partners": partners},
+        )
 
     def expected(self, case):
         return [case.known["rows"][partner] for partner in case.known["partners"]]
@@ -508,11 +544,15 @@ class Exchange(Exercise):
         if collectives_called(run):
             return Finding("uses_collective", f"{collectives_called(run)} was called.")
         if never_waited(run):
-            return Finding("forgot_wait", f"On {' and '.join(f'rank {r}' for r in never_waited(run))}.")
+            return Finding("forgot_wait", on_ranks(never_waited(run)))
         if any(e.peer != partners[e.rank] for e in messages(run)):
             return Finding("talks_to_others", describe_messages(run))
         values = [getattr(r.value, "values", None) for r in run.ranks]
-        if all(isinstance(v, np.ndarray) and not v.any() for v, partner, r in zip(values, partners, range(len(values)), strict=True) if partner != r):
+        if all(
+            isinstance(v, np.ndarray) and not v.any()
+            for v, partner, r in zip(values, partners, range(len(values)), strict=True)
+            if partner != r
+        ):
             return Finding("not_received")
         return None
 
@@ -523,7 +563,7 @@ class RingPass(Exercise):
     unit = UNIT
     function = "ring_pass"
     signature = "ring_pass(x: torch.Tensor) -> torch.Tensor"
-    levels = {"two ranks": 1, "rings of any size": 2}
+    levels = {"a ring of four": 1, "rings of any size": 2}
     diagnoses = {
         "arrival_order": Diagnosis(
             "The rows are in the order in which they arrived, so every rank has another order.",
@@ -533,43 +573,69 @@ class RingPass(Exercise):
             "Left and right are swapped: the rows are filed as if the values had come the other way round.",
             "Send to (rank + 1) % p, receive from (rank - 1) % p; after s steps you hold the value of (rank - s) % p.",
         ),
-        "only_own": Diagnosis("Only the own row is filled.", "In each of the p - 1 steps a rank passes on what it received last, and files what arrives."),
-        "only_neighbour": Diagnosis(
-            "Only one step was made: each rank knows its left neighbour's value and no other.", "Pass on what arrived, p - 1 times."
+        "only_own": Diagnosis(
+            "Only the own row is filled.",
+            "In each of the p - 1 steps a rank passes on what it received last, and files what arrives.",
         ),
-        "one_step_short": Diagnosis("The last row to arrive is missing: a step was left out.", "A value needs p - 1 steps to reach the last of p ranks."),
+        "only_neighbour": Diagnosis(
+            "Only one step was made: each rank knows its left neighbour's value and no other.",
+            "Pass on what arrived, p - 1 times.",
+        ),
+        "one_step_short": Diagnosis(
+            "The last row to arrive is missing: a step was left out.", "A value needs p - 1 steps to reach the last of p ranks."
+        ),
         "always_sends_own": Diagnosis(
-            "Every step brought the left neighbour's own value again: each rank kept sending its own.", "In the next step send what has just arrived."
+            "Every step brought the left neighbour's own value again: each rank kept sending its own.",
+            "In the next step send what has just arrived.",
         ),
         "own_row_missing": Diagnosis("All rows are there but the rank's own.", "Put x into row `rank` before the first step."),
         "full_circle": Diagnosis(
-            "p steps were made. The last one only brings each value back to where it started.", "p - 1 steps are enough: for step in range(p - 1)."
+            "p steps were made. The last one only brings each value back to where it started.",
+            "p - 1 steps are enough: for step in range(p - 1).",
         ),
-        "wrong_neighbour": Diagnosis("A rank sent to somebody else than its right neighbour.", "The right neighbour is (rank + 1) % world_size."),
+        "reused_buffer": Diagnosis(
+            "A rank received into the tensor it was still sending: its right neighbour may get the old numbers or the new ones.",
+            "Use two tensors: send one, receive into the other, and swap their roles when wait() has returned.",
+        ),
+        "wrong_neighbour": Diagnosis(
+            "A rank sent to somebody else than its right neighbour.", "The right neighbour is (rank + 1) % world_size."
+        ),
         "uses_collective": COLLECTIVE,
         "forgot_wait": NOT_WAITED,
         "deadlock": Diagnosis(
-            "Every rank waits to receive before it sends, so nobody sends.",
-            "Start one side with isend or irecv, do the other, then wait. Ordering by even and odd needs care on a ring of 3 or 5: there two neighbours are both even.",
+            "Round the ring each rank waits in a recv, and the send it needs comes later in its left neighbour's program.",
+            "Start one side with isend or irecv, do the other, then wait. If you order by even and odd: on a ring of 3 or 5 two "
+            "neighbours are both even.",
         ),
         "unsafe_send": Diagnosis(
-            "Every rank sends before it receives, and a send may wait until it is received. With small messages you may be lucky: the MPI library buffers them.",
-            "Start the send with isend, receive, then wait for it. Ordering by even and odd works too, if you mind that on a ring of 3 or 5 two neighbours are both even.",
+            "Round the ring each rank waits in a send for its right neighbour to receive. With small messages you "
+            "may be lucky: the "
+            "MPI library buffers them.",
+            "Start the send with isend, receive, then wait for it. If you order by even and odd: on a ring of 3 or 5 "
+            "two neighbours "
+            "are both even.",
         ),
         "returned_early": PARTNER_RETURNED,
-        "mismatched_tag": Diagnosis("Sender and receiver use different tags, for example each its own rank.", "Leave the tag out: messages between two ranks never overtake each other."),
-        "mismatched_dtype": Diagnosis("The tensor to receive into has another dtype than x.", "torch.empty_like(x) has the shape and the dtype of x."),
-        "mismatched_shape": Diagnosis("The tensor to receive into has another number of elements than x.", "torch.empty_like(x) has the shape and the dtype of x."),
-        "ValueError": NO_SUCH_RANK,
+        "mismatched_tag": Diagnosis(
+            "Sender and receiver use different tags, for example each its own rank.",
+            "Leave the tag out: messages between two ranks never overtake each other.",
+        ),
+        "mismatched_dtype": Diagnosis(
+            "The tensor to receive into has another dtype than x.", "torch.empty_like(x) has the shape and the dtype of x."
+        ),
+        "mismatched_shape": Diagnosis(
+            "The tensor to receive into has another number of elements than x.",
+            "torch.empty_like(x) has the shape and the dtype of x.",
+        ),
     }
 
     def cases(self, rng):
-        two, ring = self.levels
+        four, any_size = self.levels
         return [
-            self._case(rng, two, 2, "float32", 3),
-            self._case(rng, ring, 4, "float64", 2),
-            self._case(rng, ring, 3, "int64", 4),
-            self._case(rng, ring, 5, "float32", 1),
+            self._case(rng, four, 4, "float64", 2),
+            self._case(rng, any_size, 3, "int64", 4),
+            self._case(rng, any_size, 2, "float32", 3),
+            self._case(rng, any_size, 5, "float32", 1),
         ]
 
     def _case(self, rng, level, p, dtype, n):
@@ -608,7 +674,7 @@ class RingPass(Exercise):
         if collectives_called(run):
             return Finding("uses_collective", f"{collectives_called(run)} was called.")
         if never_waited(run):
-            return Finding("forgot_wait", f"On {' and '.join(f'rank {r}' for r in never_waited(run))}.")
+            return Finding("forgot_wait", on_ranks(never_waited(run)))
         if any(e.peer != (e.rank + 1) % p for e in messages(run)):
             return Finding("wrong_neighbour", describe_messages(run))
         sends = [r.sends for r in run.ranks]

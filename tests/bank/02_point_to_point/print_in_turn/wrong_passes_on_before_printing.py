@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: passes_on_before_printing
+# verdict: wrong, diagnosis: not_while_holding_the_token
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: out_of_order
+# verdict: wrong, diagnosis: not_while_holding_the_token
 import torch
 import torch.distributed as dist
 

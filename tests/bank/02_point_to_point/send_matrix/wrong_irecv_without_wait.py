@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: not_received
+# verdict: wrong, diagnosis: forgot_wait
 import torch
 import torch.distributed as dist
 
