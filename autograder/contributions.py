@@ -95,7 +95,7 @@ def _name(counts: np.ndarray) -> str:
         return "own_only"
     if n > ranks and n % ranks and right[:, : n - n % ranks].all():
         return "drops_remainder"
-    if complete.sum() == 1:
+    if complete.sum() == 1 and (counts <= 1).all():
         return "only_one_rank"
     if (counts == 1 + own).all():
         return "doubled_own"
@@ -105,7 +105,7 @@ def _name(counts: np.ndarray) -> str:
         return "rank_0_left_out"
     if (counts.sum(axis=1) == 1).all():
         return "overwrites"
-    if not complete.any() and (right.sum(axis=0) == 1).all():
+    if not complete.any() and (counts <= 1).all() and (right.sum(axis=0) == 1).all():
         return "never_gathered"
     if (counts >= 1).all():
         return "counted_twice"

@@ -1,0 +1,17 @@
+# verdict: wrong, diagnosis: never_gathered
+import torch
+import torch.distributed as dist
+
+
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    rank, p = dist.get_rank(), dist.get_world_size()
+    right, left = (rank + 1) % p, (rank - 1) % p
+    chunks = [chunk.clone() for chunk in torch.tensor_split(x, p)]
+    for step in range(p - 1):
+        outgoing, incoming = (rank - step) % p, (rank - step - 1) % p
+        arrived = torch.empty_like(chunks[incoming])
+        work = dist.isend(chunks[outgoing], right)
+        dist.recv(arrived, left)
+        work.wait()
+        chunks[incoming] += arrived
+    return torch.cat(chunks)

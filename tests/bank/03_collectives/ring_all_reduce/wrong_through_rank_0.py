@@ -1,0 +1,18 @@
+# verdict: wrong, diagnosis: not_a_ring
+import torch
+import torch.distributed as dist
+
+
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    total = x.clone()
+    if dist.get_rank() == 0:
+        arrived = torch.empty_like(x)
+        for other in range(1, dist.get_world_size()):
+            dist.recv(arrived, src=other)
+            total += arrived
+        for other in range(1, dist.get_world_size()):
+            dist.send(total, dst=other)
+    else:
+        dist.send(x, dst=0)
+        dist.recv(total, src=0)
+    return total

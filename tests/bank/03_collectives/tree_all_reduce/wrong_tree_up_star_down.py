@@ -1,0 +1,23 @@
+# verdict: wrong, diagnosis: bottleneck
+import torch
+import torch.distributed as dist
+
+
+def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    rank, p = dist.get_rank(), dist.get_world_size()
+    total, arrived = x.clone(), torch.empty_like(x)
+    distance = 1
+    while distance < p:
+        if rank % (2 * distance) == distance:
+            dist.send(total, dst=rank - distance)
+            break
+        if rank + distance < p:
+            dist.recv(arrived, src=rank + distance)
+            total += arrived
+        distance *= 2
+    if rank == 0:
+        for other in range(1, p):
+            dist.send(total, other)
+    else:
+        dist.recv(total, 0)
+    return total
