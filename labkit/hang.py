@@ -25,6 +25,7 @@ KINDS = {
 }
 
 _SENDS = {"send", "isend", "ssend", "issend", "bsend", "ibsend", "rsend", "irsend"}
+_EQUAL_SIZES = {"allreduce", "broadcast", "bcast", "reduce", "reducescatter"}  # every member brings as much
 _RECVS = {"recv", "irecv", "mrecv", "imrecv", "probe", "iprobe", "mprobe", "improbe"}
 
 
@@ -124,6 +125,9 @@ def _collective_verdict(by_rank: dict[int, RankState], collective: list[RankStat
     if len(kinds) > 1:
         calls = "; ".join(f"{list_ranks([s.rank for s in here if s.kind == k])} called {k}" for k in sorted(kinds))
         return "mismatched_collective", f"The ranks are in different collectives: {calls}."
+    disagreement = _disagreement(first.kind, here)
+    if disagreement and first.kind.lower().replace("_", "") in _EQUAL_SIZES:  # wrong already, whoever is still to come
+        return disagreement
     missing = [r for r in members if r not in {s.rank for s in here}]
     running = [r for r in missing if by_rank[r].state == "running"]
     if missing and running == missing:
@@ -142,15 +146,23 @@ def _collective_verdict(by_rank: dict[int, RankState], collective: list[RankStat
             f"{_capital(list_ranks(ranks))} {_verb(ranks, 'waits', 'wait')} in {first.kind} for {list_ranks(missing)}: "
             f"{_verb(missing, 'it', 'they')} {how}."
         )
+    if disagreement:
+        return disagreement
+    return "busy", f"All ranks are in {first.kind}: it is not complete yet."
+
+
+def _disagreement(kind: str, here: list[RankState]) -> tuple[str, str] | None:
+    """What the members of a collective that are in it do not agree on, or None."""
     if len({s.dtype for s in here}) > 1:
-        return "mismatched_dtype", f"The ranks called {first.kind} with different data types: {', '.join(sorted({s.dtype for s in here}))}."
-    if len({s.shape for s in here}) > 1 or len({s.nbytes for s in here}) > 1:
+        return "mismatched_dtype", f"The ranks called {kind} with different data types: {', '.join(sorted({s.dtype for s in here}))}."
+    sizes = [s.nbytes for s in here] if any(s.shape is None for s in here) else [s.shape for s in here]
+    if len(set(sizes)) > 1:
         shapes = "; ".join(f"rank {s.rank}: {list(s.shape) if s.shape is not None else f'{s.nbytes} B'}" for s in here)
-        return "mismatched_shape", f"The ranks called {first.kind} with different sizes ({shapes})."
+        return "mismatched_shape", f"The ranks called {kind} with different sizes ({shapes})."
     if len({s.peer for s in here}) > 1:
         roots = "; ".join(f"rank {s.rank}: root {s.peer}" for s in here)
-        return "mismatched_collective", f"The ranks called {first.kind} with different roots ({roots})."
-    return "busy", f"All ranks are in {first.kind}: it is not complete yet."
+        return "mismatched_collective", f"The ranks called {kind} with different roots ({roots})."
+    return None
 
 
 def _message_verdict(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[str, str]:
