@@ -75,7 +75,9 @@ def try_file(exercise: Exercise, path: Path, launcher: Launcher, key: str = PUBL
         chunks = chunks_of_file(source, exercise.function, path.name)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
-        return judge(exercise, None, launcher, key=key, note=f"{path.name} is no valid Python{f', line {line}' if line else ''}: {error}")
+        return judge(
+            exercise, None, launcher, key=key, note=f"{path.name} is no valid Python{f', line {line}' if line else ''}: {error}"
+        )
     if chunks is not None:
         from labkit.source import bound_names
 

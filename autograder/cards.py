@@ -59,30 +59,35 @@ def text_card(result: Result, hints: str = "how") -> str:
     return "\n".join(lines)
 
 
+def _told(case: CaseResult, said: set) -> bool:
+    """Whether this diagnosis was explained under an earlier level."""
+    known = case.diagnosis != "unrecognised" and (case.diagnosis, case.why) in said
+    said.add((case.diagnosis, case.why))
+    return known
+
+
 def _story(case: CaseResult, depth: int, said: set) -> list[str]:
+    if _told(case, said):
+        return [f"{case.says}: the same" if case.says and depth >= 1 else "the same"]
     lines: list[str] = []
     if depth >= 1:
         if case.says:
             lines.append(case.says)
         lines += [part for line in case.differs for part in line.split("\n")]
-    text = _advice(case, depth, said)
-    if text:
-        lines += textwrap.wrap(text, _WIDTH - 10)
+    lines += textwrap.wrap(_advice(case, depth), _WIDTH - 10)
     if depth >= 1 and case.printed:
         lines.append("printed:")
-        lines += [f"  {line[:160]}" for line in case.printed[:8]]
-        if len(case.printed) > 8:
-            lines.append(f"  ... and {len(case.printed) - 8} more lines")
+        lines += [f"  {line}" for line in _excerpt(case.printed)]
     return lines
 
 
-def _advice(case: CaseResult, depth: int, said: set) -> str:
-    parts = [case.why] * (depth >= 2) + [case.how] * (depth >= 3)
-    text = " ".join(part for part in parts if part)
-    if text in said:
-        return "(the same)"
-    said.add(text)
-    return text
+def _advice(case: CaseResult, depth: int) -> str:
+    return " ".join(part for part in [case.why] * (depth >= 2) + [case.how] * (depth >= 3) if part)
+
+
+def _excerpt(printed: list[str], most: int = 8) -> list[str]:
+    more = [f"... and {len(printed) - most} more lines"] if len(printed) > most else []
+    return [line[:160] for line in printed[:most]] + more
 
 
 def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
@@ -103,7 +108,9 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
         )
         case = _explained(level)
         if case is not None:
-            rows.append(f'<tr><td></td><td colspan="3" style="text-align:left;padding:0 0 8px 0">{_html_story(case, depth, said)}</td></tr>')
+            rows.append(
+                f'<tr><td></td><td colspan="3" style="text-align:left;padding:0 0 8px 0">{_html_story(case, depth, said)}</td></tr>'
+            )
     moved = next((case.moved for case in result.cases if case.moved and case.verdict in ("passed", "wrong")), "")
     footer = f'<div style="margin-top:4px;opacity:0.75">moved: {html.escape(moved)}</div>' if moved and depth >= 1 else ""
     note = f'<div style="margin-bottom:4px">{html.escape(result.note)}</div>' if result.note else ""
@@ -120,17 +127,17 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
 
 
 def _html_story(case: CaseResult, depth: int, said: set) -> str:
+    if _told(case, said):
+        return html.escape(f"{case.says}: the same" if case.says and depth >= 1 else "the same")
     parts = []
-    if depth >= 1:
-        facts = ([case.says] if case.says else []) + case.differs
-        if facts:
-            parts.append(_pre("\n".join(facts)))
-    text = _advice(case, depth, said)
+    facts = ([case.says] if case.says else []) + case.differs
+    if depth >= 1 and facts:
+        parts.append(_pre("\n".join(facts)))
+    text = _advice(case, depth)
     if text:
         parts.append(f'<div style="margin:4px 0">{_with_code(text)}</div>')
     if depth >= 1 and case.printed:
-        more = f"\n... and {len(case.printed) - 8} more lines" if len(case.printed) > 8 else ""
-        parts.append('<div style="opacity:0.75">printed:</div>' + _pre("\n".join(line[:160] for line in case.printed[:8]) + more))
+        parts.append('<div style="opacity:0.75">printed:</div>' + _pre("\n".join(_excerpt(case.printed))))
     return "".join(parts)
 
 

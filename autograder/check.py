@@ -38,7 +38,9 @@ def check(function, *, hints: str | None = None) -> None:
     if hints not in HINT_LEVELS:
         return _say(f"hints={hints!r}: choose one of {', '.join(HINT_LEVELS)}")
     if name is None:
-        return _say("check takes a function of this notebook, for example check(fair_share), without parentheses behind its name.")
+        return _say(
+            "check takes a function of this notebook, for example check(fair_share), without parentheses behind its name."
+        )
     try:
         exercise = find(name)
     except UnknownExercise as error:

@@ -17,7 +17,9 @@ from autograder.registry import UnknownExercise, all_exercises, find
 from autograder.verdict import HINT_LEVELS
 from labkit.launcher import Launcher
 
-app = typer.Typer(help="Checks exercises of the course.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    help="Checks exercises of the course.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 
@@ -70,7 +72,13 @@ def exercises(as_json: AsJson = False) -> None:
         return
     table = Table("unit", "exercise", "points", "levels", "signature")
     for row in rows:
-        table.add_row(row["unit"], row["exercise"], str(row["points"]), ", ".join(level["name"] for level in row["levels"]), row["signature"])
+        table.add_row(
+            row["unit"],
+            row["exercise"],
+            str(row["points"]),
+            ", ".join(level["name"] for level in row["levels"]),
+            row["signature"],
+        )
     Console().print(table)
 
 
@@ -78,7 +86,9 @@ def exercises(as_json: AsJson = False) -> None:
 def bank(
     which: Annotated[str, typer.Argument(help="UNIT or UNIT/EXERCISE; everything when left out")] = "",
     seed: Annotated[str, typer.Option(help="The key the cases' values come from.")] = PUBLIC_KEY,
-    folder: Annotated[Path, typer.Option(help="A bank laid out as UNIT/EXERCISE/right_*.py and wrong_*.py.")] = bank_module.FOLDER,
+    folder: Annotated[
+        Path, typer.Option(help="A bank laid out as UNIT/EXERCISE/right_*.py and wrong_*.py.")
+    ] = bank_module.FOLDER,
     as_json: AsJson = False,
 ) -> None:
     """Try every right and wrong answer. Exit status 1 when a right one fails, a wrong one passes or gets another diagnosis."""

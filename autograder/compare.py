@@ -20,17 +20,24 @@ class Difference:
     text: str = ""
 
 
-def show(value: Any, limit: int = 14) -> str:
-    """A value as a student would write it: numbers short, long arrays cut."""
+def _short(number: Any) -> str:
+    return f"{number:.6g}"
+
+
+def show(value: Any, limit: int = 14, indent: int = 0) -> str:
+    """A value as a student would write it: numbers short, long arrays cut; further rows of an array stand `indent` columns in."""
     if isinstance(value, Tensor):
-        return show(value.values, limit)
+        return show(value.values, limit, indent)
     if isinstance(value, Opaque):
         return f"an object of type {value.type_name}"
     if isinstance(value, np.ndarray):
-        return np.array2string(value, threshold=limit, edgeitems=4, precision=6, separator=", ").replace("\n", "\n" + " " * 27)
+        text = np.array2string(
+            value, threshold=limit, edgeitems=4, separator=", ", formatter={"float": _short}, max_line_width=90
+        )
+        return text.replace("\n", "\n" + " " * indent)
     if isinstance(value, (list, tuple)):
         open_, close = "[]" if isinstance(value, list) else "()"
-        shown = [show(v, limit) for v in value[:limit]]
+        shown = [show(v, limit, indent + 1) for v in value[:limit]]
         comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
         return f"{open_}{', '.join(shown)}{', ...' if len(value) > limit else ''}{comma}{close}"
     if isinstance(value, dict):
@@ -48,7 +55,9 @@ def name_of_type(value: Any) -> str:
         return "a numpy array"
     if isinstance(value, Opaque):
         return f"an object of type {value.type_name}"
-    return {type(None): "None", bool: "a bool", int: "an int", float: "a float", str: "a string"}.get(type(value), f"a {type(value).__name__}")
+    return {type(None): "None", bool: "a bool", int: "an int", float: "a float", str: "a string"}.get(
+        type(value), f"a {type(value).__name__}"
+    )
 
 
 def _number(value: Any) -> Any:
@@ -156,12 +165,16 @@ def _first_differing(values: np.ndarray, target: np.ndarray, rtol: float, atol: 
     if values.size <= 14 or values.ndim == 0:
         return ""
     with np.errstate(invalid="ignore"):
-        wrong = np.argwhere(~np.isclose(values.astype(np.float64), target.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True))
+        wrong = np.argwhere(
+            ~np.isclose(values.astype(np.float64), target.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True)
+        )
     if not len(wrong):
         return ""
     at = tuple(int(i) for i in wrong[0])
     where = at[0] if len(at) == 1 else at
-    return f"{len(wrong)} of {values.size} elements differ, the first at index {where}: {values[at]:.6g} instead of {target[at]:.6g}"
+    return (
+        f"{len(wrong)} of {values.size} elements differ, the first at index {where}: {values[at]:.6g} instead of {target[at]:.6g}"
+    )
 
 
 def same(a: Any, b: Any, rtol: float, atol: float) -> bool:

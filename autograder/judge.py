@@ -21,22 +21,34 @@ Runner = Callable[[Exercise, Case, list[Chunk], str], tuple[Outcome, list[dict]]
 
 _BUILT_IN = {
     "modifies_input": Diagnosis("Your function changes the argument it was given.", "Work on a copy: `x.clone()`, `x.copy()`."),
-    "returns_nothing": Diagnosis("Your function returns nothing (None).", "End it with `return ...`, on every rank that should have a result."),
-    "wrong_type": Diagnosis("What your function returns is of another type than asked for.", "Read the last line of its docstring."),
+    "returns_nothing": Diagnosis(
+        "Your function returns nothing (None).", "End it with `return ...`, on every rank that should have a result."
+    ),
+    "wrong_type": Diagnosis(
+        "What your function returns is of another type than asked for.", "Read the last line of its docstring."
+    ),
     "wrong_shape": Diagnosis("The result has another shape than asked for."),
     "wrong_dtype": Diagnosis("The numbers are right, but their data type has changed.", "Keep the data type of the argument."),
     "wrong_length": Diagnosis("The result has another number of entries than asked for."),
-    "unrecognised": Diagnosis("The result is not what it should be.", "Compare the two lines above, element by element, for the smallest case."),
+    "unrecognised": Diagnosis(
+        "The result is not what it should be.", "Compare the two lines above, element by element, for the smallest case."
+    ),
     "not_written": Diagnosis("This function is still to be written.", "Replace the line that raises NotImplementedError."),
     "missing": Diagnosis("There is no such function.", "Define it under exactly this name and run its cell."),
     "reused_buffer": Diagnosis(
         "A tensor was changed between isend and its wait(): the receiver may get the old or the new values.",
         "Wait first, or send a copy: `x.clone()`.",
     ),
-    "out_of_memory": Diagnosis("It ran out of memory.", "A check's cases are small: look for something that grows with every step."),
-    "too_slow": Diagnosis("It had not returned when its time was up.", "A check's cases take milliseconds: look for a loop that never ends."),
+    "out_of_memory": Diagnosis(
+        "It ran out of memory.", "A check's cases are small: look for something that grows with every step."
+    ),
+    "too_slow": Diagnosis(
+        "It had not returned when its time was up.", "A check's cases take milliseconds: look for a loop that never ends."
+    ),
     "rank_died": Diagnosis("A rank's process died.", ""),
-    "protocol": Diagnosis("A rank sent something the relay does not understand.", "Leave the process group's own connection alone."),
+    "protocol": Diagnosis(
+        "A rank sent something the relay does not understand.", "Leave the process group's own connection alone."
+    ),
 }
 _HOW_OF_EXCEPTIONS = {
     "NameError": "Everything your function uses must be defined or imported in a cell: a name that exists only in your memory of the kernel is gone.",
@@ -151,7 +163,9 @@ def _moved(outcome: Outcome) -> str:
     ranks = outcome.ranks
     parts = []
     if any(r.sends for r in ranks):
-        parts.append(f"each rank sent {range_of([r.sends for r in ranks], 'messages')}, {range_of([r.sent_bytes for r in ranks], 'B')}")
+        parts.append(
+            f"each rank sent {range_of([r.sends for r in ranks], 'messages')}, {range_of([r.sent_bytes for r in ranks], 'B')}"
+        )
     called = sorted({name for r in ranks for name in r.collectives})
     if called:
         parts.append(f"collectives: {', '.join(f'{name} x{max(r.collectives.count(name) for r in ranks)}' for name in called)}")
@@ -174,7 +188,12 @@ def _failure(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict])
         return ("too_slow" if kind == "too_slow" else "hung"), kind, list(outcome.hang.rows), text
     if outcome.too_slow:
         running = [r for r, rank in enumerate(outcome.ranks) if rank.state == "running"]
-        return "too_slow", "too_slow", [f"{hang.list_ranks(running)} did not come to an end"] if running else [], _diagnosis(exercise, "too_slow")
+        return (
+            "too_slow",
+            "too_slow",
+            [f"{hang.list_ranks(running)} did not come to an end"] if running else [],
+            _diagnosis(exercise, "too_slow"),
+        )
     return None
 
 
@@ -209,7 +228,9 @@ def _died(exercise: Exercise, case: Case, r: int, rank, ends: list[dict]):
     if signal_number == 25:
         return "crashed", "rank_died", [f"rank {r} wrote too large a file"], _diagnosis(exercise, "rank_died")
     how = f"signal {signal_number}" if signal_number else f"exit status {end.get('exit')}" if end else "it left without a word"
-    text = exercise.diagnoses.get("rank_died") or Diagnosis(f"The process of rank {r} died ({how}).", "A rank has to return; look for exit, kill or a crash in native code.")
+    text = exercise.diagnoses.get("rank_died") or Diagnosis(
+        f"The process of rank {r} died ({how}).", "A rank has to return; look for exit, kill or a crash in native code."
+    )
     return "crashed", "rank_died", [f"rank {r} died: {how}"], text
 
 
@@ -298,9 +319,10 @@ def _misconception(exercise: Exercise, case: Case, values: list) -> str | None:
 
 def _comparison(case: Case, r: int, expected, observed, wrong: Difference) -> list[str]:
     who = "" if case.world_size == 1 else f"rank {r} "
-    lines = [f"{who}returned {show(observed)}", f"{' ' * max(len(who) + 0, 0)}expected {show(expected)}"]
+    column = len(who) + len("returned ")
+    lines = [f"{who}returned {show(observed, indent=column)}", f"{'expected':>{column - 1}} {show(expected, indent=column)}"]
     if wrong.kind == "wrong_type":
-        lines[0] = f"{who}returned {name_of_type(observed)}: {show(observed)}"
+        lines[0] = f"{who}returned {name_of_type(observed)}: {show(observed, indent=column)}"
     if wrong.text:
         lines.append(wrong.text)
     return lines
@@ -313,7 +335,11 @@ def _changed(exercise: Exercise, case: Case, run: Run) -> list[str] | None:
         for before, after in zip(case.arguments_of(r), rank.after, strict=False):
             if before is not ANYTHING and not unchanged(before, after):
                 who = "" if case.world_size == 1 else f"on rank {r} "
-                return [f"{who}the argument was {show(before)}", f"{' ' * len(who)}and is now      {show(after)}"]
+                column = len(who) + len("the argument was ")
+                return [
+                    f"{who}the argument was {show(before, indent=column)}",
+                    f"{'and now is':>{column - 1}} {show(after, indent=column)}",
+                ]
     return None
 
 

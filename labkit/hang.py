@@ -49,7 +49,12 @@ def direction(kind: str) -> str:
 
 def describe(state: RankState) -> str:
     """One row: "rank 0  recv from 3, tag 7 (48 B)   cell 7, line 3"."""
-    what = {"returned": "has returned", "running": "is running", "raised": f"raised {state.detail}", "dead": f"is dead {state.detail}".rstrip()}
+    what = {
+        "returned": "has returned",
+        "running": "is running",
+        "raised": f"raised {state.detail}",
+        "dead": f"is dead {state.detail}".rstrip(),
+    }
     text = what.get(state.state, "")
     if state.state == "waiting":
         text = state.kind
@@ -154,7 +159,10 @@ def _collective_verdict(by_rank: dict[int, RankState], collective: list[RankStat
 def _disagreement(kind: str, here: list[RankState]) -> tuple[str, str] | None:
     """What the members of a collective that are in it do not agree on, or None."""
     if len({s.dtype for s in here}) > 1:
-        return "mismatched_dtype", f"The ranks called {kind} with different data types: {', '.join(sorted({s.dtype for s in here}))}."
+        return (
+            "mismatched_dtype",
+            f"The ranks called {kind} with different data types: {', '.join(sorted({s.dtype for s in here}))}.",
+        )
     sizes = [s.nbytes for s in here] if any(s.shape is None for s in here) else [s.shape for s in here]
     if len(set(sizes)) > 1:
         shapes = "; ".join(f"rank {s.rank}: {list(s.shape) if s.shape is not None else f'{s.nbytes} B'}" for s in here)
@@ -172,7 +180,10 @@ def _message_verdict(by_rank: dict[int, RankState], waiting: list[RankState]) ->
             continue
         if direction(s.kind) != direction(partner.kind) and s.tag != partner.tag and s.tag >= 0 and partner.tag >= 0:
             side = "sends to" if direction(s.kind) == "send" else "receives from"
-            return "mismatched_tag", f"Rank {s.rank} {side} rank {partner.rank} with tag {s.tag}, but rank {partner.rank} uses tag {partner.tag}."
+            return (
+                "mismatched_tag",
+                f"Rank {s.rank} {side} rank {partner.rank} with tag {s.tag}, but rank {partner.rank} uses tag {partner.tag}.",
+            )
     for s in waiting:
         partner = by_rank.get(s.peer) if s.peer is not None and s.peer >= 0 else None
         if partner is not None and partner.state == "returned":
@@ -181,11 +192,17 @@ def _message_verdict(by_rank: dict[int, RankState], waiting: list[RankState]) ->
     anyone = [s for s in waiting if direction(s.kind) == "recv" and (s.peer is None or s.peer < 0)]
     if anyone and all(s.state in ("returned",) or s in anyone for s in by_rank.values()):
         if any(s.state == "returned" for s in by_rank.values()):
-            return "returned_early", f"{_capital(list_ranks([s.rank for s in anyone]))} still {_verb(anyone, 'waits', 'wait')} for a message from any rank, but nobody is left to send one."
+            return (
+                "returned_early",
+                f"{_capital(list_ranks([s.rank for s in anyone]))} still {_verb(anyone, 'waits', 'wait')} for a message from any rank, but nobody is left to send one.",
+            )
     running = [r for r, s in by_rank.items() if s.state == "running"]
     cycle = _cycle(by_rank, waiting)
     if running and not cycle:
-        return "busy", f"{_capital(list_ranks([s.rank for s in waiting]))} {_verb(waiting, 'waits', 'wait')}; {list_ranks(running)} {_verb(running, 'is', 'are')} still running."
+        return (
+            "busy",
+            f"{_capital(list_ranks([s.rank for s in waiting]))} {_verb(waiting, 'waits', 'wait')}; {list_ranks(running)} {_verb(running, 'is', 'are')} still running.",
+        )
     blocked = [by_rank[r] for r in cycle] if cycle else waiting
     ring = " -> ".join(str(s.rank) for s in blocked) + (f" -> {blocked[0].rank}" if cycle else "")
     if all(direction(s.kind) == "send" for s in blocked):

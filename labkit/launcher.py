@@ -164,7 +164,9 @@ class Launcher:
         limits = limits or Limits()
         case = self.case(len(jobs), limits)
         try:
-            relay = Relay(case.sockets, jobs, alpha=alpha, beta=beta, late=late, seed=seed, deadline=limits.deadline, cancelled=cancelled)
+            relay = Relay(
+                case.sockets, jobs, alpha=alpha, beta=beta, late=late, seed=seed, deadline=limits.deadline, cancelled=cancelled
+            )
             outcome = relay.run()
         finally:
             ends = case.end()
@@ -208,7 +210,9 @@ def close_shared() -> None:
     _shared.clear()
 
 
-def make_jobs(chunks, function: str, arguments: Sequence[tuple], *, runtime: str = "torch", harness: str = "", seed: int = 0, torch=None):
+def make_jobs(
+    chunks, function: str, arguments: Sequence[tuple], *, runtime: str = "torch", harness: str = "", seed: int = 0, torch=None
+):
     """One job per rank: what to run (source chunks, name of the function) on which arguments (one tuple per rank)."""
     jobs = []
     for rank, args in enumerate(arguments):
@@ -420,5 +424,3 @@ def _rank(sock: socket.socket, others: list[socket.socket], limits: dict, pipe: 
         status = 0
     finally:
         os._exit(status)
-
-

@@ -77,7 +77,16 @@ class _Job:
         environment["TMPDIR"] = str(self.folder)
         environment["OMPI_MCA_btl_vader_backing_directory"] = str(self.folder)  # a killed rank leaves its shared memory behind
         return subprocess.Popen(
-            [*mpiexec(), "-n", str(most), sys.executable, "-m", "labkit.mpi_program", str(self.folder / "socket"), str(self.folder)],
+            [
+                *mpiexec(),
+                "-n",
+                str(most),
+                sys.executable,
+                "-m",
+                "labkit.mpi_program",
+                str(self.folder / "socket"),
+                str(self.folder),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -95,7 +104,9 @@ class _Job:
                 sock, _ = server.accept()
             except TimeoutError:
                 if self.process.poll() is not None or time.monotonic() > end:
-                    errors = self.process.stderr.read().decode(errors="replace")[-1500:] if self.process.poll() is not None else ""
+                    errors = (
+                        self.process.stderr.read().decode(errors="replace")[-1500:] if self.process.poll() is not None else ""
+                    )
                     raise RuntimeError(f"mpiexec could not start {most} ranks; `labkit doctor` says more.\n{errors}") from None
                 continue
             sock.settimeout(20)
@@ -220,7 +231,11 @@ def _take(rank: RankOutcome, r: int, printed, kind: int, meta: dict, payload: by
         rank.value, rank.after = wire.decode(meta["value"], payload)
         rank.state = "returned"
     elif kind == wire.RAISED:
-        rank.error = {"type": str(meta["type"])[:200], "text": str(meta["text"])[:2000], "rows": [str(x)[:300] for x in meta["rows"][:8]]}
+        rank.error = {
+            "type": str(meta["type"])[:200],
+            "text": str(meta["text"])[:2000],
+            "rows": [str(x)[:300] for x in meta["rows"][:8]],
+        }
         rank.state = "raised"
     else:
         raise wire.WireError("a record of unknown type")

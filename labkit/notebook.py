@@ -40,7 +40,9 @@ def cells_for(name: str, function=None) -> list[Cell]:
             return [Cell(inspect.getsource(function), name)]
         except (OSError, TypeError):
             pass
-    raise NoSource(f"the source of {name} is not to be found: define it in a cell of this notebook, with `def {name}(...)`, and run that cell")
+    raise NoSource(
+        f"the source of {name} is not to be found: define it in a cell of this notebook, with `def {name}(...)`, and run that cell"
+    )
 
 
 def chunks_of(function) -> list[Chunk]:

@@ -87,7 +87,12 @@ def student_traceback(error: BaseException, labels: set[str]) -> list[str]:
 
 def is_out_of_memory(error: BaseException) -> bool:
     text = str(error)
-    return isinstance(error, MemoryError) or "can't allocate memory" in text or "std::bad_alloc" in text or "Cannot allocate memory" in text
+    return (
+        isinstance(error, MemoryError)
+        or "can't allocate memory" in text
+        or "std::bad_alloc" in text
+        or "Cannot allocate memory" in text
+    )
 
 
 def seed_everything(seed: int, torch=None) -> None:

@@ -142,7 +142,9 @@ class Relay:
         self.out_free, self.in_free = [0.0] * n, [0.0] * n
         self.history: list[Operation] = []
         self.printed: list[tuple[int, int, str]] = []  # instant, rank, line
-        self.instant = 0  # how many times something was completed: what two ranks say in the same instant, no message has put in order
+        self.instant = (
+            0  # how many times something was completed: what two ranks say in the same instant, no message has put in order
+        )
         self.matches = 0
         self.polls = 0
         self.report: hang.HangReport | None = None
@@ -292,13 +294,19 @@ class Relay:
         """All members of a collective must have called the same one, with the same sizes: said the moment they differ."""
         first, last = slot[0], slot[-1]
         sized = first.kind in ("all_reduce", "broadcast", "reduce", "reduce_scatter", "gather", "scatter")
-        same = first.kind == last.kind and first.root == last.root and first.reduce == last.reduce and first.members == last.members
+        same = (
+            first.kind == last.kind and first.root == last.root and first.reduce == last.reduce and first.members == last.members
+        )
         if same and (not sized or (first.dtype == last.dtype and first.elements == last.elements)):
             return
         if first.reduce != last.reduce and first.kind == last.kind:
             rows = tuple(f"rank {op.rank}  {op.kind} ({op.reduce})   {op.line}" for op in slot)
             raise _Mismatch(
-                hang.HangReport("mismatched_collective", f"The ranks called {first.kind} with different reductions ({first.reduce}, {last.reduce}).", rows)
+                hang.HangReport(
+                    "mismatched_collective",
+                    f"The ranks called {first.kind} with different reductions ({first.reduce}, {last.reduce}).",
+                    rows,
+                )
             )
         states = self._states()
         for op in slot:
@@ -599,7 +607,9 @@ def collective_seconds(kind: str, p: int, nbytes: int, alpha: float, beta: float
     return depth * alpha
 
 
-def simulate(function, world_size: int, arguments=(), *, alpha: float = 5e-6, beta: float = 1e-10, late: Sequence[int] = ()) -> Outcome:
+def simulate(
+    function, world_size: int, arguments=(), *, alpha: float = 5e-6, beta: float = 1e-10, late: Sequence[int] = ()
+) -> Outcome:
     """Run a notebook function on `world_size` ranks over the relay's network and see what it did.
 
     arguments: one tuple for all ranks, or a list with one tuple per rank (numbers, strings, lists, numpy arrays, torch tensors).

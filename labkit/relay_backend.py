@@ -20,7 +20,12 @@ import torch.distributed as dist
 import labkit
 from labkit import wire
 
-_HIDDEN = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(labkit.__file__ or labkit.__path__[0] + "/x") + os.sep, "<", "harness")
+_HIDDEN = (
+    os.path.dirname(torch.__file__) + os.sep,
+    os.path.dirname(labkit.__file__ or labkit.__path__[0] + "/x") + os.sep,
+    "<",
+    "harness",
+)
 _REDUCTIONS = {
     dist.ReduceOp.RedOpType.SUM: "sum",
     dist.ReduceOp.RedOpType.AVG: "avg",
@@ -98,7 +103,9 @@ class RelayWork(dist.Work):
     def wait(self, timeout=None) -> bool:
         if not self._done:
             if self._sent is not None and zlib.crc32(tensor_bytes(self._sent)) != self._checksum:
-                raise ReusedBuffer("the tensor given to isend was changed before its wait(): the receiver may get the old or the new values")
+                raise ReusedBuffer(
+                    "the tensor given to isend was changed before its wait(): the receiver may get the old or the new values"
+                )
             self._complete(*self._connection.ask(wire.WAIT, self._ticket))
         return True
 
@@ -222,7 +229,8 @@ class RelayProcessGroup(dist.ProcessGroup):
     def allreduce(self, tensors, opts=None):
         opts = opts or c10d.AllreduceOptions()
         works = [
-            self._post("all_reduce", tensors, lambda m, p, t=t: fill(t, p), tensor_bytes(t), t, reduce=self._reduction(opts)) for t in tensors
+            self._post("all_reduce", tensors, lambda m, p, t=t: fill(t, p), tensor_bytes(t), t, reduce=self._reduction(opts))
+            for t in tensors
         ]
         return self._each(works, tensors)
 
@@ -233,7 +241,14 @@ class RelayProcessGroup(dist.ProcessGroup):
         root = self._members[opts.rootRank]
         mine = opts.rootRank == self._rank
         works = [
-            self._post("broadcast", tensors, None if mine else lambda m, p, t=t: fill(t, p), tensor_bytes(t) if mine else b"", t, root=root)
+            self._post(
+                "broadcast",
+                tensors,
+                None if mine else lambda m, p, t=t: fill(t, p),
+                tensor_bytes(t) if mine else b"",
+                t,
+                root=root,
+            )
             for t in tensors
         ]
         return self._each(works, tensors)
@@ -311,7 +326,9 @@ class RelayProcessGroup(dist.ProcessGroup):
         opts = opts or c10d.ReduceScatterOptions()
         data = tensor_bytes(inp)
         sizes = [len(data) // self._size] * self._size
-        return self._post("reduce_scatter", [out], lambda m, p: fill(out, p), data, out, reduce=self._reduction(opts), sizes=sizes)
+        return self._post(
+            "reduce_scatter", [out], lambda m, p: fill(out, p), data, out, reduce=self._reduction(opts), sizes=sizes
+        )
 
     _reduce_scatter_base = reduce_scatter_single
 

@@ -114,7 +114,9 @@ def _statements(cell: Cell) -> list[_Statement]:
             segment = "\n".join(lines[first - 1 : node.end_lineno])
         statement = _Statement(cell.label, first, segment)
         try:
-            _names(symtable.symtable(segment, cell.label, "exec"), True, statement.binds, statement.reads_now, statement.reads_later)
+            _names(
+                symtable.symtable(segment, cell.label, "exec"), True, statement.binds, statement.reads_now, statement.reads_later
+            )
         except (SyntaxError, ValueError):
             continue
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):

@@ -25,7 +25,9 @@ def cases_of(exercise: Exercise, key: str):
 
 
 def told_apart(a: list, b: list, case) -> bool:
-    return any(x is not ANYTHING and y is not ANYTHING and not same(x, y, case.rtol, case.atol) for x, y in zip(a, b, strict=True))
+    return any(
+        x is not ANYTHING and y is not ANYTHING and not same(x, y, case.rtol, case.atol) for x, y in zip(a, b, strict=True)
+    )
 
 
 @every_exercise
@@ -37,7 +39,9 @@ def test_right_and_every_misconception_are_pairwise_distinct(exercise):
             answers |= {name: value for name, value in exercise.misconceptions(case).items() if value is not None}
             assert all(len(value) == case.world_size for value in answers.values()), case
             for (a, one), (b, other) in itertools.combinations(answers.items(), 2):
-                assert told_apart(one, other, case), f"{exercise.function}, {case.level} ({case.says}), key {key}: {a} and {b} look the same"
+                assert told_apart(one, other, case), (
+                    f"{exercise.function}, {case.level} ({case.says}), key {key}: {a} and {b} look the same"
+                )
             seen |= set(answers)
     declared = set(exercise.misconceptions(cases_of(exercise, "public")[0]))
     assert declared <= seen, f"never shows: {declared - seen}"

@@ -211,9 +211,18 @@ frames = st.one_of(
         lambda kind, meta, payload: wire.pack(kind, meta, payload),
         st.integers(0, 30),
         st.dictionaries(
-            st.sampled_from(["op", "group", "members", "peer", "tag", "dtype", "shape", "ticket", "sizes", "value", "text", "root", "type"]),
+            st.sampled_from(
+                ["op", "group", "members", "peer", "tag", "dtype", "shape", "ticket", "sizes", "value", "text", "root", "type"]
+            ),
             st.recursive(
-                st.one_of(st.none(), st.booleans(), st.integers(-5, 5), st.floats(), st.text(max_size=5), st.sampled_from(["a", "t", "l", "all_reduce", "send", "float32"])),
+                st.one_of(
+                    st.none(),
+                    st.booleans(),
+                    st.integers(-5, 5),
+                    st.floats(),
+                    st.text(max_size=5),
+                    st.sampled_from(["a", "t", "l", "all_reduce", "send", "float32"]),
+                ),
                 lambda inner: st.lists(inner, max_size=4),
                 max_leaves=6,
             ),

@@ -60,7 +60,11 @@ def test_decorators_classes_and_later_assignments_to_items():
 
 
 def test_names_bound_in_blocks_and_by_try():
-    notebook = cells("try:\n    import nonexistent as np\nexcept ImportError:\n    import math as np", "if True:\n    K = 2\nelse:\n    K = 3", "f = lambda: np.sqrt(4) * K")
+    notebook = cells(
+        "try:\n    import nonexistent as np\nexcept ImportError:\n    import math as np",
+        "if True:\n    K = 2\nelse:\n    K = 3",
+        "f = lambda: np.sqrt(4) * K",
+    )
     assert run(notebook, "f") == 4
 
 
@@ -98,7 +102,19 @@ def test_tracebacks_show_the_students_own_line():
 
 
 def test_free_and_bound_names():
-    assert free_names("x = x + 1\ndef g():\n    return h() + y\ndef h():\n    return [q for q in z]\nprint(w)") == {"x", "y", "z", "w"}
-    assert bound_names("import a.b as c\nfor i in range(3):\n    pass\nx, (y, *z) = 1, (2, 3)\nclass K:\n    inner = 1") == {"c", "i", "x", "y", "z", "K"}
+    assert free_names("x = x + 1\ndef g():\n    return h() + y\ndef h():\n    return [q for q in z]\nprint(w)") == {
+        "x",
+        "y",
+        "z",
+        "w",
+    }
+    assert bound_names("import a.b as c\nfor i in range(3):\n    pass\nx, (y, *z) = 1, (2, 3)\nclass K:\n    inner = 1") == {
+        "c",
+        "i",
+        "x",
+        "y",
+        "z",
+        "K",
+    }
     assert free_names("total = sum(v for v in values)\nprint(total)") == {"values"}
     assert free_names("class A:\n    n = N\n    def f(self):\n        return M") == {"N", "M"}
