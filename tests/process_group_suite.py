@@ -1,0 +1,598 @@
+"""What a torch.distributed backend must do: one function per behaviour, run by every backend on 2, 3 and 4 ranks.
+
+Each `case_...` is called on all ranks of an initialised default group and asserts values; what it returns is compared between
+backends. `python -m tests.process_group_suite BACKEND FOLDER RANKS...` runs them all and leaves one JSON file per rank in FOLDER:
+for gloo it forks the ranks itself, for mpi it is one of the ranks that mpiexec has started.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import importlib
+import json
+import operator
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+TIMEOUT = timedelta(seconds=30)  # of the default group; a case takes milliseconds
+
+# What a backend cannot do and need not.
+LEFT_OUT = {
+    "gloo": {
+        "case_strided_messages": "gloo wants tensors in one piece",
+        "case_strided_collectives": "gloo takes them and returns wrong values",
+        "case_sends_nobody_waits_for": "gloo forgets them with their work object",
+        "case_size_of_a_message_is_checked": "gloo does not look",
+        "case_uneven_all_gather_gather_scatter": "gloo wants equal sizes",
+        "case_all_to_all_of_lists": "gloo wants equal sizes",
+    },
+    "mpi": {},
+    "relay": {
+        "case_fsdp2": "a lesson on real ranks",
+        "case_tensor_parallel": "a lesson on real ranks",
+        "case_functional_collectives": "a lesson on real ranks",
+    },
+}
+
+
+def cases(backend: str) -> dict[str, Callable[[int, int], object]]:
+    """The behaviours a backend is held to, by name, in the order of this file."""
+    named = {name: function for name, function in globals().items() if name.startswith("case_")}
+    return {name: function for name, function in named.items() if name not in LEFT_OUT[backend]}
+
+
+def expected_sum(world_size: int) -> int:
+    """0 + 1 + ... + (world_size - 1)"""
+    return world_size * (world_size - 1) // 2
+
+
+# --- point to point
+
+
+def case_ring_of_sends(rank: int, world_size: int) -> None:
+    right, left = (rank + 1) % world_size, (rank - 1) % world_size
+    mine, received = torch.arange(10.0) + 100 * rank, torch.empty(10)
+    if rank % 2 == 0:
+        dist.send(mine, right)
+        source = dist.recv(received, left)
+    else:
+        source = dist.recv(received, left)
+        dist.send(mine, right)
+    assert source == left
+    assert torch.equal(received, torch.arange(10.0) + 100 * left)
+
+
+def case_messages_from_any_source(rank: int, world_size: int) -> None:
+    if rank != 0:
+        dist.send(torch.full((3,), float(rank)), 0)
+        return
+    sources = set()
+    for _ in range(world_size - 1):
+        received = torch.empty(3)
+        source = dist.recv(received)
+        assert received.tolist() == [source] * 3
+        sources.add(source)
+    assert sources == set(range(1, world_size))
+
+
+def case_isend_irecv_match_by_tag(rank: int, world_size: int) -> None:
+    right, left = (rank + 1) % world_size, (rank - 1) % world_size
+    mine = torch.full((1 << 18,), float(rank))  # 1 MB: too long for any eager protocol
+    tag_3, tag_7 = torch.empty(1 << 18), torch.empty(1 << 18)
+    works = [dist.irecv(tag_7, left, tag=7), dist.irecv(tag_3, left, tag=3)]
+    works += [dist.isend(mine, right, tag=3), dist.isend(mine + 0.5, right, tag=7)]
+    for work in works:
+        work.wait()
+    assert (tag_3 == left).all() and (tag_7 == left + 0.5).all()
+    assert all(work.is_completed() for work in works)
+
+
+def case_messages_keep_their_order(rank: int, world_size: int) -> None:
+    if rank == 0:
+        for number in range(20):
+            dist.send(torch.tensor([number]), 1)
+    elif rank == 1:
+        received = [torch.empty(1, dtype=torch.int64) for _ in range(20)]
+        for tensor in received:
+            dist.recv(tensor, 0)
+        assert [tensor.item() for tensor in received] == list(range(20))
+
+
+def case_messages_of_any_form(rank: int, world_size: int) -> None:
+    """No elements at all, no dimension, several dtypes."""
+    tensors = [
+        torch.empty(0),
+        torch.empty(3, 0),
+        torch.tensor(5),
+        torch.tensor([True, False]),
+        torch.ones(3, dtype=torch.bfloat16),
+    ]
+    if rank == 0:
+        for tensor in tensors:
+            dist.send(tensor, world_size - 1)
+    elif rank == world_size - 1:
+        for tensor in tensors:
+            target = torch.zeros_like(tensor)
+            dist.recv(target, 0)
+            assert torch.equal(target, tensor)
+
+
+def case_strided_messages(rank: int, world_size: int) -> None:
+    matrix = torch.arange(12.0).view(3, 4)
+    if rank == 0:
+        dist.send(matrix[:, 1], 1)
+        dist.send(matrix.t(), 1)
+    elif rank == 1:
+        room = torch.full((3, 2), -1.0)
+        dist.recv(room[:, 0], 0)
+        assert room.tolist() == [[1, -1], [5, -1], [9, -1]]
+        transposed = torch.empty(3, 4).t()
+        dist.recv(transposed, 0)
+        assert torch.equal(transposed, matrix.t())
+
+
+def case_batch_of_messages(rank: int, world_size: int) -> None:
+    right, left = (rank + 1) % world_size, (rank - 1) % world_size
+    received = torch.empty(9)
+    batch = [dist.P2POp(dist.isend, torch.full((9,), float(rank)), right), dist.P2POp(dist.irecv, received, left)]
+    for work in dist.batch_isend_irecv(batch):
+        work.wait()
+    assert (received == left).all()
+
+
+def case_sends_nobody_waits_for(rank: int, world_size: int) -> None:
+    right, left = (rank + 1) % world_size, (rank - 1) % world_size
+    for number in range(3):
+        dist.isend(torch.full((40_000,), float(10 * rank + number)), right)
+    for number in range(3):
+        received = torch.empty(40_000)
+        dist.recv(received, left)
+        assert (received == 10 * left + number).all()
+
+
+def case_size_of_a_message_is_checked(rank: int, world_size: int) -> None:
+    for sent, room in ((4, 5), (5, 4)):
+        if rank == 0:
+            dist.send(torch.zeros(sent), 1)
+        elif rank == 1:
+            try:
+                dist.recv(torch.zeros(room), 0)
+            except RuntimeError as error:
+                assert "recv from rank 0" in str(error) and "process_group_suite.py, line" in str(error)
+            else:
+                raise AssertionError("a message of another size was accepted")
+
+
+# --- collectives
+
+
+def case_all_reduce_of_every_dtype(rank: int, world_size: int) -> None:
+    names = "float64 float32 float16 bfloat16 int64 int32 int8 uint8"
+    for dtype in (getattr(torch, name) for name in names.split()):
+        tensor = (torch.arange(1000) % 17 + rank).to(dtype)
+        dist.all_reduce(tensor)
+        assert torch.equal(tensor.long(), (torch.arange(1000) % 17) * world_size + expected_sum(world_size)), dtype
+
+
+def case_all_reduce_of_every_operation(rank: int, world_size: int) -> None:
+    ranks = range(world_size)
+    expected = {
+        dist.ReduceOp.SUM: float(sum(r + 1 for r in ranks)),
+        dist.ReduceOp.AVG: sum(r + 1 for r in ranks) / world_size,
+        dist.ReduceOp.PRODUCT: float(torch.tensor([r + 1 for r in ranks]).prod()),
+        dist.ReduceOp.MIN: 1.0,
+        dist.ReduceOp.MAX: float(world_size),
+    }
+    for operation, value in expected.items():
+        tensor = torch.full((5,), rank + 1.0, dtype=torch.float64)
+        dist.all_reduce(tensor, operation)
+        assert tensor.tolist() == [value] * 5, operation
+
+
+def case_all_reduce_of_bits(rank: int, world_size: int) -> None:
+    bits = [0b1000 | 1 << r for r in range(world_size)]
+    expected = {
+        dist.ReduceOp.BAND: functools.reduce(operator.and_, bits),
+        dist.ReduceOp.BOR: functools.reduce(operator.or_, bits),
+        dist.ReduceOp.BXOR: functools.reduce(operator.xor, bits),
+    }
+    for operation, value in expected.items():
+        tensor = torch.tensor([bits[rank]])
+        dist.all_reduce(tensor, operation)
+        assert tensor.item() == value
+
+
+def case_all_reduce_of_any_form(rank: int, world_size: int) -> None:
+    scalar = torch.tensor(rank)
+    dist.all_reduce(scalar)
+    assert scalar.item() == expected_sum(world_size)
+    empty = torch.empty(0, 3)
+    dist.all_reduce(empty)
+    assert empty.shape == (0, 3)
+    weight = nn.Parameter(torch.ones(3))
+    dist.all_reduce(weight.data)
+    assert weight.tolist() == [world_size] * 3
+
+
+def case_all_reduce_of_complex_numbers(rank: int, world_size: int) -> None:
+    tensor = torch.full((3,), complex(rank, 1))
+    dist.all_reduce(tensor)
+    assert tensor.tolist() == [complex(expected_sum(world_size), world_size)] * 3
+
+
+def case_asynchronous_all_reduces(rank: int, world_size: int) -> None:
+    tensors = [torch.full((20_000,), float(rank + k)) for k in range(5)]
+    works = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
+    doubled = works[2].get_future().then(lambda future: future.value()[0][0].item() * 2)
+    for work in works:
+        work.wait()
+    for k, tensor in enumerate(tensors):
+        assert (tensor == k * world_size + expected_sum(world_size)).all()
+    assert doubled.wait() == 2 * (2 * world_size + expected_sum(world_size))
+    last = torch.ones(1)
+    dist.all_reduce(last)  # a synchronous one behind them
+    assert last.item() == world_size and all(work.is_completed() for work in works)
+
+
+def case_broadcast_from_every_root(rank: int, world_size: int) -> None:
+    for root in range(world_size):
+        for dtype in (torch.float64, torch.bfloat16, torch.int32, torch.bool):
+            tensor = (torch.arange(7) % 2 + (root if rank == root else 50)).to(dtype)
+            dist.broadcast(tensor, root)
+            assert torch.equal(tensor, (torch.arange(7) % 2 + root).to(dtype))
+    dist.broadcast(torch.empty(0), 0)
+
+
+def case_reduce_to_every_root(rank: int, world_size: int) -> None:
+    for root in range(world_size):
+        tensor = torch.arange(5) + rank
+        dist.reduce(tensor, root)
+        if rank == root:
+            assert torch.equal(tensor, torch.arange(5) * world_size + expected_sum(world_size))
+
+
+def case_all_gather(rank: int, world_size: int) -> None:
+    for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
+        gathered = [torch.zeros(2, 3, dtype=dtype) for _ in range(world_size)]
+        dist.all_gather(gathered, torch.full((2, 3), rank).to(dtype))
+        for source, tensor in enumerate(gathered):
+            assert torch.equal(tensor, torch.full((2, 3), source).to(dtype))
+    room = torch.zeros(world_size, 4)
+    gathered = [room[source, ::2] for source in range(world_size)]  # strided on both sides
+    dist.all_gather(gathered, (torch.arange(4.0) + rank)[::2])
+    assert room.tolist() == [[source, 0, source + 2, 0] for source in range(world_size)]
+    empty = [torch.empty(0) for _ in range(world_size)]
+    dist.all_gather(empty, torch.empty(0))
+
+
+def case_all_gather_into_one_tensor(rank: int, world_size: int) -> None:
+    gathered = torch.empty(world_size * 3)
+    dist.all_gather_single(gathered, torch.full((3,), float(rank)))
+    assert gathered.view(world_size, 3)[:, 0].tolist() == list(range(world_size))
+    in_place = torch.full((2 * world_size,), -1.0)
+    mine = in_place[2 * rank : 2 * rank + 2].fill_(rank)
+    dist.all_gather_single(in_place, mine)
+    assert in_place.tolist() == [source for source in range(world_size) for _ in range(2)]
+
+
+def case_gather_and_scatter(rank: int, world_size: int) -> None:
+    for root in range(world_size):
+        gathered = [torch.empty(2) for _ in range(world_size)] if rank == root else None
+        dist.gather(torch.full((2,), float(rank)), gathered, dst=root)
+        if rank == root:
+            assert [tensor.tolist() for tensor in gathered] == [[source] * 2 for source in range(world_size)]
+        share = torch.empty(2)
+        shares = [torch.full((2,), 10.0 * root + k) for k in range(world_size)] if rank == root else None
+        dist.scatter(share, shares, src=root)
+        assert share.tolist() == [10 * root + rank] * 2
+
+
+def case_uneven_all_gather_gather_scatter(rank: int, world_size: int) -> None:
+    """Rank k has k elements, rank 0 none."""
+    mine = torch.full((rank,), float(rank))
+    gathered = [torch.empty(k) for k in range(world_size)]
+    dist.all_gather(gathered, mine)
+    assert [tensor.tolist() for tensor in gathered] == [[k] * k for k in range(world_size)]
+    gathered = [torch.empty(k) for k in range(world_size)] if rank == 1 else None
+    dist.gather(mine, gathered, dst=1)
+    if rank == 1:
+        assert [tensor.tolist() for tensor in gathered] == [[k] * k for k in range(world_size)]
+    share = torch.empty(rank)
+    dist.scatter(share, [torch.full((k,), k + 0.5) for k in range(world_size)] if rank == 0 else None, src=0)
+    assert share.tolist() == [rank + 0.5] * rank
+
+
+def case_reduce_scatter(rank: int, world_size: int) -> None:
+    total = torch.empty(4)
+    dist.reduce_scatter(total, [torch.full((4,), float(k + rank)) for k in range(world_size)])
+    assert total.tolist() == [world_size * rank + expected_sum(world_size)] * 4
+    for dtype in (torch.float32, torch.bfloat16, torch.int64):
+        total = torch.empty(4, dtype=dtype)
+        dist.reduce_scatter_single(total, torch.arange(4 * world_size).to(dtype))
+        assert torch.equal(total, (world_size * torch.arange(4 * rank, 4 * rank + 4)).to(dtype))
+    average = torch.empty(1)
+    dist.reduce_scatter_single(average, torch.full((world_size,), float(rank)), dist.ReduceOp.AVG)
+    assert average.item() == (world_size - 1) / 2
+
+
+def case_uneven_reduce_scatter(rank: int, world_size: int) -> None:
+    total = torch.empty(rank)
+    dist.reduce_scatter(total, [torch.full((k,), float(rank)) for k in range(world_size)])
+    assert total.tolist() == [expected_sum(world_size)] * rank
+
+
+def case_all_to_all(rank: int, world_size: int) -> None:
+    received = torch.empty(world_size)
+    dist.all_to_all_single(received, torch.arange(float(world_size)) + 10 * rank)
+    assert received.tolist() == [10 * source + rank for source in range(world_size)]
+    # Rank r sends k rows to rank k: nothing to rank 0.
+    rows = sum(range(world_size))
+    received = torch.empty(rank * world_size, 2)
+    dist.all_to_all_single(received, torch.full((rows, 2), float(rank)), [rank] * world_size, list(range(world_size)))
+    assert received[:, 1].tolist() == [source for source in range(world_size) for _ in range(rank)]
+
+
+def case_all_to_all_of_lists(rank: int, world_size: int) -> None:
+    outputs = [torch.empty(source + rank) for source in range(world_size)]
+    dist.all_to_all(outputs, [torch.full((rank + k,), 10.0 * rank + k) for k in range(world_size)])
+    assert [tensor.tolist() for tensor in outputs] == [[10 * source + rank] * (source + rank) for source in range(world_size)]
+
+
+def case_strided_collectives(rank: int, world_size: int) -> None:
+    """Transposed matrices, columns and every second element; their neighbours stay as they are."""
+    transposed = torch.arange(24.0).view(4, 6).t() * (rank + 1)
+    dist.all_reduce(transposed)
+    assert torch.equal(transposed, torch.arange(24.0).view(4, 6).t() * (expected_sum(world_size) + world_size))
+    every_second = torch.zeros(10)
+    dist.all_reduce(every_second[::2].add_(1))
+    assert every_second.tolist() == [world_size, 0] * 5
+    matrix = torch.full((3, 2), float(rank))
+    dist.broadcast(matrix[:, 0], world_size - 1)
+    assert matrix.tolist() == [[world_size - 1, rank]] * 3
+    dist.reduce(matrix[:, 1], 0)
+    assert rank != 0 or matrix[:, 1].tolist() == [expected_sum(world_size)] * 3
+    gathered = torch.zeros(2, world_size).t()
+    dist.all_gather_single(gathered, torch.tensor([[rank, 0], [rank + 0.5, 0]])[:, 0])
+    assert gathered.tolist() == [[source, source + 0.5] for source in range(world_size)]
+    total = torch.zeros(4)
+    dist.reduce_scatter_single(total[::2], torch.arange(4.0 * world_size)[::2])
+    assert total.tolist() == [4 * rank * world_size, 0, (4 * rank + 2) * world_size, 0]
+    exchanged = torch.zeros(2, world_size).t()[:, 0]
+    dist.all_to_all_single(exchanged, torch.arange(2.0 * world_size)[::2] + 100 * rank)
+    assert exchanged.tolist() == [100 * source + 2 * rank for source in range(world_size)]
+
+
+def case_barrier_waits_for_everybody(rank: int, world_size: int) -> None:
+    if rank == world_size - 1:
+        time.sleep(0.05)
+    arrived = torch.tensor([time.monotonic()], dtype=torch.float64)
+    dist.barrier()
+    left = time.monotonic()
+    dist.all_reduce(arrived, dist.ReduceOp.MAX)
+    assert left >= arrived.item()
+    dist.barrier(async_op=True).wait()
+
+
+def case_objects(rank: int, world_size: int) -> None:
+    everything = [None] * world_size
+    dist.all_gather_object(everything, {"rank": rank, "text": "x" * rank})
+    assert everything == [{"rank": r, "text": "x" * r} for r in range(world_size)]
+    greeting = [f"from {rank}", rank]
+    dist.broadcast_object_list(greeting, src=1)
+    assert greeting == ["from 1", 1]
+    gathered = [None] * world_size if rank == 0 else None
+    dist.gather_object((rank,), gathered, dst=0)
+    assert gathered == ([(r,) for r in range(world_size)] if rank == 0 else None)
+    share = [None]
+    dist.scatter_object_list(share, [f"for {k}" for k in range(world_size)] if rank == 1 else None, src=1)
+    assert share == [f"for {rank}"]
+
+
+# --- groups
+
+
+def case_groups_within_the_group(rank: int, world_size: int) -> None:
+    ends = dist.new_group([0, world_size - 1])
+    if rank in (0, world_size - 1):
+        tensor = torch.full((3,), rank + 1.0)
+        dist.all_reduce(tensor, group=ends)
+        assert tensor.tolist() == [world_size + 1] * 3
+        dist.broadcast(tensor.fill_(rank), src=world_size - 1, group=ends)
+        assert tensor.tolist() == [world_size - 1] * 3
+        assert dist.get_rank(ends) == (0 if rank == 0 else 1) and dist.get_world_size(ends) == 2
+        if rank == 0:
+            dist.recv(tensor, group=ends)
+            dist.send(tensor + 1, world_size - 1, group=ends)
+        else:
+            dist.send(tensor, 0, group=ends)
+            assert dist.recv(tensor, group=ends) == 0  # the ranks in a call are global ones
+            assert tensor.tolist() == [world_size] * 3
+    else:
+        assert ends == dist.GroupMember.NON_GROUP_MEMBER
+    by_parity = [dist.new_group(list(range(parity, world_size, 2))) for parity in range(2)]
+    ones = torch.ones(1)
+    dist.all_reduce(ones, group=by_parity[rank % 2])
+    assert ones.item() == len(range(rank % 2, world_size, 2))
+    for group in (ends, *by_parity):
+        dist.destroy_process_group(group)  # (PyTorch names a group after how many there are on this rank)
+
+
+def case_group_made_by_its_members_only(rank: int, world_size: int) -> None:
+    if rank == 0:
+        return
+    others = dist.new_group(list(range(1, world_size)), use_local_synchronization=True)
+    tensor = torch.tensor([rank])
+    dist.all_reduce(tensor, group=others)
+    assert tensor.item() == expected_sum(world_size)
+    assert dist.get_rank(others) == rank - 1
+    dist.destroy_process_group(others)
+
+
+def case_groups_do_not_mix_messages(rank: int, world_size: int) -> None:
+    second = dist.new_group()
+    if rank == 0:
+        dist.isend(torch.tensor([1.0]), 1).wait()
+        dist.isend(torch.tensor([2.0]), 1, group=second).wait()
+    elif rank == 1:
+        first, other = torch.empty(1), torch.empty(1)
+        works = [dist.irecv(other, 0, group=second), dist.irecv(first, 0)]
+        for work in works:
+            work.wait()
+        assert (first.item(), other.item()) == (1.0, 2.0)
+    dist.barrier()
+    dist.destroy_process_group(second)
+
+
+# --- training
+
+
+def case_ddp(rank: int, world_size: int) -> list[float]:
+    """20 steps in float64; every rank starts from other weights, so the broadcast at the start counts. Returns the parameters."""
+    from torch.nn.parallel import DistributedDataParallel
+
+    torch.manual_seed(0)
+    inputs, targets = torch.randn(60, 8, dtype=torch.float64), torch.randn(60, 3, dtype=torch.float64)
+    torch.manual_seed(1 + rank)
+    model = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Tanh(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 3))
+    model.double()
+    model[3].bias.requires_grad_(False)
+    parallel = DistributedDataParallel(model, bucket_cap_mb=0.001)  # several buckets
+    optimizer = torch.optim.SGD(parallel.parameters(), lr=0.05, momentum=0.9)
+    for step in range(20):
+        batch = torch.arange(12) + 12 * (step % 5)
+        mine = batch[rank::world_size]
+        optimizer.zero_grad()
+        nn.functional.mse_loss(parallel(inputs[mine]), targets[mine]).backward()
+        optimizer.step()
+    parameters = torch.cat([parameter.detach().reshape(-1) for parameter in model.parameters()])
+    highest, lowest = parameters.clone(), parameters.clone()
+    dist.all_reduce(highest, dist.ReduceOp.MAX)
+    dist.all_reduce(lowest, dist.ReduceOp.MIN)
+    assert torch.equal(highest, lowest), "ranks drifted apart"
+    return parameters.tolist()
+
+
+def case_functional_collectives(rank: int, world_size: int) -> None:
+    from torch.distributed import _functional_collectives as functional
+
+    total = functional.all_reduce(torch.full((3,), float(rank)), "sum", dist.group.WORLD)
+    assert (total + 0).tolist() == [expected_sum(world_size)] * 3
+    gathered = functional.all_gather_single(torch.full((2,), float(rank)), 0, dist.group.WORLD)
+    assert (gathered + 0).tolist() == [k for k in range(world_size) for _ in range(2)]
+
+
+def case_fsdp2(rank: int, world_size: int) -> None:
+    """Four steps of fully_shard are four steps of the same model on all data."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    torch.manual_seed(3)
+    # 13 rows divide by none of the world sizes.
+    reference = nn.Sequential(nn.Linear(10, 13), nn.ReLU(), nn.Linear(13, 5)).double()
+    model = copy.deepcopy(reference)
+    mesh = init_device_mesh("cpu", (world_size,))
+    for layer in (model[0], model[2], model):
+        fully_shard(layer, mesh=mesh)
+    optimizers = [torch.optim.SGD(each.parameters(), lr=0.1) for each in (model, reference)]
+    for _ in range(4):
+        data = torch.randn(6 * world_size, 10, dtype=torch.float64)
+        for each, optimizer, batch in ((model, optimizers[0], data[6 * rank : 6 * rank + 6]), (reference, optimizers[1], data)):
+            optimizer.zero_grad()
+            each(batch).square().mean().backward()
+            optimizer.step()
+    for sharded, whole in zip(model.parameters(), reference.parameters(), strict=True):
+        assert (sharded.full_tensor() - whole).abs().max() < 1e-12
+
+
+def case_tensor_parallel(rank: int, world_size: int) -> None:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    torch.manual_seed(3)
+    reference = nn.Sequential(nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, 4)).double()
+    model = copy.deepcopy(reference)
+    parallelize_module(model, init_device_mesh("cpu", (world_size,)), {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    data = torch.randn(5, 6, dtype=torch.float64)
+    assert torch.allclose(model(data), reference(data), atol=1e-12)
+    model(data).square().mean().backward()
+    reference(data).square().mean().backward()
+    assert torch.allclose(model[0].weight.grad.full_tensor(), reference[0].weight.grad, atol=1e-12)
+
+
+# --- running them
+
+
+def run_cases(functions: dict[str, Callable[[int, int], object]], rank: int, world_size: int) -> dict[str, dict]:
+    """Each case's result on this rank, by name: {"value": ...} or {"error": traceback}. Stops at the first that fails.
+
+    A rank that has failed is out of step with the others, so nothing that came after would mean anything.
+    """
+    results: dict[str, dict] = {}
+    for name, function in functions.items():
+        try:
+            results[name] = {"value": function(rank, world_size)}
+            dist.barrier()
+        except BaseException:
+            results[name] = {"error": traceback.format_exc()}
+            break
+    return results
+
+
+def run_rank(backend: str, folder: Path) -> None:
+    """All cases on this rank of the default group; leaves FOLDER/WORLD_SIZE-RANK.json."""
+    torch.set_num_threads(1)
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    results = run_cases(cases(backend), rank, world_size)
+    (folder / f"{world_size}-{rank}.json").write_text(json.dumps(results))
+    if any("error" in result for result in results.values()):
+        raise SystemExit(1)
+
+
+def fork_gloo_ranks(folder: Path, world_size: int) -> None:
+    """Run all cases on gloo, in `world_size` children of this process that meet in a file and talk over loopback."""
+    children = []
+    for rank in range(world_size):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                store = dist.FileStore(str(folder / f"store-{world_size}"), world_size)
+                dist.init_process_group("gloo", store=store, rank=rank, world_size=world_size, timeout=TIMEOUT)
+                run_rank("gloo", folder)
+                dist.destroy_process_group()
+                status = 0
+            except SystemExit:
+                pass
+            finally:
+                os._exit(status)
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
+
+
+def main(backend: str, folder: str, world_sizes: Iterable[str]) -> None:
+    if backend == "mpi":
+        dist.init_process_group("mpi", timeout=TIMEOUT)
+        run_rank("mpi", Path(folder))
+        dist.destroy_process_group()
+        return
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    for module in ("torch._dynamo", "torch.distributed.fsdp", "torch.distributed.tensor.parallel"):
+        importlib.import_module(module)  # seconds: once instead of once per rank
+
+    for world_size in world_sizes:
+        fork_gloo_ranks(Path(folder), int(world_size))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
