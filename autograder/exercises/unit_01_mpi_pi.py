@@ -1,0 +1,914 @@
+"""Exercises of unit 01: pi by random points, on every rank at once."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from autograder.exercise import ANYTHING, COMM, Case, Diagnosis, Exercise, Finding
+
+UNIT = "01_mpi_pi"
+
+
+def fair_sizes(n: int, world_size: int) -> list[int]:
+    """How many of n samples each rank draws when shares differ by at most one, larger ones first."""
+    return [n // world_size + (rank < n % world_size) for rank in range(world_size)]
+
+
+def listed(numbers) -> str:
+    """[3, 3, 4] as "3, 3 and 4"."""
+    words = [str(number) for number in numbers]
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def points_in_square(rng: np.random.Generator, inside: np.ndarray) -> np.ndarray:
+    """Points of the unit square around 0, inside the circle of radius 1/2 where `inside` is True. Shape (2, len(inside)).
+
+    No point is closer to the circle than 0.01, so that rounding decides nothing.
+    """
+    points = np.empty((2, len(inside)))
+    for column, wanted in enumerate(inside):
+        distance = 0.5
+        while abs(distance - 0.5) < 0.01 or (distance < 0.5) != wanted:
+            point = rng.uniform(-0.5, 0.5, 2)
+            distance = math.hypot(*point)
+        points[:, column] = point
+    return points
+
+
+def all_different(exercise: Exercise, case: Case) -> bool:
+    """Whether the right answer and every mistake that shows can be told apart in this case."""
+    answers = [exercise.expected(case), *(values for values in exercise.misconceptions(case).values() if values is not None)]
+    return not any(same(a, b) for index, a in enumerate(answers) for b in answers[:index])
+
+
+def same(first: list, second: list) -> bool:
+    """Whether two lists of answers, one per rank, are equal up to rounding."""
+    return all(alike(a, b) for a, b in zip(first, second, strict=True))
+
+
+def alike(first, second) -> bool:
+    """Whether two answers of a rank (number, array, dict, pair or None) are equal up to rounding."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(alike(first[key], second[key]) for key in first)
+    if first is None or second is None or np.shape(first) != np.shape(second):
+        return first is second
+    return bool(np.allclose(first, second, equal_nan=True))
+
+
+def is_fair(starts: np.ndarray, stops: np.ndarray, n: int) -> bool:
+    """Whether the blocks start:stop hold each of n samples once and differ in size by at most one sample."""
+    sizes = stops - starts
+    return bool(np.all(owners(starts, stops, n) == 1) and sizes.sum() == n and sizes.min() >= 0 and np.ptp(sizes) <= 1)
+
+
+def owners(starts: np.ndarray, stops: np.ndarray, n: int) -> np.ndarray:
+    """How many ranks hold each of the samples 0 to n - 1. Shape (n,)."""
+    samples = np.arange(n)[:, None]
+    return np.sum((starts <= samples) & (samples < stops), axis=1)
+
+
+def block_mistake(starts: np.ndarray, stops: np.ndarray, n: int) -> str | None:
+    """What is wrong with one block start:stop per rank; None if they are fair."""
+    world_size = len(starts)
+    ranks = np.arange(world_size)
+    sizes = stops - starts
+    held = owners(starts, stops, n)
+    rounded_up = -(-n // world_size)
+    uneven = n % world_size != 0
+    if is_fair(starts, stops, n):
+        return None
+    if np.ptp(starts) == 0 and np.ptp(stops) == 0:
+        return "ignores_rank"
+    if is_fair(starts, starts + stops, n):
+        return "count_instead_of_stop"
+    if is_fair(starts, stops + 1, n):
+        return "inclusive_stop"
+    if is_fair(starts - 1, stops - 1, n):
+        return "starts_at_one"
+    if uneven and np.all(sizes == n // world_size) and np.all(starts == ranks * (n // world_size)):
+        return "drops_remainder"
+    if uneven and np.all(starts[sizes > 0] == ranks[sizes > 0] * rounded_up) and sizes.max() == rounded_up:
+        return "rounds_up"
+    if np.array_equal(np.sort(sizes), np.sort(fair_sizes(n, world_size))) and np.all(starts == ranks * sizes):
+        return "start_from_own_size"
+    if np.any(sizes < 0):
+        return "backwards"
+    if np.any(held > 1):
+        return "overlap"
+    if np.any((sizes > 0) & ((starts < 0) | (stops > n))):
+        return "out_of_range"
+    if np.any(held == 0):
+        return "hole"
+    if np.sum(sizes == n // world_size) == world_size - 1:
+        return "last_rank_takes_rest"
+    return "unfair"
+
+
+class FairShare(Exercise):
+    """Fair shares"""
+
+    unit = UNIT
+    function = "fair_share"
+    signature = "fair_share(n, rank, world_size) -> (start, stop)"
+    levels = {"n divides": 1, "n does not divide": 1}
+    runtime = "plain"
+    harness = """
+def harness(fair_share, n, world_size):
+    return [fair_share(n, rank, world_size) for rank in range(world_size)]
+"""
+    reference = """
+def fair_share(n, rank, world_size):
+    return n * rank // world_size, n * (rank + 1) // world_size
+"""
+    diagnoses = {
+        "not_a_pair": Diagnosis(
+            "Every rank needs the two ends of its block, and what came back is not a pair of numbers.",
+            "Return two integers: `return start, stop`.",
+        ),
+        "float_bounds": Diagnosis(
+            "The ends of the blocks are floating-point numbers: `/` gives a float even where the division leaves no rest.",
+            "A sample cannot be cut in two. Divide with `//` and give the rest `n % world_size` to somebody.",
+        ),
+        "ignores_rank": Diagnosis(
+            "Every rank has the same block, so the ranks repeat each other's work and add nothing new.",
+            "Let `start` and `stop` depend on `rank`.",
+        ),
+        "count_instead_of_stop": Diagnosis(
+            "The second number is how many samples the rank has, where the end of its block was asked for.",
+            "Return `start, start + size`.",
+        ),
+        "inclusive_stop": Diagnosis(
+            "The second number is the last sample of the block, but `range(start, stop)` and slices leave `stop` out: every rank "
+            "loses one sample.",
+            "Let `stop` be the first sample that belongs to the next rank.",
+        ),
+        "starts_at_one": Diagnosis(
+            "The samples are counted from 1, so sample 0 belongs to nobody and the last rank reaches past the end.",
+            "Samples are numbered 0 to n - 1, as ranks are numbered 0 to world_size - 1.",
+        ),
+        "drops_remainder": Diagnosis(
+            "Shares of n // world_size leave the last n % world_size samples to nobody.",
+            "Give one sample more to n % world_size of the ranks.",
+        ),
+        "last_rank_takes_rest": Diagnosis(
+            "One rank takes the whole remainder. All others will wait for it: the slowest rank decides how long the program "
+            "runs.",
+            "Spread the remainder: n % world_size of the ranks take one sample more, so shares differ by at most one.",
+        ),
+        "rounds_up": Diagnosis(
+            "Blocks of n / world_size rounded up use the samples up too early: the last ranks get less, or nothing.",
+            "Round down, and give one sample more to n % world_size of the ranks.",
+        ),
+        "start_from_own_size": Diagnosis(
+            "The sizes are right, the starts are not: rank x (own size) assumes that all ranks before this one have blocks "
+            "as large as its own, so blocks overlap or leave holes.",
+            "Add up the sizes of the ranks before: rank * (n // world_size) + min(rank, n % world_size).",
+        ),
+        "backwards": Diagnosis(
+            "A block that ends before it starts has a negative size.",
+            "With fewer samples than ranks some blocks are empty: start == stop there.",
+        ),
+        "overlap": Diagnosis(
+            "Some samples belong to two ranks: they are drawn twice and weigh double in the result.",
+            "The block of a rank must start where the block of the rank before it ends.",
+        ),
+        "out_of_range": Diagnosis(
+            "A block reaches outside the samples 0 to n - 1.",
+            "The first block starts at 0 and the last one stops at n.",
+        ),
+        "hole": Diagnosis(
+            "Some samples belong to no rank.",
+            "The block of a rank must start where the block of the rank before it ends; the last one stops at n.",
+        ),
+        "unfair": Diagnosis(
+            "Every sample has one owner, but the shares differ by more than one sample, and the largest share decides the "
+            "run time.",
+            "Sizes n // world_size and n // world_size + 1 are all you need.",
+        ),
+    }
+
+    def cases(self, rng):
+        sizes = [
+            ("n divides", 4, 4 * int(rng.integers(5, 50))),
+            ("n divides", 3, 3 * int(rng.integers(5, 50))),
+            ("n does not divide", 4, 4 * int(rng.integers(5, 50)) + 2),
+            ("n does not divide", 5, 5 * int(rng.integers(5, 50)) + 4),
+            ("n does not divide", 5, 3),
+            ("n does not divide", 2, 0),
+        ]
+        return [Case(level, 1, (n, p), says=f"n = {n} over {p} ranks", known={"n": n, "world_size": p}) for level, p, n in sizes]
+
+    def expected(self, case):
+        return [ANYTHING]  # several ways to cut are right; `facts` judges the blocks
+
+    def facts(self, case, run):
+        n, world_size = case.known["n"], case.known["world_size"]
+        value = run.ranks[0].value
+        if not (isinstance(value, list | tuple) and len(value) == world_size and all(np.shape(pair) == (2,) for pair in value)):
+            return Finding("not_a_pair", f"rank 0 got {value[0] if isinstance(value, list | tuple) and value else value!r}.")
+        blocks = np.array([[np.asarray(end).item() for end in pair] for pair in value])
+        if blocks.dtype.kind == "f":
+            return Finding("float_bounds", f"The block of rank 0 is {blocks[0].tolist()}.")
+        if blocks.dtype.kind not in "iu":
+            return Finding("not_a_pair", f"rank 0 got {value[0]!r}.")
+        name = block_mistake(blocks[:, 0], blocks[:, 1], n)
+        return name and Finding(name, "Blocks of ranks 0, 1, ...: " + ", ".join(f"{a}:{b}" for a, b in blocks) + f" of n = {n}.")
+
+
+class CountInside(Exercise):
+    """Count without a loop"""
+
+    unit = UNIT
+    function = "count_inside"
+    signature = "count_inside(x, y) -> number of points inside the circle"
+    levels = {"counts": 1, "no Python loop": 1}
+    runtime = "plain"
+    # A loop over the points executes at least one line or call of Python per point; whole-array operations execute a handful
+    # for any number of points. The first call, on few points, keeps imports inside the function out of the count.
+    harness = """
+import sys
+
+import numpy as np
+
+
+def harness(count_inside, x, y, watch):
+    if not watch:
+        return as_number(count_inside(x, y))
+    count_inside(x[:5].copy(), y[:5].copy())
+    steps = 0
+
+    def step(frame, event, argument):
+        nonlocal steps
+        steps += 1
+        return step
+
+    tracer = sys.gettrace()
+    sys.settrace(step)
+    try:
+        inside = count_inside(x, y)
+    finally:
+        sys.settrace(tracer)
+    return {"inside": as_number(inside), "loops over the points": steps >= len(x)}
+
+
+def as_number(inside):
+    if inside is None or np.size(inside) != 1:
+        return inside
+    number = np.asarray(inside).item()
+    return int(number) if isinstance(number, (bool, float)) and number == int(number) else number
+"""
+    reference = """
+import numpy as np
+
+
+def count_inside(x, y):
+    return int(np.count_nonzero(x * x + y * y < 0.25))
+"""
+    diagnoses = {
+        "python_loop": Diagnosis(
+            "The count is right, but Python visits the points one by one, at some 100 ns or more for each: the same work is "
+            "10 to 100 times faster on whole arrays.",
+            "Write `x * x + y * y` for the whole arrays at once, compare, and count the True values with `np.count_nonzero`.",
+        ),
+        "counts_all": Diagnosis(
+            "Every point was counted. x^2 + y^2 is never above 1/2 in this square, so a comparison with 1/2 or with 1 lets "
+            "all of them through; so does counting the length of the comparison instead of its True values.",
+            "The radius is 1/2: compare x^2 + y^2 with 1/4, and count with `np.count_nonzero`.",
+        ),
+        "radius_squared_twice": Diagnosis(
+            "The distance was compared with 1/4, the square of the radius.",
+            "Either sqrt(x^2 + y^2) < 1/2, or x^2 + y^2 < 1/4.",
+        ),
+        "diamond": Diagnosis(
+            "|x| + |y| < 1/2 is a square standing on its tip, not a circle.",
+            "The distance from the middle is sqrt(x^2 + y^2).",
+        ),
+        "counts_outside": Diagnosis("The points outside the circle were counted.", "Turn the comparison round."),
+        "fraction": Diagnosis(
+            "This is the share of points inside, not their number. Shares of different ranks cannot simply be added up: "
+            "counts can.",
+            "Return the count; divide once, at the very end.",
+        ),
+        "returns_pi": Diagnosis(
+            "This is already an estimate of pi. Estimates of different ranks cannot simply be added up: counts can.",
+            "Return the count of points inside; the factor 4 / n comes once, at the very end.",
+        ),
+        "returns_mask": Diagnosis(
+            "This is True or False for every point, where one number was asked for.",
+            "Count the True values: `np.count_nonzero(mask)`.",
+        ),
+    }
+
+    def cases(self, rng):
+        def case(level, n, watch):
+            while True:
+                x, y = points_in_square(rng, rng.random(n) < 0.6)
+                known = {"x": x, "y": y, "watch": watch}
+                case = Case(level, 1, (x, y, watch), says=f"{n} points", known=known)
+                if all_different(self, case):
+                    return case
+
+        return [
+            case("counts", 40, False),
+            case("counts", 101, False),
+            case("counts", 0, False),
+            case("no Python loop", 1000, True),
+        ]
+
+    def answer(self, case, inside, loops=False):
+        return [{"inside": inside, "loops over the points": loops} if case.known["watch"] else inside]
+
+    def expected(self, case):
+        x, y = case.known["x"], case.known["y"]
+        return self.answer(case, int(np.sum(np.hypot(x, y) < 0.5)))
+
+    def misconceptions(self, case):
+        x, y = case.known["x"], case.known["y"]
+        n = len(x)
+        if n == 0:
+            return {}
+        distance = np.hypot(x, y)
+        inside = int(np.sum(distance < 0.5))
+        counts = {
+            "counts_all": n,
+            "radius_squared_twice": int(np.sum(distance < 0.25)),
+            "diamond": int(np.sum(np.abs(x) + np.abs(y) < 0.5)),
+            "counts_outside": n - inside,
+            "fraction": inside / n,
+            "returns_pi": 4 * inside / n,
+        }
+        values = {name: self.answer(case, count) for name, count in counts.items()}
+        values["returns_mask"] = (
+            [{"inside": distance < 0.5, "loops over the points": False}] if case.known["watch"] else [distance < 0.5]
+        )
+        values["python_loop"] = self.answer(case, inside, loops=True) if case.known["watch"] else None
+        return values
+
+
+class RankRng(Exercise):
+    """A stream of random numbers for every rank"""
+
+    unit = UNIT
+    function = "rank_rng"
+    signature = "rank_rng(seed, rank, world_size) -> numpy.random.Generator"
+    levels = {"a stream for every rank": 1, "a stream for every experiment": 1}
+    runtime = "plain"
+    # All generators are made before the first one is used: generators that share their state cannot hide it.
+    harness = """
+import numpy as np
+
+
+def harness(rank_rng, seeds, world_size, length):
+    made = [[[rank_rng(seed, rank, world_size) for call in range(2)] for rank in range(world_size)] for seed in seeds]
+    first = made[0][0][0]
+    if first is None or not hasattr(first, "random"):
+        return {"made": type(first).__name__}
+    draws = np.array([[[generator.random(8) for generator in calls] for calls in ranks] for ranks in made])
+    longer = np.array([calls[0].random(length) for calls in made[0]])
+    return {"made": type(first).__name__, "draws": draws, "longer": longer}
+"""
+    reference = """
+import numpy as np
+
+
+def rank_rng(seed, rank, world_size):
+    return np.random.default_rng(np.random.SeedSequence(seed).spawn(world_size)[rank])
+"""
+    diagnoses = {
+        "not_a_generator": Diagnosis(
+            "A generator was asked for: an object that draws when one calls its `.random(k)`.",
+            "Return `np.random.default_rng(...)`.",
+        ),
+        "global_state": Diagnosis(
+            "`np.random` itself is one generator for the whole process: whoever draws from it or seeds it changes "
+            "everybody's numbers.",
+            "Make a generator of your own with `np.random.default_rng(...)` and return it.",
+        ),
+        "unseeded": Diagnosis(
+            "The same call gave different numbers the second time, so a run can never be repeated and a bug never be caught "
+            "again.",
+            "Everything random must follow from `seed` and `rank`, nothing from the clock or the operating system.",
+        ),
+        "same_stream": Diagnosis(
+            "These ranks draw the very same points. Four ranks then do four times the work of one and know nothing more.",
+            "Let the stream depend on `rank`: `SeedSequence(seed).spawn(world_size)[rank]`.",
+        ),
+        "overlapping_streams": Diagnosis(
+            "The ranks walk along one and the same stream from different places, and soon one draws what another has drawn "
+            "before.",
+            "Give each rank a stream of its own: `SeedSequence(seed).spawn(world_size)[rank]`.",
+        ),
+        "ignores_seed": Diagnosis(
+            "Another seed gives the same numbers: the experiment can be repeated, but never varied.",
+            "Hand `seed` to the generator, together with `rank`.",
+        ),
+        "seed_times_rank": Diagnosis(
+            "Rank 0 draws the same numbers for every seed, as a product with rank 0 is 0 whatever the seed.",
+            "Do not calculate with the seed, combine: `default_rng([rank, seed])`, or "
+            "`SeedSequence(seed).spawn(world_size)[rank]`.",
+        ),
+        "seed_plus_rank": Diagnosis(
+            "Two experiments with different seeds share streams: seed 7 on rank 1 is seed 8 on rank 0. Averaged over seeds, "
+            "the same points count several times.",
+            "Do not calculate with the seed, combine: `default_rng([rank, seed])`, or "
+            "`SeedSequence(seed).spawn(world_size)[rank]`.",
+        ),
+    }
+
+    def cases(self, rng):
+        def case(level, world_size, seeds):
+            says = f"{world_size} ranks, " + ("seed " if len(seeds) == 1 else "seeds ") + listed(seeds)
+            return Case(level, 1, (seeds, world_size, 5000), says=says, known={"seeds": seeds})
+
+        seed = int(rng.integers(10, 1000))
+        return [
+            case("a stream for every rank", 4, [int(rng.integers(10, 1000))]),
+            case("a stream for every rank", 5, [int(rng.integers(10, 1000))]),
+            case("a stream for every experiment", 4, [seed, seed + 1, 2 * seed]),
+        ]
+
+    def expected(self, case):
+        return [ANYTHING]  # any numbers will do, as long as they are nobody else's; `facts` compares the streams
+
+    def facts(self, case, run):
+        value = run.ranks[0].value
+        made = value.get("made") if isinstance(value, dict) else type(value).__name__
+        if made == "module":
+            return "global_state"
+        if not isinstance(value, dict) or "draws" not in value:
+            return Finding("not_a_generator", f"rank_rng returned an object of type {made}.")
+        return stream_mistake(case.known["seeds"], np.asarray(value["draws"]), np.asarray(value["longer"]))
+
+
+def stream_mistake(seeds: list[int], draws: np.ndarray, longer: np.ndarray) -> Finding | None:
+    """What is wrong with the streams.
+
+    draws: first numbers of each stream, shape (seeds, ranks, 2 calls, numbers). longer: the numbers that follow in the streams of
+    the first seed, shape (ranks, numbers). Two independent streams have a common 53-bit number with a chance below 1e-8.
+    """
+    if not np.array_equal(draws[:, :, 0], draws[:, :, 1]):
+        return Finding("unseeded")
+    draws = draws[:, :, 0]
+    ranks = range(draws.shape[1])
+    for a, b in itertools.combinations(ranks, 2):
+        if np.array_equal(draws[0, a], draws[0, b]):
+            numbers = ", ".join(f"{number:.4f}" for number in draws[0, a, :3])
+            return Finding("same_stream", f"With seed {seeds[0]}, ranks {a} and {b} both draw {numbers}, ...")
+    for a, b in itertools.combinations(ranks, 2):
+        if np.intersect1d(longer[a], longer[b]).size:
+            return Finding("overlapping_streams", f"Ranks {a} and {b} have drawn some of the same numbers.")
+    unmoved = [rank for rank in ranks if len(seeds) > 1 and np.array_equal(draws[0, rank], draws[1, rank])]
+    if unmoved == [0]:
+        return Finding("seed_times_rank")
+    if unmoved:
+        return Finding("ignores_seed", f"Rank {unmoved[0]} draws the same with seed {seeds[0]} and with seed {seeds[1]}.")
+    for i, j, a, b in itertools.product(range(len(seeds)), range(len(seeds)), ranks, ranks):
+        if i < j and np.array_equal(draws[i, a], draws[j, b]):
+            return Finding(
+                "seed_plus_rank", f"Seed {seeds[i]} on rank {a} draws the same numbers as seed {seeds[j]} on rank {b}."
+            )
+    return None
+
+
+class SumCounts(Exercise):
+    """Add up without pickles"""
+
+    unit = UNIT
+    function = "sum_counts"
+    signature = "sum_counts(comm, counts) -> sum over all ranks, on every rank"
+    levels = {"sum on every rank": 1, "buffers": 1}
+    runtime = "mpi4py"
+    reference = """
+import numpy as np
+
+
+def sum_counts(comm, counts):
+    total = np.empty_like(counts)
+    comm.Allreduce(counts, total)
+    return total
+"""
+    diagnoses = {
+        "pickled": Diagnosis(
+            "The lower-case methods of mpi4py turn the array into a pickle, send it, and add up in Python.",
+            "`comm.Allreduce(counts, total)` hands MPI the memory itself: capital A, and an array for the result.",
+        ),
+        "by_hand": Diagnosis(
+            "The sum was put together from single messages. MPI knows faster ways (unit 03 builds them).",
+            "One collective does it: `comm.Allreduce(counts, total)`.",
+        ),
+        "rank_0_only": Diagnosis(
+            "Only rank 0 has the sum. A reduce leaves the result on one rank.",
+            "Every rank needs it: use an all-reduce.",
+        ),
+        "own_counts": Diagnosis(
+            "Every rank returned its own counts: nothing was added up.",
+            "`Allreduce` writes the sum into its second argument. Return that one.",
+        ),
+        "rank_0_counts": Diagnosis("Every rank returned the counts of rank 0.", "A broadcast copies; a reduction adds."),
+        "mean": Diagnosis("This is the mean over the ranks, where the sum was asked for.", "Leave out the division."),
+        "maximum": Diagnosis(
+            "This is the largest count, where the sum was asked for.", "The operation is `MPI.SUM`, the default."
+        ),
+        "one_number": Diagnosis(
+            "All elements were added into a single number.",
+            "Element i of the result is the sum over the ranks of their elements i.",
+        ),
+        "gathered": Diagnosis(
+            "The counts of all ranks were collected, but not added up.", "Use a reduction, or add over the ranks."
+        ),
+        "reduced_twice": Diagnosis(
+            "What was summed over the ranks was summed over the ranks again: every count is in it once per rank.",
+            "One all-reduce is enough. After it every rank holds the sum.",
+        ),
+        "ValueError": Diagnosis(
+            "The two buffers of `Allreduce` must have the same type and the same number of elements.",
+            "`np.empty_like(counts)` makes an array that fits; `np.zeros(n)` makes floats, whatever the counts are.",
+        ),
+        "Exception": Diagnosis(
+            "MPI refused the call. The same memory must not be given as the source and as the result.",
+            "Give the result an array of its own: `np.empty_like(counts)`.",
+        ),
+    }
+
+    def cases(self, rng):
+        def case(level, world_size, shape, dtype):
+            while True:
+                counts = rng.integers(1, 1000, (world_size, *shape)).astype(dtype)
+                arguments = [(COMM, own) for own in counts]
+                says = f"{world_size} ranks, {dtype}, shape {shape}"
+                case = Case(level, world_size, arguments, says=says, known={"counts": counts})
+                if all_different(self, case):
+                    return case
+
+        return [
+            case("sum on every rank", 4, (3,), "int64"),
+            case("sum on every rank", 5, (1,), "int64"),
+            case("sum on every rank", 2, (2, 3), "float64"),
+            case("buffers", 3, (1000,), "int64"),
+        ]
+
+    def expected(self, case):
+        counts = case.known["counts"]
+        return [counts.sum(axis=0)] * len(counts)
+
+    def misconceptions(self, case):
+        counts = case.known["counts"]
+        world_size = len(counts)
+        total = counts.sum(axis=0)
+        return {
+            "rank_0_only": [total] + [None] * (world_size - 1),
+            "own_counts": list(counts),
+            "rank_0_counts": [counts[0]] * world_size,
+            "mean": [total / world_size] * world_size,
+            "maximum": [counts.max(axis=0)] * world_size,
+            "one_number": [total.sum()] * world_size,
+            "gathered": [counts] * world_size,
+            "reduced_twice": [total * world_size] * world_size,
+        }
+
+    def facts(self, case, run):
+        total = self.expected(case)[0]
+        right = [alike(rank.value, total) for rank in run.ranks]
+        if right[0] and not any(right[1:]):
+            return "rank_0_only"
+        if any(alike(rank.value, list(case.known["counts"])) for rank in run.ranks):
+            return "gathered"
+        pickling = sorted({name for rank in run.ranks for name in rank.collectives if name[0].islower() and name != "barrier"})
+        if all(right) and case.level == "buffers" and pickling:
+            return Finding("pickled", f"The sum came from {listed(f'`comm.{name}`' for name in pickling)}.")
+        if all(right) and case.level == "buffers" and any(rank.sends for rank in run.ranks):
+            return Finding("by_hand", f"Ranks 0, 1, ... sent {listed([rank.sends for rank in run.ranks])} messages.")
+        return None
+
+
+class EstimatePi(Exercise):
+    """Pi on all ranks"""
+
+    unit = UNIT
+    function = "estimate_pi"
+    signature = "estimate_pi(comm, n, draw) -> estimate of pi, the same on every rank"
+    levels = {"n divides": 1, "n does not divide": 1, "fewer samples than ranks": 1}
+    runtime = "mpi4py"
+    inputs = "free"
+    uses = ("fair_share", "count_inside", "sum_counts")
+    # `draw` hands out points that were prepared for this rank, in order, and notes in `drawn` how many it gave.
+    harness = """
+def harness(estimate_pi, comm, n, points, drawn):
+    def draw(k):
+        first = int(drawn[0])
+        drawn[0] += k
+        columns = [(first + i) % points.shape[1] for i in range(k)]
+        x, y = points[:, columns]
+        return x, y
+
+    return estimate_pi(comm, n, draw)
+"""
+    diagnoses = {
+        "forgets_4": Diagnosis(
+            "This is the share of points inside the circle, which is pi / 4: the circle covers pi / 4 of the square.",
+            "Multiply by 4.",
+        ),
+        "drops_remainder": Diagnosis(
+            "Shares of n // world_size leave the last n % world_size samples undrawn.",
+            "Let `fair_share` say how many samples this rank draws: stop - start.",
+        ),
+        "last_rank_takes_rest": Diagnosis(
+            "One rank draws the whole remainder, and everybody waits for it.",
+            "Let `fair_share` say how many samples this rank draws: stop - start.",
+        ),
+        "draws_too_many": Diagnosis(
+            "More samples were drawn than the n that were asked for.",
+            "n counts the samples of all ranks together: let `fair_share` say how many this rank draws.",
+        ),
+        "unfair": Diagnosis(
+            "All samples were drawn, but the shares differ by more than one, and the largest share decides the run time.",
+            "Let `fair_share` say how many samples this rank draws: stop - start.",
+        ),
+        "every_rank_draws_all": Diagnosis(
+            "Every rank draws all n samples: more ranks then mean more work, not less time.",
+            "n counts the samples of all ranks together: let `fair_share` say how many this rank draws.",
+        ),
+        "ignores_draw": Diagnosis(
+            "No point was taken from `draw`: wherever the points came from, it was not this rank's stream.",
+            "Call `x, y = draw(k)` for the k points of this rank.",
+        ),
+        "local_over_n": Diagnosis(
+            "The points of this rank alone were divided by the samples of all ranks.",
+            "Add up the counts of all ranks before you divide by n.",
+        ),
+        "no_reduction": Diagnosis(
+            "Every rank returns an estimate of its own, from its own samples only.",
+            "Add up the counts of all ranks, then divide by n.",
+        ),
+        "mean_of_means": Diagnosis(
+            "The estimates of the ranks were averaged. Where shares differ in size, that gives the samples of small shares "
+            "more weight.",
+            "Add up counts, which weigh every sample alike, and divide once by n.",
+        ),
+        "sum_of_means": Diagnosis(
+            "All points inside were divided by the samples of one rank, or the estimates of the ranks were added up, which "
+            "comes to the same: about world_size times pi.",
+            "Both numbers must mean the same samples: add up counts, and divide once by n.",
+        ),
+        "rank_0_only": Diagnosis(
+            "Only rank 0 knows the estimate. A reduce leaves the result on one rank.",
+            "Every rank needs it: use an all-reduce.",
+        ),
+        "integer_division": Diagnosis("`//` throws away everything behind the decimal point.", "Divide with `/`."),
+        "ZeroDivisionError": Diagnosis(
+            "A rank divided by the number of its own samples, and with fewer samples than ranks some ranks have none.",
+            "Add up counts over the ranks and divide once, by n.",
+        ),
+    }
+
+    def cases(self, rng):
+        def case(level, world_size, n):
+            while True:
+                known = self.prepared(rng, world_size, n)
+                arguments = [(COMM, n, points, np.zeros(1, np.int64)) for points in known["points"]]
+                case = Case(level, world_size, arguments, says=f"n = {n} on {world_size} ranks", known=known)
+                if all_different(self, case):
+                    return case
+
+        return [
+            case("n divides", 4, 40),
+            case("n divides", 2, 30),
+            case("n does not divide", 4, 43),
+            case("n does not divide", 3, 35),
+            case("fewer samples than ranks", 5, 3),
+        ]
+
+    def prepared(self, rng, world_size: int, n: int) -> dict:
+        """Points for every rank, and which of them lie inside.
+
+        Which ranks draw one sample more is nobody's business: the sample in question lies inside on every rank.
+        """
+        inside = rng.random((world_size, n)) < rng.uniform(0.3, 0.9)
+        inside[:, n // world_size] = True
+        return {"n": n, "inside": inside, "points": [points_in_square(rng, own) for own in inside]}
+
+    def expected(self, case):
+        n, inside = case.known["n"], case.known["inside"]
+        return [4 * self.counts(inside, fair_sizes(n, len(inside))).sum() / n] * len(inside)
+
+    def counts(self, inside, sizes) -> np.ndarray:
+        """How many of its first sizes[rank] points each rank finds inside."""
+        return np.array([own[:size].sum() for own, size in zip(inside, sizes, strict=True)])
+
+    def misconceptions(self, case):
+        n, inside = case.known["n"], case.known["inside"]
+        world_size = len(inside)
+        quotient, rest = divmod(n, world_size)
+        sizes = np.array(fair_sizes(n, world_size))
+        counts = self.counts(inside, sizes)
+        total = counts.sum()
+        pi = 4 * total / n
+        to_the_last = [quotient] * (world_size - 1) + [quotient + rest]
+
+        def everywhere(value, shows=True):
+            return [value] * world_size if shows else None
+
+        no_empty_share = n >= world_size
+        estimates = 4 * counts / np.maximum(sizes, 1)
+        return {
+            "forgets_4": everywhere(total / n),
+            "drops_remainder": everywhere(4 * self.counts(inside, [quotient] * world_size).sum() / n, rest > 0),
+            "last_rank_takes_rest": everywhere(4 * self.counts(inside, to_the_last).sum() / n, rest > 0),
+            "every_rank_draws_all": everywhere(4 * inside.sum() / n),
+            "local_over_n": list(4 * counts / n),
+            "no_reduction": list(estimates) if no_empty_share else None,
+            "mean_of_means": everywhere(estimates.mean(), no_empty_share and rest > 0),
+            "sum_of_means": everywhere(estimates.sum(), no_empty_share),
+            "rank_0_only": [pi] + [None] * (world_size - 1),
+            "integer_division": everywhere(math.floor(pi), pi != math.floor(pi)),
+        }
+
+    def facts(self, case, run):
+        n, world_size = case.known["n"], len(run.ranks)
+        drawn = [int(np.asarray(rank.after[3])[0]) for rank in run.ranks]
+        detail = f"n = {n}, and ranks 0, 1, ... drew {listed(drawn)} samples."
+        right = [alike(rank.value, value) for rank, value in zip(run.ranks, self.expected(case), strict=True)]
+        if sum(drawn) == 0:
+            return Finding("ignores_draw", detail)
+        if min(drawn) == n and world_size > 1:
+            return Finding("every_rank_draws_all", detail)
+        if sum(drawn) < n:
+            return Finding("drops_remainder", detail)
+        if sum(drawn) > n:
+            return Finding("draws_too_many", detail)
+        if max(drawn) - min(drawn) > 1:
+            return Finding("unfair", detail)
+        if right[0] and not any(right[1:]):
+            return "rank_0_only"
+        total = self.counts(case.known["inside"], fair_sizes(n, world_size)).sum()
+        if all(size and alike(rank.value, 4 * total / size) for rank, size in zip(run.ranks, drawn, strict=True)):
+            return "sum_of_means"
+        return None
+
+
+def pi_sigma() -> float:
+    """Standard deviation of one sample: 4 with probability pi / 4, else 0. A Bernoulli variable times 4."""
+    return math.sqrt(math.pi * (4 - math.pi))
+
+
+class SamplesNeeded(Exercise):
+    """How many samples for how many digits"""
+
+    unit = UNIT
+    function = "samples_needed"
+    signature = "samples_needed(error) -> n"
+    levels = {"n for an error": 1}
+    runtime = "plain"
+    harness = """
+def harness(samples_needed, error):
+    n = samples_needed(error)
+    return n if n is None else float(n)
+"""
+    diagnoses = {
+        "forgets_square": Diagnosis(
+            "n = sigma / error is missing a square: the error shrinks as 1 / sqrt(n), so half the error takes four times the "
+            "samples.",
+            "Solve sigma / sqrt(n) = error for n.",
+        ),
+        "forgets_4": Diagnosis(
+            "This is the n for the share of points inside; the estimate of pi is 4 times that share, and so is its error.",
+            "One sample counts 4 or 0: its standard deviation is sqrt(pi (4 - pi)) = 1.64.",
+        ),
+        "sigma_is_1": Diagnosis(
+            "1 / error^2 would be right for samples with a standard deviation of 1.",
+            "One sample counts 4 or 0: its standard deviation is sqrt(pi (4 - pi)) = 1.64. Multiply by its square.",
+        ),
+        "sigma_not_squared": Diagnosis(
+            "The standard deviation of a sample enters the number of samples squared, and was used unsquared.",
+            "n = (sigma / error)^2.",
+        ),
+        "variance_squared": Diagnosis(
+            "pi (4 - pi) is already the square of the standard deviation, and was squared again.",
+            "n = pi (4 - pi) / error^2.",
+        ),
+        "shrinks_with_error": Diagnosis(
+            "A smaller error was given fewer samples.", "Solve sigma / sqrt(n) = error for n: n = (sigma / error)^2."
+        ),
+    }
+
+    def cases(self, rng):
+        errors = [float(np.round(rng.uniform(low, 3 * low), 6)) for low in (1e-2, 1e-3, 1e-5)]
+        level = "n for an error"
+        # 0.5 %: room for sigma = 1.64, pi = 3.14 and any rounding of n.
+        return [Case(level, 1, (error,), says=f"error = {error:g}", known={"error": error}, rtol=5e-3) for error in errors]
+
+    def expected(self, case):
+        return [float(math.ceil((pi_sigma() / case.known["error"]) ** 2))]
+
+    def misconceptions(self, case):
+        error, sigma = case.known["error"], pi_sigma()
+        values = {
+            "forgets_square": sigma / error,
+            "forgets_4": (sigma / 4 / error) ** 2,
+            "sigma_is_1": 1 / error**2,
+            "sigma_not_squared": sigma / error**2,
+            "variance_squared": (sigma**2 / error) ** 2,
+            "shrinks_with_error": (sigma * error) ** 2,
+        }
+        return {name: [value] for name, value in values.items()}
+
+    def facts(self, case, run):
+        value = run.ranks[0].value
+        if isinstance(value, int | float) and value < 1:
+            return "shrinks_with_error"
+        return None
+
+
+class SpeedupAndEfficiency(Exercise):
+    """Speedup and efficiency"""
+
+    unit = UNIT
+    function = "speedup_and_efficiency"
+    signature = "speedup_and_efficiency(ranks, seconds) -> (speedup, efficiency)"
+    levels = {"from one rank": 1, "from more than one rank": 1}
+    runtime = "plain"
+    harness = """
+import numpy as np
+
+
+def harness(speedup_and_efficiency, ranks, seconds):
+    answer = speedup_and_efficiency(ranks, seconds)
+    try:
+        speedup, efficiency = answer
+        return {"speedup": np.asarray(speedup, float), "efficiency": np.asarray(efficiency, float)}
+    except (TypeError, ValueError):
+        return answer
+"""
+    diagnoses = {
+        "upside_down": Diagnosis(
+            "The speedup is upside down: it falls where the run gets faster.",
+            "Time of the first row divided by the time of the row.",
+        ),
+        "previous_row": Diagnosis(
+            "Each row was compared with the row before it.", "Compare every row with the first one: seconds[0] / seconds."
+        ),
+        "efficiency_is_speedup": Diagnosis(
+            "Efficiency is what each rank contributes, and here it is the same as the speedup.",
+            "Divide the speedup by how many times more ranks than in the first row were used.",
+        ),
+        "percent": Diagnosis("The efficiency is given in percent.", "Return a fraction: 1.0 means perfect."),
+        "efficiency_times_ranks": Diagnosis(
+            "The speedup was multiplied by the number of ranks.", "Divide by it: efficiency is the speedup per rank."
+        ),
+        "first_run_on_one_rank": Diagnosis(
+            "The speedup was divided by the number of ranks, as if the first run had used a single one: a perfect run would "
+            "then not have efficiency 1 in its first row.",
+            "Divide by ranks / ranks[0], how many times more ranks were used.",
+        ),
+        "assumes_perfect_start": Diagnosis(
+            "The speedup was multiplied by the ranks of the first run, as if that run had been perfect. Nobody measured that.",
+            "Speedup here means: how many times faster than the first row.",
+        ),
+        "ideal": Diagnosis(
+            "This is the speedup one would wish for, not the one that was measured.", "Speedup comes from the seconds alone."
+        ),
+        "swapped": Diagnosis("The two answers are swapped.", "Return the speedup first, then the efficiency."),
+    }
+
+    def cases(self, rng):
+        def case(level, ranks):
+            ranks = np.array(ranks)
+            seconds = np.round(rng.uniform(10, 90) / ranks * rng.uniform(1.05, 1.3, len(ranks)) ** np.arange(len(ranks)), 3)
+            says = "ranks " + listed(ranks.tolist())
+            return Case(level, 1, (ranks, seconds), says=says, known={"ranks": ranks, "seconds": seconds})
+
+        return [
+            case("from one rank", [1, 2, 4, 8]),
+            case("from one rank", [1, 3, 5]),
+            case("from more than one rank", [4, 8, 16]),
+            case("from more than one rank", [2, 3, 6, 12]),
+        ]
+
+    def answer(self, speedup, efficiency):
+        return [{"speedup": speedup, "efficiency": efficiency}]
+
+    def expected(self, case):
+        ranks, seconds = case.known["ranks"], case.known["seconds"]
+        speedup = seconds[0] / seconds
+        return self.answer(speedup, speedup * ranks[0] / ranks)
+
+    def misconceptions(self, case):
+        ranks, seconds = case.known["ranks"], case.known["seconds"]
+        speedup = seconds[0] / seconds
+        more_ranks = ranks / ranks[0]
+        by_row = np.append(1.0, seconds[:-1] / seconds[1:])
+        values = {
+            "upside_down": self.answer(1 / speedup, 1 / speedup / more_ranks),
+            "previous_row": self.answer(by_row, by_row / more_ranks),
+            "efficiency_is_speedup": self.answer(speedup, speedup),
+            "percent": self.answer(speedup, 100 * speedup / more_ranks),
+            "efficiency_times_ranks": self.answer(speedup, speedup * more_ranks),
+            "first_run_on_one_rank": self.answer(speedup, speedup / ranks) if ranks[0] > 1 else None,
+            "assumes_perfect_start": self.answer(speedup * ranks[0], speedup / more_ranks) if ranks[0] > 1 else None,
+            "ideal": self.answer(more_ranks, np.ones(len(ranks))),
+            "swapped": self.answer(speedup / more_ranks, speedup),
+        }
+        return values

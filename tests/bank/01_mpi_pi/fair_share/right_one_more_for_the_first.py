@@ -1,0 +1,7 @@
+# verdict: passed
+def fair_share(n, rank, world_size):
+    size, rest = divmod(n, world_size)
+    start = rank * size + min(rank, rest)
+    if rank < rest:
+        size += 1
+    return start, start + size

@@ -1,0 +1,6 @@
+# verdict: wrong, diagnosis: ignores_seed
+import numpy as np
+
+
+def rank_rng(seed, rank, world_size):
+    return np.random.default_rng(rank)

