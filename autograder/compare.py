@@ -21,7 +21,7 @@ class Difference:
 
 
 def _short(number: Any) -> str:
-    return f"{number:.6g}"
+    return f"{number:.0f}" if abs(number) < 1e9 and number == round(number) else f"{number:.6g}"
 
 
 def show(value: Any, limit: int = 14, indent: int = 0) -> str:
@@ -64,6 +64,8 @@ def _number(value: Any) -> Any:
     """A number, also out of a 0-d or one-element array or tensor; None where it is none."""
     if isinstance(value, (bool, int, float)):
         return value
+    if isinstance(value, np.generic):  # an element of a returned array
+        return value.item()
     values = value.values if isinstance(value, Tensor) else value
     if isinstance(values, np.ndarray) and values.size == 1:
         return values.reshape(()).item()

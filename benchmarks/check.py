@@ -1,0 +1,125 @@
+"""How long a check takes: warm, through the relay or one MPI job, beside the same work through fresh processes (`make bench-check`)."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from autograder import bank
+from autograder.registry import find
+from labkit.environment import cores, mpi_environment, mpiexec
+from labkit.launcher import Launcher, make_jobs
+from labkit.source import Cell, slice_cells
+from labkit.wire import Tensor
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNS = 5
+
+PROGRAM = """
+import torch
+import torch.distributed as dist
+
+
+def ring_all_reduce(x):
+    rank, size = dist.get_rank(), dist.get_world_size()
+    left, right = (rank - 1) % size, (rank + 1) % size
+    chunks = [c.clone() for c in torch.tensor_split(x, size)]
+    for add in (True, False):
+        for step in range(size - 1):
+            out, into = (rank + (not add) - step) % size, (rank + (not add) - step - 1) % size
+            buffer = torch.empty_like(chunks[into])
+            work = dist.isend(chunks[out], right)
+            dist.recv(buffer, left)
+            work.wait()
+            chunks[into] = chunks[into] + buffer if add else buffer
+    return torch.cat(chunks)
+"""
+FRESH_MPIEXEC = PROGRAM + '\ndist.init_process_group("mpi")\nring_all_reduce(torch.ones(12))\ndist.destroy_process_group()\n'
+FRESH_CLUSTER = """
+import ipyparallel as ipp
+with ipp.Cluster(n=4, engines="mpi", log_level=40) as clients:
+    view = clients[:]
+    view.execute({program!r}, block=True)
+    view.execute("dist.init_process_group('mpi'); ring_all_reduce(torch.ones(12))", block=True)
+"""
+FRESH_PI = """
+from mpi4py import MPI
+import numpy as np
+comm = MPI.COMM_WORLD
+total = np.empty(1)
+comm.Allreduce(np.ones(1), total)
+"""
+
+
+def timed(action: Callable[[], object], runs: int = RUNS) -> list[float]:
+    """Seconds of each of `runs` calls."""
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def run_process(*command: str, ranks: int = 4) -> None:
+    environment = {**os.environ, **mpi_environment(ranks)}
+    subprocess.run(command, check=True, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+
+
+def mpiexec_with(source: str, ranks: int) -> None:
+    run_process(*mpiexec(), "-n", str(ranks), sys.executable, "-c", source, ranks=ranks)
+
+
+def first_right_answer(unit: str, exercise: str) -> tuple:
+    return find(exercise, unit), sorted((bank.FOLDER / unit / exercise).glob("right_*.py"))[0]
+
+
+def main() -> None:
+    ring, ring_file = first_right_answer("03_collectives", "ring_all_reduce")
+    on_mpi, mpi_file = first_right_answer("01_mpi_pi", "estimate_pi")
+    chunks = slice_cells([Cell(PROGRAM, "ring.py")], ["ring_all_reduce"])
+    jobs = make_jobs(chunks, "ring_all_reduce", [(Tensor(np.ones(12)),)] * 4)
+
+    def first_check() -> None:
+        with Launcher() as fresh:
+            bank.try_file(ring, ring_file, fresh)
+
+    rows: list[tuple[str, float | None, list[float]]] = []
+    with Launcher() as launcher:
+        launcher.wait_until_ready()
+        launcher.run(jobs)
+        rows.append(("one case, 4 ranks: warm launcher and relay", 0.10, timed(lambda: launcher.run(jobs), 4 * RUNS)))
+        rows.append(("  the same, fresh mpiexec", None, timed(lambda: mpiexec_with(FRESH_MPIEXEC, 4), 3)))
+        cluster = FRESH_CLUSTER.format(program=PROGRAM)
+        rows.append(("  the same, fresh ipyparallel cluster", None, timed(lambda: run_process(sys.executable, "-c", cluster), 3)))
+        rows.append(
+            (
+                f"a whole check ({len(ring.cases(np.random.default_rng(0)))} cases, 2-8 ranks)",
+                0.8,
+                timed(lambda: bank.try_file(ring, ring_file, launcher)),
+            )
+        )
+        rows.append(("a check on mpi4py (2-5 ranks)", 3.0, timed(lambda: bank.try_file(on_mpi, mpi_file, launcher))))
+        rows.append(("  one of its cases, fresh mpiexec", None, timed(lambda: mpiexec_with(FRESH_PI, 4), 3)))
+    rows.append(("first check of a notebook", 4.0, timed(first_check, 3)))
+
+    table = Table(
+        "what", "median", "min", "max", "bar", title=f"{cores()} cores, load {os.getloadavg()[0]:.1f}; seconds of wall time"
+    )
+    for name, bar, times in rows:
+        limit = "" if bar is None else f"{bar:.2f}"
+        table.add_row(name, f"{statistics.median(times):.3f}", f"{min(times):.3f}", f"{max(times):.3f}", limit)
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()
