@@ -7,11 +7,11 @@ import shutil
 import subprocess
 import sys
 import time
-import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import leaks
 import nbformat
 import pytest
 
@@ -288,7 +288,6 @@ def test_links_to_other_pages_of_the_course_lead_somewhere(unit, work):
 
 CELL_DEADLINE = 90  # seconds; two notebooks run at a time, so a cell may take longer here than a student will see
 AT_A_TIME = 2
-RUN = "COURSE_TEST_RUN"  # set in every process a notebook starts, so that one left behind can be found
 
 
 @dataclass
@@ -297,7 +296,6 @@ class Executed:
 
     cells: list[nbformat.NotebookNode]
     seconds: float
-    token: str
 
 
 def execute(unit: str, whose: str) -> Executed:
@@ -305,23 +303,24 @@ def execute(unit: str, whose: str) -> Executed:
     notebook = released(unit) if whose == "student" else builder.solution_notebook(builder.source_of(folder))
     for cell in builder.code_cells(notebook):
         cell.outputs, cell.execution_count = [], None
-    token, start = uuid.uuid4().hex, time.monotonic()
-    builder.run(notebook, folder, deadline=CELL_DEADLINE, keep_going=True, variables={RUN: token})
-    return Executed(builder.code_cells(notebook), time.monotonic() - start, token)
+    start = time.monotonic()
+    builder.run(notebook, folder, deadline=CELL_DEADLINE, keep_going=True)
+    return Executed(builder.code_cells(notebook), time.monotonic() - start)
 
 
 @pytest.fixture(scope="module")
-def executions(request):
-    """(unit, "student" or "solution") -> future `Executed`, for the tests of this file that were selected; they share nothing."""
-    calls = [
-        item.callspec.params for item in request.session.items if hasattr(item, "callspec") and item.fspath == request.fspath
-    ]
-    wanted = [(params["unit"], params["whose"]) for params in calls if "whose" in params]
+def executions(request) -> dict[tuple[str, str], Future]:
+    """(unit, "student" or "solution") -> its finished execution, for those that the selected tests of this file ask for.
+
+    They run two at a time and share nothing: each has its own kernel, ranks and folder.
+    """
+    calls = [item.callspec.params for item in request.session.items if hasattr(item, "callspec") and item.path == request.path]
+    wanted = dict.fromkeys((params["unit"], params["whose"]) for params in calls if "whose" in params)
+    before = leaks.Snapshot.now()
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        futures: dict[tuple[str, str], Future] = {each: pool.submit(execute, *each) for each in dict.fromkeys(wanted)}
-        yield futures
-        for future in futures.values():
-            future.cancel()
+        futures = {each: pool.submit(execute, *each) for each in wanted}
+    assert not leaks.leaks_since(before)
+    return futures
 
 
 def text_of(cell: nbformat.NotebookNode) -> str:
@@ -349,21 +348,6 @@ def assert_ran_to_the_end(executed: Executed) -> None:
         )
 
 
-def assert_nothing_is_left(token: str, patience: float = 10) -> None:
-    """No process that the notebook started is alive `patience` seconds after its kernel ended."""
-    mark, limit = f"{RUN}={token}".encode(), time.monotonic() + patience
-    while left := [pid for pid in os.listdir("/proc") if pid.isdigit() and mark in environment_of(pid)]:
-        assert time.monotonic() < limit, [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left]
-        time.sleep(0.2)
-
-
-def environment_of(pid: str) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:  # it has ended, or is not ours
-        return b""
-
-
 @every_unit
 @pytest.mark.parametrize("whose", ["student"])
 @pytest.mark.timeout(400)
@@ -375,7 +359,6 @@ def test_a_student_can_run_all_cells_before_anything_is_solved(executions, unit,
     for name, card in cards.items():
         assert card.startswith(name) and "passed" not in card
         assert "still to be written" in card and "NotImplementedError" in card, card
-    assert_nothing_is_left(executed.token)
 
 
 @every_unit
@@ -390,4 +373,3 @@ def test_the_solution_gets_full_marks(executions, unit, whose):
         points = exercises[name].points
         score = f"{points} of {points} point" if points else "passed"
         assert card.startswith(name) and score in card.splitlines()[0], card
-    assert_nothing_is_left(executed.token)

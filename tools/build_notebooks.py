@@ -138,19 +138,18 @@ def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
 # --- running ----------------------------------------------------------------------------------------------------------
 
 
-def run(notebook: NotebookNode, folder: Path, deadline=CELL_DEADLINE, keep_going=False, variables: dict | None = None) -> None:
+def run(notebook: NotebookNode, folder: Path, deadline: int = CELL_DEADLINE, keep_going: bool = False) -> None:
     """Executes `notebook` in place, in a private copy of `folder`, so that files a cell writes do not end up in the course.
 
-    deadline: seconds a cell may take. variables: more environment variables for the kernel.
-    Raises nbclient's CellExecutionError for a cell that fails (unless `keep_going`, or the cell is tagged ``raises-exception``)
-    and CellTimeoutError for one that takes too long.
+    deadline: seconds a cell may take. Raises nbclient's CellExecutionError for a cell that fails (unless `keep_going`, or the
+    cell is tagged ``raises-exception``) and CellTimeoutError for one that takes too long.
     """
     from nbclient import NotebookClient
 
     with tempfile.TemporaryDirectory(prefix="run-") as private:
         here = Path(private) / "course" / folder.name
         copy_folder(folder, here)
-        environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PYTHONPATH": python_path(), **(variables or {})}
+        environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PYTHONPATH": python_path()}
         client = NotebookClient(
             notebook,
             timeout=deadline,

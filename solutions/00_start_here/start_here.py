@@ -61,7 +61,7 @@ print(f"to train it     {to_train:6.0f} GB  = {to_train / 80:.1f} GPUs")
 # ![Hybrid parallelism: four ranks in a grid of two by two. Each row is one copy of the model cut over two ranks (model parallelism); each column holds the same part of the model and averages its gradients (data parallelism).](../../images/hybrid_parallel.svg)
 #
 # A group of processes holds one copy of the model between them, and there are several such groups, each with its own share
-# of the batch. Every large language model is trained this way.
+# of the batch. The largest language models are trained this way.
 #
 # A rule that will carry you far: **cut the model over as few devices as it needs, then copy that group as often as you can
 # afford.** If it fits on one device, the first half of the rule is done, and you are left with data parallelism.
@@ -174,7 +174,7 @@ total = comm.allreduce(x)
 print(f"I brought {x:2d}, the sum is {total}")
 
 # %% [markdown]
-# Now think of `x` as a gradient, and divide the sum by 4. You have just seen the whole of data parallelism. What is left
+# Now think of `x` as a gradient, and divide the sum by 4. You have just seen the heart of data parallelism. What is left
 # to learn is how to make it fast, how to cut the data, and how to notice when it is quietly wrong.
 
 # %% [markdown]
@@ -212,9 +212,9 @@ check(right_neighbour)
 
 # %% nbgrader={"grade": false, "grade_id": "right_neighbour", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def right_neighbour(rank: int, world_size: int) -> int:
-    """The rank to the right of `rank` in a ring of `world_size` ranks: the next larger number, and 0 after the last.
+    """The rank to the right of `rank` in a ring of `world_size` ranks.
 
-    rank: 0 to world_size - 1. Returns a rank.
+    rank: 0 to world_size - 1. Returns the next larger rank, and 0 for the last one.
     """
     ### BEGIN SOLUTION
     return (rank + 1) % world_size
@@ -243,7 +243,7 @@ print("I am through")
 # That is a **hang report**. It tells you for every rank where it stands, and on which line. Read it like a detective. Who is
 # waiting? For what? And who is missing?
 #
-# Here three ranks stand in the `Barrier` on line 2, and the last rank has returned long ago. That is the most common way to
+# Here three ranks stand in the `Barrier` on line 3, and the last rank has returned long ago. That is the most common way to
 # hang a training run, usually better hidden: an `if rank == 0:` around a line in which *everybody* has to take part.
 #
 # A rank that is stuck cannot be rescued. So the old ranks were ended and fresh ones started. Their variables are gone: `x` must
@@ -279,10 +279,12 @@ print("x" in globals())
 # %% [markdown]
 # ## Where your ranks live
 #
-# This course runs in three kinds of places. What can yours do?
+# This course runs in three kinds of places. What can yours do? (In a terminal the same table is `labkit doctor`.)
 
 # %%
-# !labkit doctor
+from labkit import doctor
+
+doctor.show(doctor.examine())
 
 # %% [markdown]
 # ### On a laptop
@@ -302,7 +304,8 @@ print("x" in globals())
 # module avail python          # what the centre offers; this course needs Python 3.11
 # module load python/3.11      # the exact name differs from centre to centre
 # module load gcc              # a compiler, for Horovod in unit 07
-# git clone ... && cd ...      # this course, on a file system that the compute nodes see
+# git clone ADDRESS course     # this course, on a file system that the compute nodes see
+# cd course
 # make lab                     # installs everything; stop it with Ctrl-C once it prints its address
 # ```
 #
@@ -320,23 +323,28 @@ print("x" in globals())
 # halves on one node.
 #
 # **3. A first job.** Before anything complicated, ask every rank its name. Save the three lines of `hello.py` that you find
-# at the end of this page, and run them on all of your ranks:
-#
-# | Slurm | PBS |
-# |---|---|
-# | `srun --mpi=pmix -n 4 .venv/bin/python hello.py` | `cd $PBS_O_WORKDIR`, then `mpiexec -n 4 --hostfile $PBS_NODEFILE .venv/bin/python hello.py` |
-#
-# You must see *two* host names. A PBS job starts in your home folder, which is why it changes its folder first.
-#
-# **4. The notebook.** Type `make lab` inside the allocation. It prints an address with a port, for example 8888, on a node,
-# for example `node17`. From your laptop dig a tunnel to it, leave that terminal open, and paste the address into your
-# browser:
+# at the end of this page, and run them on all of your ranks. You must see *two* host names.
 #
 # ```
-# ssh -L 8888:node17:8888 you@login.your-centre.org
+# # Slurm
+# srun --mpi=pmix -n 4 .venv/bin/python hello.py
+#
+# # PBS: a job starts in your home folder, so go back to where you came from
+# cd $PBS_O_WORKDIR
+# .venv/bin/mpiexec --mca plm_rsh_agent pbs_tmrsh --hostfile $PBS_NODEFILE -n 4 .venv/bin/python hello.py
 # ```
 #
-# `ranks.start(4)` notices the allocation and starts its ranks on its nodes. Not one line of the lessons changes.
+# **4. The notebook.** Type `hostname` in the allocation. If that still is the login node, your centre wants
+# `srun --nodes=1 --ntasks=1 --overlap --pty bash` first. Then type `make lab`. It prints an address that begins with
+# `http://localhost:8888`. Your browser cannot see that yet: dig a tunnel from your laptop to the node, here `node17`, leave
+# its terminal open, and paste the address into the browser.
+#
+# ```
+# ssh -J you@login.your-centre.org -L 8888:localhost:8888 you@node17
+# ```
+#
+# `ranks.start(RANKS)` notices the allocation and starts its ranks on its nodes. The lessons stay as they are; where they can
+# use a GPU, one constant at the top changes.
 #
 # ### On a hub
 #
