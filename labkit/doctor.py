@@ -85,7 +85,10 @@ def installed_version(name: str) -> str | None:
 
 def mpi() -> Finding:
     """Start two ranks and let them add up their numbers."""
-    program = "from mpi4py import MPI; print('sum', MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1), MPI.Get_library_version())"
+    program = (
+        "from mpi4py import MPI; comm = MPI.COMM_WORLD; total = comm.allreduce(comm.rank + 1)\n"
+        "if comm.rank == 0: print('sum', total, MPI.Get_library_version())"
+    )
     again = "`make clean`, then `make lab`, installs it anew."
     try:
         command = [*environment.mpiexec(), "-n", "2", sys.executable, "-c", program]
@@ -95,7 +98,7 @@ def mpi() -> Finding:
         return Finding("MPI", "broken", str(error), again)
     except subprocess.TimeoutExpired:
         return Finding("MPI", "broken", "two ranks did not finish within 60 s", "Is a firewall between this machine and itself?")
-    if ran.returncode or ran.stdout.count("sum 3") != 2:
+    if ran.returncode or "sum 3" not in ran.stdout:
         last = (ran.stderr.strip() or ran.stdout.strip() or f"exit status {ran.returncode}").splitlines()[-1]
         return Finding("MPI", "broken", f"two ranks did not run: {last}", again)
     library = re.search(r"Open MPI v[\d.]+|MPICH Version:\s*\S+", ran.stdout)

@@ -103,7 +103,10 @@ def dist_infos(site_packages):
 
 
 def is_whole(info, most=None):
-    """True if pip finished this package and its files have their recorded sizes. Looks at the first `most` files, or all."""
+    """True if pip finished this package and its files have their recorded sizes.
+
+    most: look only at so many of its modules (a quick look); None: at every file.
+    """
     if not (info / "INSTALLER").exists():  # written last
         return False
     looked_at = 0
@@ -114,6 +117,8 @@ def is_whole(info, most=None):
                 name = rest.rpartition(",")[0].strip('"')
                 if not name or name.endswith((".pyc", "RECORD")):
                     continue
+                if most is not None and (name.startswith("..") or ".dist-info/" in name):
+                    continue  # commands, data and metadata come first in RECORD
                 found = os.stat(str(info.parent / name)).st_size
                 if size and found != int(size):
                     return False

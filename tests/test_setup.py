@@ -1,0 +1,501 @@
+"""Set-up: the lock file and its twins, finding a Python, making and mending an environment, Horovod's wheel, `labkit doctor`.
+
+Environments are made for real, from a lock file of two tiny wheels and without a network.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from labkit import doctor, environment
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import bootstrap  # noqa: E402
+import course as course_module  # noqa: E402
+import horovod_wheel  # noqa: E402
+from course import Course, Trouble  # noqa: E402
+
+
+def tracked_text() -> dict[str, str]:
+    """Every text file that is, or could be, part of the repository."""
+    command = ["git", "-c", f"safe.directory={ROOT}", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    texts = {}
+    for name in listed:
+        try:
+            texts[name] = (ROOT / name).read_text(encoding="utf-8")
+        except (UnicodeDecodeError, OSError):
+            continue
+    return texts
+
+
+# ------------------------------------------------------------------------------------------------------ what is written down
+
+
+def test_environment_yml_and_lock_file_agree():
+    lock = [line for line in (ROOT / "requirements.lock.txt").read_text().splitlines() if line.strip()]
+    dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    assert dependencies[-1]["pip"] == lock
+    assert "python=3.11" in dependencies and "cxx-compiler" in dependencies and "make" in dependencies
+
+
+def test_the_environment_is_what_the_lock_file_says():
+    assert bootstrap.packages_to_install(Course(ROOT, sys.prefix), most=20) == {}
+
+
+def test_torch_is_never_installed_without_its_version():
+    """Without its version pip takes the newest build, and gigabytes of CUDA libraries with it."""
+    pin = Course(ROOT).pins()["torch"]
+    for name, text in tracked_text().items():
+        for line in text.splitlines():
+            for asked in re.findall(r"pip3? install[^\n#]*?[\s'\"](torch(?:==\S+)?)(?=[\s'\"`]|$)", line):
+                assert asked.startswith(f"torch=={pin}"), f"{name}: {line.strip()}"
+
+
+def test_no_file_names_a_package_host_or_a_developers_folder():
+    """Where packages come from is the user's setting (pip, conda, apt); a path of one machine means nothing on another."""
+    hosts = ["py" + "pi.org", "python" + "hosted.org", "download.py" + "torch.org", "ana" + "conda.org", "npm" + "js.org"]
+    hosts += ["deb.de" + "bian.org", "gh" + "cr.io", "quay" + ".io"]
+    folders = ["/wo" + "rk/main", "/wo" + "rk/shared", "/opt/" + "wheels", "/root/" + ".pyenv", "/tmp/" + "w/"]
+    for name, text in tracked_text().items():
+        for unwanted in hosts + folders:
+            assert unwanted not in text, f"{name} names {unwanted}"
+
+
+@pytest.mark.parametrize("name", ["bootstrap.py", "course.py", "horovod_wheel.py"])
+def test_set_up_can_be_read_by_an_old_python(name):
+    ast.parse((ROOT / "tools" / name).read_text(), feature_version=(3, 6))
+
+
+def test_every_make_target_says_what_it_is_for():
+    targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE).group(1).split()
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=20).stdout
+    assert set(re.findall(r"^  make (\S+) +\S+", listed, flags=re.MULTILINE)) == set(targets)
+
+
+def test_a_lock_file_line_that_is_no_pin_is_named():
+    with pytest.raises(Trouble, match="line 2: expected NAME==VERSION, found 'torch>=2'"):
+        course_module.read_pins("numpy==1.26.4  # why\ntorch>=2\n")
+
+
+# ---------------------------------------------------------------------------------------------------------- finding a Python
+
+
+def executable(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+def fake_python(path: Path, version: tuple[int, int, int], missing: tuple[str, ...] = ()) -> Path:
+    answer = json.dumps({"version": version, "executable": str(path), "missing": missing})
+    return executable(path, f"echo '{answer}'\n")
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Course(tmp_path / "a clone")
+
+
+def test_this_python_is_taken_if_it_fits(place):
+    assert bootstrap.find_python(place, which=lambda name: None)["executable"] == sys.executable
+
+
+def test_another_python_leads_to_one_clear_error(place, tmp_path):
+    old = fake_python(tmp_path / "python3.12", (3, 12, 1))
+    with pytest.raises(Trouble) as caught:
+        bootstrap.find_python(place, which=lambda name: None, this=str(old))
+    message = str(caught.value)
+    assert "needs Python 3.11" in message and "uv" in message and "conda" in message
+    assert len(message.splitlines()) == 4
+
+
+def test_python_without_venv_says_what_to_install(place, tmp_path):
+    bare = fake_python(tmp_path / "python3.11", (3, 11, 2), missing=("ensurepip",))
+    with pytest.raises(Trouble, match="apt install python3-venv"):
+        bootstrap.find_python(place, which=lambda name: None, this=str(bare))
+
+
+def test_uv_provides_python(place, tmp_path):
+    provided = fake_python(tmp_path / "from uv" / "python3.11", (3, 11, 9))
+    uv = executable(tmp_path / "uv", f'[ "$2" = find ] && echo "{provided}"; exit 0\n')
+    place.root.mkdir()
+    found = bootstrap.find_python(place, which=lambda name: str(uv) if name == "uv" else None, this="/no/python")
+    assert found["executable"] == str(provided)
+
+
+def test_conda_provides_python(place, tmp_path):
+    place.root.mkdir()
+    at = place.cache / "python-3.11" / "bin" / "python"
+    source = fake_python(tmp_path / "source", (3, 11, 9))
+    conda = executable(tmp_path / "conda", f'mkdir -p "{at.parent}" && cp "{source}" "{at}"\n')
+    found = bootstrap.find_python(place, which=lambda name: str(conda) if name == "conda" else None, this="/no/python")
+    assert found["version"] == [3, 11, 9] and at.exists()
+
+
+# ------------------------------------------------------------------------------------- making and mending an environment
+
+
+def tiny_wheel(folder: Path, name: str, version: str) -> None:
+    folder.mkdir(exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    content = {
+        f"{name}/__init__.py": f"version = '{version}'\n",
+        f"{name}/extra.py": "\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        for path, text in content.items():
+            wheel.writestr(path, text)
+        record = "".join(f"{path},,{len(text)}\n" for path, text in content.items()) + f"{info}/RECORD,,\n"
+        wheel.writestr(f"{info}/RECORD", record)
+
+
+PROJECT = """
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+[project]
+name = "tiny"
+version = "1"
+"""
+
+BACKEND = """
+import zipfile
+
+COMMANDS = ("labkit", "autograder", "jupyter")
+
+def build_editable(folder, *_):
+    with zipfile.ZipFile(f"{folder}/tiny-1-py3-none-any.whl", "w") as wheel:
+        info = "tiny-1.dist-info"
+        files = {
+            f"{info}/METADATA": "Metadata-Version: 2.1\\nName: tiny\\nVersion: 1\\n",
+            f"{info}/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+            f"{info}/entry_points.txt": "[console_scripts]\\n" + "".join(f"{c} = x:y\\n" for c in COMMANDS),
+        }
+        for name, text in files.items():
+            wheel.writestr(name, text)
+        wheel.writestr(f"{info}/RECORD", "".join(f"{name},,\\n" for name in [*files, f"{info}/RECORD"]))
+    return "tiny-1-py3-none-any.whl"
+"""
+
+
+@pytest.fixture(scope="module")
+def tiny_course(tmp_path_factory):
+    """A course of two tiny packages, in a folder with a space in its name, set up once."""
+    folder = tmp_path_factory.mktemp("set-up")
+    root = folder / "a clone"
+    (root / "tools" / "horovod").mkdir(parents=True)
+    for version in ("1.0", "2.0"):
+        tiny_wheel(folder / "wheels", "first", version)
+        tiny_wheel(folder / "wheels", "second", version)
+    (root / "requirements.lock.txt").write_text("first==1.0\nsecond==1.0\n")
+    (root / "pyproject.toml").write_text(PROJECT)
+    (root / "backend.py").write_text(BACKEND)
+    settings = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder / "wheels"), "PIP_CONFIG_FILE": os.devnull}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in settings.items():
+            patch.setenv(name, value)
+        patch.delenv("CONDA_PREFIX", raising=False)
+        course = Course(root)
+        bootstrap.setup(course)
+        yield course
+
+
+def version_in(course: Course, package: str) -> str:
+    code = f"import {package}; print({package}.version)"
+    return subprocess.run([course.python, "-c", code], capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+
+
+def test_set_up_in_a_path_with_spaces(tiny_course):
+    assert bootstrap.is_complete(tiny_course)
+    assert version_in(tiny_course, "second") == "1.0"
+
+
+def test_a_second_set_up_starts_no_process_and_says_nothing(tiny_course, monkeypatch, capsys):
+    def forbidden(*args, **kwargs):
+        raise AssertionError(f"started {args}")
+
+    monkeypatch.setattr(subprocess, "Popen", forbidden)
+    bootstrap.setup(tiny_course)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("harm", ["interrupted", "file gone", "file cut off", "commands gone", "never finished"])
+def test_a_broken_environment_is_noticed_and_repaired(tiny_course, harm):
+    packages = tiny_course.site_packages
+    if harm == "interrupted":  # pip died while it unpacked `second`
+        (packages / "second-1.0.dist-info" / "INSTALLER").unlink()
+        shutil.rmtree(packages / "second")
+    elif harm == "file gone":
+        (packages / "second" / "__init__.py").unlink()
+    elif harm == "file cut off":
+        (packages / "second" / "__init__.py").write_text("")
+    elif harm == "commands gone":
+        (tiny_course.env / "bin" / "labkit").unlink()
+    elif harm == "never finished":
+        bootstrap.stamp_file(tiny_course).unlink()
+    assert not bootstrap.is_complete(tiny_course)
+    bootstrap.setup(tiny_course)
+    assert bootstrap.is_complete(tiny_course)
+    assert version_in(tiny_course, "second") == "1.0" and (tiny_course.env / "bin" / "labkit").exists()
+
+
+def test_a_lost_interpreter_is_replaced_and_the_packages_are_kept(tiny_course):
+    for link in (tiny_course.env / "bin").glob("python*"):
+        link.unlink()
+    tiny_course.python.symlink_to("/no/such/python3.11")
+    kept = (tiny_course.site_packages / "first" / "__init__.py").stat().st_ino
+    bootstrap.setup(tiny_course)
+    assert version_in(tiny_course, "first") == "1.0"
+    assert (tiny_course.site_packages / "first" / "__init__.py").stat().st_ino == kept
+
+
+def test_a_changed_lock_file_is_followed(tiny_course):
+    tiny_course.lock_file.write_text("first==1.0\nsecond==2.0\n")
+    assert not bootstrap.is_complete(tiny_course)
+    bootstrap.setup(tiny_course)
+    assert version_in(tiny_course, "second") == "2.0" and version_in(tiny_course, "first") == "1.0"
+
+
+def test_a_moved_clone_gets_commands_that_work(tiny_course):
+    moved = Course(tiny_course.root.with_name("moved clone"))
+    shutil.copytree(tiny_course.root, moved.root, symlinks=True)
+    try:
+        assert not bootstrap.is_complete(moved)
+        bootstrap.setup(moved)
+        assert str(moved.env) in (moved.env / "bin" / "labkit").read_text()
+        assert version_in(moved, "first") == "1.0"
+    finally:
+        shutil.rmtree(moved.root)
+
+
+def test_a_package_that_cannot_be_had_is_one_clear_error(tiny_course):
+    before = tiny_course.lock_file.read_text()
+    tiny_course.lock_file.write_text(before + "absent==3.0\n")
+    try:
+        with pytest.raises(Trouble) as caught:
+            bootstrap.setup(tiny_course)
+    finally:
+        tiny_course.lock_file.write_text(before)
+    assert "absent==3.0" in str(caught.value) and "run the same command again" in str(caught.value)
+    assert len(str(caught.value).splitlines()) < 20
+
+
+def test_two_set_ups_at_once_take_turns(tmp_path):
+    said = []
+    with course_module.exclusively(tmp_path / "lock", lambda: said.append("first")):
+        code = (
+            f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import course; from pathlib import Path\n"
+            f"with course.exclusively(Path({str(tmp_path / 'lock')!r}), lambda: print('waits', flush=True)): print('goes on')"
+        )
+        other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        assert other.stdout.readline() == "waits\n"
+    assert other.communicate(timeout=20)[0] == "goes on\n" and said == []
+
+
+# ------------------------------------------------------------------------------------------------------------------- Horovod
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A clone whose Python is a script: it "compiles" what the file `recipe` says, and "installs" by unpacking the wheel."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user cache"))
+    monkeypatch.setattr(horovod_wheel, "missing_to_compile", lambda course: "")
+
+    def make(name: str, recipe: str) -> Course:
+        course = Course(tmp_path / name)
+        shutil.copytree(ROOT / "tools" / "horovod", course.root / "tools" / "horovod")
+        shutil.copy(ROOT / "requirements.lock.txt", course.root)
+        course.site_packages.mkdir(parents=True)
+        (course.root / "recipe").write_text(recipe)
+        executable(
+            course.python,
+            f'case "$3" in wheel) . "{course.root}/recipe";; '
+            f'install) for wheel; do :; done; "{sys.executable}" -m zipfile -e "$wheel" "{course.site_packages}";; esac\n',
+        )
+        return course
+
+    return make
+
+
+def horovod_stand_in(folder: Path) -> Path:
+    """A file with the name and the metadata of Horovod's wheel."""
+    tiny_wheel(folder, "horovod", horovod_wheel.VERSION)
+    made = folder / f"horovod-{horovod_wheel.VERSION}-py3-none-any.whl"
+    with zipfile.ZipFile(made, "a") as wheel:
+        wheel.writestr(f"horovod-{horovod_wheel.VERSION}.dist-info/INSTALLER", "pip\n")
+    return made
+
+
+def until(state: str, course: Course, deadline_s: float = 20) -> dict:
+    deadline = time.monotonic() + deadline_s
+    while (status := horovod_wheel.HorovodWheel(course).status())["state"] != state:
+        assert time.monotonic() < deadline, status
+        time.sleep(0.05)
+    return status
+
+
+def test_the_wheel_is_compiled_once_and_shared(clone, tmp_path):
+    wheel = horovod_stand_in(tmp_path / "made")
+    recipe = f'echo "[ 42%] Building"; echo once >> "{tmp_path}/count"; sleep 0.5; mkdir wheel; cp "{wheel}" wheel/'
+    first, second = clone("first clone", recipe), clone("second clone", recipe)
+    assert horovod_wheel.ensure(first)["state"] in ("waiting", "building")
+    assert horovod_wheel.ensure(second)["state"] in ("waiting", "building")
+    assert until("installed", first) and until("installed", second)
+    assert (tmp_path / "count").read_text() == "once\n"
+    third = clone("third clone", recipe)
+    assert horovod_wheel.HorovodWheel(third).status()["state"] == "built"
+    assert horovod_wheel.wait(third, poll=0.05) and (tmp_path / "count").read_text() == "once\n"
+
+
+def test_a_failed_build_names_its_reason_and_is_tried_again_only_when_asked(clone, tmp_path):
+    course = clone("clone", f'echo tried >> "{tmp_path}/count"; echo "torch.cc:7:1: error: no member named x"; exit 1')
+    horovod_wheel.ensure(course)
+    status = until("failed", course)
+    assert "error: no member named x" in status["reason"]
+    assert horovod_wheel.ensure(course)["state"] == "failed"
+    assert "make horovod" in horovod_wheel.in_words(status)
+    assert horovod_wheel.wait(course, retry=True, poll=0.05) is False
+    assert (tmp_path / "count").read_text() == "tried\n" * 2
+
+
+def test_a_build_that_died_is_noticed_and_replaced(clone, tmp_path):
+    wheel = horovod_stand_in(tmp_path / "made")
+    course = clone("clone", 'echo "[ 37%] Building"; sleep 55')
+    horovod_wheel.ensure(course)
+    deadline = time.monotonic() + 10
+    while (status := horovod_wheel.HorovodWheel(course).status())["percent"] != 37:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(status["pid"], signal.SIGKILL)
+    assert until("absent", course)["reason"] == "the last build was interrupted"
+    (course.root / "recipe").write_text(f'mkdir wheel; cp "{wheel}" wheel/')
+    assert horovod_wheel.wait(course, poll=0.05) is True
+
+
+def test_a_build_can_be_stopped(clone):
+    course = clone("clone", "sleep 55")
+    assert horovod_wheel.ensure(course)["state"] in ("waiting", "building")
+    horovod_wheel.HorovodWheel(course).stop()
+    assert horovod_wheel.HorovodWheel(course).builder() is None
+
+
+def test_the_key_follows_what_the_wheel_is_made_from(clone, monkeypatch):
+    course = clone("clone", "")
+    key, text = horovod_wheel.key(course), course.lock_file.read_text()
+    course.lock_file.write_text(text.replace("ruff==", "ruff==99."))
+    assert horovod_wheel.key(course) == key
+    course.lock_file.write_text(re.sub(r"torch==.*", "torch==99.0", text))
+    assert horovod_wheel.key(course) != key
+    course.lock_file.write_text(text)
+    with monkeypatch.context() as patch:
+        patch.setenv("HOROVOD_GPU_OPERATIONS", "NCCL")
+        assert horovod_wheel.key(course) != key
+    hook = course.root / "tools" / "horovod" / "hvd-cxx17.cmake"
+    hook.write_text(hook.read_text() + "# changed\n")
+    assert horovod_wheel.key(course) != key
+
+
+def test_without_a_compiler_everything_else_is_set_up_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.delenv("CXX", raising=False)
+    course = Course(tmp_path)
+    base = tmp_path / "base"
+    executable(base / "bin" / "python3.11", "")
+    course.python.parent.mkdir(parents=True)
+    course.python.symlink_to(base / "bin" / "python3.11")
+    missing = horovod_wheel.missing_to_compile(course, which=lambda name: None)
+    assert missing == "a C++ compiler and make and Python.h are missing (Debian and Ubuntu: apt install g++ make python3-dev)"
+    status = {"state": "impossible", "reason": missing, "percent": None, "log": ""}
+    assert "All else works; only unit 07 needs it." in horovod_wheel.in_words(status)
+    header = base / "include" / "python3.11" / "Python.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("")
+    assert horovod_wheel.missing_to_compile(course, which=lambda name: f"/usr/bin/{name}") == ""
+
+
+def test_horovod_adds_up_on_two_ranks():
+    """The real wheel: made on this machine, for the frameworks and the MPI of the lock file."""
+    assert list((Course(ROOT, sys.prefix).site_packages / "horovod" / "tensorflow").glob("mpi_lib*.so"))
+    program = (
+        "import horovod.torch as hvd, torch\n"
+        "hvd.init()\n"
+        "total = hvd.allreduce(torch.tensor([hvd.rank() + 1.0]), op=hvd.Sum).item()\n"
+        "if hvd.rank() == 0: print('sum', total, hvd.mpi_built(), hvd.gloo_built())\n"
+    )
+    command = [*environment.mpiexec(), "-n", "2", sys.executable, "-c", program]
+    variables = os.environ | environment.mpi_environment(2)
+    ran = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=150)
+    assert "sum 3.0 True True" in ran.stdout, ran.stdout + ran.stderr
+
+
+# -------------------------------------------------------------------------------------------------------------- Lab, doctor
+
+
+def test_lab_opens_a_browser_only_where_there_is_one(place, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "SSH_CONNECTION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    command = bootstrap.lab_command(place, place.root / "work", ["--port", "9000"])
+    assert "--no-browser" in command and "--allow-root" not in command and command[-2:] == ["--port", "9000"]
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert "--no-browser" not in bootstrap.lab_command(place, place.root / "work", [])
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert {"--no-browser", "--allow-root"} <= set(bootstrap.lab_command(place, place.root / "work", []))
+
+
+def test_doctor_finds_what_the_tests_need():
+    ran = subprocess.run([sys.executable, "-m", "labkit.cli", "doctor", "--json"], capture_output=True, text=True, timeout=90)
+    findings = {row["subject"]: row for row in json.loads(ran.stdout)}
+    assert ran.returncode == 0
+    assert list(findings) == [
+        "Python", "packages", "cores", "memory", "disk", "GPUs", "MPI", "Horovod", "scheduler", "isolation", "browser",
+    ]  # fmt: skip
+    assert findings["MPI"]["status"] == "good" and "Open MPI v4.1.8" in findings["MPI"]["found"]
+    assert findings["packages"]["status"] == "good"
+    assert all(row["status"] in doctor.STATUSES for row in findings.values())
+    assert all(row["remedy"] for row in findings.values() if row["status"] in ("limited", "broken"))
+
+
+def test_doctor_says_what_to_do_when_mpi_is_broken(monkeypatch):
+    monkeypatch.setattr(environment, "mpiexec", lambda: ["/bin/false"])
+    finding = doctor.mpi()
+    assert finding.status == "broken" and "make clean" in finding.remedy
+
+
+def test_doctor_sees_an_allocation(monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
+    monkeypatch.setenv("SLURM_NTASKS", "8")
+    assert doctor.scheduler().found == "in Slurm job 17: 2 nodes, 8 tasks"
+
+
+def test_a_table_shows_brackets_as_they_are(capsys):
+    doctor.show([doctor.Finding("MPI", "broken", "[Errno 2] no such file", "see [this]")])
+    shown = capsys.readouterr().out
+    assert "[Errno 2] no such file" in shown and "see [this]" in shown
+
+
+def test_file_hash_tells_where_one_file_ends(tmp_path):
+    for name, text in (("a", "xy"), ("b", "z"), ("c", "x"), ("d", "yz")):
+        (tmp_path / name).write_text(text)
+    assert course_module.file_hash(tmp_path / "a", tmp_path / "b") != course_module.file_hash(tmp_path / "c", tmp_path / "d")
+    assert course_module.file_hash(tmp_path / "a") == hashlib.sha256(b"xy\0").hexdigest()
