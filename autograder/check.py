@@ -49,7 +49,8 @@ def check(function, *, hints: str | None = None) -> None:
     _last[name] = result
     _show(result, hints)
     if result.verdict != "passed" and os.environ.get("NBGRADER_EXECUTION"):
-        raise CheckFailed(f"{name}: {result.verdict} ({result.diagnosis}), {result.score} of {result.max_score} points")
+        points = f", {result.score} of {result.max_score} points" if result.max_score else ""
+        raise CheckFailed(f"{name}: {result.verdict} ({result.diagnosis}){points}")
 
 
 def _judge(exercise: Exercise, function) -> Result:
