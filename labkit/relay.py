@@ -52,6 +52,8 @@ class Operation:
     meta: dict = field(default_factory=dict)  # the reply
     data: bytes = b""
     awaited: bool = False
+    heard: tuple[int, ...] = ()  # how many lines of each rank had been said when it was posted, as far as its rank can know
+    learned: tuple[int, ...] = ()  # the same, for whoever has seen it completed
 
     @property
     def done(self) -> bool:
@@ -141,10 +143,8 @@ class Relay:
         self.pairs: list[tuple[Operation, Operation]] = []
         self.out_free, self.in_free = [0.0] * n, [0.0] * n
         self.history: list[Operation] = []
-        self.printed: list[tuple[int, int, str]] = []  # instant, rank, line
-        self.instant = (
-            0  # how many times something was completed: what two ranks say in the same instant, no message has put in order
-        )
+        self.lines: list[list[tuple[str, tuple[int, ...]]]] = [[] for _ in range(n)]  # per rank: what it said, what it had heard
+        self.heard = [[0] * n for _ in range(n)]  # per rank: how many lines of each rank came before, by its own messages
         self.matches = 0
         self.polls = 0
         self.report: hang.HangReport | None = None
@@ -180,6 +180,7 @@ class Relay:
 
     def _start(self, r: int) -> None:
         self.ranks[r].state = "running"
+        self.heard[r] = [len(said) for said in self.lines]  # a late rank comes after all that was said before
         self._send(r, wire.JOB, *self.jobs[r])
 
     def _send(self, r: int, kind: int, meta: dict, payload: bytes = b"") -> None:
@@ -218,7 +219,8 @@ class Relay:
                 self._deliver(op)
         elif kind == wire.PRINT:
             for line in str(meta.get("text", "")).split("\n"):
-                self.printed.append((self.instant, r, line))
+                self.lines[r].append((line, tuple(self.heard[r])))
+                self.heard[r][r] += 1
         elif kind == wire.RESULT:
             rank.value, rank.after = wire.decode(meta["value"], payload)
             rank.state = "returned"
@@ -238,7 +240,7 @@ class Relay:
         members = tuple(int(m) for m in meta["members"])
         peer = meta.get("peer")
         shape = tuple(int(s) for s in meta.get("shape", []))
-        if not members or r not in members or not all(0 <= m < n for m in members) or any(s < 0 for s in shape):
+        if r not in members or min(members) < 0 or max(members) >= n or (shape and min(shape) < 0):
             raise wire.WireError("an operation outside its group")
         if peer is not None and not 0 <= int(peer) < n:
             raise wire.WireError("a peer that does not exist")
@@ -260,6 +262,7 @@ class Relay:
             line=str(meta.get("line", ""))[:200],
             payload=payload,
             posted=self.ranks[r].clock,
+            heard=tuple(self.heard[r]),
         )
         if op.ticket in self.operations[r]:
             raise wire.WireError("a ticket used twice")
@@ -317,7 +320,6 @@ class Relay:
     def _complete_collective(self, ops: list[Operation]) -> None:
         started = max(op.posted for op in ops)
         self.matches += 1
-        self.instant += 1
         try:
             self._move(ops)
         except (ValueError, TypeError):
@@ -330,6 +332,7 @@ class Relay:
         ended = started + collective_seconds(ops[0].kind, len(ops), max(len(op.payload) for op in ops), self.alpha, self.beta)
         for op in ops:
             op.started, op.ended, op.match = started, ended, self.matches
+            op.learned = _latest([other.heard for other in ops])
         for op in ops:
             if self.waiting_for[op.rank] == op.ticket:
                 self._deliver(op)
@@ -434,6 +437,7 @@ class Relay:
             send.started = recv.started = earliest
             send.ended = recv.ended = ended
             recv.data = send.payload
+            recv.learned = send.heard  # not the other way round: a send may be over before it is received
             recv.meta = {"source": recv.members.index(send.rank) if send.rank in recv.members else send.rank}
             receiver = self.ranks[recv.rank]
             receiver.recvs += 1
@@ -447,6 +451,8 @@ class Relay:
         rank = self.ranks[op.rank]
         polled = rank.state == "polling"
         rank.clock = max(rank.clock, op.ended)
+        if op.learned:
+            self.heard[op.rank] = list(_latest([self.heard[op.rank], op.learned]))
         rank.state = "running"
         self.waiting_for[op.rank] = None
         self.polls = 0
@@ -456,7 +462,6 @@ class Relay:
     # -- when nobody runs
     def _advance(self) -> bool:
         """Nobody is running: let the earliest thing happen. False when the case is over."""
-        self.instant += 1
         self._match()
         if self.pairs:
             self._transfer_earliest()
@@ -490,15 +495,27 @@ class Relay:
                 for send in self.sends.get((receiver, group), []):
                     meant = recv.peer in (None, send.rank) and recv.tag != send.tag
                     if meant and {(recv.rank, recv.ticket), (send.rank, send.ticket)} & waited:
-                        what = f"Rank {send.rank} sends to rank {receiver} with tag {send.tag}, but rank {receiver} receives with tag {recv.tag}."
+                        what = (
+                            f"Rank {send.rank} sends to rank {receiver} with tag {send.tag}, "
+                            f"but rank {receiver} receives with tag {recv.tag}."
+                        )
                         rows = tuple(hang.describe(state) for state in self._states())
                         return hang.HangReport("mismatched_tag", f"{what} {hang.KINDS['mismatched_tag']}", rows)
         return None
 
     def _said(self) -> list[tuple[int, str]]:
-        """(rank, line) in causal order. Where no message decides who was first, the highest rank is: a program that relies on luck is
-        found out, and the order does not depend on how busy the machine is."""
-        return [(r, line) for _, r, line in sorted(self.printed, key=lambda said: (said[0], -said[1]))]
+        """All lines in causal order: (rank, line). Where no message decides who was first, the highest rank is: a program that
+        relies on luck is found out, and the order does not depend on how busy the machine is."""
+        said, out = [], [0] * len(self.lines)
+        while len(said) < sum(map(len, self.lines)):
+            for r in reversed(range(len(self.lines))):
+                if out[r] < len(self.lines[r]):
+                    line, heard = self.lines[r][out[r]]
+                    if all(before <= there for before, there in zip(heard, out, strict=True)):
+                        break
+            said.append((r, line))
+            out[r] += 1
+        return said
 
     def _states(self) -> list[RankState]:
         states = []
@@ -548,6 +565,11 @@ class Relay:
 
 
 # -- plain functions ------------------------------------------------------------------------------------------------------------------
+
+
+def _latest(clocks: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The element-wise largest of several vector clocks (Mattern 1989)."""
+    return tuple(max(counts) for counts in zip(*clocks, strict=True))
 
 
 def cut(data: bytes, sizes: list[int], n: int) -> list[bytes]:

@@ -102,12 +102,15 @@ class RelayWork(dist.Work):
 
     def wait(self, timeout=None) -> bool:
         if not self._done:
-            if self._sent is not None and zlib.crc32(tensor_bytes(self._sent)) != self._checksum:
-                raise ReusedBuffer(
-                    "the tensor given to isend was changed before its wait(): the receiver may get the old or the new values"
-                )
+            self._look_at_the_buffer()
             self._complete(*self._connection.ask(wire.WAIT, self._ticket))
         return True
+
+    def _look_at_the_buffer(self) -> None:
+        if self._sent is not None and zlib.crc32(tensor_bytes(self._sent)) != self._checksum:
+            raise ReusedBuffer(
+                "the tensor given to isend was changed before its wait(): the receiver may get the old or the new values"
+            )
 
     def _complete(self, meta: dict, payload: bytearray) -> None:
         self._done = True
@@ -117,6 +120,7 @@ class RelayWork(dist.Work):
 
     def is_completed(self) -> bool:
         if not self._done:
+            self._look_at_the_buffer()
             meta, payload = self._connection.ask(wire.POLL, self._ticket)
             if meta.get("done"):
                 self._complete(meta, payload)

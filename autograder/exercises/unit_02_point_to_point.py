@@ -96,7 +96,7 @@ class WhoAmI(Exercise):
     }
 
     def cases(self, rng):
-        return [Case("any number of ranks", p, (), f"{p} ranks") for p in (2, 4, 3, 5)]
+        return [Case("any number of ranks", p, ()) for p in (2, 4, 3, 5)]
 
     def expected(self, case):
         return [(r, case.world_size) for r in range(case.world_size)]
@@ -127,6 +127,7 @@ class SendMatrix(Exercise):
             "Every rank holds the filled matrix.",
             "Only the source fills its matrix; the others start from zeros, and only the destination receives.",
         ),
+        "always_ones": Diagnosis("The matrix is filled with ones, whatever `value` is.", "torch.full((3, 4), value)"),
         "zero_to_one": Diagnosis(
             "Ranks 0 and 1 are written into the code. The matrix is to travel from `source` to `destination`, "
             "whichever they are.",
@@ -137,7 +138,8 @@ class SendMatrix(Exercise):
             "The source calls send(..., dst=destination), the destination recv(..., src=source).",
         ),
         "not_received": Diagnosis(
-            "The destination returned its zeros: no message went into the tensor it returns.",
+            "The message arrived, but the destination returned zeros: it went into another tensor, or was "
+            "overwritten afterwards.",
             "recv fills the tensor it is given (it returns the sender's rank, not the data): return that tensor.",
         ),
         "no_message": Diagnosis(
@@ -182,6 +184,7 @@ class SendMatrix(Exercise):
         return {
             "everybody_has_it": [full(value)] * p if p > 2 else None,
             "zero_to_one": [full(value if r < 2 else 0) for r in range(p)] if {source, destination} != {0, 1} else None,
+            "always_ones": [full(1 if r in (source, destination) else 0) for r in range(p)] if value != 1 else None,
         }
 
     def facts(self, case, run):
@@ -230,8 +233,10 @@ class MoveMatrix(Exercise):
             "Every rank holds the filled matrix.",
             "Only the source fills its matrix, and in the end only the destination holds it.",
         ),
+        "always_ones": SendMatrix.diagnoses["always_ones"],
         "zero_to_one": SendMatrix.diagnoses["zero_to_one"],
         "forgot_wait": NOT_WAITED,
+        "not_received": SendMatrix.diagnoses["not_received"],
         "reused_buffer": Diagnosis(
             "The source wrote to its tensor between isend and wait(): the destination may get the old numbers or the new ones.",
             "Until wait() has returned the tensor belongs to the message. Wait first, then fill it with zeros.",
@@ -268,11 +273,15 @@ class MoveMatrix(Exercise):
             "not_cleared": [full(value if r in (source, destination) else 0) for r in range(p)],
             "everybody_has_it": [full(value)] * p if p > 2 else None,
             "zero_to_one": [full(value if r == 1 else 0) for r in range(p)] if destination != 1 and source != 1 else None,
+            "always_ones": [full(1 if r == destination else 0) for r in range(p)] if value != 1 else None,
         }
 
     def facts(self, case, run):
         _, source, destination = case.arguments
-        return wrong_messages(run, source, destination)
+        found = wrong_messages(run, source, destination)
+        if found is None and _is_full(run.ranks[destination].value, 0):
+            return Finding("not_received", describe_messages(run))
+        return found
 
 
 class PrintInTurn(Exercise):
@@ -322,8 +331,8 @@ class PrintInTurn(Exercise):
             return [(str(w),) for w in rng.permutation(words)[:p]]
 
         return [
-            Case(order, 3, lines(3), "3 ranks", late=(0,)),
-            Case(order, 2, lines(2), "2 ranks", late=(0,)),
+            Case(order, 3, lines(3), late=(0,)),
+            Case(order, 2, lines(2), late=(0,)),
             Case(slow, 4, lines(4), "rank 1 starts last", late=(1,)),
             Case(slow, 5, lines(5), "ranks 0 and 3 start last", late=(0, 3)),
         ]
@@ -367,6 +376,9 @@ class FitAlphaBeta(Exercise):
         "round_trip": Diagnosis(
             "These are the numbers of the round trip: the message went there and came back.",
             "One way takes half: divide the times by 2 before the fit.",
+        ),
+        "halved_twice": Diagnosis(
+            "Both numbers are half of what they should be.", "Divide by 2 once, either the times or the results."
         ),
         "only_alpha_halved": Diagnosis(
             "Alpha is that of one way, but beta is still that of the round trip.",
@@ -431,6 +443,7 @@ class FitAlphaBeta(Exercise):
         slope = (times[-1] - times[0]) / (sizes[-1] - sizes[0]) / 2 if sizes[-1] != sizes[0] else None
         values = {
             "round_trip": (2 * alpha, 2 * beta),
+            "halved_twice": (alpha / 2, beta / 2),
             "only_alpha_halved": (alpha, 2 * beta),
             "only_beta_halved": (2 * alpha, beta),
             "swapped": (beta, alpha),
@@ -455,6 +468,9 @@ class Exchange(Exercise):
         "keeps_own": Diagnosis(
             "Every rank returned its own tensor.",
             "Receive into a second tensor, for example torch.empty_like(x), and return that.",
+        ),
+        "one_way": Diagnosis(
+            "The data went one way only: from the smaller rank of each pair to the larger.", "Both send, and both receive."
         ),
         "assumes_neighbour": Diagnosis(
             "Ranks 0 and 1, 2 and 3 ... exchanged. Who belongs to whom is said by `partner`.",
@@ -535,6 +551,7 @@ class Exchange(Exercise):
         neighbours = [r ^ 1 if (r ^ 1) < p else r for r in range(p)]
         return {
             "keeps_own": rows,
+            "one_way": [rows[partners[r]] if r > partners[r] else rows[r] for r in range(p)],
             "assumes_neighbour": [rows[n] for n in neighbours] if neighbours != partners else None,
             "nothing_for_the_single": [zeros if alone[r] else rows[partners[r]] for r in range(p)] if any(alone) else None,
         }
@@ -568,6 +585,14 @@ class RingPass(Exercise):
         "arrival_order": Diagnosis(
             "The rows are in the order in which they arrived, so every rank has another order.",
             "What arrives in step s (counted from 1) started s ranks to the left: it belongs in row (rank - s) % world_size.",
+        ),
+        "rows_mixed_up": Diagnosis(
+            "All rows are there, but not in the order of the ranks.",
+            "What arrives in step s (counted from 1) started s ranks to the left: it belongs in row (rank - s) % world_size.",
+        ),
+        "open_ring": Diagnosis(
+            "The last rank never sent to rank 0, so the ring is not closed: this is a chain.",
+            "Neighbours are counted modulo the world size: (rank + 1) % world_size and (rank - 1) % world_size.",
         ),
         "other_direction": Diagnosis(
             "Left and right are swapped: the rows are filed as if the values had come the other way round.",
@@ -675,9 +700,17 @@ class RingPass(Exercise):
             return Finding("uses_collective", f"{collectives_called(run)} was called.")
         if never_waited(run):
             return Finding("forgot_wait", on_ranks(never_waited(run)))
-        if any(e.peer != (e.rank + 1) % p for e in messages(run)):
-            return Finding("wrong_neighbour", describe_messages(run))
+        astray = [e for e in messages(run) if e.peer != (e.rank + 1) % p]
+        if astray:
+            return Finding("wrong_neighbour", f"Rank {astray[0].rank} sent to rank {astray[0].peer}.")
         sends = [r.sends for r in run.ranks]
         if max(sends) == p:
             return Finding("full_circle", f"Each rank sent {p} messages.")
+        if any(sends) and not sends[-1]:
+            return Finding("open_ring")
+        rows = case.known["rows"]
+        tables = [getattr(r.value, "values", None) for r in run.ranks]
+        same_rows = all(t is not None and np.array_equal(np.sort(t, axis=0), np.sort(rows, axis=0)) for t in tables)
+        if same_rows and not all(np.array_equal(t, rows) for t in tables):
+            return Finding("rows_mixed_up")
         return None
