@@ -281,11 +281,12 @@ class Inbox:
     def __init__(self, sock: socket.socket):
         self.sock = sock
         self._data = bytearray()
+        self._missing = 0  # bytes of a frame that has begun
 
     def frames(self):
         """Take what has arrived and yield the complete frames in it. Raises Closed when the other side is gone, WireError."""
         try:
-            more = self.sock.recv(1 << 20)
+            more = self.sock.recv(min(max(self._missing, 1 << 15), 1 << 23))
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
@@ -296,7 +297,8 @@ class Inbox:
         while len(self._data) >= _HEADER.size:
             kind, json_bytes, payload_bytes = parse_header(self._data[: _HEADER.size])
             end = _HEADER.size + json_bytes + payload_bytes
-            if len(self._data) < end:
+            self._missing = end - len(self._data)
+            if self._missing > 0:
                 return
             meta = parse_meta(self._data[_HEADER.size : _HEADER.size + json_bytes])
             payload = bytes(self._data[_HEADER.size + json_bytes : end])
