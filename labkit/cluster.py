@@ -1,0 +1,377 @@
+"""The processes behind a notebook's ranks: a warden, ipyparallel's controller, and MPI engines that can be replaced by fresh ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from labkit import engine, environment, recorder
+from labkit.events import RankState
+
+_START_LIMIT = 120.0  # s until ranks must be there
+_HEARTBEAT = 250  # ms; the controller announces new engines with its next heartbeat
+# What mpiexec writes when a rank is gone.
+_DEATHS = (
+    (re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on\s+signal (\d+)"), "signal"),
+    (re.compile(r"MPI_ABORT was invoked on rank (\d+)"), "abort"),
+    (re.compile(r"Process name: \[\[\d+,\d+\],(\d+)\]\s+Exit code:\s+(\d+)"), "exit"),
+)
+
+
+class StartFailed(Exception):
+    """The ranks did not start. Its text is for the student."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One rank: its engine in ipyparallel, and its process."""
+
+    rank: int
+    engine: int
+    pid: int
+    host: str
+    started: str  # tells the process from a later one with the same number
+
+    def is_alive(self) -> bool:
+        """Whether the process runs; a rank on another node is believed to."""
+        return self.host != os.uname().nodename or _start_time(self.pid) == self.started
+
+
+@dataclass
+class Run:
+    """One rank's part of a cell that is running."""
+
+    member: Member
+    future: Any
+
+    @property
+    def rank(self) -> int:
+        return self.member.rank
+
+    def is_done(self) -> bool:
+        """Whether the result is here and all output before it."""
+        return self.future.done() and self.future.output.done()
+
+    def result(self) -> dict[str, Any]:
+        """What `engine.run_cell` returned."""
+        result = self.future.result()
+        if isinstance(result, BaseException):
+            return {"state": "raised", "error": type(result).__name__, "message": str(result), "line": "", "traceback": ""}
+        return result
+
+
+class Cluster:
+    """`world_size` ranks. They start in the background; `wait_until_ready` before the first use."""
+
+    def __init__(self, world_size: int, torch: bool):
+        self.world_size, self.torch = world_size, torch
+        self.folder = Path(tempfile.mkdtemp(prefix="labkit-ranks-", dir=_shared_memory()))
+        self.members: list[Member] = []
+        self._client = None
+        self._used: set[int] = set()  # engines of ranks that are gone
+        self._generation = 0
+        self._ended: queue.SimpleQueue[dict] = queue.SimpleQueue()
+        self._gone: set[str] = set()
+        warden = [sys.executable, "-I", "-S", str(Path(__file__).with_name("warden.py")), str(self.folder)]
+        self._warden = subprocess.Popen(
+            warden, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        threading.Thread(target=self._listen, daemon=True).start()
+        (self.folder / "profile").mkdir()
+        controller = [sys.executable, "-m", "ipyparallel.controller", f"--profile-dir={self.folder / 'profile'}"]
+        controller += ["--usethreads", "--nodb", f"--ping={_HEARTBEAT}", "--log-level=ERROR"]
+        # Whether a rank is alive is seen from its process. Some missed heartbeats only tell that the machine is busy.
+        controller += ["--HeartMonitor.max_heartmonitor_misses=240", f"--ip={'*' if self._is_spread() else '127.0.0.1'}"]
+        self._order(start="controller", command=controller, environment=self._environment(), log=str(self.folder / "log"))
+        self._start_engines()
+
+    # -- processes
+
+    def _is_spread(self) -> bool:
+        """Whether the ranks run on several nodes."""
+        return environment.hosts() > 1
+
+    def _environment(self) -> dict[str, str]:
+        own = {"LABKIT_RANKS": str(self.folder), "IPYTHONDIR": str(self.folder), "PYTHONUNBUFFERED": "1"}
+        mpi = environment.mpi_environment(self.world_size)
+        # Open MPI's own files belong to the folder that the warden removes.
+        mpi |= {"OMPI_MCA_orte_tmpdir_base": str(self.folder), "OMPI_MCA_btl_vader_backing_directory": str(self.folder)}
+        return {**os.environ, **mpi, **own}
+
+    def _order(self, **order) -> None:
+        try:
+            self._warden.stdin.write(json.dumps(order).encode() + b"\n")
+            self._warden.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            raise StartFailed("The process that looks after the ranks is gone. Start them again: ranks.start()") from None
+
+    def _listen(self) -> None:
+        for line in self._warden.stdout:
+            self._ended.put(json.loads(line))
+
+    def _has_ended(self, name: str) -> bool:
+        while not self._ended.empty():
+            self._gone.add(self._ended.get()["ended"])
+        return name in self._gone
+
+    @property
+    def flight(self) -> Path:
+        """The folder of the recordings of the present ranks."""
+        return self.folder / f"flight{self._generation}"
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / f"log{self._generation}"
+
+    def _start_engines(self) -> None:
+        self._generation += 1
+        self.flight.mkdir()
+        variables = self._environment() | {"LABKIT_FLIGHT": str(self.flight)}
+        command = [*environment.mpiexec(), "-n", str(self.world_size)]
+        if self._is_spread():
+            variables["IPP_CONNECTION_INFO"] = self._connection("engine")
+            own = ("IPP_CONNECTION_INFO", "LABKIT_RANKS", "LABKIT_FLIGHT", "IPYTHONDIR", "PATH", "PYTHONPATH", "OMP_NUM_THREADS")
+            for name in own:
+                if name in variables:
+                    command += ["-x", name]
+            if "PBS_NODEFILE" in variables:
+                command += ["--hostfile", variables["PBS_NODEFILE"]]
+                if shutil.which("pbs_tmrsh"):
+                    variables["OMPI_MCA_plm_rsh_agent"] = "pbs_tmrsh"
+        command += [sys.executable, "-m", "labkit.engine"]
+        self._order(start=self._name, command=command, environment=variables, log=str(self._log), cwd=os.getcwd())
+
+    @property
+    def _name(self) -> str:
+        return f"engines{self._generation}"
+
+    def _connection(self, side: str) -> str:
+        """The controller's file about itself: for "client" or "engine"."""
+        file = self.folder / "profile" / "security" / f"ipcontroller-{side}.json"
+        deadline = time.monotonic() + _START_LIMIT
+        while time.monotonic() < deadline and not self._has_ended("controller"):
+            try:
+                text = file.read_text()
+                json.loads(text)
+                return text
+            except (OSError, ValueError):
+                time.sleep(0.02)
+        raise StartFailed(f"The controller of the ranks did not start:\n{_tail(self.folder / 'log')}")
+
+    def renew(self) -> None:
+        """Replace all ranks by fresh ones, in the background."""
+        self._used |= {member.engine for member in self.members}
+        self.members = []
+        self._order(stop=self._name)
+        self._start_engines()
+
+    def close(self) -> None:
+        """End all processes and remove all files."""
+        if self._client is not None:
+            self._client.close()
+        try:
+            self._warden.stdin.close()
+            self._warden.wait(timeout=15)
+        except (OSError, subprocess.TimeoutExpired):
+            self._warden.kill()
+            self._warden.wait()
+        self._warden.stdout.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def is_usable(self) -> bool:
+        """Whether fresh ranks could still be started."""
+        return self._warden.poll() is None and not self._has_ended("controller")
+
+    # -- ranks
+
+    def wait_until_ready(self) -> None:
+        """Return when every rank answers. Raises StartFailed."""
+        if self.members:
+            return
+        import ipyparallel
+
+        if self._client is None:
+            self._client = ipyparallel.Client(connection_info=json.loads(self._connection("client")), timeout=_START_LIMIT)
+        deadline = time.monotonic() + _START_LIMIT
+        while len(fresh := [number for number in self._client.ids if number not in self._used]) < self.world_size:
+            if self._has_ended(self._name) or time.monotonic() > deadline:
+                raise StartFailed(f"The ranks did not start:\n{_tail(self._log)}")
+            time.sleep(0.02)
+        found = self._on_engines(fresh, engine.identify, deadline)
+        members = [
+            Member(rank, number, pid, host, _start_time(pid) if host == os.uname().nodename else "")
+            for number, (rank, pid, host, _) in found.items()
+        ]
+        self.members = sorted(members, key=lambda member: member.rank)
+        if self.torch:
+            problems = {problem for problem in self.call(engine.start_process_group).values() if problem}
+            if problems:
+                self.members = []
+                raise StartFailed(f'init_process_group("mpi") failed: {"; ".join(sorted(problems))}')
+
+    def _on_engines(self, numbers: list[int], function: Callable, deadline: float, *args) -> dict[int, Any]:
+        futures = {number: self._send(number, function, args) for number in numbers}
+        while not all(future.done() for future in futures.values()):
+            if self._has_ended(self._name) or time.monotonic() > deadline:
+                raise StartFailed(f"The ranks do not answer:\n{_tail(self._log)}")
+            time.sleep(0.005)
+        results = {number: future.result() for number, future in futures.items()}
+        for result in results.values():
+            if isinstance(result, BaseException):
+                raise StartFailed(f"The ranks do not answer: {result}")
+        return results
+
+    def call(self, function: Callable, *args, limit: float = _START_LIMIT) -> dict[int, Any]:
+        """`function(*args)` on every rank, all at once: {rank: result}. Raises StartFailed when ranks are gone or too slow."""
+        ranks = {member.engine: member.rank for member in self.members}
+        results = self._on_engines(list(ranks), function, time.monotonic() + limit, *args)
+        return {ranks[number]: result for number, result in results.items()}
+
+    def run(
+        self, source: str, label: str, sent: dict[int, bytes], first_line: int, listen: Callable[[int, dict], None]
+    ) -> list[Run]:
+        """Start a cell on the ranks that `sent` names. listen(rank, message): takes their output, in ipyparallel's thread."""
+        runs = []
+        for member in self.members:
+            if member.rank in sent:
+                arguments = (source, label, first_line, sent[member.rank])
+                runs.append(Run(member, self._send(member.engine, engine.run_cell, arguments, partial(listen, member.rank))))
+        self._client.history.clear()
+        return runs
+
+    def _send(self, number: int, function: Callable, args: tuple, listen: Callable[[dict], None] | None = None):
+        """Send a call to one engine. A DirectView does the same, but offers no way to see all output as it comes."""
+
+        def hook(future) -> None:
+            if listen is not None:
+                future.iopub_callbacks.append(listen)
+
+        view = self._client.direct_view(number)
+        identity = self._client._engines[number].encode()
+        return self._client.send_apply_request(view._socket, function, args, ident=identity, message_future_hook=hook)
+
+    # -- what happened to them
+
+    def dead(self) -> dict[int, str]:
+        """{rank: how} of the ranks that are gone, as far as can be told; {} while all are there."""
+        gone = [member.rank for member in self.members if not member.is_alive()]
+        if not gone and not self._has_ended(self._name):
+            return {}
+        told: dict[int, str] = {}
+        deadline = time.monotonic() + 1.0  # mpiexec notices a moment later than we do
+        while not told and time.monotonic() < deadline:
+            told = _told_deaths(self._log)
+            time.sleep(0.02)
+        return told or dict.fromkeys(gone or [member.rank for member in self.members], "")
+
+    def states(self, dead: dict[int, str]) -> list[RankState]:
+        """Where every rank stands; of one that computes, the line it is at."""
+        found = {state.rank: state for state in recorder.states(self.flight, dead)}
+        for member in self.members:
+            state = found.setdefault(member.rank, RankState(member.rank, "dead" if member.rank in dead else "running"))
+            if state.state == "dead" and not state.line:
+                found[member.rank] = replace(state, line=self._stack_line(member.rank))
+        busy = [member for member in self.members if found[member.rank].state == "running" and not found[member.rank].line]
+        for member, line in self._lines_of(busy).items():
+            found[member.rank] = replace(found[member.rank], line=line)
+        return [found[rank] for rank in sorted(found)]
+
+    def _lines_of(self, members: list[Member]) -> dict[Member, str]:
+        """Ask ranks for their stacks (faulthandler answers even in the middle of C code) and read the student's line from them."""
+        here = [member for member in members if member.host == os.uname().nodename and member.is_alive()]
+        before = {member: len(self._stack(member.rank)) for member in here}
+        for member in here:
+            os.kill(member.pid, signal.SIGUSR1)
+        deadline = time.monotonic() + 0.5
+        lines: dict[Member, str] = {}
+        while len(lines) < len(here) and time.monotonic() < deadline:
+            time.sleep(0.01)
+            for member in here:
+                stack = self._stack(member.rank)[before[member] :]
+                if stack.endswith("\n") and "_run" in stack:
+                    lines[member] = _students_line(stack)
+        return lines
+
+    def _stack(self, rank: int) -> str:
+        try:
+            return (self.flight / f"rank{rank}.stack").read_text(errors="replace")
+        except OSError:
+            return ""
+
+    def _stack_line(self, rank: int) -> str:
+        """Where a rank crashed, if faulthandler saw it."""
+        return _students_line(self._stack(rank))
+
+
+def _students_line(stack: str) -> str:
+    """The innermost line of the student's own code in what faulthandler wrote."""
+    for name, line in re.findall(r'File "([^"]+)", line (\d+)', stack):
+        if not recorder.is_library(name) and not name.startswith("<"):
+            return f"{recorder.file_label(name)}, line {line}"
+    return ""
+
+
+def _told_deaths(log: Path) -> dict[int, str]:
+    """What mpiexec says about ranks that are gone: {rank: "SIGKILL", "exited with status 3" ...}."""
+    try:
+        text = log.read_text(errors="replace")
+    except OSError:
+        return {}
+    found: dict[int, str] = {}
+    for pattern, kind in _DEATHS:
+        for match in pattern.finditer(text):
+            rank = int(match[1])
+            if kind == "signal":
+                found.setdefault(rank, _signal_name(int(match[2])))
+            elif kind == "abort":
+                found.setdefault(rank, "called MPI_Abort")
+            else:
+                found.setdefault(rank, f"exited with status {match[2]}")
+    return found
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _start_time(pid: int) -> str:
+    """When a process started, in the operating system's own count; "" when there is none or it is a zombie."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def _tail(log: Path, lines: int = 15) -> str:
+    try:
+        return "\n".join(log.read_text(errors="replace").strip().split("\n")[-lines:])
+    except OSError:
+        return ""
+
+
+def _shared_memory() -> str | None:
+    """/dev/shm where it is one and has room: recordings must not wait for a disk. None: the usual place."""
+    folder = "/dev/shm"
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK | os.X_OK) and room.f_bavail * room.f_frsize > 32 << 20 else None

@@ -1,0 +1,259 @@
+"""What runs in each rank of a notebook: an ipyparallel engine with a traced communicator, and the cells sent to it.
+
+`python -m labkit.engine` (under mpiexec) starts one. The functions below it are called from the notebook through ipyparallel.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import faulthandler
+import json
+import linecache
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from labkit import recorder
+from labkit.source import Chunk, execute
+
+PREDEFINED = ("rank", "world_size", "comm", "np", "torch", "dist")
+_IMPORTED_WHEN_USED = {"torch": "torch", "dist": "torch.distributed"}
+
+
+def main() -> None:
+    """Join the cluster that the environment names, as the rank that mpiexec says, until told to stop."""
+    folder = Path(os.environ["LABKIT_RANKS"])
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    # Matplotlib's figures go to the notebook; what a library writes to the terminal goes there, too.
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+    os.environ["IPYTHONDIR"] = str(folder)
+
+    from ipyparallel.engine.app import IPEngine
+
+    from labkit import traced
+
+    communicator = traced.install()
+    rank, world_size = communicator.Get_rank(), communicator.Get_size()
+    flight = Path(os.environ["LABKIT_FLIGHT"])
+    recorder.open(flight, rank, world_size)
+    stack = open(flight / f"rank{rank}.stack", "wb", buffering=0)
+    faulthandler.register(signal.SIGUSR1, file=stack, all_threads=False)
+    faulthandler.enable(file=stack, all_threads=False)  # where a crash happened
+
+    os.environ["IPP_CONNECTION_INFO"] = _connection(folder / "profile" / "security" / "ipcontroller-engine.json")
+    engine = IPEngine.instance()
+    engine.initialize(
+        [
+            f"--profile-dir={folder / 'profile'}",
+            "--IPEngine.enable_nanny=False",  # one process more for every rank; the notebook looks after them itself
+            "--IPEngine.timeout=60",
+            "--log-level=ERROR",
+        ]
+    )
+    engine.user_ns = {"rank": rank, "world_size": world_size, "comm": communicator}
+    engine.start()
+
+
+def _connection(file: Path) -> str:
+    """What the controller says about itself; it is still starting when the engines do."""
+    if "IPP_CONNECTION_INFO" in os.environ:  # from another node
+        return os.environ["IPP_CONNECTION_INFO"]
+    while True:
+        try:
+            text = file.read_text()
+            json.loads(text)
+            return text
+        except (OSError, ValueError):
+            time.sleep(0.02)
+
+
+def _end_with_parent(parent: int) -> None:
+    """A rank whose mpiexec is gone has nobody left who would end it."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _shell():
+    from IPython import get_ipython
+
+    return get_ipython()
+
+
+# --- called from the notebook
+
+
+def identify() -> tuple[int, int, str, int]:
+    """This rank's number, process id, host and world size; the first call also gives the namespace what can be given late."""
+    import numpy
+
+    shell = _shell()
+    shell.user_ns.setdefault("np", numpy)
+    if hasattr(sys.stdout, "flush_interval"):
+        sys.stdout.flush_interval = sys.stderr.flush_interval = 0.05
+    return shell.user_ns["rank"], os.getpid(), os.uname().nodename, shell.user_ns["world_size"]
+
+
+def start_process_group() -> str:
+    """`init_process_group("mpi")`; returns "" or what went wrong."""
+    try:
+        import torch.distributed as dist
+
+        if not dist.is_initialized():
+            dist.init_process_group("mpi")
+        return ""
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def run_cell(source: str, label: str, first_line: int, sent: bytes) -> dict[str, Any]:
+    """Run the body of a cell; its output goes to the notebook through ipyparallel.
+
+    source: Python and magics, beginning at line `first_line` of the cell called `label`; sent: what `pack` made of the names
+    that the cell takes from the notebook. Returns {"state": "returned"} or {"state": "raised", "error", "message", "traceback"}.
+    """
+    shell = _shell()
+    recorder.mark("running")
+    try:
+        _take_in(sent, shell.user_ns)
+        _run(source, label, first_line, shell)
+        shell.events.trigger("post_execute")  # figures that were drawn and not shown yet
+    except BaseException as error:  # SystemExit and KeyboardInterrupt must not end the rank
+        told = describe_error(error)
+        recorder.mark("raised", f"{told['error']}: {told['message']}".removesuffix(": "), told["line"])
+        return {"state": "raised", **told}
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    recorder.mark("returned")
+    return {"state": "returned"}
+
+
+def _run(source: str, label: str, first_line: int, shell) -> None:
+    # A cell's traceback shows its lines as the student numbers them: the line with %%ranks counts, and so do the blank lines that
+    # IPython takes away.
+    blank = blank_lines(source)
+    code = shell.transform_cell(source)
+    lines = [""] * (first_line - 1) + source.split("\n")
+    linecache.cache[label] = (len(source), None, [line + "\n" for line in lines], label)
+    tree = ast.parse(code, label)
+    ast.increment_lineno(tree, first_line - 1 + blank)
+    _import_what_it_uses(tree, shell.user_ns)
+    last = None
+    if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
+        last = ast.Expression(tree.body.pop().value)
+    namespace = shell.user_ns
+    exec(compile(tree, label, "exec"), namespace)
+    if last is not None:
+        value = eval(compile(last, label, "eval"), namespace)
+        if value is not None:
+            from IPython.display import display
+
+            namespace["_"] = value
+            display(value)
+
+
+def blank_lines(source: str) -> int:
+    """How many blank lines a cell begins with."""
+    count = 0
+    for line in source.split("\n"):
+        if line.strip():
+            break
+        count += 1
+    return count
+
+
+def _import_what_it_uses(tree: ast.AST, namespace: dict[str, Any]) -> None:
+    """torch takes seconds to import, so it is there from the first cell that names it."""
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    for name in used & _IMPORTED_WHEN_USED.keys() - namespace.keys():
+        module = __import__(_IMPORTED_WHEN_USED[name])
+        namespace[name] = module.distributed if name == "dist" else module
+
+
+def pack(plain: dict[str, bytes], chunks: list[Chunk], instances: dict[str, bytes]) -> bytes:
+    """Pickled data, definitions (as source), and pickled data that needs those definitions, as one message for `run_cell`."""
+    return pickle.dumps((plain, [(chunk.label, chunk.line, chunk.source) for chunk in chunks], instances))
+
+
+def _take_in(sent: bytes, namespace: dict[str, Any]) -> None:
+    plain, chunks, instances = pickle.loads(sent)
+    for name, value in plain.items():
+        namespace[name] = pickle.loads(value)
+    for chunk in chunks:
+        _import_what_it_uses(ast.parse(chunk[2]), namespace)
+    execute([Chunk(*chunk) for chunk in chunks], namespace)
+    for name, value in instances.items():
+        namespace[name] = pickle.loads(value)
+
+
+def pull(name: str) -> tuple[bool, Any]:
+    """(True, the value of a name on this rank), or (False, why there is none)."""
+    namespace = _shell().user_ns
+    if name not in namespace:
+        return False, f"rank {namespace['rank']} has no {name}"
+    try:
+        pickle.dumps(namespace[name])
+    except Exception as error:
+        return False, f"{name} on rank {namespace['rank']} cannot be sent: {error}"
+    return True, namespace[name]
+
+
+def describe_error(error: BaseException) -> dict[str, str]:
+    """Name, message, line and traceback of an exception: the student's own lines, and where in which library it began."""
+    frames = [found for found in traceback.walk_tb(error.__traceback__) if _is_students(found[0].f_code.co_filename)]
+    shown = []
+    for frame, number in frames:
+        where = f"{recorder.file_label(frame.f_code.co_filename)}, line {number}"
+        function = frame.f_code.co_name
+        shown.append(f"{where}" + (f", in {function}" if function != "<module>" else ""))
+        text = linecache.getline(frame.f_code.co_filename, number).strip()
+        if text:
+            shown.append(f"    {text}")
+    line = f"{recorder.file_label(frames[-1][0].f_code.co_filename)}, line {frames[-1][1]}" if frames else ""
+    inside = _library_of(error.__traceback__)
+    if inside:
+        shown.append(f"    (inside {inside})")
+    if isinstance(error, SyntaxError) and error.filename:
+        line = f"{error.filename}, line {error.lineno}"
+        shown = [line, f"    {(error.text or '').strip()}"]
+    message = _message(error)
+    return {"error": type(error).__name__, "message": message, "line": line, "traceback": "\n".join(shown)}
+
+
+def _message(error: BaseException) -> str:
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+    except Exception:
+        text = "(its message cannot be shown)"
+    return "\n".join([text, *getattr(error, "__notes__", ())]).strip()[:2000]
+
+
+def _is_students(filename: str) -> bool:
+    return not recorder.is_library(filename) and not filename.startswith("<")
+
+
+def _library_of(trace: TracebackType | None) -> str:
+    """The module in which the exception was raised, when that is not the student's code nor the course's."""
+    last = None
+    for frame, _ in traceback.walk_tb(trace):
+        last = frame
+    if last is None or _is_students(last.f_code.co_filename):
+        return ""
+    module = last.f_globals.get("__name__", "")
+    return "" if module.startswith(("labkit", "importlib")) or module == builtins.__name__ else module
+
+
+if __name__ == "__main__":
+    # The module must be known by its own name, under which the notebook sends its functions.
+    from labkit.engine import main
+
+    main()

@@ -1,0 +1,563 @@
+"""Real MPI ranks in a notebook: `ranks.start(4)`, then `%%ranks` at the top of a cell runs it on all of them.
+
+    %%ranks [WHICH] [--deadline SECONDS] [--timeline]
+
+WHICH names the ranks: `0`, `0,2`, `1:` (all from 1 on); without it all run the cell. Every rank has `rank`, `world_size`, `comm`
+(MPI.COMM_WORLD), `np`, `torch` and `dist` (torch.distributed); names that the notebook defines travel to the ranks when a cell
+reads them. What the ranks print is shown by rank, what several ranks print alike is shown once.
+
+Ranks that do not come to an end before the deadline are looked at, explained and replaced by fresh ones. So are ranks of which
+one died, and ranks that wait for one that raised an exception.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import os
+import shlex
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labkit import engine, environment, recorder
+from labkit.carry import CannotSend, Luggage, Notebook
+from labkit.events import Event, RankState
+from labkit.hang import HangReport, describe, explain, list_ranks
+from labkit.notebook import executed_cells
+from labkit.palette import BLUE
+from labkit.rank_output import Message, RankOutput, Rich, Shown, Text, arranged, as_html, label
+
+if TYPE_CHECKING:
+    from labkit.cluster import Cluster, Run
+
+DEADLINE = 60.0  # s
+_GRACE = 1.0  # s for which nothing may move after one rank raised, until the others are ended
+_LIVE_AFTER = 0.5  # s after which output is shown while the cell still runs, and how often
+_USAGE = "%%ranks [WHICH] [--deadline SECONDS] [--timeline], where WHICH is like 0 or 0,2 or 1:"
+_FRESH = "Fresh ranks are starting. Their variables are gone: run the cells again that define them."
+
+
+@dataclass
+class _Session:
+    """What this kernel knows of its ranks."""
+
+    cluster: Cluster
+    luggage: Luggage
+    last_flight: Path | None = None  # the recordings of the last cell
+
+
+@dataclass(frozen=True)
+class _Order:
+    """The first line of a cell, understood."""
+
+    which: tuple[int, ...] | None = None  # None: all
+    deadline: float = DEADLINE
+    timeline: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the last `%%ranks` cell ended. kind: "returned", "raised", "interrupted", or a kind of hang (labkit.hang.KINDS, "busy")."""
+
+    kind: str
+    message: Message | None = None
+    outputs: tuple[RankOutput, ...] = ()
+
+
+class _CannotRun(Exception):
+    """Why a cell or a start is refused; its text is for the student."""
+
+
+class Interrupted(Exception):
+    """Ends a cell that the student interrupted: the cells behind it do not run, and there is no traceback to read."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+_session: _Session | None = None
+last: Outcome | None = None  # of the last %%ranks cell
+
+
+# --- starting and stopping
+
+
+def start(n: int | None = None, *, torch: bool = False) -> None:
+    """Start `n` MPI ranks, or say that they are there already; in a Slurm or PBS allocation they run on its nodes.
+
+    n: how many; by default 4, in an allocation as many as it has slots. torch: also run `init_process_group("mpi")` on each.
+    """
+    global _session
+    _register_magic()
+    try:
+        n = _checked_number(n)
+    except _CannotRun as reason:
+        _say(Message("The ranks were not started.", remark=str(reason)))
+        return
+    if _session is not None and _is_same(_session.cluster, n, torch):
+        _session.cluster.torch = torch
+    else:
+        stop()
+        from labkit.cluster import Cluster
+
+        _session = _Session(Cluster(n, torch), Luggage())
+    if _wait_until_ready():
+        print(_ready_line(n))
+
+
+def _is_same(cluster: Cluster, n: int, torch: bool) -> bool:
+    return cluster.world_size == n and (cluster.torch or not torch) and cluster.is_usable() and not cluster.dead()
+
+
+def _wait_until_ready() -> bool:
+    """Whether all ranks answer; says why if they do not."""
+    from labkit.cluster import StartFailed
+
+    try:
+        _session.cluster.wait_until_ready()
+        return True
+    except StartFailed as reason:
+        stop()
+        _say(
+            Message("The ranks did not start.", str(reason), "Try ranks.start() again; `labkit doctor` checks the installation.")
+        )
+    except KeyboardInterrupt:
+        stop()
+        raise Interrupted("Interrupted: no ranks are running. ranks.start() starts them.") from None
+    return False
+
+
+def stop() -> None:
+    """End all ranks and remove everything they left; starting again takes a few seconds."""
+    global _session
+    session, _session = _session, None
+    if session is not None:
+        session.cluster.close()
+
+
+atexit.register(stop)
+
+
+def slots() -> int | None:
+    """How many ranks the surrounding Slurm or PBS allocation has room for; None outside of any."""
+    if "SLURM_JOB_ID" in os.environ:
+        tasks = os.environ.get("SLURM_NTASKS") or os.environ.get("SLURM_NPROCS")
+        if tasks:
+            return int(tasks)
+        cores = os.environ.get("SLURM_CPUS_ON_NODE")
+        return (int(cores) if cores else environment.cores()) * environment.hosts()
+    if "PBS_NODEFILE" in os.environ:
+        try:
+            return len(Path(os.environ["PBS_NODEFILE"]).read_text().split())
+        except OSError:
+            return None
+    return None
+
+
+def _checked_number(n: int | None) -> int:
+    room = slots()
+    if n is None:
+        return room or 4
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise _CannotRun(f"The number of ranks is a whole number from 1 on, not {n!r}.")
+    if room is not None and n > room:
+        raise _CannotRun(
+            f"This allocation has {room} slots, too few for {n} ranks. Use ranks.start({room}), or ask for more tasks."
+        )
+    cores = environment.cores()
+    most = max(16, 4 * cores)
+    if room is None and n > most:
+        raise _CannotRun(
+            f"{n} ranks are too many for the {cores} {'core' if cores == 1 else 'cores'} of this machine; "
+            f"they would mostly wait for each other. At most {most} start here: ranks.start({most})."
+        )
+    return n
+
+
+def _ready_line(n: int) -> str:
+    """ "4 ranks ready (MPI, this machine, 2 cores: they take turns)"."""
+    nodes, cores = environment.hosts(), environment.cores()
+    if nodes > 1:
+        where = f"{nodes} nodes"
+    else:
+        where = f"this machine, {cores} {'core' if cores == 1 else 'cores'}"
+        if n > cores:
+            where += ": they take turns"
+    return f"{n} {'rank' if n == 1 else 'ranks'} ready (MPI, {where})"
+
+
+# --- what the notebook may ask
+
+
+def pull(name: str) -> list[Any]:
+    """The value of a name on every rank, in rank order. Raises NameError where a rank does not have it, RuntimeError without ranks."""
+    if _session is None:
+        raise RuntimeError("no ranks are running: start them with ranks.start(4)")
+    _session.cluster.wait_until_ready()
+    answers = _session.cluster.call(engine.pull, name)
+    for found, answer in answers.values():
+        if not found:
+            raise NameError(answer)
+    return [answers[rank][1] for rank in sorted(answers)]
+
+
+def events() -> list[Event]:
+    """What the ranks communicated in the last %%ranks cell; times in s since it began."""
+    if _session is None or _session.last_flight is None:
+        return []
+    return recorder.events(_session.last_flight)
+
+
+def timeline():
+    """Draw the communication of the last %%ranks cell; returns a Matplotlib figure."""
+    from labkit import timeline as drawing
+
+    found = events()
+    if not found:
+        _say(
+            Message(
+                "There is no communication to draw yet.", remark="Run a %%ranks cell in which the ranks communicate.", colour=BLUE
+            )
+        )
+        return None
+    return drawing.draw(found, _session.cluster.world_size)
+
+
+# --- the cell magic
+
+
+def _register_magic() -> None:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        shell.register_magic_function(_magic, magic_kind="cell", magic_name="ranks")
+
+
+def _magic(line: str, cell: str) -> None:
+    """Run this cell on the ranks."""
+    global last
+    shell = sys.modules["IPython"].get_ipython()
+    try:
+        order = _understood(line)
+        name = f"cell {shell.execution_count}"
+        _check_syntax(shell, cell, name)
+        if _session is None:
+            raise _CannotRun("No ranks are running yet. Start them in a cell of their own: ranks.start(4)")
+        _session_is_whole()
+        sent = _packed(shell, cell, _chosen(order))
+    except (_CannotRun, CannotSend) as reason:
+        last = Outcome("refused", Message("The cell did not run.", remark=str(reason)))
+        _say(last.message)
+        return
+    if sent is not None:
+        last = _run(cell, name, order, sent)
+        if order.timeline:
+            _show_timeline()
+
+
+def _understood(line: str) -> _Order:
+    """The magic's own line. Raises _CannotRun."""
+    order = _Order()
+    words = shlex.split(line.split("#")[0])
+    while words:
+        word = words.pop(0)
+        if word == "--timeline":
+            order = replace(order, timeline=True)
+        elif word == "--deadline" or word.startswith("--deadline="):
+            value = word.partition("=")[2] or (words.pop(0) if words else "")
+            try:
+                order = replace(order, deadline=float(value))
+            except ValueError:
+                raise _CannotRun(f"--deadline needs a number of seconds, not {value!r}. {_USAGE}") from None
+            if not order.deadline > 0:
+                raise _CannotRun("The deadline is a positive number of seconds.")
+        elif order.which is None and not word.startswith("-"):
+            order = replace(order, which=_which(word))
+        else:
+            raise _CannotRun(f"I do not know {word!r} here. {_USAGE}")
+    return order
+
+
+def _which(word: str) -> tuple[int, ...] | None:
+    """ "0" -> (0,), "0,2" -> (0, 2), "1:3" -> (1, 2); "all" -> None. Raises _CannotRun."""
+    if word == "all":
+        return None
+    size = _session.cluster.world_size if _session is not None else 1 << 16
+    chosen: list[int] = []
+    try:
+        for part in word.split(","):
+            if ":" in part:
+                first, last_ = (int(text) if text else None for text in part.split(":"))
+                chosen += range(size)[first:last_]
+            else:
+                chosen.append(int(part))
+    except ValueError:
+        raise _CannotRun(f"I do not understand which ranks {word!r} are. {_USAGE}") from None
+    missing = [number for number in chosen if not 0 <= number < size]
+    if missing or not chosen:
+        raise _CannotRun(f"There is no {list_ranks(missing) if missing else 'rank ' + word}: the ranks are 0 to {size - 1}.")
+    return tuple(sorted(set(chosen)))
+
+
+def _chosen(order: _Order) -> list[int]:
+    return list(order.which) if order.which is not None else list(range(_session.cluster.world_size))
+
+
+def _check_syntax(shell, cell: str, name: str) -> None:
+    """A cell that is no Python goes nowhere. Raises _CannotRun with the line as the student counts it."""
+    try:
+        ast.parse(shell.transform_cell(cell))
+    except SyntaxError as error:
+        line = (error.lineno or 1) + 1 + engine.blank_lines(cell)
+        text = (error.text or "").rstrip("\n")
+        shown = ""
+        if text.strip():
+            pointer = " " * max(0, (error.offset or 1) - 1) + "^"
+            shown = f"\n    {text}\n    {pointer}"
+        raise _CannotRun(f"{name}, line {line}: {error.msg}{shown}") from None
+
+
+def _session_is_whole() -> None:
+    """Raises _CannotRun if ranks died since the last cell; fresh ones are on their way then."""
+    global last
+    cluster = _session.cluster
+    if not cluster.is_usable():
+        stop()
+        raise _CannotRun("The ranks are gone. Start them again: ranks.start(4)")
+    if cluster.members and (dead := cluster.dead()):
+        _renew()
+        gone = ", ".join(f"rank {rank} ({how})" if how else f"rank {rank}" for rank, how in sorted(dead.items()))
+        raise _CannotRun(f"Dead since the last cell: {gone}. {_FRESH}")
+
+
+def _packed(shell, cell: str, ranks: list[int]) -> dict[int, bytes] | None:
+    """What each rank gets with the cell; None if the ranks did not start. Raises CannotSend."""
+    if not _wait_until_ready():
+        return None
+    hidden = frozenset(getattr(shell, "user_ns_hidden", ()))
+    notebook = Notebook(executed_cells(), shell.user_ns, hidden)
+    return _session.luggage.packed(notebook, cell, ranks)
+
+
+def _renew() -> None:
+    _session.luggage.forget()
+    _session.cluster.renew()
+
+
+# --- running a cell
+
+
+def _run(cell: str, name: str, order: _Order, sent: dict[int, bytes]) -> Outcome:
+    cluster = _session.cluster
+    _session.last_flight = cluster.flight
+    outputs = {rank: RankOutput(rank) for rank in sent}
+    screen = _Screen(outputs)
+    runs = cluster.run(cell, name, sent, 2, lambda rank, message: outputs[rank].receive(message))
+    try:
+        message, kind = _watch(runs, order, screen)
+    except KeyboardInterrupt:
+        where = _report(cluster.states({}), sent)
+        screen.close()
+        _renew()
+        raise Interrupted(f"Interrupted. The ranks stood here:\n{_indented(where.rows)}\n{_FRESH}") from None
+    screen.close()
+    if message is not None:
+        _say(message)
+    return Outcome(kind, message, tuple(outputs.values()))
+
+
+def _watch(runs: list[Run], order: _Order, screen: _Screen) -> tuple[Message | None, str]:
+    """Wait for the end of the cell, whichever it is: what to say about it, and its kind."""
+    cluster = _session.cluster
+    sent = [run.rank for run in runs]
+    began = time.monotonic()
+    still = _Stillness(cluster)
+    looked = 0.0
+    pause = 0.001
+    while not all(run.is_done() for run in runs):
+        time.sleep(pause)
+        pause = min(0.02, pause * 1.3)  # a short cell is not kept waiting, a long one does not cost a core
+        now = time.monotonic()
+        screen.refresh()
+        if now - looked > 0.1:
+            looked = now
+            if dead := cluster.dead():
+                return _died(runs, dead), "rank_died"
+            raised = _raised(runs)
+            if raised and still.since(runs) > _GRACE:
+                return _ended_after(raised, runs), "raised"
+        if now - began > order.deadline:
+            return _hung(sent, order)
+    raised = _raised(runs)
+    return (_exception(raised), "raised") if raised else (None, "returned")
+
+
+class _Stillness:
+    """For how long no unfinished rank has done anything but wait in one and the same operation."""
+
+    def __init__(self, cluster: Cluster):
+        self.cluster = cluster
+        self.seen: list[tuple] | None = None
+        self.when = 0.0
+
+    def since(self, runs: list[Run]) -> float:
+        """In s; 0 while one of them computes."""
+        unfinished = {run.rank for run in runs if not run.is_done()}
+        states = [state for state in recorder.states(self.cluster.flight) if state.rank in unfinished]
+        seen = [(state.rank, state.state, state.operations) for state in states]
+        if seen != self.seen or any(state.state == "running" for state in states):
+            self.seen, self.when = seen, time.monotonic()
+        return time.monotonic() - self.when
+
+
+def _raised(runs: list[Run]) -> dict[int, dict[str, str]]:
+    """{rank: what it raised} of the ranks that are done."""
+    results = {run.rank: run.result() for run in runs if run.is_done()}
+    return {rank: result for rank, result in results.items() if result["state"] == "raised"}
+
+
+def _report(states: list[RankState], ran: list[int] | dict) -> HangReport:
+    """Where the ranks stand; without a verdict if there is nothing to explain."""
+    try:
+        report = explain(states)
+    except ValueError:
+        return HangReport("returned", "", tuple(f"rank {state.rank}  has returned" for state in states))
+    idle = [state.rank for state in states if state.rank not in ran]
+    if idle:
+        report = replace(report, sentence=f"{report.sentence} {list_ranks(idle).capitalize()} did not run this cell.")
+    return report
+
+
+def _died(runs: list[Run], dead: dict[int, str]) -> Message:
+    states = _session.cluster.states({rank: f"({how})" if how else "" for rank, how in dead.items()})
+    report = _report(states, [run.rank for run in runs])
+    _renew()
+    return Message(f"{list_ranks(dead).capitalize()} died.", "\n".join(report.rows), f"{report.sentence} {_FRESH}")
+
+
+def _hung(sent: list[int], order: _Order) -> tuple[Message, str]:
+    cluster = _session.cluster
+    states = cluster.states({})
+    unfinished = [state.rank for state in states if state.state in ("waiting", "running") and state.rank in sent]
+    report = _report(states, sent)
+    _renew()
+    if report.kind == "busy" and not any(state.state == "waiting" for state in states):
+        hint = f"If they only need more time, give it to them: %%ranks --deadline {10 * order.deadline:g}. "
+    else:
+        hint = ""
+    title = f"{list_ranks(unfinished).capitalize()} did not come to an end within {order.deadline:g} s."
+    return Message(title, "\n".join(report.rows), f"{report.sentence} {hint}{_FRESH}"), report.kind
+
+
+def _exception(raised: dict[int, dict[str, str]]) -> Message:
+    """Every different exception once, with the ranks that raised it."""
+    groups: dict[tuple, list[int]] = {}
+    for rank, result in raised.items():
+        groups.setdefault((result["error"], result["message"], result["traceback"]), []).append(rank)
+    parts = []
+    for (error, message, trace), ranks in groups.items():
+        what = f"{error}: {message}" if message else error
+        parts.append((f"{label(ranks).capitalize()} raised {what}", trace))
+    if len(parts) == 1:
+        return Message(*parts[0])
+    body = "\n\n".join(f"{title}\n{_indented(trace.split(chr(10)))}" for title, trace in parts)
+    return Message(f"{label(list(raised)).capitalize()} raised exceptions.", body)
+
+
+def _ended_after(raised: dict[int, dict[str, str]], runs: list[Run]) -> Message:
+    """One rank raised, others wait in MPI, from where only their end brings them back."""
+    message = _exception(raised)
+    waiting = [run.rank for run in runs if not run.is_done()]
+    rows = [row for state, row in _rows() if state.rank in waiting]
+    _renew()
+    one = len(waiting) == 1
+    remark = (
+        f"{list_ranks(waiting).capitalize()} waited in a communication that could not complete any more, and "
+        f"{'was' if one else 'were'} ended:\n{_indented(rows)}\n{_FRESH}"
+    )
+    return replace(message, body="\n".join(part for part in (message.body, remark) if part))
+
+
+def _rows() -> list[tuple[RankState, str]]:
+    return [(state, describe(state)) for state in _session.cluster.states({})]
+
+
+def _indented(lines) -> str:
+    return "\n".join(f"  {line}" for line in lines)
+
+
+# --- showing it
+
+
+def _say(message: Message) -> None:
+    from IPython.display import display
+
+    display(message)
+
+
+def _show_timeline() -> None:
+    from IPython.display import display
+
+    figure = timeline()
+    if figure is not None:
+        display(figure)
+
+
+class _Screen:
+    """The output area of the cell: refreshed while the cell runs, put in its final order at the end."""
+
+    def __init__(self, outputs: dict[int, RankOutput]):
+        self.outputs = outputs
+        self.handle = None
+        self.shown = ""
+        self.next = time.monotonic() + _LIVE_AFTER
+
+    def refresh(self) -> None:
+        """Show what there is so far; only in a notebook, where it can be replaced."""
+        if time.monotonic() < self.next or not _in_notebook():
+            return
+        self.next = time.monotonic() + _LIVE_AFTER
+        sections = self._text_only()
+        text = as_html(sections) if sections else ""
+        if text == self.shown:
+            return
+        self.shown = text
+        from IPython.display import display
+
+        if self.handle is None:
+            self.handle = display(Shown(tuple(sections)), display_id=True)
+        else:
+            self.handle.update(Shown(tuple(sections)))
+
+    def _text_only(self) -> list:
+        sections = []
+        for block in arranged(list(self.outputs.values())):
+            if not isinstance(block, Rich):
+                sections += block
+        return [section if section.texts else replace(section, texts=(Text("(figure)"),)) for section in sections]
+
+    def close(self) -> None:
+        """The final order: text and figures of rank 0, of rank 1 ..."""
+        from IPython.display import display
+
+        for block in arranged(self.outputs.values()):
+            if isinstance(block, Rich):
+                display(block.data, metadata=block.metadata, raw=True)
+            elif self.handle is not None:
+                self.handle.update(Shown(tuple(block)))
+                self.handle = None
+            else:
+                display(Shown(tuple(block)))
+        if self.handle is not None:  # what was shown meanwhile has been cleared
+            self.handle.update({"text/plain": ""}, raw=True)
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules["IPython"].get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
+_register_magic()

@@ -1,0 +1,125 @@
+"""The process that starts the ranks of a notebook, and outlives it just long enough to end them.
+
+A kernel can be killed at any moment, and nobody would then end its engines or remove their files. So the kernel starts this
+program (`python -I -S warden.py FOLDER`), which starts everything else. When the kernel's end of its standard input closes, for
+whatever reason, it ends all it started and removes FOLDER.
+
+It reads one JSON object per line: {"start": name, "command": [...], "environment": {...}, "log": path} or {"stop": name}, and
+writes {"ended": name, "status": exit status, negative for a signal} when something ends by itself or was stopped.
+Only the standard library, without site-packages: it must start in milliseconds.
+"""
+
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+_PATIENCE = 2.0  # s between asking a process to end and ending it
+_PR_SET_PDEATHSIG = 1
+
+
+def main(folder):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a terminal that closes signals everybody; the kernel decides
+    parent = os.getppid()
+    children = {}
+    buffer = b""
+    try:
+        while os.getppid() == parent:
+            ready, _, _ = select.select([0], [], [], 0.05)
+            if ready:
+                data = os.read(0, 1 << 16)
+                if not data:
+                    break
+                *lines, buffer = (buffer + data).split(b"\n")
+                for line in lines:
+                    obey(json.loads(line), children)
+            for name in [name for name, child in children.items() if child.poll() is not None]:
+                tell(ended=name, status=children.pop(name).returncode)
+    finally:
+        for child in children.values():
+            end(child)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def obey(order, children):
+    if "start" in order:
+        with open(order["log"], "ab") as log:
+            children[order["start"]] = subprocess.Popen(
+                order["command"],
+                env=order["environment"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                preexec_fn=end_with_parent,
+                cwd=order.get("cwd"),
+            )
+    elif order.get("stop") in children:
+        child = children.pop(order["stop"])
+        end(child)
+        tell(ended=order["stop"], status=child.returncode)
+
+
+def end_with_parent():
+    """Runs in the child: should the warden itself be killed, the kernel of the operating system ends the child."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def end(child):
+    """End a process and all that descend from it. Ranks that sit in MPI hear nothing softer than SIGKILL."""
+    family = descendants(child.pid)
+    if child.poll() is None:
+        child.terminate()  # mpiexec ends ranks on other nodes, too; the controller its helpers
+    for pid in family:
+        kill(pid)
+    deadline = time.monotonic() + _PATIENCE
+    while child.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    family += descendants(child.pid)
+    if child.poll() is None:
+        child.kill()
+    for pid in family:
+        kill(pid)
+    child.wait()
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def descendants(pid):
+    """The processes that descend from `pid`, found in /proc."""
+    children = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
+            except (OSError, ValueError, IndexError):
+                continue
+            children.setdefault(parent, []).append(int(entry))
+    found, queue = [], [pid]
+    while queue:
+        for child in children.get(queue.pop(), []):
+            found.append(child)
+            queue.append(child)
+    return found
+
+
+def tell(**message):
+    try:
+        os.write(1, json.dumps(message).encode() + b"\n")
+    except BrokenPipeError:
+        pass
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
