@@ -72,7 +72,9 @@ def test_lab_has_its_extensions(lab):
         page = answer.read().decode()
     settings = json.loads(re.search(r'<script id="jupyter-config-data"[^>]*>(.*?)</script>', page, flags=re.DOTALL)[1])
     assert {"@jupyter/nbgrader", "jupyterlab-jupytext"} <= {extension["name"] for extension in settings["federated_extensions"]}
-    assert not [name for name in settings["disabledExtensions"] if re.match("@jupyter/nbgrader|jupyterlab-jupytext", name)]
+    disabled = set(settings["disabledExtensions"])
+    assert {"@jupyter/nbgrader:create-assignment", "@jupyter/nbgrader:formgrader"} <= disabled, "these are for instructors"
+    assert not {"@jupyter/nbgrader", "@jupyter/nbgrader:validate-assignment", "jupyterlab-jupytext"} & disabled
 
 
 def test_lab_shows_the_students_folder(lab):

@@ -399,7 +399,7 @@ def test_a_build_can_be_stopped(clone):
     assert horovod_wheel.HorovodWheel(course).builder() is None
 
 
-def test_the_key_follows_what_the_wheel_is_made_from(clone, monkeypatch):
+def test_the_key_follows_what_the_wheel_is_made_from(clone):
     course = clone("clone", "")
     key, text = horovod_wheel.key(course), course.lock_file.read_text()
     course.lock_file.write_text(text.replace("ruff==", "ruff==99."))
@@ -407,12 +407,23 @@ def test_the_key_follows_what_the_wheel_is_made_from(clone, monkeypatch):
     course.lock_file.write_text(re.sub(r"torch==.*", "torch==99.0", text))
     assert horovod_wheel.key(course) != key
     course.lock_file.write_text(text)
-    with monkeypatch.context() as patch:
-        patch.setenv("HOROVOD_GPU_OPERATIONS", "NCCL")
-        assert horovod_wheel.key(course) != key
     hook = course.root / "tools" / "horovod" / "hvd-cxx17.cmake"
     hook.write_text(hook.read_text() + "# changed\n")
     assert horovod_wheel.key(course) != key
+
+
+def test_settings_for_gpus_are_remembered_and_name_another_wheel(clone, monkeypatch):
+    course = clone("clone", "")
+    key = horovod_wheel.key(course)
+    with monkeypatch.context() as patch:
+        patch.setenv("HOROVOD_GPU_OPERATIONS", "NCCL")
+        patch.setenv("HOROVOD_WITHOUT_TENSORFLOW", "1")
+        horovod_wheel.remember_settings(course)
+        for_gpus = horovod_wheel.key(course)
+    assert for_gpus == horovod_wheel.key(course) != key
+    variables = horovod_wheel.build_variables(course, course.env, course.root)
+    assert variables["HOROVOD_GPU_OPERATIONS"] == "NCCL" and variables["HOROVOD_WITH_MPI"] == "1"
+    assert "HOROVOD_WITH_TENSORFLOW" not in variables
 
 
 def test_without_a_compiler_everything_else_is_set_up_and_says_so(tmp_path, monkeypatch):

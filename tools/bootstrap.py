@@ -370,6 +370,10 @@ def lab(course, work, options):
         raise Trouble(f"{work} could not be brought up to date (see above).")
     variables = course.variables()
     variables.update(mpi_variables(course))
+    # A student's Lab: without nbgrader's parts for instructors and without Jupyter's news.
+    variables["JUPYTER_CONFIG_PATH"] = os.pathsep.join(
+        [str(course.root / "tools" / "jupyter")] + [path for path in [os.environ.get("JUPYTER_CONFIG_PATH")] if path]
+    )
     say("JupyterLab", f"on {work}   (Ctrl-C twice ends it)")
     command = lab_command(course, work, options)
     os.chdir(str(work))
@@ -423,6 +427,7 @@ def main(arguments):
         os.execvpe(options.words[0], options.words, course.variables())
     elif options.command == "horovod":
         setup(course)
+        horovod_wheel.remember_settings(course)
         return 0 if horovod_wheel.wait(course, retry=True) else 1
     elif options.command == "setup" and options.wait_horovod:
         setup(course)

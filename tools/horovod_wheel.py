@@ -186,7 +186,7 @@ class HorovodWheel:
                 "--no-binary", "horovod", "--wheel-dir", scratch / "wheel", f"horovod=={VERSION}",
             ]  # fmt: skip
             variables = Course(self.course.root, env).pip_variables()
-            variables.update(build_settings(env, scratch / "hook"), TMPDIR=str(scratch / "tmp"))
+            variables.update(build_variables(self.course, env, scratch / "hook"), TMPDIR=str(scratch / "tmp"))
             process = subprocess.Popen([str(part) for part in command], env=variables, stdin=subprocess.DEVNULL, cwd=str(scratch))
             try:
                 code = process.wait(timeout=DEADLINE_S)
@@ -236,19 +236,26 @@ def key(course):
         f"python{WANTED[0]}.{WANTED[1]}",
         platform.machine(),
         os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else "",
-        json.dumps(settings_from_outside()),
+        json.dumps(settings(course)),
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def settings_from_outside():
-    """HOROVOD_GPU_OPERATIONS=NCCL and its like change what is compiled, so they are part of the key."""
-    return {k: v for k, v in sorted(os.environ.items()) if re.match(r"HOROVOD_(WITH|GPU|CUDA|NCCL|ROCM|BUILD)", k)}
+def settings(course):
+    """HOROVOD_GPU_OPERATIONS=NCCL and its like change what is compiled, so they are part of the key. Those given to `make horovod`
+    hold until `make clean`."""
+    asked = {k: v for k, v in os.environ.items() if re.match(r"HOROVOD_(WITH|GPU|CUDA|NCCL|ROCM|BUILD)", k)}
+    return dict(sorted({**read_json(course.cache / "horovod" / "settings.json"), **asked}.items()))
 
 
-def build_settings(env, hook):
+def remember_settings(course):
+    if settings(course):
+        write_json(course.cache / "horovod" / "settings.json", settings(course))
+
+
+def build_variables(course, env, hook):
     """The variables Horovod's setup.py and CMake read."""
-    settings = {
+    variables = {
         "HOROVOD_WITH_PYTORCH": "1",
         "HOROVOD_WITH_TENSORFLOW": "1",
         "HOROVOD_WITH_MPI": "1",
@@ -258,8 +265,10 @@ def build_settings(env, hook):
         "CMAKE_TOOLCHAIN_FILE": str(hook / "hvd-toolchain.cmake"),
         "MAKEFLAGS": f"-j{compile_jobs()}",
     }
-    settings.update(settings_from_outside())
-    return settings
+    for name, value in settings(course).items():
+        variables.pop(name.replace("WITHOUT", "WITH"), None)
+        variables[name] = value
+    return variables
 
 
 def compile_jobs():
