@@ -1,0 +1,142 @@
+"""Right is right however it is written, wrong is told apart, and nothing a rank returns makes the comparison stumble."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.compare import difference, show, unchanged
+from autograder.exercise import ANYTHING, Opaque, Tensor
+
+
+def kind(expected, observed, strict=True):
+    found = difference(expected, observed, 1e-6, 1e-9, strict)
+    return found and found.kind
+
+
+@pytest.mark.parametrize(
+    ("expected", "observed"),
+    [
+        (3, 3),
+        (3, 3.0),
+        (3, np.array(3)),
+        (3.0, Tensor(np.array([3.0], np.float32))),
+        (0.1 + 0.2, 0.3),
+        (True, np.array(True)),
+        ([1, 2], (1, 2)),
+        ((1, 2), [1.0, 2.0]),
+        ([1, 2], np.array([1, 2])),
+        ([1.5, 2.5], Tensor(np.array([1.5, 2.5]))),
+        ([np.arange(2), 7], [np.arange(2), 7]),
+        ({"a": 1}, {"a": 1.0}),
+        (np.arange(3), np.arange(3.0)),
+        (np.arange(3), Tensor(np.arange(3), "int64")),
+        (np.array([np.nan, 1]), np.array([np.nan, 1])),
+        (Tensor(np.array([1 / 3]), "bfloat16"), Tensor(np.array([0.334]), "bfloat16")),
+        (None, None),
+        ("a", "a"),
+        (ANYTHING, Opaque("Model")),
+    ],
+)
+def test_right_answers_in_any_writing(expected, observed):
+    assert kind(expected, observed) is None
+
+
+@pytest.mark.parametrize(
+    ("expected", "observed", "why"),
+    [
+        (3, 4, "value"),
+        (3, None, "returns_nothing"),
+        (3, "3", "wrong_type"),
+        (3, [3, 3], "wrong_type"),
+        (3, Opaque("generator"), "wrong_type"),
+        ([1, 2], [1, 3], "value"),
+        ([1, 2], [1, 2, 3], "wrong_length"),
+        ([1, 2], 1, "wrong_type"),
+        (Tensor(np.arange(3.0)), np.arange(3.0), "wrong_type"),
+        (Tensor(np.arange(3.0)), [0.0, 1.0, 2.0], "wrong_type"),
+        (Tensor(np.arange(3.0)), Tensor(np.arange(4.0)), "wrong_shape"),
+        (Tensor(np.arange(3.0)), Tensor(np.arange(3.0).reshape(3, 1)), "wrong_shape"),
+        (Tensor(np.arange(3), "int64"), Tensor(np.arange(3.0), "float32"), "wrong_dtype"),
+        (np.arange(3), np.arange(3) + 1, "value"),
+        (np.arange(3), [0, 1, 2], "wrong_type"),
+        (np.zeros(2), np.array([np.nan, 0]), "value"),
+        ({"a": 1}, {"b": 1}, "wrong_length"),
+        (None, 3, "value"),
+        ("a", 1, "wrong_type"),
+        (1.0, float("inf"), "value"),
+        (2**62, 2**62 + 1, "value"),
+        (3, 10**400, "value"),
+        ([1], [10**40], "value"),
+    ],
+)
+def test_wrong_answers_by_kind(expected, observed, why):
+    assert kind(expected, observed) == why
+
+
+def test_leniency_forgives_types_and_not_values():
+    assert kind(Tensor(np.arange(3), "int64"), Tensor(np.arange(3.0), "float32"), strict=False) is None
+    assert kind(Tensor(np.arange(3.0)), [0, 1, 2], strict=False) is None
+    assert kind(Tensor(np.arange(3.0)), [0, 1, 3], strict=False) == "value"
+
+
+def test_long_arrays_name_the_first_difference():
+    x = np.arange(100.0)
+    y = x.copy()
+    y[[7, 50]] = -1
+    assert difference(x, y, 1e-6, 1e-9).text == "2 of 100 elements differ, the first at index 7: -1 instead of 7"
+
+
+plain = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(10**40), 10**40),
+        st.floats(),
+        st.text(max_size=3),
+        st.just(Opaque("x")),
+        st.builds(np.array, st.lists(st.floats(), max_size=3)),
+        st.builds(
+            lambda v, d: Tensor(np.array(v), d),
+            st.lists(st.integers(0, 1), max_size=3),
+            st.sampled_from(["float32", "bool", "int64"]),
+        ),
+        st.just(np.array([1 + 2j])),
+        st.just(np.zeros((0, 3))),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=2), inner, max_size=2), st.tuples(inner, inner)
+    ),
+    max_leaves=6,
+)
+wanted = st.sampled_from(
+    [
+        3,
+        2.5,
+        True,
+        None,
+        "a",
+        [1, 2],
+        (1.0,),
+        {"a": 1},
+        np.arange(3),
+        np.array(1.0),
+        Tensor(np.arange(3.0)),
+        Tensor(np.zeros((2, 0)), "int64"),
+        [Tensor(np.ones(2))],
+    ]
+)
+
+
+@given(wanted, plain, st.booleans())
+def test_nothing_a_rank_returns_makes_it_stumble(expected, observed, strict):
+    difference(expected, observed, 1e-6, 1e-9, strict)
+    unchanged(expected, observed)
+    assert isinstance(show(observed, indent=3), str)
+
+
+@given(plain)
+def test_what_was_returned_is_equal_to_itself(value):
+    assert unchanged(value, value)
