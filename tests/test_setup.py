@@ -458,6 +458,18 @@ def test_horovod_adds_up_on_two_ranks():
     assert "sum 3.0 True True" in ran.stdout, ran.stdout + ran.stderr
 
 
+def test_an_activated_conda_environment_that_has_every_pin_is_used(tiny_course, monkeypatch):
+    monkeypatch.setattr(bootstrap, "ROOT", tiny_course.root)
+    monkeypatch.setenv("CONDA_PREFIX", str(tiny_course.env))
+    assert bootstrap.environment_in_use().env == tiny_course.root / ".venv"
+    prefix = tiny_course.root.parent / "conda environment"
+    (prefix / "conda-meta").mkdir(parents=True)
+    monkeypatch.setenv("CONDA_PREFIX", str(prefix))
+    assert bootstrap.environment_in_use().env == tiny_course.root / ".venv"  # conda's, but without the packages
+    (prefix / "lib").symlink_to(tiny_course.env / "lib")
+    assert bootstrap.environment_in_use().env == prefix
+
+
 # -------------------------------------------------------------------------------------------------------------- Lab, doctor
 
 
