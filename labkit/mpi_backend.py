@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from contextlib import contextmanager
 from datetime import timedelta
 
 from labkit import environment
@@ -52,9 +53,9 @@ class ProcessGroup(dist.ProcessGroup):
     for sizes that do not fit together, RuntimeError for a message whose size is not the tensor's.
     """
 
-    def __init__(self, communicator: MPI.Intracomm, members: Members, store: dist.Store | None):
+    def __init__(self, communicator: MPI.Intracomm, members: Members):
         super().__init__(members.rank, len(members.ranks))
-        self._communicator, self._members, self._store = communicator, members, store
+        self._communicator, self._members = communicator, members
         self._rank, self._size = members.rank, len(members.ranks)
         self._description = "undefined"
         self._worker = Worker()
@@ -74,9 +75,6 @@ class ProcessGroup(dist.ProcessGroup):
         return "mpi"
 
     name = getBackendName
-
-    def get_group_store(self) -> dist.Store | None:
-        return self._store
 
     def set_timeout(self, timeout: timedelta) -> None:
         self._members.timeout = timeout.total_seconds()
@@ -438,7 +436,7 @@ def prepare(ranks: list[int], store: dist.Store, timeout: timedelta | None) -> d
     world = _world()
     start_watch()
     members = Members(tuple(range(world.Get_size())), world.Get_rank(), True, _next_timeout.total_seconds())
-    with Operation(members, "init_process_group"):
+    with _at_once(members, "init_process_group"):
         return _shared_store(world, _next_timeout)
 
 
@@ -454,9 +452,21 @@ def create(ranks: list[int]) -> ProcessGroup | None:
     members = Members(order, order.index(world.Get_rank()), order == everybody, _next_timeout.total_seconds())
     start_watch()
     end_job_on_uncaught_exception()
-    with Operation(members, "new_group" if ranks else "init_process_group"):
+    with _at_once(members, "new_group" if ranks else "init_process_group"):
         communicator = world.Create_group(world.Get_group().Incl(list(ranks))) if ranks else world.Dup()
-    return ProcessGroup(communicator, members, None)
+    members.operations = 0
+    return ProcessGroup(communicator, members)
+
+
+@contextmanager
+def _at_once(members: Members, kind: str):
+    """Around a call that makes groups: under the deadline and in the flight recorder like any other operation."""
+    operation = Operation(members, kind)
+    try:
+        with operation:
+            yield
+    finally:
+        recorder.end(operation.token)
 
 
 def _world() -> MPI.Intracomm:

@@ -37,7 +37,7 @@ class Members:
     operations: int = 0  # how many were called so far; every member counts the same ones
 
     def __str__(self) -> str:
-        return "all ranks" if self.is_world else f"group {self.name} of {list_ranks(self.ranks)}"
+        return "all ranks" if self.is_world else f"the group of {list_ranks(self.ranks)}"
 
 
 class Operation:

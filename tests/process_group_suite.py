@@ -1,8 +1,8 @@
 """What a torch.distributed backend must do: one function per behaviour, run by every backend on 2, 3 and 4 ranks.
 
 Each `case_...` is called on all ranks of an initialised default group and asserts values; what it returns is compared between
-backends. `python -m tests.process_group_suite BACKEND FOLDER RANKS...` runs them all and leaves one JSON file per rank in FOLDER:
-for gloo it forks the ranks itself, for mpi it is one of the ranks that mpiexec has started.
+backends. `run_rank` runs them all on one rank and leaves a JSON file. As a program, `process_group_suite.py gloo FOLDER 2 3 4` forks
+ranks for each world size, and `process_group_suite.py mpi FOLDER` is one of the ranks that mpiexec has started.
 """
 
 from __future__ import annotations
@@ -33,11 +33,16 @@ LEFT_OUT = {
         "case_strided_collectives": "gloo takes them and returns wrong values",
         "case_sends_nobody_waits_for": "gloo forgets them with their work object",
         "case_size_of_a_message_is_checked": "gloo does not look",
-        "case_uneven_all_gather_gather_scatter": "gloo wants equal sizes",
+        "case_uneven_all_gather": "gloo wants equal sizes",
+        "case_uneven_gather_and_scatter": "gloo wants equal sizes",
         "case_all_to_all_of_lists": "gloo wants equal sizes",
     },
     "mpi": {},
     "relay": {
+        "case_size_of_a_message_is_checked": "the relay ends the case at once and names it",
+        "case_uneven_gather_and_scatter": "the relay ends the case at once and names it",
+        "case_uneven_reduce_scatter": "the relay ends the case at once and names it",
+        "case_sizes_must_fit": "the relay ends the case at once and names it",
         "case_fsdp2": "a lesson on real ranks",
         "case_tensor_parallel": "a lesson on real ranks",
         "case_functional_collectives": "a lesson on real ranks",
@@ -297,12 +302,15 @@ def case_gather_and_scatter(rank: int, world_size: int) -> None:
         assert share.tolist() == [10 * root + rank] * 2
 
 
-def case_uneven_all_gather_gather_scatter(rank: int, world_size: int) -> None:
+def case_uneven_all_gather(rank: int, world_size: int) -> None:
     """Rank k has k elements, rank 0 none."""
-    mine = torch.full((rank,), float(rank))
     gathered = [torch.empty(k) for k in range(world_size)]
-    dist.all_gather(gathered, mine)
+    dist.all_gather(gathered, torch.full((rank,), float(rank)))
     assert [tensor.tolist() for tensor in gathered] == [[k] * k for k in range(world_size)]
+
+
+def case_uneven_gather_and_scatter(rank: int, world_size: int) -> None:
+    mine = torch.full((rank,), float(rank))
     gathered = [torch.empty(k) for k in range(world_size)] if rank == 1 else None
     dist.gather(mine, gathered, dst=1)
     if rank == 1:
@@ -370,6 +378,21 @@ def case_strided_collectives(rank: int, world_size: int) -> None:
     exchanged = torch.zeros(2, world_size).t()[:, 0]
     dist.all_to_all_single(exchanged, torch.arange(2.0 * world_size)[::2] + 100 * rank)
     assert exchanged.tolist() == [100 * source + 2 * rank for source in range(world_size)]
+
+
+def case_sizes_must_fit(rank: int, world_size: int) -> None:
+    wrong = [
+        lambda: dist.all_gather_single(torch.empty(3 * world_size + 1), torch.empty(3)),
+        lambda: dist.all_gather([torch.empty(3)] * (world_size - 1), torch.empty(3)),
+        lambda: dist.reduce_scatter_single(torch.empty(3), torch.empty(3 * world_size - 1)),
+        lambda: dist.all_to_all_single(torch.empty(world_size), torch.empty(world_size + 1)),
+    ]
+    for call in wrong:
+        try:
+            call()
+        except (ValueError, RuntimeError):
+            continue
+        raise AssertionError("sizes that do not fit were accepted")
 
 
 def case_barrier_waits_for_everybody(rank: int, world_size: int) -> None:
@@ -590,6 +613,7 @@ def main(backend: str, folder: str, world_sizes: Iterable[str]) -> None:
     for module in ("torch._dynamo", "torch.distributed.fsdp", "torch.distributed.tensor.parallel"):
         importlib.import_module(module)  # seconds: once instead of once per rank
 
+    torch.set_num_threads(1)
     for world_size in world_sizes:
         fork_gloo_ranks(Path(folder), int(world_size))
 
