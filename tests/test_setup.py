@@ -368,7 +368,9 @@ def test_the_wheel_is_compiled_once_and_shared(clone, tmp_path):
 
 
 def test_a_failed_build_names_its_reason_and_is_tried_again_only_when_asked(clone, tmp_path):
-    course = clone("clone", f'echo tried >> "{tmp_path}/count"; echo "torch.cc:7:1: error: no member named x"; exit 1')
+    course = clone(
+        "clone", f'echo tried >> "{tmp_path}/count"; echo "Building wheel"; echo "torch.cc:7:1: error: no member named x"; exit 1'
+    )
     horovod_wheel.ensure(course)
     status = until("failed", course)
     assert "error: no member named x" in status["reason"]
@@ -390,6 +392,37 @@ def test_a_build_that_died_is_noticed_and_replaced(clone, tmp_path):
     assert until("absent", course)["reason"] == "the last build was interrupted"
     (course.root / "recipe").write_text(f'mkdir wheel; cp "{wheel}" wheel/')
     assert horovod_wheel.wait(course, poll=0.05) is True
+
+
+def test_a_build_without_network_is_tried_again_at_the_next_start(clone, tmp_path):
+    wheel = horovod_stand_in(tmp_path / "made")
+    course = clone("clone", 'echo "ERROR: No matching distribution found"; exit 1')
+    assert horovod_wheel.wait(course, poll=0.05) is False
+    status = horovod_wheel.HorovodWheel(course).status()
+    assert status["state"] == "absent" and "could not be fetched: ERROR: No matching" in status["reason"]
+    (course.root / "recipe").write_text(f'mkdir wheel; cp "{wheel}" wheel/')
+    assert horovod_wheel.wait(course, poll=0.05) is True
+
+
+def test_the_reason_of_a_failure_is_the_line_that_names_it(tmp_path):
+    log = tmp_path / "build.log"
+    log.write_text(
+        "  except ImportError as error:\n  CMake Error at CMakeLists.txt:3 (find_package):\n    No MPI\n\nERROR: Failed\n"
+    )
+    assert horovod_wheel.first_error(log) == "CMake Error at CMakeLists.txt:3 (find_package): No MPI"
+    log.write_text("g++ ...\nCMake Error: later\nx/ops.cc:12:5: error: no such member\n")
+    assert horovod_wheel.first_error(log) == "x/ops.cc:12:5: error: no such member"
+
+
+def test_paths_with_spaces_are_told_to_cmake_without(tmp_path):
+    env, scratch = tmp_path / "a clone" / ".venv", tmp_path / "scratch"
+    executable(env / "bin" / "mpicxx", f'echo "c++ -I{env}/include"\n')
+    scratch.mkdir()
+    (scratch / "env").symlink_to(env)
+    told = subprocess.run(
+        [horovod_wheel.mpi_compiler(scratch, scratch / "env") / "mpicxx", "-show"], capture_output=True, text=True
+    )
+    assert told.stdout == f"c++ -I{scratch}/env/include\n"
 
 
 def test_a_build_can_be_stopped(clone):

@@ -355,7 +355,7 @@ def has_browser():
 
 
 def lab_command(course, work, options):
-    command = [str(course.python), "-m", "jupyterlab", f"--ServerApp.root_dir={work}", "--log-level=WARN"]
+    command = [str(course.python), "-m", "jupyterlab", f"--ServerApp.root_dir={work}", "--log-level=ERROR"]
     if not has_browser():
         command.append("--no-browser")
     if os.geteuid() == 0:

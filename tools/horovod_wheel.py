@@ -45,6 +45,10 @@ DEADLINE_S = 3600
 MEMORY_PER_COMPILER = 1.6 * GIB
 
 
+class NotFetched(Trouble):
+    """The network's fault: worth another attempt at the next start, unlike an error of the compiler."""
+
+
 class HorovodWheel:
     """The wheel for this lock file, hook and Python, and how far it is.
 
@@ -102,7 +106,7 @@ class HorovodWheel:
         elif recorded.get("state") == "failed":
             status.update(state="failed", reason=recorded.get("reason", ""))
         elif recorded:
-            status["reason"] = "the last build was interrupted"
+            status["reason"] = recorded.get("reason") or "the last build was interrupted"
         return status
 
     def percent(self):
@@ -159,6 +163,8 @@ class HorovodWheel:
                         write_json(self.state_file, dict(me, state="building"))
                         self.compile()
                 self.install()
+            except NotFetched as trouble:
+                write_json(self.state_file, {"state": "absent", "reason": str(trouble)})
             except Trouble as trouble:
                 write_json(self.state_file, {"state": "failed", "reason": str(trouble)})
             else:
@@ -187,6 +193,7 @@ class HorovodWheel:
             ]  # fmt: skip
             variables = Course(self.course.root, env).pip_variables()
             variables.update(build_variables(self.course, env, scratch / "hook"), TMPDIR=str(scratch / "tmp"))
+            variables["PATH"] = str(mpi_compiler(scratch, env)) + os.pathsep + variables["PATH"]
             process = subprocess.Popen([str(part) for part in command], env=variables, stdin=subprocess.DEVNULL, cwd=str(scratch))
             try:
                 code = process.wait(timeout=DEADLINE_S)
@@ -196,6 +203,8 @@ class HorovodWheel:
                 raise Trouble(f"the compiler was not done after {DEADLINE_S // 60} minutes") from None
             built = sorted((scratch / "wheel").glob("horovod-*.whl"))
             if code or not built:
+                if b"Building wheel" not in self.log.read_bytes():
+                    raise NotFetched(f"its source could not be fetched: {first_error(self.log)}")
                 raise Trouble(first_error(self.log))
             self.keep(built[0])
 
@@ -271,6 +280,19 @@ def build_variables(course, env, hook):
     return variables
 
 
+def mpi_compiler(scratch, env):
+    """A folder with an mpicxx that tells CMake the paths through the link `env`, not the real ones, which may have spaces."""
+    folder = scratch / "bin"
+    folder.mkdir()
+    real = os.path.realpath(str(env))
+    script = folder / "mpicxx"
+    script.write_text(
+        f'#!/bin/sh\ntold=$("{real}/bin/mpicxx" "$@") || exit $?\nprintf "%s\\n" "$told" | sed "s|{real}|{env}|g"\n'
+    )
+    script.chmod(0o755)
+    return folder
+
+
 def compile_jobs():
     """One compiler per core, but no more than memory allows."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -307,10 +329,11 @@ def user_cache():
 def first_error(log):
     """The line of a compiler's log that says what went wrong."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-    for pattern in (r"\berror:", r"CMake Error", r"Error|ERROR"):
-        for line in lines:
-            if re.search(pattern, line) and "subprocess-exited" not in line:
-                return line.strip()[:300]
+    for pattern in (r"\S:\d+: (fatal )?error:", r"CMake Error", r"^\s*ERROR:|Error:"):
+        for number, line in enumerate(lines):
+            if re.search(pattern, line):
+                few = lines[number : number + (3 if "CMake" in line else 1)]  # CMake says what is wrong on the next line
+                return " ".join(" ".join(few).split())[:300]
     return lines[-1].strip()[:300] if lines else "the log is empty"
 
 
@@ -356,7 +379,7 @@ def wait(course, retry=False, poll=1.0):
         time.sleep(poll)
         status = HorovodWheel(course).status()
         if status["state"] == "absent" and replaced:
-            status.update(state="failed", reason="the build was interrupted twice")
+            status["state"] = "failed"
         elif status["state"] in ("absent", "built"):
             replaced = replaced or status["state"] == "absent"
             status = ensure(course)
