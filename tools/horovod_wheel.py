@@ -187,13 +187,14 @@ class HorovodWheel:
             env.symlink_to(self.course.env)
             (scratch / "tmp").mkdir()
             shutil.copytree(str(self.course.root / "tools" / "horovod"), str(scratch / "hook"))
+            with open(str(scratch / "hook" / "hvd-toolchain.cmake"), "a") as hook:
+                hook.write(f'\nset(MPI_CXX_COMPILER "{mpi_compiler(scratch, env)}" CACHE FILEPATH "")\n')
             command = self.command or [
                 env / "bin" / "python", "-m", "pip", "wheel", "-v", "--no-deps", "--no-build-isolation", "--no-cache-dir",
                 "--no-binary", "horovod", "--wheel-dir", scratch / "wheel", f"horovod=={VERSION}",
             ]  # fmt: skip
             variables = Course(self.course.root, env).pip_variables()
             variables.update(build_variables(self.course, env, scratch / "hook"), TMPDIR=str(scratch / "tmp"))
-            variables["PATH"] = str(mpi_compiler(scratch, env)) + os.pathsep + variables["PATH"]
             process = subprocess.Popen([str(part) for part in command], env=variables, stdin=subprocess.DEVNULL, cwd=str(scratch))
             try:
                 code = process.wait(timeout=DEADLINE_S)
@@ -281,16 +282,14 @@ def build_variables(course, env, hook):
 
 
 def mpi_compiler(scratch, env):
-    """A folder with an mpicxx that tells CMake the paths through the link `env`, not the real ones, which may have spaces."""
-    folder = scratch / "bin"
-    folder.mkdir()
+    """An mpicxx that tells CMake the paths through the link `env`, not the real ones, which may have spaces."""
     real = os.path.realpath(str(env))
-    script = folder / "mpicxx"
+    script = scratch / "mpicxx"
     script.write_text(
         f'#!/bin/sh\ntold=$("{real}/bin/mpicxx" "$@") || exit $?\nprintf "%s\\n" "$told" | sed "s|{real}|{env}|g"\n'
     )
     script.chmod(0o755)
-    return folder
+    return script
 
 
 def compile_jobs():
