@@ -29,6 +29,7 @@ _DEATHS = (
     (re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on\s+signal (\d+)"), "signal"),
     (re.compile(r"MPI_ABORT was invoked on rank (\d+)"), "abort"),
     (re.compile(r"Process name: \[\[\d+,\d+\],(\d+)\]\s+Exit code:\s+(\d+)"), "exit"),
+    (re.compile(r"due to process rank (\d+) with PID \d+ on\s+node \S+ exiting (improperly)"), "quiet exit"),
 )
 
 
@@ -266,21 +267,32 @@ class Cluster:
 
     # -- what happened to them
 
-    def dead(self) -> dict[int, str]:
-        """{rank: how} of the ranks that are gone, as far as can be told; {} while all are there."""
+    def dead(self) -> list[int]:
+        """The ranks whose processes are gone; [] while all are there."""
         gone = [member.rank for member in self.members if not member.is_alive()]
-        if not gone and not self._has_ended(self._name):
-            return {}
+        if not gone and self.members and self._has_ended(self._name):  # on another node
+            gone = sorted(_told_deaths(self._log)) or [member.rank for member in self.members]
+        return gone
+
+    def cause_of_death(self, ranks: list[int]) -> dict[int, str]:
+        """{rank: "SIGKILL", "exited with status 3" ...}; "" where nobody can tell. Ends the ranks that are left, too."""
+        for member in self.members:  # mpiexec speaks only when the last one is gone
+            if member.host == os.uname().nodename and member.is_alive():
+                os.kill(member.pid, signal.SIGKILL)
+        deadline = time.monotonic() + 1.0
         told: dict[int, str] = {}
-        deadline = time.monotonic() + 1.0  # mpiexec notices a moment later than we do
-        while not told and time.monotonic() < deadline:
+        while time.monotonic() < deadline and not any(
+            rank in told or "MPI_Abort" in how for rank in ranks for how in told.values()
+        ):
             told = _told_deaths(self._log)
             time.sleep(0.02)
-        return told or dict.fromkeys(gone or [member.rank for member in self.members], "")
+        if "MPI_Abort" in "".join(told.values()):
+            return {rank: how for rank, how in told.items() if "MPI_Abort" in how}
+        return {rank: told.get(rank, "") for rank in ranks}
 
-    def states(self, dead: dict[int, str]) -> list[RankState]:
-        """Where every rank stands; of one that computes, the line it is at."""
-        found = {state.rank: state for state in recorder.states(self.flight, dead)}
+    def states(self, dead: list[int]) -> list[RankState]:
+        """Where every rank stands; of one that computes, the line it is at. dead: ranks that are known to be gone."""
+        found = {state.rank: state for state in recorder.states(self.flight, dict.fromkeys(dead, ""))}
         for member in self.members:
             state = found.setdefault(member.rank, RankState(member.rank, "dead" if member.rank in dead else "running"))
             if state.state == "dead" and not state.line:
@@ -302,7 +314,7 @@ class Cluster:
             time.sleep(0.01)
             for member in here:
                 stack = self._stack(member.rank)[before[member] :]
-                if stack.endswith("\n") and "_run" in stack:
+                if stack.endswith("\n") and "most recent call first" in stack:
                     lines[member] = _students_line(stack)
         return lines
 
@@ -339,6 +351,8 @@ def _told_deaths(log: Path) -> dict[int, str]:
                 found.setdefault(rank, _signal_name(int(match[2])))
             elif kind == "abort":
                 found.setdefault(rank, "called MPI_Abort")
+            elif kind == "quiet exit":
+                found.setdefault(rank, "its process ended")
             else:
                 found.setdefault(rank, f"exited with status {match[2]}")
     return found

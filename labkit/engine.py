@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import faulthandler
+import importlib
 import json
 import linecache
 import os
@@ -26,6 +28,7 @@ from labkit.source import Chunk, execute
 
 PREDEFINED = ("rank", "world_size", "comm", "np", "torch", "dist")
 _IMPORTED_WHEN_USED = {"torch": "torch", "dist": "torch.distributed"}
+_SLOW_TO_IMPORT = {"torch", "tensorflow", "keras", "horovod"}
 
 
 def main() -> None:
@@ -121,10 +124,12 @@ def run_cell(source: str, label: str, first_line: int, sent: bytes) -> dict[str,
     that the cell takes from the notebook. Returns {"state": "returned"} or {"state": "raised", "error", "message", "traceback"}.
     """
     shell = _shell()
-    recorder.mark("running")
     try:
+        tree = _parsed(source, label, first_line, shell)
+        _import_what_it_uses(tree, shell.user_ns)
         _take_in(sent, shell.user_ns)
-        _run(source, label, first_line, shell)
+        recorder.mark("running")  # the deadline counts from here
+        _execute(tree, source, label, shell.user_ns)
         shell.events.trigger("post_execute")  # figures that were drawn and not shown yet
     except BaseException as error:  # SystemExit and KeyboardInterrupt must not end the rank
         told = describe_error(error)
@@ -137,28 +142,28 @@ def run_cell(source: str, label: str, first_line: int, sent: bytes) -> dict[str,
     return {"state": "returned"}
 
 
-def _run(source: str, label: str, first_line: int, shell) -> None:
-    # A cell's traceback shows its lines as the student numbers them: the line with %%ranks counts, and so do the blank lines that
-    # IPython takes away.
-    blank = blank_lines(source)
-    code = shell.transform_cell(source)
+def _parsed(source: str, label: str, first_line: int, shell) -> ast.Module:
+    """The cell as a tree in which lines have the numbers that the student sees: the line with %%ranks counts, and so do the
+    blank lines that IPython takes away."""
     lines = [""] * (first_line - 1) + source.split("\n")
     linecache.cache[label] = (len(source), None, [line + "\n" for line in lines], label)
-    tree = ast.parse(code, label)
-    ast.increment_lineno(tree, first_line - 1 + blank)
-    _import_what_it_uses(tree, shell.user_ns)
+    tree = ast.parse(shell.transform_cell(source), label)
+    ast.increment_lineno(tree, first_line - 1 + blank_lines(source))
+    return tree
+
+
+def _execute(tree: ast.Module, source: str, label: str, namespace: dict[str, Any]) -> None:
+    """Run the cell and show the value of its last expression, unless a semicolon ends it."""
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
         last = ast.Expression(tree.body.pop().value)
-    namespace = shell.user_ns
     exec(compile(tree, label, "exec"), namespace)
-    if last is not None:
-        value = eval(compile(last, label, "eval"), namespace)
-        if value is not None:
-            from IPython.display import display
+    value = eval(compile(last, label, "eval"), namespace) if last is not None else None
+    if value is not None:
+        from IPython.display import display
 
-            namespace["_"] = value
-            display(value)
+        namespace["_"] = value
+        display(value)
 
 
 def blank_lines(source: str) -> int:
@@ -172,11 +177,16 @@ def blank_lines(source: str) -> int:
 
 
 def _import_what_it_uses(tree: ast.AST, namespace: dict[str, Any]) -> None:
-    """torch takes seconds to import, so it is there from the first cell that names it."""
+    """torch takes seconds to import: `torch` and `dist` are there from the first cell that names them, and no deadline runs."""
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for name in used & _IMPORTED_WHEN_USED.keys() - namespace.keys():
-        module = __import__(_IMPORTED_WHEN_USED[name])
-        namespace[name] = module.distributed if name == "dist" else module
+        namespace[name] = importlib.import_module(_IMPORTED_WHEN_USED[name])
+    for node in ast.walk(tree):
+        imported = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        imported += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for name in {name.partition(".")[0] for name in imported} & _SLOW_TO_IMPORT:
+            with contextlib.suppress(Exception):  # the cell itself will say it, at its line
+                importlib.import_module(name)
 
 
 def pack(plain: dict[str, bytes], chunks: list[Chunk], instances: dict[str, bytes]) -> bytes:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from labkit.cluster import Cluster, Run
 
 DEADLINE = 60.0  # s
+_IMPORT_LIMIT = 60.0  # s for what a rank does before its cell begins: importing torch, taking in names
 _GRACE = 1.0  # s for which nothing may move after one rank raised, until the others are ended
 _LIVE_AFTER = 0.5  # s after which output is shown while the cell still runs, and how often
 _USAGE = "%%ranks [WHICH] [--deadline SECONDS] [--timeline], where WHICH is like 0 or 0,2 or 1:"
@@ -242,20 +243,27 @@ def _magic(line: str, cell: str) -> None:
     shell = sys.modules["IPython"].get_ipython()
     try:
         order = _understood(line)
-        name = f"cell {shell.execution_count}"
+        name = f"cell {_number(shell, cell)}"
         _check_syntax(shell, cell, name)
         if _session is None:
             raise _CannotRun("No ranks are running yet. Start them in a cell of their own: ranks.start(4)")
         _session_is_whole()
         sent = _packed(shell, cell, _chosen(order))
+        if not _wait_until_ready():
+            return
     except (_CannotRun, CannotSend) as reason:
         last = Outcome("refused", Message("The cell did not run.", remark=str(reason)))
         _say(last.message)
         return
-    if sent is not None:
-        last = _run(cell, name, order, sent)
-        if order.timeline:
-            _show_timeline()
+    last = _run(cell, name, order, sent)
+    if order.timeline:
+        _show_timeline()
+
+
+def _number(shell, cell: str) -> int:
+    """The number that stands in the brackets beside this cell."""
+    history = shell.history_manager.input_hist_raw if shell.history_manager is not None else [""]
+    return len(history) - 1 if cell.strip() in history[-1] else shell.execution_count
 
 
 def _understood(line: str) -> _Order:
@@ -327,16 +335,15 @@ def _session_is_whole() -> None:
     if not cluster.is_usable():
         stop()
         raise _CannotRun("The ranks are gone. Start them again: ranks.start(4)")
-    if cluster.members and (dead := cluster.dead()):
+    if dead := cluster.dead():
+        causes = cluster.cause_of_death(dead)
         _renew()
-        gone = ", ".join(f"rank {rank} ({how})" if how else f"rank {rank}" for rank, how in sorted(dead.items()))
+        gone = ", ".join(f"rank {rank} ({how})" if how else f"rank {rank}" for rank, how in sorted(causes.items()))
         raise _CannotRun(f"Dead since the last cell: {gone}. {_FRESH}")
 
 
-def _packed(shell, cell: str, ranks: list[int]) -> dict[int, bytes] | None:
-    """What each rank gets with the cell; None if the ranks did not start. Raises CannotSend."""
-    if not _wait_until_ready():
-        return None
+def _packed(shell, cell: str, ranks: list[int]) -> dict[int, bytes]:
+    """What each rank gets with the cell. Raises CannotSend."""
     hidden = frozenset(getattr(shell, "user_ns_hidden", ()))
     notebook = Notebook(executed_cells(), shell.user_ns, hidden)
     return _session.luggage.packed(notebook, cell, ranks)
@@ -359,7 +366,7 @@ def _run(cell: str, name: str, order: _Order, sent: dict[int, bytes]) -> Outcome
     try:
         message, kind = _watch(runs, order, screen)
     except KeyboardInterrupt:
-        where = _report(cluster.states({}), sent)
+        where = _report(cluster.states([]), sent)
         screen.close()
         _renew()
         raise Interrupted(f"Interrupted. The ranks stood here:\n{_indented(where.rows)}\n{_FRESH}") from None
@@ -373,7 +380,7 @@ def _watch(runs: list[Run], order: _Order, screen: _Screen) -> tuple[Message | N
     """Wait for the end of the cell, whichever it is: what to say about it, and its kind."""
     cluster = _session.cluster
     sent = [run.rank for run in runs]
-    began = time.monotonic()
+    sent_at = time.monotonic()
     still = _Stillness(cluster)
     looked = 0.0
     pause = 0.001
@@ -389,10 +396,17 @@ def _watch(runs: list[Run], order: _Order, screen: _Screen) -> tuple[Message | N
             raised = _raised(runs)
             if raised and still.since(runs) > _GRACE:
                 return _ended_after(raised, runs), "raised"
-        if now - began > order.deadline:
+        if now - sent_at > order.deadline and now - _began(runs, sent_at) > order.deadline:
             return _hung(sent, order)
     raised = _raised(runs)
     return (_exception(raised), "raised") if raised else (None, "returned")
+
+
+def _began(runs: list[Run], sent_at: float) -> float:
+    """When the last unfinished rank began to run the cell: importing torch first is no fault of the cell's."""
+    found = recorder.began(_session.cluster.flight)
+    times = [found.get(run.rank, sent_at) for run in runs if not run.is_done()]
+    return max([when if when >= sent_at else sent_at + _IMPORT_LIMIT for when in times], default=sent_at)
 
 
 class _Stillness:
@@ -431,21 +445,28 @@ def _report(states: list[RankState], ran: list[int] | dict) -> HangReport:
     return report
 
 
-def _died(runs: list[Run], dead: dict[int, str]) -> Message:
-    states = _session.cluster.states({rank: f"({how})" if how else "" for rank, how in dead.items()})
+def _died(runs: list[Run], dead: list[int]) -> Message:
+    states = _session.cluster.states(dead)
+    causes = _session.cluster.cause_of_death(dead)
+    states = [
+        replace(state, state="dead", detail=f"({causes[state.rank]})" if causes[state.rank] else "")
+        if state.rank in causes
+        else state
+        for state in states
+    ]
     report = _report(states, [run.rank for run in runs])
     _renew()
-    return Message(f"{list_ranks(dead).capitalize()} died.", "\n".join(report.rows), f"{report.sentence} {_FRESH}")
+    return Message(f"{list_ranks(causes).capitalize()} died.", "\n".join(report.rows), f"{report.sentence} {_FRESH}")
 
 
 def _hung(sent: list[int], order: _Order) -> tuple[Message, str]:
     cluster = _session.cluster
-    states = cluster.states({})
+    states = cluster.states([])
     unfinished = [state.rank for state in states if state.state in ("waiting", "running") and state.rank in sent]
     report = _report(states, sent)
     _renew()
     if report.kind == "busy" and not any(state.state == "waiting" for state in states):
-        hint = f"If they only need more time, give it to them: %%ranks --deadline {10 * order.deadline:g}. "
+        hint = f"Does it only need more time? Then give it more: %%ranks --deadline {10 * order.deadline:g}. "
     else:
         hint = ""
     title = f"{list_ranks(unfinished).capitalize()} did not come to an end within {order.deadline:g} s."
@@ -482,7 +503,7 @@ def _ended_after(raised: dict[int, dict[str, str]], runs: list[Run]) -> Message:
 
 
 def _rows() -> list[tuple[RankState, str]]:
-    return [(state, describe(state)) for state in _session.cluster.states({})]
+    return [(state, describe(state)) for state in _session.cluster.states([])]
 
 
 def _indented(lines) -> str:

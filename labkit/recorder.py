@@ -356,6 +356,18 @@ def _flights(path: str | Path) -> list[_Flight]:
     return sorted((_read(file) for file in paths), key=lambda flight: flight.rank)
 
 
+def began(path: str | Path) -> dict[int, float]:
+    """{rank: when it last began a cell, monotonic s} of the recorded ranks in the folder `path`."""
+    times = {}
+    for file in Path(path).glob("rank*.flight"):
+        with builtins.open(file, "rb") as opened:
+            head = opened.read(_HEADER.size)
+        if len(head) == _HEADER.size:
+            _, rank, _, _, _, started, _, _ = _HEADER.unpack(head)
+            times[rank] = started
+    return times
+
+
 def states(path: str | Path, dead: Mapping[int, str] | None = None) -> list[RankState]:
     """Where every recorded rank stands, by rank. `path`: the folder given to `open`, or one rank's file.
 
