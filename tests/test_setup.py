@@ -419,7 +419,8 @@ def test_paths_with_spaces_are_told_to_cmake_without(tmp_path):
     executable(env / "bin" / "mpicxx", f'echo "c++ -I{env}/include"\n')
     scratch.mkdir()
     (scratch / "env").symlink_to(env)
-    told = subprocess.run([horovod_wheel.mpi_compiler(scratch, scratch / "env"), "-show"], capture_output=True, text=True)
+    compiler = horovod_wheel.mpi_compiler("mpicxx", scratch, scratch / "env")
+    told = subprocess.run([compiler, "-show"], capture_output=True, text=True)
     assert told.stdout == f"c++ -I{scratch}/env/include\n"
 
 

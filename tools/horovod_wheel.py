@@ -188,7 +188,8 @@ class HorovodWheel:
             (scratch / "tmp").mkdir()
             shutil.copytree(str(self.course.root / "tools" / "horovod"), str(scratch / "hook"))
             with open(str(scratch / "hook" / "hvd-toolchain.cmake"), "a") as hook:
-                hook.write(f'\nset(MPI_CXX_COMPILER "{mpi_compiler(scratch, env)}" CACHE FILEPATH "")\n')
+                for language, name in (("C", "mpicc"), ("CXX", "mpicxx")):
+                    hook.write(f'\nset(MPI_{language}_COMPILER "{mpi_compiler(name, scratch, env)}" CACHE FILEPATH "")\n')
             command = self.command or [
                 env / "bin" / "python", "-m", "pip", "wheel", "-v", "--no-deps", "--no-build-isolation", "--no-cache-dir",
                 "--no-binary", "horovod", "--wheel-dir", scratch / "wheel", f"horovod=={VERSION}",
@@ -281,12 +282,12 @@ def build_variables(course, env, hook):
     return variables
 
 
-def mpi_compiler(scratch, env):
-    """An mpicxx that tells CMake the paths through the link `env`, not the real ones, which may have spaces."""
+def mpi_compiler(name, scratch, env):
+    """An mpicc or mpicxx that tells CMake the paths through the link `env`, not the real ones, which may have spaces."""
     real = os.path.realpath(str(env))
-    script = scratch / "mpicxx"
+    script = scratch / name
     script.write_text(
-        f'#!/bin/sh\ntold=$("{real}/bin/mpicxx" "$@") || exit $?\nprintf "%s\\n" "$told" | sed "s|{real}|{env}|g"\n'
+        f'#!/bin/sh\ntold=$("{real}/bin/{name}" "$@") || exit $?\nprintf "%s\\n" "$told" | sed "s|{real}|{env}|g"\n'
     )
     script.chmod(0o755)
     return script
