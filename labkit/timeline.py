@@ -11,6 +11,7 @@ matplotlib figure.
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 from collections import defaultdict
 from collections.abc import Iterable
@@ -654,9 +655,17 @@ def _render_matplotlib(diagram: Diagram, ax: Axes | None) -> Figure:
     from matplotlib import patches, patheffects
     from matplotlib.figure import Figure
 
+    class Shown(Figure):
+        """A figure that a notebook shows as a picture even before its first use of pyplot."""
+
+        def _repr_png_(self) -> bytes:
+            picture = io.BytesIO()
+            self.savefig(picture, format="png")
+            return picture.getvalue()
+
     if ax is None:
         # Not pyplot: in a notebook the figure is the value of the cell and must not be shown twice.
-        figure = Figure(figsize=(diagram.width / 96, diagram.height / 96), dpi=96)
+        figure = Shown(figsize=(diagram.width / 96, diagram.height / 96), dpi=96)
         ax = figure.add_axes((0, 0, 1, 1))
     ax.set_xlim(0, diagram.width)
     ax.set_ylim(diagram.height, 0)

@@ -1,0 +1,97 @@
+"""What the figures share: a page measured in pixels, boxes, arrows, colours, and files that come out the same every time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
+
+from labkit.palette import FAINT, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILLION, YELLOW, tint
+
+HERE = Path(__file__).resolve().parent
+RANK_COLOURS = tuple(tint(colour, 0.35) for colour in (SKY, ORANGE, GREEN, PURPLE))  # rank 0, 1, 2, 3, or the parts of a batch
+SUM = tint(YELLOW, 0.1)
+TEXT, SMALL = 15, 13  # pixels on a page 720 wide: readable at half of that
+
+__all__ = ["FAINT", "GREEN", "GREY", "INK", "ORANGE", "RANK_COLOURS", "SKY", "SMALL", "SUM", "TEXT", "VERMILLION", "tint"]
+
+
+def page(width: float, height: float) -> Axes:
+    """An empty white page; lengths are pixels, y points down. Its figure is `.figure`."""
+    figure = Figure(figsize=(width / 72, height / 72), dpi=72)
+    ax = figure.add_axes((0, 0, 1, 1))
+    ax.set_xlim(0, width)
+    ax.set_ylim(height, 0)
+    ax.axis("off")
+    return ax
+
+
+def text(ax: Axes, x: float, y: float, content: str, size: float = TEXT, ha: str = "center", **look) -> None:
+    """Text with the middle of its height at y."""
+    look = {"color": INK, "va": "center", "linespacing": 1.25} | look
+    ax.text(x, y, content, fontsize=size, ha=ha, **look)
+
+
+def box(ax: Axes, x: float, y: float, width: float, height: float, content: str = "", fill: str = "white", **look) -> None:
+    """A box with rounded corners and a text in its middle. look: edgecolor, linewidth, linestyle, round, size, zorder."""
+    size, corner = look.pop("size", TEXT), look.pop("round", 5)
+    look = {"edgecolor": INK, "linewidth": 1.2, "zorder": 1} | look
+    ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=f"round,pad=0,rounding_size={corner}", facecolor=fill, **look))
+    if content:
+        text(ax, x + width / 2, y + height / 2, content, size, zorder=look["zorder"] + 1)
+
+
+def cell(ax: Axes, x: float, y: float, width: float, height: float, content: str = "", fill: str = "white", **look) -> None:
+    """A cell of a grid: a box with sharp corners."""
+    size, colour = look.pop("size", SMALL), look.pop("color", INK)
+    look = {"edgecolor": INK, "linewidth": 0.9, "zorder": 1} | look
+    ax.add_patch(Rectangle((x, y), width, height, facecolor=fill, **look))
+    if content:
+        text(ax, x + width / 2, y + height / 2, content, size, color=colour, zorder=look["zorder"] + 1)
+
+
+def circle(ax: Axes, x: float, y: float, radius: float, content: str = "", fill: str = "white", **look) -> None:
+    look = {"edgecolor": INK, "linewidth": 1.2, "zorder": 3} | look
+    ax.add_patch(Circle((x, y), radius, facecolor=fill, **look))
+    if content:
+        text(ax, x, y, content, zorder=4)
+
+
+def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], both: bool = False, bend: float = 0.0, **look) -> None:
+    """An arrow from start to end (or in both directions). bend: how much it curves, 0 is straight."""
+    look = {"color": INK, "linewidth": 1.6, "zorder": 2, "mutation_scale": 13} | look
+    style = {"arrowstyle": "<|-|>" if both else "-|>", "connectionstyle": f"arc3,rad={bend}", "shrinkA": 0, "shrinkB": 0}
+    ax.add_patch(FancyArrowPatch(start, end, **style, **look))
+
+
+def line(ax: Axes, *points: tuple[float, float], **look) -> None:
+    look = {"color": INK, "linewidth": 1.2, "zorder": 2, "solid_capstyle": "round"} | look
+    ax.plot([x for x, _ in points], [y for _, y in points], **look)
+
+
+def alternative_texts() -> dict[str, str]:
+    """What README.md says each figure shows, by the figure's name without ending."""
+    rows = re.findall(
+        r"^\| `(\w+)\.svg` \| `\w+\.py` \| (.+) \|$", (HERE / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return dict(rows)
+
+
+def save(name: str, draw: Callable[[], Axes], folder: Path = HERE) -> Path:
+    """Draw a figure into folder/name.svg. Letters are drawn as outlines, so every viewer shows the same; no date, no random ids."""
+    settings = {"svg.hashsalt": name, "svg.fonttype": "path", "font.family": "DejaVu Sans", "hatch.linewidth": 1.0}
+    about = {"Title": name.replace("_", " "), "Description": alternative_texts()[name], "Date": None, "Creator": None}
+    path = folder / f"{name}.svg"
+    with matplotlib.rc_context(matplotlib.rcParamsDefault | settings):
+        draw().figure.savefig(path, metadata=about)
+    return path
+
+
+def save_all(figures: dict[str, Callable[[], Axes]]) -> None:
+    for name, draw in figures.items():
+        print(save(name, draw).name)
