@@ -20,7 +20,7 @@ from mpi4py import MPI
 from labkit import recorder
 from labkit.hang import direction, list_ranks
 
-_GRACE = 1.0  # s that the other ranks get to say where they are stuck before the job is ended
+_GRACE = 2.0  # s that the other ranks get to say where they are stuck before the job is ended
 _INTERVAL = 0.25  # s between two looks of the watch
 _DTYPE_NAMES = {dtype: str(dtype).removeprefix("torch.") for dtype in vars(torch).values() if isinstance(dtype, torch.dtype)}
 

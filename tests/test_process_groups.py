@@ -212,7 +212,7 @@ dist.barrier()
 
 
 def test_an_uncaught_exception_ends_the_job(folder):
-    done = mpi(3, [script(folder, RAISES)], folder, seconds=40)
+    done = mpi(2, [script(folder, RAISES)], folder)
     assert done.returncode != 0
     assert done.stderr.count("Traceback (most recent call last)") == 1
     assert done.stderr.count("ValueError: the data has run out") == 1
@@ -263,9 +263,9 @@ def test_the_flight_recorder_knows_every_operation(folder):
 # --- the environment in which MPI is started
 
 
-def test_ranks_that_outnumber_the_cores_yield(monkeypatch):
-    monkeypatch.setattr(environment, "cores", lambda: 2)
-    assert environment.mpi_environment(4)["OMPI_MCA_mpi_yield_when_idle"] == "1"
+def test_ranks_that_need_each_others_cores_yield(monkeypatch):
+    monkeypatch.setattr(environment, "cores", lambda: 4)
+    assert environment.mpi_environment(3)["OMPI_MCA_mpi_yield_when_idle"] == "1"  # two threads each
     assert environment.mpi_environment(None)["OMPI_MCA_mpi_yield_when_idle"] == "1"
     assert "OMPI_MCA_mpi_yield_when_idle" not in environment.mpi_environment(2)
 
