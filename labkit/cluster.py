@@ -276,19 +276,25 @@ class Cluster:
 
     def cause_of_death(self, ranks: list[int]) -> dict[int, str]:
         """{rank: "SIGKILL", "exited with status 3" ...}; "" where nobody can tell. Ends the ranks that are left, too."""
-        for member in self.members:  # mpiexec speaks only when the last one is gone
-            if member.host == os.uname().nodename and member.is_alive():
-                os.kill(member.pid, signal.SIGKILL)
-        deadline = time.monotonic() + 1.0
-        told: dict[int, str] = {}
-        while time.monotonic() < deadline and not any(
-            rank in told or "MPI_Abort" in how for rank in ranks for how in told.values()
-        ):
-            told = _told_deaths(self._log)
-            time.sleep(0.02)
+        told = self._told(ranks, 0.3)
+        if not told:  # of a signal mpiexec speaks only when the last rank is gone
+            for member in self.members:
+                if member.host == os.uname().nodename and member.is_alive():
+                    os.kill(member.pid, signal.SIGKILL)
+            told = self._told(ranks, 1.0)
         if "MPI_Abort" in "".join(told.values()):
             return {rank: how for rank, how in told.items() if "MPI_Abort" in how}
         return {rank: told.get(rank, "") for rank in ranks}
+
+    def _told(self, ranks: list[int], limit: float) -> dict[int, str]:
+        """What mpiexec says within `limit` s about one of these ranks."""
+        deadline = time.monotonic() + limit
+        while time.monotonic() < deadline:
+            told = _told_deaths(self._log)
+            if any(rank in told for rank in ranks) or any("MPI_Abort" in how for how in told.values()):
+                return told
+            time.sleep(0.02)
+        return {}
 
     def states(self, dead: list[int]) -> list[RankState]:
         """Where every rank stands; of one that computes, the line it is at. dead: ranks that are known to be gone."""

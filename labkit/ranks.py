@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 DEADLINE = 60.0  # s
 _IMPORT_LIMIT = 60.0  # s for what a rank does before its cell begins: importing torch, taking in names
+_REPLY_LIMIT = 10.0  # s for the reply of a rank whose cell has ended
 _GRACE = 1.0  # s for which nothing may move after one rank raised, until the others are ended
 _LIVE_AFTER = 0.5  # s after which output is shown while the cell still runs, and how often
 _USAGE = "%%ranks [WHICH] [--deadline SECONDS] [--timeline], where WHICH is like 0 or 0,2 or 1:"
@@ -396,8 +397,10 @@ def _watch(runs: list[Run], order: _Order, screen: _Screen) -> tuple[Message | N
             raised = _raised(runs)
             if raised and still.since(runs) > _GRACE:
                 return _ended_after(raised, runs), "raised"
-        if now - sent_at > order.deadline and now - _began(runs, sent_at) > order.deadline:
-            return _hung(sent, order)
+        if now - sent_at > order.deadline and (late := now - _began(runs, sent_at) - order.deadline) > 0:
+            states = cluster.states([])
+            if late > _REPLY_LIMIT or any(state.rank in sent and state.state in ("waiting", "running") for state in states):
+                return _hung(states, sent, order)
     raised = _raised(runs)
     return (_exception(raised), "raised") if raised else (None, "returned")
 
@@ -459,10 +462,8 @@ def _died(runs: list[Run], dead: list[int]) -> Message:
     return Message(f"{list_ranks(causes).capitalize()} died.", "\n".join(report.rows), f"{report.sentence} {_FRESH}")
 
 
-def _hung(sent: list[int], order: _Order) -> tuple[Message, str]:
-    cluster = _session.cluster
-    states = cluster.states([])
-    unfinished = [state.rank for state in states if state.state in ("waiting", "running") and state.rank in sent]
+def _hung(states: list[RankState], sent: list[int], order: _Order) -> tuple[Message, str]:
+    unfinished = [state.rank for state in states if state.state in ("waiting", "running") and state.rank in sent] or sent
     report = _report(states, sent)
     _renew()
     if report.kind == "busy" and not any(state.state == "waiting" for state in states):
