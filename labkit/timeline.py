@@ -314,28 +314,44 @@ def _places(events: list[Event], frame: _Frame) -> dict[int, _Place]:
         right = frame.right if event.ended is None else max(frame.x(event.ended), left + 2.0)
         move = right if event.started is None else min(max(frame.x(event.started), left), right)
         top, bottom = frame.lane(event.rank)
-        height = (bottom - top) / counts[event.rank]
+        height = (bottom - top) / counts[id(event)]
         top += height * tracks[id(event)]
         places[id(event)] = _Place(left, move, right, top, top + height)
     return places
 
 
 def _tracks(events: list[Event]) -> tuple[dict[int, int], dict[int, int]]:
-    """The row of each event within its lane, and how many rows each lane has."""
-    busy_until: dict[int, list[float]] = defaultdict(list)
-    tracks = {}
+    """By event (its id): its row within the lane, and the number of rows its lane is divided into while it lasts."""
+    rows, counts = {}, {}
+    per_rank: dict[int, list[Event]] = defaultdict(list)
     for event in events:
-        rows = busy_until[event.rank]
-        end = math.inf if event.ended is None else event.ended
-        free = next((i for i, until in enumerate(rows) if until <= event.posted), None)
-        if free is None and len(rows) < TRACKS:
-            rows.append(end)
-            free = len(rows) - 1
-        elif free is None:
-            free = TRACKS - 1
-        rows[free] = max(end, rows[free])
-        tracks[id(event)] = free
-    return tracks, {rank: len(rows) for rank, rows in busy_until.items()}
+        per_rank[event.rank].append(event)
+    for of_rank in per_rank.values():
+        for together in _at_the_same_time(of_rank):
+            busy_until: list[float] = []
+            for event in together:
+                free = next((row for row, until in enumerate(busy_until) if until <= event.posted), len(busy_until))
+                row = min(free, TRACKS - 1)
+                busy_until[row : row + 1] = [max([_end(event), *busy_until[row : row + 1]])]
+                rows[id(event)] = row
+            counts |= {id(event): len(busy_until) for event in together}
+    return rows, counts
+
+
+def _at_the_same_time(events: list[Event]) -> list[list[Event]]:
+    """The operations of one rank in runs that overlap in time."""
+    runs: list[list[Event]] = []
+    until = -math.inf
+    for event in events:
+        if event.posted >= until:
+            runs.append([])
+        runs[-1].append(event)
+        until = max(until, _end(event))
+    return runs
+
+
+def _end(event: Event) -> float:
+    return math.inf if event.ended is None else event.ended
 
 
 def _waits_for(event: Event, events: list[Event], world_size: int) -> str:
