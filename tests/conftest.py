@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import uuid
@@ -55,9 +56,12 @@ def nothing_left_behind(pytestconfig):
 
 @pytest.fixture(autouse=True, scope="session")
 def nothing_left_behind_at_the_end(pytestconfig):
-    """The same for what the fixtures of modules and of the session hold."""
+    """The same for what the fixtures of modules and of the session hold; and, where nobody edits meanwhile, for the working tree."""
+    tree = working_tree()
     yield
     found = leaks.leaks_since(pytestconfig.course_before)
+    if IN_CI:
+        found += [f"changed or new in the repository: {line}" for line in sorted(working_tree() - tree)]
     if found:
         leaks.end_leaked_processes(pytestconfig.course_before)
         pytest.fail("left behind at the end:\n  " + "\n  ".join(found), pytrace=False)
@@ -72,6 +76,12 @@ def warm():
     shared.wait_until_ready()
     yield shared
     launcher.close_shared()
+
+
+def working_tree() -> set[str]:
+    """What git says of files that are not as committed."""
+    command = ["git", "-c", f"safe.directory={ROOT}", "status", "--porcelain", "--untracked-files=all"]
+    return set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.splitlines())
 
 
 @pytest.hookimpl(hookwrapper=True)
