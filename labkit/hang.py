@@ -25,7 +25,7 @@ KINDS = {
 }
 
 _SENDS = {"send", "isend", "ssend", "issend", "bsend", "ibsend", "rsend", "irsend"}
-_EQUAL_SIZES = {"allreduce", "broadcast", "bcast", "reduce", "reducescatter"}  # every member brings as much
+EQUAL_SIZES = {"allreduce", "broadcast", "bcast", "reduce", "reducescatter"}  # every member brings as much
 _RECVS = {"recv", "irecv", "mrecv", "imrecv", "probe", "iprobe", "mprobe", "improbe"}
 
 
@@ -131,7 +131,7 @@ def _collective_verdict(by_rank: dict[int, RankState], collective: list[RankStat
         calls = "; ".join(f"{list_ranks([s.rank for s in here if s.kind == k])} called {k}" for k in sorted(kinds))
         return "mismatched_collective", f"The ranks are in different collectives: {calls}."
     disagreement = _disagreement(first.kind, here)
-    if disagreement and first.kind.lower().replace("_", "") in _EQUAL_SIZES:  # wrong already, whoever is still to come
+    if disagreement and first.kind.lower().replace("_", "") in EQUAL_SIZES:  # wrong already, whoever is still to come
         return disagreement
     missing = [r for r in members if r not in {s.rank for s in here}]
     running = [r for r in missing if by_rank[r].state == "running"]

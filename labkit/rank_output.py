@@ -112,7 +112,7 @@ def label(ranks: Sequence[int]) -> str:
             parts[-1].append(rank)
         else:
             parts.append([rank])
-    shown = ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+    shown = ", ".join(f"{part[0]}-{part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts)
     return f"rank {shown}" if len(ranks) == 1 else f"ranks {shown}"
 
 
@@ -166,9 +166,10 @@ def as_text(sections: Sequence[Section]) -> str:
     return "\n".join(lines)
 
 
-_GRID = "display:grid;grid-template-columns:max-content minmax(0,1fr);column-gap:1.2em;row-gap:.25em;font-size:13px"
-_LABEL = f"font-family:var(--jp-code-font-family,monospace);color:{BLUE};font-weight:600;padding-top:1px;white-space:nowrap"
-_PRE = "margin:0;padding:0 0 0 .8em;border:0;border-left:2px solid rgba(128,128,128,.35);white-space:pre-wrap;background:none"
+_GRID = "display:grid;grid-template-columns:max-content minmax(0,1fr);column-gap:1.2em;row-gap:.25em"
+_MONO = "font-family:var(--jp-code-font-family,monospace);font-size:13px"
+_LABEL = f"{_MONO};color:{BLUE};font-weight:600;padding-top:1px;white-space:nowrap"
+_PRE = f"{_MONO};margin:0;padding:0 0 0 .8em;border:0;border-left:2px solid rgba(128,128,128,.35);white-space:pre-wrap;background:none"
 
 
 def as_html(sections: Sequence[Section]) -> str:
@@ -197,25 +198,29 @@ class Shown:
         return as_text(self.sections)
 
 
+class Code(str):
+    """A part of a message whose lines and columns are kept."""
+
+
 @dataclass(frozen=True)
 class Message:
-    """What the course has to say about a cell: a title, a body whose columns are kept, and a closing remark."""
+    """What the course has to say about a cell: a title, and below it sentences and code."""
 
     title: str
-    body: str = ""
-    remark: str = ""
+    parts: tuple[str, ...] = ()
     colour: str = VERMILLION
 
     def __repr__(self) -> str:
-        indented = "\n".join(f"  {line}".rstrip() for line in self.body.split("\n")) if self.body else ""
-        return "\n".join(part for part in (self.title, indented, self.remark) if part)
+        lines = [self.title]
+        for part in self.parts:
+            lines += [f"  {line}".rstrip() for line in part.split("\n")] if isinstance(part, Code) else [part]
+        return "\n".join(lines)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        parts = [f"<strong>{html.escape(self.title)}</strong>"]
-        if self.body:
-            style = "margin:.4em 0;background:none;font-size:13px;line-height:1.45;white-space:pre-wrap;border:0;padding:0"
-            parts.append(f'<pre style="{style}">{html.escape(self.body)}</pre>')
-        if self.remark:
-            parts.append(f"<div>{html.escape(self.remark)}</div>")
+        code = f"{_MONO};margin:.35em 0;padding:0;border:0;background:none;line-height:1.45;white-space:pre-wrap"
+        rows = [f"<div><strong>{html.escape(self.title)}</strong></div>"]
+        for part in self.parts:
+            text = html.escape(part)
+            rows.append(f'<pre style="{code}">{text}</pre>' if isinstance(part, Code) else f"<div>{text}</div>")
         style = f"border-left:4px solid {self.colour};padding:.3em .9em;margin:.3em 0;line-height:1.45"
-        return {"text/plain": repr(self), "text/html": f'<div style="{style}">{"".join(parts)}</div>'}
+        return {"text/plain": repr(self), "text/html": f'<div style="{style}">{"".join(rows)}</div>'}

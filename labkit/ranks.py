@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 from labkit import engine, environment, recorder
 from labkit.carry import CannotSend, Luggage, Notebook
 from labkit.events import Event, RankState
-from labkit.hang import HangReport, describe, explain, list_ranks
+from labkit.hang import HangReport, describe, direction, explain, list_ranks
 from labkit.notebook import executed_cells
 from labkit.palette import BLUE
-from labkit.rank_output import Message, RankOutput, Rich, Shown, Text, arranged, as_html, label
+from labkit.rank_output import Code, Message, RankOutput, Rich, Shown, Text, arranged, as_html, label
 
 if TYPE_CHECKING:
     from labkit.cluster import Cluster, Run
@@ -39,7 +39,7 @@ _REPLY_LIMIT = 10.0  # s for the reply of a rank whose cell has ended
 _GRACE = 1.0  # s for which nothing may move after one rank raised, until the others are ended
 _LIVE_AFTER = 0.5  # s after which output is shown while the cell still runs, and how often
 _USAGE = "%%ranks [WHICH] [--deadline SECONDS] [--timeline], where WHICH is like 0 or 0,2 or 1:"
-_FRESH = "Fresh ranks are starting. Their variables are gone: run the cells again that define them."
+_FRESH = "Fresh ranks are starting. Variables on the ranks are gone: run the cells again that define them."
 
 
 @dataclass
@@ -49,6 +49,7 @@ class _Session:
     cluster: Cluster
     luggage: Luggage
     last_flight: Path | None = None  # the recordings of the last cell
+    last_ranks: tuple[int, ...] = ()  # who ran it
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def start(n: int | None = None, *, torch: bool = False) -> None:
     try:
         n = _checked_number(n)
     except _CannotRun as reason:
-        _say(Message("The ranks were not started.", remark=str(reason)))
+        _say(Message("The ranks were not started.", reason.args))
         return
     if _session is not None and _is_same(_session.cluster, n, torch):
         _session.cluster.torch = torch
@@ -210,20 +211,17 @@ def events() -> list[Event]:
     """What the ranks communicated in the last %%ranks cell; times in s since it began."""
     if _session is None or _session.last_flight is None:
         return []
-    return recorder.events(_session.last_flight)
+    return recorder.events(_session.last_flight, _session.last_ranks)
 
 
 def timeline():
     """Draw the communication of the last %%ranks cell; returns a Matplotlib figure."""
     from labkit import timeline as drawing
 
-    found = events()
+    found = [replace(event, kind=direction(event.kind) or event.kind) for event in events()]
     if not found:
-        _say(
-            Message(
-                "There is no communication to draw yet.", remark="Run a %%ranks cell in which the ranks communicate.", colour=BLUE
-            )
-        )
+        hint = "Run a %%ranks cell in which the ranks communicate."
+        _say(Message("There is no communication to draw yet.", (hint,), BLUE))
         return None
     return drawing.draw(found, _session.cluster.world_size)
 
@@ -253,7 +251,7 @@ def _magic(line: str, cell: str) -> None:
         if not _wait_until_ready():
             return
     except (_CannotRun, CannotSend) as reason:
-        last = Outcome("refused", Message("The cell did not run.", remark=str(reason)))
+        last = Outcome("refused", Message("The cell did not run.", reason.args))
         _say(last.message)
         return
     last = _run(cell, name, order, sent)
@@ -322,11 +320,9 @@ def _check_syntax(shell, cell: str, name: str) -> None:
     except SyntaxError as error:
         line = (error.lineno or 1) + 1 + engine.blank_lines(cell)
         text = (error.text or "").rstrip("\n")
-        shown = ""
-        if text.strip():
-            pointer = " " * max(0, (error.offset or 1) - 1) + "^"
-            shown = f"\n    {text}\n    {pointer}"
-        raise _CannotRun(f"{name}, line {line}: {error.msg}{shown}") from None
+        pointer = " " * max(0, (error.offset or 1) - 1) + "^"
+        shown = (Code(f"{text}\n{pointer}"),) if text.strip() else ()
+        raise _CannotRun(f"{name}, line {line}: {error.msg}", *shown) from None
 
 
 def _session_is_whole() -> None:
@@ -360,7 +356,7 @@ def _renew() -> None:
 
 def _run(cell: str, name: str, order: _Order, sent: dict[int, bytes]) -> Outcome:
     cluster = _session.cluster
-    _session.last_flight = cluster.flight
+    _session.last_flight, _session.last_ranks = cluster.flight, tuple(sent)
     outputs = {rank: RankOutput(rank) for rank in sent}
     screen = _Screen(outputs)
     runs = cluster.run(cell, name, sent, 2, lambda rank, message: outputs[rank].receive(message))
@@ -370,7 +366,7 @@ def _run(cell: str, name: str, order: _Order, sent: dict[int, bytes]) -> Outcome
         where = _report(cluster.states([]), sent)
         screen.close()
         _renew()
-        raise Interrupted(f"Interrupted. The ranks stood here:\n{_indented(where.rows)}\n{_FRESH}") from None
+        raise Interrupted(repr(Message("Interrupted. The ranks stood here:", (_code(where.rows), _FRESH)))) from None
     screen.close()
     if message is not None:
         _say(message)
@@ -401,8 +397,19 @@ def _watch(runs: list[Run], order: _Order, screen: _Screen) -> tuple[Message | N
             states = cluster.states([])
             if late > _REPLY_LIMIT or any(state.rank in sent and state.state in ("waiting", "running") for state in states):
                 return _hung(states, sent, order)
-    raised = _raised(runs)
-    return (_exception(raised), "raised") if raised else (None, "returned")
+    return _ended(_raised(runs))
+
+
+def _ended(raised: dict[int, dict[str, str]]) -> tuple[Message | None, str]:
+    """All ranks are done. What to say about exceptions, and about collectives that came through although they did not fit."""
+    disagreement = _disagreement()
+    found = () if disagreement is None else (_code(disagreement.rows), disagreement.sentence)
+    if raised:
+        message = _exception(raised)
+        return replace(message, parts=message.parts + found), "raised"
+    if disagreement is not None:
+        return Message("The cell came to an end, but its ranks did not do the same.", found), disagreement.kind
+    return None, "returned"
 
 
 def _began(runs: list[Run], sent_at: float) -> float:
@@ -436,10 +443,20 @@ def _raised(runs: list[Run]) -> dict[int, dict[str, str]]:
     return {rank: result for rank, result in results.items() if result["state"] == "raised"}
 
 
+def _disagreement() -> HangReport | None:
+    """The first collective of the cell that ranks called differently, whether or not MPI minded."""
+    calls = recorder.mismatched(_session.last_flight, _session.last_ranks)
+    report = explain(calls) if calls else None
+    return report if report is not None and report.kind.startswith("mismatched") else None
+
+
 def _report(states: list[RankState], ran: list[int] | dict) -> HangReport:
     """Where the ranks stand; without a verdict if there is nothing to explain."""
     try:
         report = explain(states)
+        waiting = any(state.state == "waiting" for state in states)
+        if waiting and not any(state.state == "dead" for state in states) and (disagreement := _disagreement()) is not None:
+            report = replace(report, kind=disagreement.kind, sentence=disagreement.sentence)
     except ValueError:
         return HangReport("returned", "", tuple(f"rank {state.rank}  has returned" for state in states))
     idle = [state.rank for state in states if state.rank not in ran]
@@ -459,7 +476,7 @@ def _died(runs: list[Run], dead: list[int]) -> Message:
     ]
     report = _report(states, [run.rank for run in runs])
     _renew()
-    return Message(f"{list_ranks(causes).capitalize()} died.", "\n".join(report.rows), f"{report.sentence} {_FRESH}")
+    return Message(f"{label(list(causes)).capitalize()} died.", (_code(report.rows), report.sentence, _FRESH))
 
 
 def _hung(states: list[RankState], sent: list[int], order: _Order) -> tuple[Message, str]:
@@ -467,11 +484,11 @@ def _hung(states: list[RankState], sent: list[int], order: _Order) -> tuple[Mess
     report = _report(states, sent)
     _renew()
     if report.kind == "busy" and not any(state.state == "waiting" for state in states):
-        hint = f"Does it only need more time? Then give it more: %%ranks --deadline {10 * order.deadline:g}. "
+        hint = (f"Does it only need more time? Then give it more: %%ranks --deadline {10 * order.deadline:g}",)
     else:
-        hint = ""
-    title = f"{list_ranks(unfinished).capitalize()} did not come to an end within {order.deadline:g} s."
-    return Message(title, "\n".join(report.rows), f"{report.sentence} {hint}{_FRESH}"), report.kind
+        hint = ()
+    title = f"{label(unfinished).capitalize()} did not come to an end within {order.deadline:g} s."
+    return Message(title, (_code(report.rows), report.sentence, *hint, _FRESH)), report.kind
 
 
 def _exception(raised: dict[int, dict[str, str]]) -> Message:
@@ -479,36 +496,30 @@ def _exception(raised: dict[int, dict[str, str]]) -> Message:
     groups: dict[tuple, list[int]] = {}
     for rank, result in raised.items():
         groups.setdefault((result["error"], result["message"], result["traceback"]), []).append(rank)
-    parts = []
-    for (error, message, trace), ranks in groups.items():
-        what = f"{error}: {message}" if message else error
-        parts.append((f"{label(ranks).capitalize()} raised {what}", trace))
-    if len(parts) == 1:
-        return Message(*parts[0])
-    body = "\n\n".join(f"{title}\n{_indented(trace.split(chr(10)))}" for title, trace in parts)
-    return Message(f"{label(list(raised)).capitalize()} raised exceptions.", body)
+    raised_by = [
+        (f"{label(ranks).capitalize()} raised {f'{error}: {message}' if message else error}", *([Code(trace)] if trace else []))
+        for (error, message, trace), ranks in groups.items()
+    ]
+    if len(raised_by) == 1:
+        return Message(raised_by[0][0], raised_by[0][1:])
+    title = f"{label(list(raised)).capitalize()} raised exceptions."
+    return Message(title, tuple(part for exception in raised_by for part in exception))
 
 
 def _ended_after(raised: dict[int, dict[str, str]], runs: list[Run]) -> Message:
     """One rank raised, others wait in MPI, from where only their end brings them back."""
     message = _exception(raised)
     waiting = [run.rank for run in runs if not run.is_done()]
-    rows = [row for state, row in _rows() if state.rank in waiting]
+    rows = [describe(state) for state in _session.cluster.states([]) if state.rank in waiting]
+    who, were = label(waiting).capitalize(), "was" if len(waiting) == 1 else "were"
+    ended = f"{who} waited in a communication that could not complete any more, and {were} ended:"
+    why = (disagreement.sentence,) if (disagreement := _disagreement()) is not None else ()
     _renew()
-    one = len(waiting) == 1
-    remark = (
-        f"{list_ranks(waiting).capitalize()} waited in a communication that could not complete any more, and "
-        f"{'was' if one else 'were'} ended:\n{_indented(rows)}\n{_FRESH}"
-    )
-    return replace(message, body="\n".join(part for part in (message.body, remark) if part))
+    return replace(message, parts=(*message.parts, ended, _code(rows), *why, _FRESH))
 
 
-def _rows() -> list[tuple[RankState, str]]:
-    return [(state, describe(state)) for state in _session.cluster.states([])]
-
-
-def _indented(lines) -> str:
-    return "\n".join(f"  {line}" for line in lines)
+def _code(lines) -> Code:
+    return Code("\n".join(lines))
 
 
 # --- showing it

@@ -30,13 +30,13 @@ import sys
 import sysconfig
 import time
 from collections import defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
 from labkit.events import Event, RankState
-from labkit.hang import direction
+from labkit.hang import EQUAL_SIZES, direction
 
 CAPACITY = 4096  # records in the ring; older ones are overwritten
 _TEXT_BYTES = 128 * 1024
@@ -80,7 +80,8 @@ class _Recorder:
 
     def __init__(self, path: Path, rank: int, world_size: int):
         size = _RING_AT + CAPACITY * _RECORD_BYTES
-        with builtins.open(path, "w+b") as file:
+        unfinished = path.with_suffix(".new")
+        with builtins.open(unfinished, "w+b") as file:
             # A full /dev/shm must fail here, not as a bus error in the middle of a lesson.
             os.posix_fallocate(file.fileno(), 0, size)
             self.map = mmap.mmap(file.fileno(), size)
@@ -93,6 +94,7 @@ class _Recorder:
         self.files: dict[str, int | None] = {}
         self.polls = 0
         _HEADER.pack_into(self.map, 0, _MAGIC, rank, world_size, os.getpid(), 1, time.monotonic(), 0, self.text_used)
+        unfinished.replace(path)  # whoever watches never sees a recording without its beginning
 
     def text(self, key: Hashable) -> int:
         """The number of a text in the file's table; 0 (empty) once the table is full."""
@@ -309,10 +311,8 @@ def _read(path: Path) -> _Flight:
         return tuple(int(part) for part in text(number).split(",") if part.isdigit()) if number else None
 
     operations = []
-    for at in range(_RING_AT, len(data), _RECORD_BYTES):
+    for at in _places(data, first):
         token, posted, ended, nbytes, peer, tag, kind, dtype, shape, group, file, row, blocking = _RECORD.unpack_from(data, at)
-        if token < first or token == 0:
-            continue
         event = Event(
             rank=rank,
             kind=text(kind),
@@ -350,10 +350,29 @@ def _read(path: Path) -> _Flight:
     )
 
 
-def _flights(path: str | Path) -> list[_Flight]:
+def _places(data: bytes, first: int) -> list[int]:
+    """Where in the file the records from token `first` on stand: one behind the other, unless they went round the ring."""
+    places, unwritten = [], 0
+    for token in range(first, first + CAPACITY):
+        at = _RING_AT + token % CAPACITY * _RECORD_BYTES
+        (found,) = _COUNT.unpack_from(data, at)
+        if found > token:
+            ring = range(_RING_AT, len(data), _RECORD_BYTES)
+            return [at for at in ring if _COUNT.unpack_from(data, at)[0] >= first]
+        if found == token:
+            places.append(at)
+            unwritten = 0
+        else:
+            unwritten += 1
+            if unwritten > 8:  # tokens that other threads have just taken
+                break
+    return places
+
+
+def _flights(path: str | Path, ranks: Collection[int] | None = None) -> list[_Flight]:
     path = Path(path)
-    paths = sorted(path.glob("rank*.flight")) if path.is_dir() else [path]
-    return sorted((_read(file) for file in paths), key=lambda flight: flight.rank)
+    flights = [_read(file) for file in (path.glob("rank*.flight") if path.is_dir() else [path])]
+    return sorted((flight for flight in flights if ranks is None or flight.rank in ranks), key=lambda flight: flight.rank)
 
 
 def began(path: str | Path) -> dict[int, float]:
@@ -380,20 +399,7 @@ def states(path: str | Path, dead: Mapping[int, str] | None = None) -> list[Rank
 def _state(flight: _Flight, death: str | None) -> RankState:
     waiting_in = _waiting_in(flight)
     if waiting_in is not None:
-        operation, line = waiting_in
-        event = operation.event
-        found = RankState(
-            rank=flight.rank,
-            state="waiting",
-            kind=event.kind,
-            peer=event.peer,
-            tag=event.tag,
-            nbytes=event.nbytes,
-            dtype=operation.dtype,
-            shape=operation.shape,
-            group=event.group,
-            line=line,
-        )
+        found = _as_waiting(*waiting_in)
     elif flight.polls > 1 and time.monotonic() - flight.polled_at < _POLLING:
         found = replace(flight.poll, detail=f"polled {flight.polls} times")
     else:
@@ -403,6 +409,22 @@ def _state(flight: _Flight, death: str | None) -> RankState:
     if death is not None:
         found = replace(found, state="dead", detail=death)
     return replace(found, operations=flight.completed)
+
+
+def _as_waiting(operation: _Operation, line: str) -> RankState:
+    event = operation.event
+    return RankState(
+        rank=event.rank,
+        state="waiting",
+        kind=event.kind,
+        peer=event.peer,
+        tag=event.tag,
+        nbytes=event.nbytes,
+        dtype=operation.dtype,
+        shape=operation.shape,
+        group=event.group,
+        line=line,
+    )
 
 
 def _waiting_in(flight: _Flight) -> tuple[_Operation, str] | None:
@@ -416,12 +438,13 @@ def _waiting_in(flight: _Flight) -> tuple[_Operation, str] | None:
     return None
 
 
-def events(path: str | Path) -> list[Event]:
+def events(path: str | Path, ranks: Collection[int] | None = None) -> list[Event]:
     """Every operation since the last `mark("running")`, ordered by time; times in s since the first rank began.
 
     The two ends of a message and the members of a collective carry the same `match`; `started` is when the last partner arrived.
+    ranks: who ran the cell (the others still show an older one); None: all.
     """
-    flights = _flights(path)
+    flights = _flights(path, ranks)
     if not flights:
         return []
     zero = min(flight.started for flight in flights)
@@ -434,6 +457,42 @@ def events(path: str | Path) -> list[Event]:
     ]
     everybody = tuple(range(flights[0].world_size))
     return sorted(_matched(recorded, everybody, from_the_end=cut > zero), key=lambda event: (event.posted, event.rank))
+
+
+def mismatched(path: str | Path, ranks: Collection[int] | None = None) -> list[RankState]:
+    """The first collective of the cell on which its members do not agree, as the states of those who called it; [] if none.
+
+    They may have come through it: MPI does not notice everything, and a root that sends little does not wait. Collectives are
+    compared by their number in the group; sizes and types only where all members must bring the same. ranks: who ran the cell.
+    """
+    flights = _flights(path, ranks)
+    if any(flight.lost for flight in flights):
+        return []
+    lanes: dict[Hashable, list[list[_Operation]]] = defaultdict(list)
+    for flight in flights:
+        own: dict[Hashable, list[_Operation]] = defaultdict(list)
+        for operation in flight.operations:
+            if not direction(operation.event.kind):
+                own[operation.event.group].append(operation)
+        for group, operations in own.items():
+            lanes[group].append(operations)
+    found: list[list[_Operation]] = []
+    for lane in lanes.values():
+        for k in range(max(map(len, lane))):
+            together = [operations[k] for operations in lane if k < len(operations)]
+            if len({_agreed(operation) for operation in together}) > 1:
+                found.append(together)
+                break
+    first = min(found, key=lambda together: min(operation.event.posted for operation in together), default=[])
+    return [_as_waiting(operation, operation.event.line) for operation in first]
+
+
+def _agreed(operation: _Operation) -> Hashable:
+    """What all members of a collective must have in common. Where sizes are not known to be, the kind alone."""
+    event, kind = operation.event, operation.event.kind.lower().replace("_", "")
+    if kind not in EQUAL_SIZES or not event.nbytes:
+        return kind
+    return kind, event.peer, operation.dtype, event.nbytes
 
 
 def _matched(recorded: list[Event], everybody: tuple[int, ...], from_the_end: bool) -> list[Event]:
