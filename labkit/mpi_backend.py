@@ -425,14 +425,21 @@ def _deal_out(received: torch.Tensor, tensors: list[torch.Tensor]) -> None:
 # --- how groups come into being: called by labkit.mpi_autoload on behalf of torch.distributed
 
 _next_timeout = _DEFAULT_TIMEOUT  # of the group that PyTorch is about to make
+_world_timeout = _DEFAULT_TIMEOUT  # of the default group
 
 
 def prepare(ranks: list[int], store: dist.Store, timeout: timedelta | None) -> dist.Store:
-    """Called before `create`: remembers the timeout; for the default group returns a new store that all ranks share."""
-    global _next_timeout
+    """Called before `create`: remembers the timeout; for the default group returns a new store that all ranks share.
+
+    A group made without a timeout of its own takes over that of the default group, not PyTorch's half an hour.
+    """
+    global _next_timeout, _world_timeout
     _next_timeout = timeout or _DEFAULT_TIMEOUT
     if ranks:
+        if _next_timeout == _DEFAULT_TIMEOUT:
+            _next_timeout = _world_timeout
         return store
+    _world_timeout = _next_timeout
     world = _world()
     start_watch()
     members = Members(tuple(range(world.Get_size())), world.Get_rank(), True, _next_timeout.total_seconds())

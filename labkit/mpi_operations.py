@@ -8,6 +8,7 @@ import queue
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -159,7 +160,7 @@ def end_job_on_uncaught_exception() -> None:
     if not _hooks_installed:
         _hooks_installed = True
         sys.excepthook = _remembering(sys.excepthook)
-        atexit.register(_abort_if_failed)
+        atexit.register(_leave)
 
 
 def _remembering(show: Callable) -> Callable:
@@ -171,11 +172,14 @@ def _remembering(show: Callable) -> Callable:
     return excepthook
 
 
-def _abort_if_failed() -> None:
-    # At exit and not in the hook itself: torch.distributed wraps the hook and prints what it collected only when it has returned.
+def _leave() -> None:
+    """At exit: end the job of a rank that has failed; otherwise finish what was started, while the interpreter can still do it."""
+    # Not in the hook itself: torch.distributed wraps the hook and prints what it collected only when it has returned.
     if _process_that_failed == os.getpid() and not MPI.Is_finalized() and MPI.COMM_WORLD.Get_size() > 1:
         _say("")
         MPI.COMM_WORLD.Abort(1)
+    for worker in list(_workers):
+        worker.close()
 
 
 # --- what a process group hands back for an operation
@@ -225,11 +229,11 @@ class Queued(dist.Work):
             self._error = error
         self._run = None  # lets go of the tensors
         recorder.end(self._operation.token)
-        self._done.set()
         if self._error is None:
             self._future.set_result(self._result)
         else:
             self._future.set_exception(self._error)
+        self._done.set()
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         if not self._done.is_set():
@@ -258,6 +262,9 @@ class Queued(dist.Work):
         return self._future
 
 
+_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
 class Worker:
     """The thread that carries out a group's asynchronous collectives, one after the other, in the order of their calls."""
 
@@ -266,6 +273,7 @@ class Worker:
         self._pending = 0
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        _workers.add(self)
 
     @property
     def is_idle(self) -> bool:
@@ -388,7 +396,7 @@ class Message(dist.Work):
     def get_future(self) -> torch.futures.Future:
         if self._future is None:
             self._future = torch.futures.Future()
-            threading.Thread(target=self._fulfil, name="mpi message", daemon=True).start()
+            threading.Thread(target=self._fulfil, name="mpi message").start()
         return self._future
 
     def _fulfil(self) -> None:
