@@ -364,9 +364,10 @@ import numpy as np
 def harness(rank_rng, seeds, world_size, length):
     made = [[[rank_rng(seed, rank, world_size) for call in range(2)] for rank in range(world_size)] for seed in seeds]
     first = made[0][0][0]
-    if first is None or not hasattr(first, "random"):
+    try:
+        draws = np.array([[[generator.random(8) for generator in calls] for calls in ranks] for ranks in made])
+    except (AttributeError, TypeError):  # a generator of another library, or none at all
         return {"made": type(first).__name__}
-    draws = np.array([[[generator.random(8) for generator in calls] for calls in ranks] for ranks in made])
     longer = np.array([calls[0].random(length) for calls in made[0]])
     return {"made": type(first).__name__, "draws": draws, "longer": longer}
 """
@@ -411,8 +412,8 @@ def rank_rng(seed, rank, world_size):
             "`SeedSequence(seed).spawn(world_size)[rank]`.",
         ),
         "seed_plus_rank": Diagnosis(
-            "Two experiments with different seeds share streams: seed 7 on rank 1 is seed 8 on rank 0. Averaged over seeds, "
-            "the same points count several times.",
+            "Experiments with different seeds share streams, as 7 + 1 and 8 + 0 are the same. Averaged over seeds, the same "
+            "points count several times.",
             "Do not calculate with the seed, combine: `default_rng([rank, seed])`, or "
             "`SeedSequence(seed).spawn(world_size)[rank]`.",
         ),
@@ -427,7 +428,7 @@ def rank_rng(seed, rank, world_size):
         return [
             case("a stream for every rank", 4, [int(rng.integers(10, 1000))]),
             case("a stream for every rank", 5, [int(rng.integers(10, 1000))]),
-            case("a stream for every experiment", 4, [seed, seed + 1, 2 * seed]),
+            case("a stream for every experiment", 4, [seed, seed + 1, 2 * seed, seed + 100, seed + 1000]),
         ]
 
     def expected(self, case):
@@ -538,7 +539,7 @@ def sum_counts(comm, counts):
             while True:
                 counts = rng.integers(1, 1000, (world_size, *shape)).astype(dtype)
                 arguments = [(COMM, own) for own in counts]
-                says = f"{world_size} ranks, {dtype}, shape {shape}"
+                says = f"{dtype}, shape {shape}"
                 case = Case(level, world_size, arguments, says=says, known={"counts": counts})
                 if all_different(self, case):
                     return case
@@ -649,9 +650,13 @@ def harness(estimate_pi, comm, n, points, drawn):
             "Add up counts, which weigh every sample alike, and divide once by n.",
         ),
         "sum_of_means": Diagnosis(
-            "All points inside were divided by the samples of one rank, or the estimates of the ranks were added up, which "
-            "comes to the same: about world_size times pi.",
-            "Both numbers must mean the same samples: add up counts, and divide once by n.",
+            "This is about world_size times pi. Either all points inside were divided by the samples of one rank, or "
+            "something was added up over the ranks that was complete already: estimates, or sums.",
+            "Add up the counts once, over all ranks, and divide once, by n.",
+        ),
+        "rounded_n": Diagnosis(
+            "The points inside were divided by world_size * (n // world_size), which is less than the n that were drawn.",
+            "Divide by n itself.",
         ),
         "rank_0_only": Diagnosis(
             "Only rank 0 knows the estimate. A reduce leaves the result on one rank.",
@@ -669,7 +674,7 @@ def harness(estimate_pi, comm, n, points, drawn):
             while True:
                 known = self.prepared(rng, world_size, n)
                 arguments = [(COMM, n, points, np.zeros(1, np.int64)) for points in known["points"]]
-                case = Case(level, world_size, arguments, says=f"n = {n} on {world_size} ranks", known=known)
+                case = Case(level, world_size, arguments, says=f"n = {n}", known=known)
                 if all_different(self, case):
                     return case
 
@@ -722,6 +727,7 @@ def harness(estimate_pi, comm, n, points, drawn):
             "no_reduction": list(estimates) if no_empty_share else None,
             "mean_of_means": everywhere(estimates.mean(), no_empty_share and rest > 0),
             "sum_of_means": everywhere(estimates.sum(), no_empty_share),
+            "rounded_n": everywhere(4 * total / max(1, n - rest), no_empty_share and rest > 0),
             "rank_0_only": [pi] + [None] * (world_size - 1),
             "integer_division": everywhere(math.floor(pi), pi != math.floor(pi)),
         }
@@ -744,7 +750,8 @@ def harness(estimate_pi, comm, n, points, drawn):
         if right[0] and not any(right[1:]):
             return "rank_0_only"
         total = self.counts(case.known["inside"], fair_sizes(n, world_size)).sum()
-        if all(size and alike(rank.value, 4 * total / size) for rank, size in zip(run.ranks, drawn, strict=True)):
+        own_share = all(size and alike(rank.value, 4 * total / size) for rank, size in zip(run.ranks, drawn, strict=True))
+        if own_share or all(alike(rank.value, 4 * total / n * world_size) for rank in run.ranks):
             return "sum_of_means"
         return None
 
@@ -789,6 +796,10 @@ def harness(samples_needed, error):
             "pi (4 - pi) is already the square of the standard deviation, and was squared again.",
             "n = pi (4 - pi) / error^2.",
         ),
+        "relative_error": Diagnosis(
+            "This n gives an error of `error` times pi: the error was taken as a fraction of pi.",
+            "`error` is meant as it stands: 0.01 is 0.01, not one percent.",
+        ),
         "shrinks_with_error": Diagnosis(
             "A smaller error was given fewer samples.", "Solve sigma / sqrt(n) = error for n: n = (sigma / error)^2."
         ),
@@ -811,6 +822,7 @@ def harness(samples_needed, error):
             "sigma_is_1": 1 / error**2,
             "sigma_not_squared": sigma / error**2,
             "variance_squared": (sigma**2 / error) ** 2,
+            "relative_error": (sigma / math.pi / error) ** 2,
             "shrinks_with_error": (sigma * error) ** 2,
         }
         return {name: [value] for name, value in values.items()}
@@ -850,6 +862,10 @@ def harness(speedup_and_efficiency, ranks, seconds):
         "previous_row": Diagnosis(
             "Each row was compared with the row before it.", "Compare every row with the first one: seconds[0] / seconds."
         ),
+        "slowest_row": Diagnosis(
+            "Each row was compared with the slowest one. More ranks may well be slower than one: that is a speedup below 1.",
+            "Compare every row with the first one: seconds[0] / seconds.",
+        ),
         "efficiency_is_speedup": Diagnosis(
             "Efficiency is what each rank contributes, and here it is the same as the speedup.",
             "Divide the speedup by how many times more ranks than in the first row were used.",
@@ -874,15 +890,18 @@ def harness(speedup_and_efficiency, ranks, seconds):
     }
 
     def cases(self, rng):
-        def case(level, ranks):
+        def case(level, ranks, slow_second=False):
             ranks = np.array(ranks)
             seconds = np.round(rng.uniform(10, 90) / ranks * rng.uniform(1.05, 1.3, len(ranks)) ** np.arange(len(ranks)), 3)
-            says = "ranks " + listed(ranks.tolist())
+            if slow_second:
+                seconds[1] = np.round(seconds[0] * rng.uniform(1.1, 1.4), 3)
+            says = "ranks " + listed(ranks.tolist()) + (", slower on 2 than on 1" if slow_second else "")
             return Case(level, 1, (ranks, seconds), says=says, known={"ranks": ranks, "seconds": seconds})
 
         return [
             case("from one rank", [1, 2, 4, 8]),
             case("from one rank", [1, 3, 5]),
+            case("from one rank", [1, 2, 4], slow_second=True),
             case("from more than one rank", [4, 8, 16]),
             case("from more than one rank", [2, 3, 6, 12]),
         ]
@@ -899,10 +918,12 @@ def harness(speedup_and_efficiency, ranks, seconds):
         ranks, seconds = case.known["ranks"], case.known["seconds"]
         speedup = seconds[0] / seconds
         more_ranks = ranks / ranks[0]
+        slowest = seconds.max() / seconds
         by_row = np.append(1.0, seconds[:-1] / seconds[1:])
         values = {
             "upside_down": self.answer(1 / speedup, 1 / speedup / more_ranks),
             "previous_row": self.answer(by_row, by_row / more_ranks),
+            "slowest_row": self.answer(slowest, slowest / more_ranks) if seconds.max() > seconds[0] else None,
             "efficiency_is_speedup": self.answer(speedup, speedup),
             "percent": self.answer(speedup, 100 * speedup / more_ranks),
             "efficiency_times_ranks": self.answer(speedup, speedup * more_ranks),
