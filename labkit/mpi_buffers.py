@@ -9,6 +9,7 @@ from mpi4py import MPI
 from torch.distributed import ReduceOp
 
 _Op = ReduceOp.RedOpType
+_MOST = 2**31 - 1  # bytes in one operation: MPI counts in 32 bits
 
 _DATATYPES = {
     torch.float32: MPI.FLOAT,
@@ -56,17 +57,26 @@ def usable(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach() if tensor.requires_grad else tensor
 
 
+def _memory(tensor: torch.Tensor) -> MPI.buffer:
+    nbytes = tensor.nbytes
+    if nbytes > _MOST:
+        raise ValueError(
+            f"a tensor of {nbytes / 2**30:.1f} GiB: Open MPI moves less than 2 GiB in one piece, so move it in parts"
+        )
+    return MPI.buffer.fromaddress(tensor.data_ptr(), nbytes)
+
+
 def bytes_of(tensor: torch.Tensor) -> list:
     """A contiguous tensor of any dtype as the bytes it consists of. The caller keeps the tensor alive.
 
     No count is given: mpi4py derives it from the length, and in an Allgather it would mean the count of one rank.
     """
-    return [MPI.buffer.fromaddress(tensor.data_ptr(), tensor.nbytes), MPI.BYTE]
+    return [_memory(tensor), MPI.BYTE]
 
 
 def pieces_of(tensor: torch.Tensor, sizes: Sequence[int]) -> list:
     """The same, cut into one piece per rank: `sizes` in bytes."""
-    return [MPI.buffer.fromaddress(tensor.data_ptr(), tensor.nbytes), list(sizes), MPI.BYTE]
+    return [_memory(tensor), list(sizes), MPI.BYTE]
 
 
 def numbers_of(tensor: torch.Tensor) -> list:
@@ -74,7 +84,7 @@ def numbers_of(tensor: torch.Tensor) -> list:
     datatype = _DATATYPES.get(tensor.dtype)
     if datatype is None:
         raise ValueError(f"the mpi backend cannot reduce tensors of {tensor.dtype}")
-    return [MPI.buffer.fromaddress(tensor.data_ptr(), tensor.nbytes), datatype]
+    return [_memory(tensor), datatype]
 
 
 def room_for(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
