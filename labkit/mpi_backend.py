@@ -45,6 +45,9 @@ from labkit.mpi_operations import (  # noqa: E402
 _DEFAULT_TIMEOUT = timedelta(minutes=30)  # PyTorch's own for every backend but NCCL
 
 
+_never_complete: list[Message] = []  # of groups that are gone: MPI may still write into their memory
+
+
 class ProcessGroup(dist.ProcessGroup):
     """Ranks that communicate over one MPI communicator of their own.
 
@@ -105,7 +108,7 @@ class ProcessGroup(dist.ProcessGroup):
     def shutdown(self) -> None:
         """Finish what was started. The communicator is not freed: that would have to wait for the other ranks."""
         self._worker.close()
-        self._messages.clear()
+        _never_complete.extend(message for message in self._messages if not message.progress())
 
     def abort(self) -> None:
         """End the job: nothing less gets ranks out of an MPI call that their partners never made."""
