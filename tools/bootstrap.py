@@ -355,7 +355,14 @@ def has_browser():
 
 
 def lab_command(course, work, options):
-    command = [str(course.python), "-m", "jupyterlab", f"--ServerApp.root_dir={work}", "--log-level=ERROR"]
+    command = [
+        str(course.python),
+        "-m",
+        "jupyterlab",
+        f"--ServerApp.root_dir={work}",
+        "--log-level=ERROR",
+        "--LabApp.log_level=ERROR",
+    ]
     if not has_browser():
         command.append("--no-browser")
     if os.geteuid() == 0:
