@@ -359,9 +359,10 @@ def _run(cell: str, name: str, order: _Order, sent: dict[int, bytes]) -> Outcome
     _session.last_flight, _session.last_ranks = cluster.flight, tuple(sent)
     outputs = {rank: RankOutput(rank) for rank in sent}
     screen = _Screen(outputs)
+    sent_at = time.monotonic()  # before: a rank may begin while the others are still being told
     runs = cluster.run(cell, name, sent, 2, lambda rank, message: outputs[rank].receive(message))
     try:
-        message, kind = _watch(runs, order, screen)
+        message, kind = _watch(runs, sent_at, order, screen)
     except KeyboardInterrupt:
         where = _report(cluster.states([]), sent)
         screen.close()
@@ -373,11 +374,10 @@ def _run(cell: str, name: str, order: _Order, sent: dict[int, bytes]) -> Outcome
     return Outcome(kind, message, tuple(outputs.values()))
 
 
-def _watch(runs: list[Run], order: _Order, screen: _Screen) -> tuple[Message | None, str]:
+def _watch(runs: list[Run], sent_at: float, order: _Order, screen: _Screen) -> tuple[Message | None, str]:
     """Wait for the end of the cell, whichever it is: what to say about it, and its kind."""
     cluster = _session.cluster
     sent = [run.rank for run in runs]
-    sent_at = time.monotonic()
     still = _Stillness(cluster)
     looked = 0.0
     pause = 0.001
