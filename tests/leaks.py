@@ -51,15 +51,25 @@ def leaks_since(before: Snapshot) -> list[str]:
 
 def _leaks(before: Snapshot) -> list[str]:
     processes = our_processes()
-    found = [text for identity, text in processes.items() if identity not in before.processes]
+    found = [text for identity, text in processes.items() if identity not in before.processes and not held(identity[0], before)]
     found += [f"file {path}" for path in sorted(files() - before.files) if not used_from_outside(path, processes)]
     found += [f"mount {mount}" for mount in sorted(mounts() - before.mounts)]
     return found + [f"network interface {name}" for name in sorted(interfaces() - before.interfaces)]
 
 
+def held(pid: int, before: Snapshot) -> bool:
+    """Whether a process descends from one that was there before: a fixture's kernel may replace its ranks by fresh ones."""
+    try:
+        return any((parent.pid, parent.create_time()) in before.processes for parent in psutil.Process(pid).parents())
+    except psutil.Error:
+        return False
+
+
 def end_leaked_processes(before: Snapshot) -> None:
     """So that the leak of one test does not disturb the next."""
     for pid, started in set(our_processes()) - before.processes:
+        if held(pid, before):
+            continue
         try:
             process = psutil.Process(pid)
             if process.create_time() == started:
@@ -106,21 +116,26 @@ def files() -> set[str]:
 
 
 def used_from_outside(path: str, processes: dict[tuple[int, float], str]) -> bool:
-    """Whether a process that is none of ours has the file open or mapped. Only /dev/shm is shared with others."""
+    """Whether a file or folder in /dev/shm, which all programs share, belongs to others: made by another user while we are not root, or
+    in use (mapped, open, or named in the command or the environment) by a process that is none of ours."""
     if not path.startswith("/dev/shm/"):
         return False
+    try:
+        if os.geteuid() != 0 and os.stat(path).st_uid != os.geteuid():
+            return True
+    except OSError:
+        return True  # gone meanwhile
     ours = {pid for pid, _ in processes} | {os.getpid()}
-    for process in psutil.process_iter():
-        if process.pid in ours:
-            continue
-        try:
-            if path in Path(f"/proc/{process.pid}/maps").read_text():
-                return True
-            if any(os.readlink(handle) == path for handle in Path(f"/proc/{process.pid}/fd").iterdir()):
-                return True
-        except OSError:
-            pass
-    return False
+    return any(uses(process.pid, path) for process in psutil.process_iter() if process.pid not in ours)
+
+
+def uses(pid: int, path: str) -> bool:
+    try:
+        told = [Path(f"/proc/{pid}/{name}").read_bytes() for name in ("maps", "cmdline", "environ")]
+        held = [os.readlink(handle) for handle in Path(f"/proc/{pid}/fd").iterdir()]
+    except OSError:
+        return False
+    return any(path.encode() in text for text in told) or any(f"{name}/".startswith(f"{path}/") for name in held)
 
 
 def mounts() -> set[str]:
