@@ -59,7 +59,9 @@ def tensor_bytes(tensor: torch.Tensor) -> bytes:
         raise RuntimeError(f"the relay moves tensors of the CPU only, this one is on {tensor.device}")
     if not tensor.numel():
         return b""
-    return tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+    flat = tensor.contiguous().reshape(-1)
+    flat = flat.as_strided((flat.numel(),), (1,))  # one element counts as contiguous whatever its stride, but view() looks at it
+    return flat.view(torch.uint8).numpy().tobytes()
 
 
 def fill(tensor: torch.Tensor, data: bytes | bytearray | memoryview) -> None:

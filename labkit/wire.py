@@ -149,7 +149,9 @@ def encode(value: Any, torch=None) -> tuple[Any, bytes]:
             if dtype not in DTYPES:
                 return ["o", f"tensor of type {dtype}"]
             shape = tuple(plain.shape)
-            raw = plain.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if plain.numel() else b""
+            flat = plain.contiguous().reshape(-1)
+            flat = flat.as_strided((flat.numel(),), (1,))  # one element counts as contiguous whatever its stride, but view() looks at it
+            raw = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
             return array("t", raw, dtype, shape, "contiguous")
         if isinstance(v, np.ndarray):
             if v.dtype.name not in DTYPES:
