@@ -16,6 +16,7 @@ import gc
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -32,6 +33,7 @@ from labkit.relay import Outcome, Relay
 VERSION = 1
 MAX_RANKS = 128
 _PR_SET_PDEATHSIG = 1
+_COMPILER_FOLDER = "TORCHINDUCTOR_CACHE_DIR"  # torch makes one on import, for what is never compiled here
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Launcher:
         self.frameworks = tuple(frameworks)
         self._process: subprocess.Popen | None = None
         self._control: socket.socket | None = None
+        self._scratch: str | None = None
         self._ready = False
         self._lock = threading.Lock()
 
@@ -75,6 +78,8 @@ class Launcher:
         environment = dict(os.environ)
         environment.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TF_CPP_MIN_LOG_LEVEL="2", MPLBACKEND="Agg")
         environment.pop("PYTHONSTARTUP", None)
+        self._remove_scratch()
+        self._scratch = environment[_COMPILER_FOLDER] = tempfile.mkdtemp(prefix="labkit-launcher-")
         package_root = str(Path(__file__).resolve().parent.parent)
         program = f"import sys; sys.path.insert(0, {package_root!r}); from labkit import launcher; launcher.serve()"
         self._process = subprocess.Popen(
@@ -141,7 +146,14 @@ class Launcher:
                 self._process.kill()
                 self._process.wait()
             self._process = None
+        self._remove_scratch()
         self._ready = False
+
+    def _remove_scratch(self) -> None:
+        """The launcher does it itself, but not if it was ended during its imports."""
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch = None
 
     def __enter__(self):
         return self.start()
@@ -255,11 +267,7 @@ def _import_frameworks(names: Sequence[str]) -> None:
 
     if "torch" in names:
         import torch
-
-        with tempfile.TemporaryDirectory() as folder:  # the compiler makes a folder for what is never compiled here
-            os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
-            import torch._dynamo  # DistributedDataParallel's constructor would import it: 2 s
-        del os.environ["TORCHINDUCTOR_CACHE_DIR"]
+        import torch._dynamo  # DistributedDataParallel's constructor would import it: 2 s
         import torch.distributed
         import torch.nn.parallel
         import torch.optim
@@ -269,6 +277,8 @@ def _import_frameworks(names: Sequence[str]) -> None:
     if "tensorflow" in names:
         import tensorflow  # noqa: F401
     from labkit import rank_program  # noqa: F401
+
+    shutil.rmtree(os.environ.pop(_COMPILER_FOLDER, ""), ignore_errors=True)
 
 
 def serve() -> None:
