@@ -81,9 +81,26 @@ def counts_of(case: Case, run: Run) -> np.ndarray | None:
 def read(case: Case, run: Run) -> Finding | None:
     """Names what happened to a sum over all ranks by looking at whose values are in it; None when it is right or unreadable."""
     counts = counts_of(case, run)
-    if counts is None or (counts == 1).all():
+    if counts is not None and (counts == 1).all():
         return None
+    scaled = _scaled(case, run)
+    if scaled is not None or counts is None:
+        return scaled
     return Finding(_name(counts), _first_wrong(counts))
+
+
+def _scaled(case: Case, run: Run) -> Finding | None:
+    """The right sum everywhere, times one and the same number."""
+    right, values = total(case), returned(run)
+    if any(not isinstance(v, np.ndarray) or v.shape != right.shape or v.dtype.kind not in "iuf" for v in values):
+        return None
+    ratios = np.array(values, dtype=np.float64) / right
+    factor = ratios.flat[0]
+    if not np.isfinite(factor) or factor == 0 or not np.allclose(ratios, factor, rtol=1e-3, atol=0) or np.isclose(factor, 1):
+        return None
+    if np.isclose(factor, 1 / case.world_size, rtol=1e-2):
+        return Finding("averaged", "")
+    return Finding("multiplied", f"All ranks hold {factor:.4g} times the sum.")
 
 
 def _name(counts: np.ndarray) -> str:
@@ -95,10 +112,12 @@ def _name(counts: np.ndarray) -> str:
         return "own_only"
     if n > ranks and n % ranks and right[:, : n - n % ranks].all():
         return "drops_remainder"
-    if complete.sum() == 1 and (counts <= 1).all():
-        return "only_one_rank"
+    if (counts == np.tri(ranks, dtype=np.int64)[:, :, None]).all():
+        return "running_sum"
     if (counts == 1 + own).all():
         return "doubled_own"
+    if complete.sum() == 1 and (counts <= 1).all():
+        return "only_one_rank"
     if (counts == 1 - own).all():
         return "own_left_out"
     if (counts[:, 0] == 0).all() and (counts[:, 1:] == 1).all():
@@ -137,6 +156,25 @@ def wrong_length(case: Case, run: Run) -> Finding | None:
     if all(v.size > right.size and np.array_equal(v[: right.size], right) for v in values):
         return Finding("keeps_padding", f"{values[0].size} elements came back instead of {right.size}.")
     return None
+
+
+def rearranged(case: Case, run: Run) -> Finding | None:
+    """All sums are right, but they stand in other places than they should."""
+    right, found = np.sort(total(case), axis=None), None
+    for rank, value in enumerate(returned(run)):
+        if not isinstance(value, np.ndarray) or value.size != right.size or value.dtype.kind not in "iuf":
+            return None
+        if not np.array_equal(np.sort(value, axis=None), right):
+            return None
+        if not np.array_equal(value.ravel(), total(case).ravel()):
+            found = rank
+    return None if found is None else Finding("wrong_order", f"Rank {found} holds the right sums in another order.")
+
+
+def time_without_barriers(run: Run) -> float:
+    """Virtual seconds of a run; a barrier moves nothing and costs nothing here."""
+    barriers = [event for event in run.events if event.rank == 0 and event.kind == "barrier" and event.ended is not None]
+    return run.elapsed - sum(event.ended - event.started for event in barriers)
 
 
 def messages_between(run: Run) -> set[tuple[int, int]]:

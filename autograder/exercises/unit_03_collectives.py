@@ -43,10 +43,40 @@ DROPS_REMAINDER = Diagnosis(
     "`torch.tensor_split` cuts into chunks that differ by at most one element; or pad to a multiple of p and cut that off.",
 )
 KEEPS_PADDING = Diagnosis("The padding is still there: the result must be as long as x.", "Cut it off with `[:n]`.")
+WRONG_ORDER = Diagnosis(
+    "All sums are right, but the chunks stand in the wrong order.",
+    "Chunk i belongs at place i on every rank, whoever had it first.",
+)
 USES_ALL_REDUCE = Diagnosis(
     "The sum is right, but all_reduce did the work. Here you build it yourself.", "Use send, recv, isend and irecv only."
 )
 USES_COLLECTIVE = Diagnosis("The sum is right, but a collective did the work.", "Use send, recv, isend and irecv only.")
+
+
+# What `contributions.read` can find in any sum; an exercise replaces the texts it can say better.
+READINGS = {
+    "own_only": NO_COMMUNICATION,
+    "only_one_rank": ONLY_ONE_RANK,
+    "running_sum": Diagnosis(
+        "Each rank's sum ends with itself: a running sum. Only the last rank has heard of everybody.",
+        "The sum is over all ranks.",
+    ),
+    "doubled_own": DOUBLED_OWN,
+    "own_left_out": OWN_LEFT_OUT,
+    "rank_0_left_out": Diagnosis(
+        "Rank 0's own values are not in the sum.", "Rank 0 starts from a copy of its own x, not from zeros."
+    ),
+    "counted_twice": COUNTED_TWICE,
+    "ranks_missing": RANKS_MISSING,
+    "mixed_up": MIXED_UP,
+    "overwrites": Diagnosis(
+        "Each element holds the values of a single rank: nothing was added up.", "What arrives is added, not copied."
+    ),
+    "never_gathered": Diagnosis("Each rank holds the sum of one chunk only.", "The finished chunks have to reach every rank."),
+    "drops_remainder": DROPS_REMAINDER,
+    "averaged": Diagnosis("This is the mean, not the sum.", "Do not divide."),
+    "multiplied": Diagnosis("The sum was multiplied by a number.", "Add each rank's values once, and nothing else."),
+}
 
 
 def only_on_rank_0(case: Case) -> list[Tensor]:
@@ -60,23 +90,18 @@ class SumOverRanks(Exercise):
     signature = "sum_over_ranks(x: torch.Tensor) -> torch.Tensor"
     levels = {"the matrix 1..12": 1, "a tensor of its own on each rank": 1}
     diagnoses = {
-        "own_only": NO_COMMUNICATION,
+        **READINGS,
         "only_one_rank": Diagnosis(ONLY_ONE_RANK.why, "`dist.all_reduce` leaves it on every rank, `dist.reduce` on one."),
         "times_world_size": Diagnosis(
             "x was multiplied by the number of ranks. That is the sum only if all ranks hold the same x.",
             "The other ranks' values have to come from the other ranks: `dist.all_reduce`.",
         ),
-        "averaged": Diagnosis("This is the mean, not the sum.", "Do not divide."),
         "maximum": Diagnosis("This is the largest value over the ranks, not the sum.", "The operation is `dist.ReduceOp.SUM`."),
         "product": Diagnosis("The values were multiplied, not added.", "The operation is `dist.ReduceOp.SUM`."),
-        "doubled_own": DOUBLED_OWN,
-        "own_left_out": OWN_LEFT_OUT,
         "summed_twice": Diagnosis(
             "The sum was summed again: the result is p times too large.",
             "One all_reduce is enough, and only over the original values.",
         ),
-        "counted_twice": COUNTED_TWICE,
-        "ranks_missing": RANKS_MISSING,
     }
 
     def cases(self, rng):
@@ -245,10 +270,7 @@ class ServerAllReduce(Exercise):
     signature = "server_all_reduce(x: torch.Tensor) -> torch.Tensor"
     levels = {"the sum, on every rank": 1, "any dtype and shape": 1}
     diagnoses = {
-        "own_only": NO_COMMUNICATION,
-        "only_one_rank": ONLY_ONE_RANK,
-        "doubled_own": DOUBLED_OWN,
-        "own_left_out": OWN_LEFT_OUT,
+        **READINGS,
         "rank_0_left_out": Diagnosis(
             "Rank 0's own values are not in the sum.", "Rank 0 starts from a copy of its own x, not from zeros."
         ),
@@ -256,8 +278,6 @@ class ServerAllReduce(Exercise):
             "Rank 0 answered each rank as soon as it had heard from it, with the sum so far.",
             "Two loops: first receive from everybody, then send to everybody.",
         ),
-        "counted_twice": COUNTED_TWICE,
-        "ranks_missing": RANKS_MISSING,
         "uses_all_reduce": USES_ALL_REDUCE,
         "uses_collective": USES_COLLECTIVE,
         "not_through_rank_0": Diagnosis(
@@ -314,16 +334,12 @@ class TreeAllReduce(Exercise):
     signature = "tree_all_reduce(x: torch.Tensor) -> torch.Tensor"
     levels = {"powers of two": 1, "any number of ranks": 1, "few steps": 1}
     diagnoses = {
-        "own_only": NO_COMMUNICATION,
+        **READINGS,
         "only_one_rank": Diagnosis(ONLY_ONE_RANK.why, "Walk the tree a second time, from the root down to the leaves."),
-        "doubled_own": DOUBLED_OWN,
-        "own_left_out": OWN_LEFT_OUT,
         "powers_of_two_only": Diagnosis(
             "The values of some ranks did not get into the sum: this works for 2, 4, 8 ... ranks only.",
             "A partner whose number would be >= p does not exist, and what it should have passed on is lost. Round log2 p up.",
         ),
-        "counted_twice": COUNTED_TWICE,
-        "ranks_missing": RANKS_MISSING,
         "mixed_up": Diagnosis(
             "Some ranks' values are in the sum twice and others' not at all.", "Draw the tree for this number of ranks."
         ),
@@ -332,6 +348,10 @@ class TreeAllReduce(Exercise):
         "bottleneck": Diagnosis(
             "The sum is right, but one rank talks to all others, one after the other: its port is the bottleneck.",
             "In a tree no rank talks to more than about log2 p others: pairs first, then pairs of pairs.",
+        ),
+        "too_many_messages": Diagnosis(
+            "The sum is right, but a rank sent more messages than a tree needs, 2 ceil(log2 p).",
+            "A partial sum of many ranks is one message: pairs first, then pairs of pairs.",
         ),
         "too_many_steps": Diagnosis(
             "The sum is right, but the ranks waited for each other in a long chain: the time grows like p, not like log2 p.",
@@ -370,14 +390,18 @@ class TreeAllReduce(Exercise):
         finding = finding or contributions.forbidden_collectives(run)
         if finding or case.level != "few steps":
             return finding
-        for rank, rank_run in enumerate(run.ranks):
-            busiest = max(rank_run.sends, rank_run.recvs)
-            if busiest > 2 * steps:
-                kind = "sent" if rank_run.sends == busiest else "received"
-                return Finding("bottleneck", f"On {p} ranks, rank {rank} {kind} {busiest} messages.")
-        taken = run.elapsed / message_time(case, nbytes(case))
+        messages = contributions.messages_between(run)
+        for rank in range(p):
+            partners = {sender for sender, receiver in messages if receiver == rank}
+            partners |= {receiver for sender, receiver in messages if sender == rank}
+            if len(partners) > 2 * steps:
+                return Finding("bottleneck", f"On {p} ranks, rank {rank} talked to {len(partners)} others.")
+        taken = contributions.time_without_barriers(run) / message_time(case, nbytes(case))
         if taken > 4 * steps + 0.5:
             return Finding("too_many_steps", f"On {p} ranks it took {taken:.0f} steps; a tree needs {2 * steps}.")
+        busiest = max(range(p), key=lambda rank: run.ranks[rank].sends)
+        if run.ranks[busiest].sends > 2 * steps:
+            return Finding("too_many_messages", f"On {p} ranks, rank {busiest} sent {run.ranks[busiest].sends} messages.")
         return None
 
 
@@ -408,7 +432,8 @@ class AllReduceInTwoHalves(Exercise):
     signature = "all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor"
     levels = {"n divisible by p": 1, "any n": 1}
     diagnoses = {
-        "own_only": NO_COMMUNICATION,
+        **READINGS,
+        "wrong_order": WRONG_ORDER,
         "own_chunk_only": Diagnosis(
             "Each rank returned its own summed chunk: this is only the first half.", "all_gather brings the chunks together."
         ),
@@ -423,10 +448,6 @@ class AllReduceInTwoHalves(Exercise):
             DROPS_REMAINDER.why, "Pad with zeros to a multiple of p before, and cut the padding off with `[:n]` after."
         ),
         "keeps_padding": KEEPS_PADDING,
-        "only_one_rank": ONLY_ONE_RANK,
-        "doubled_own": DOUBLED_OWN,
-        "counted_twice": COUNTED_TWICE,
-        "mixed_up": MIXED_UP,
         "uses_all_reduce": Diagnosis(
             "The sum is right, but all_reduce did the work.",
             "Use reduce_scatter for the first half and all_gather for the second.",
@@ -468,7 +489,7 @@ class AllReduceInTwoHalves(Exercise):
         }
 
     def facts(self, case: Case, run: Run):
-        finding = contributions.wrong_length(case, run) or contributions.read(case, run)
+        finding = contributions.wrong_length(case, run) or contributions.read(case, run) or contributions.rearranged(case, run)
         if finding:
             return Finding("not_summed", finding.detail) if finding.diagnosis == "overwrites" else finding
         for rank, rank_run in enumerate(run.ranks):
@@ -489,10 +510,9 @@ class RingAllReduce(Exercise):
     signature = "ring_all_reduce(x: torch.Tensor) -> torch.Tensor"
     levels = {"even sizes": 1, "any dtype": 1, "uneven sizes": 1, "all links at once": 1}
     diagnoses = {
-        "own_only": NO_COMMUNICATION,
-        "only_one_rank": ONLY_ONE_RANK,
-        "drops_remainder": DROPS_REMAINDER,
+        **READINGS,
         "keeps_padding": KEEPS_PADDING,
+        "wrong_order": WRONG_ORDER,
         "never_gathered": Diagnosis(
             "Each rank holds one finished chunk and never got the others: this is a reduce-scatter.",
             "p - 1 more steps pass the finished chunks round.",
@@ -501,14 +521,11 @@ class RingAllReduce(Exercise):
             "Some sums lack a rank: a step is missing.",
             "Reduce-scatter and all-gather take p - 1 steps each; not p - 2, and not p steps in all.",
         ),
-        "doubled_own": DOUBLED_OWN,
-        "own_left_out": OWN_LEFT_OUT,
         "overwrites": OVERWRITES,
         "counted_twice": Diagnosis(
             "Some values are in the sum more than once.",
             "In the all-gather a finished chunk replaces yours; it is not added to it.",
         ),
-        "mixed_up": MIXED_UP,
         "uses_all_reduce": USES_ALL_REDUCE,
         "uses_collective": USES_COLLECTIVE,
         "not_a_ring": Diagnosis(
@@ -557,7 +574,7 @@ class RingAllReduce(Exercise):
         }
 
     def facts(self, case: Case, run: Run):
-        finding = contributions.wrong_length(case, run) or contributions.read(case, run)
+        finding = contributions.wrong_length(case, run) or contributions.read(case, run) or contributions.rearranged(case, run)
         if finding and finding.diagnosis == "ranks_missing":
             return Finding("one_step_short", finding.detail)
         finding = finding or contributions.forbidden_collectives(run)
@@ -581,7 +598,7 @@ class RingAllReduce(Exercise):
         if case.level != "all links at once":
             return None
         p = case.world_size
-        taken = run.elapsed / message_time(case, nbytes(case) // p)
+        taken = contributions.time_without_barriers(run) / message_time(case, nbytes(case) // p)
         if taken <= 2 * 2 * (p - 1) + 1.5:
             return None
         return Finding("one_after_the_other", f"On {p} ranks it took {taken:.0f} steps; a ring needs {2 * (p - 1)}.")
@@ -637,6 +654,14 @@ class AllReduceTime(Exercise):
             "In a ring a message holds one chunk, not the whole vector.", "One of p chunks has nbytes / p bytes."
         ),
         "too_small_a_message": Diagnosis("Here every message holds the whole vector.", "Only the ring cuts it into p chunks."),
+        "all_at_once": Diagnosis(
+            "Rank 0 has one port: the messages of the others come in one after the other, and so do its answers.",
+            "p - 1 messages in, p - 1 messages out, one at a time.",
+        ),
+        "both_ends": Diagnosis(
+            "Every message was counted at both ends.", "Sending it and receiving it is the same time, passed once."
+        ),
+        "wrong_unit": Diagnosis("The number is right, but not in seconds.", "Return seconds."),
         "one_chunk_only": Diagnosis("The bytes of one step were counted once.", "Every step moves a chunk and takes its time."),
     }
 
@@ -679,6 +704,8 @@ class AllReduceTime(Exercise):
             "one_way": self._time(case, halves=1),
             "latency_once": right - (steps - 1) * known["latency"],
             "no_latency": self._time(case, latency=0.0),
+            "both_ends": self._time(case, halves=4),
+            "wrong_unit": right * 1e6,
         }
         if algorithm == "tree":
             wrong["natural_logarithm"] = self._time(case, half_steps=math.log(p))
@@ -688,9 +715,18 @@ class AllReduceTime(Exercise):
                 wrong["log2_not_rounded"] = self._time(case, half_steps=math.log2(p))
         else:
             wrong["p_for_p_minus_1"] = self._time(case, half_steps=p)
+        if algorithm == "server":
+            wrong["all_at_once"] = self._time(case, half_steps=1)
         if algorithm == "ring":
             wrong["whole_vector_each_step"] = self._time(case, chunk=1.0)
             wrong["one_chunk_only"] = steps * known["latency"] + 8 * known["size"] / p / known["bandwidth"]
         else:
             wrong["too_small_a_message"] = self._time(case, chunk=1 / p)
         return {name: [value] for name, value in wrong.items()}
+
+    def facts(self, case: Case, run: Run):
+        try:
+            ratio = float(np.asarray(contributions.returned(run)[0])) / self._time(case)
+        except (TypeError, ValueError):
+            return None
+        return "wrong_unit" if math.isclose(ratio, 1e3, rel_tol=1e-6) else None
