@@ -360,6 +360,7 @@ def _run(cell: str, name: str, order: _Order, sent: dict[int, bytes]) -> Outcome
     outputs = {rank: RankOutput(rank) for rank in sent}
     screen = _Screen(outputs)
     sent_at = time.monotonic()  # before: a rank may begin while the others are still being told
+    sent_at = time.monotonic()
     runs = cluster.run(cell, name, sent, 2, lambda rank, message: outputs[rank].receive(message))
     try:
         message, kind = _watch(runs, sent_at, order, screen)

@@ -36,7 +36,7 @@ class Notebook:
         """Run a cell to its end; interrupt_after: s after which the student presses stop."""
         outputs: list[dict[str, Any]] = []
         by_id: dict[str, dict[str, Any]] = {}
-        error = None
+        error, number = None, 0
         began = time.monotonic()
         message_id = self.client.execute(source, store_history=True)
         while True:
@@ -62,13 +62,16 @@ class Notebook:
                 shown = by_id[content["transient"]["display_id"]]
                 shown.clear()
                 shown.update(content["data"])
+            elif kind == "execute_input":
+                number = content["execution_count"]
             elif kind == "error":
                 error = content["traceback"]
             elif kind == "status" and content["execution_state"] == "idle":
                 break
         elapsed = time.monotonic() - began
-        reply = self.client.get_shell_msg(timeout=10)
-        return Cell(reply["content"]["execution_count"], elapsed, outputs, error)
+        while self.client.get_shell_msg(timeout=10)["parent_header"].get("msg_id") != message_id:
+            pass  # replies to what the client asked when it connected
+        return Cell(number, elapsed, outputs, error)
 
     def close(self) -> None:
         self.client.stop_channels()
