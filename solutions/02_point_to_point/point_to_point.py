@@ -271,10 +271,10 @@ SIZES = [4**k for k in range(1, 13)]  # bytes: 4 B to 16 MiB
 # %%
 # %%ranks
 def ping_pong(nbytes, rounds):
-    """Seconds of a round trip between ranks 0 and 1, the median of `rounds`, after two to warm up."""
+    """Seconds of a round trip between ranks 0 and 1, the median of `rounds`."""
     ball = torch.zeros(nbytes, dtype=torch.uint8, device=DEVICE)
     seconds = []
-    for _ in range(rounds + 2):
+    for _ in range(rounds):
         start = time.perf_counter()
         if rank == 0:
             dist.send(ball, dst=1)
@@ -283,10 +283,14 @@ def ping_pong(nbytes, rounds):
             dist.recv(ball, src=0)
             dist.send(ball, dst=0)
         seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds[2:]))
+    return float(np.median(seconds))
 
 
-round_trip_s = [ping_pong(nbytes, 200 if nbytes < 100_000 else 15) for nbytes in SIZES] if rank < 2 else None
+round_trip_s = None
+if rank < 2:
+    for nbytes in SIZES:
+        ping_pong(nbytes, 3)  # to warm up
+    round_trip_s = [ping_pong(nbytes, 300 if nbytes < 100_000 else 15) for nbytes in SIZES]
 
 # %%
 round_trip_s = ranks.pull("round_trip_s")[0]
