@@ -40,6 +40,7 @@ def main() -> None:
         size = job["world_size"]
         group = world.Get_group().Incl(list(range(size)))
         comm = traced(world.Create_group(group, tag=job["number"]))
+        MPI.COMM_WORLD = comm  # to the student the case is the whole job, whichever way it asks for its ranks
         recorder.open(os.path.join(folder, f"case{job['number']}"), rank, size)
         recorder.mark("running")
         try:
