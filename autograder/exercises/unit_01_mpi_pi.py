@@ -364,6 +364,8 @@ import numpy as np
 def harness(rank_rng, seeds, world_size, length):
     made = [[[rank_rng(seed, rank, world_size) for call in range(2)] for rank in range(world_size)] for seed in seeds]
     first = made[0][0][0]
+    if len({id(generator) for ranks in made for calls in ranks for generator in calls}) < 2 * len(seeds) * world_size:
+        return {"made": type(first).__name__, "shared": True}
     try:
         draws = np.array([[[generator.random(8) for generator in calls] for calls in ranks] for ranks in made])
     except (AttributeError, TypeError):  # a generator of another library, or none at all
@@ -387,6 +389,10 @@ def rank_rng(seed, rank, world_size):
             "`np.random` itself is one generator for the whole process: whoever draws from it or seeds it changes "
             "everybody's numbers.",
             "Make a generator of your own with `np.random.default_rng(...)` and return it.",
+        ),
+        "shared_generator": Diagnosis(
+            "Two calls returned one and the same generator object, so the second caller goes on where the first one stopped.",
+            "Make a new generator in every call.",
         ),
         "unseeded": Diagnosis(
             "The same call gave different numbers the second time, so a run can never be repeated and a bug never be caught "
@@ -439,6 +445,8 @@ def rank_rng(seed, rank, world_size):
         made = value.get("made") if isinstance(value, dict) else type(value).__name__
         if made == "module":
             return "global_state"
+        if made not in (None, "NoneType") and isinstance(value, dict) and "shared" in value:
+            return "shared_generator"
         if not isinstance(value, dict) or "draws" not in value:
             return Finding("not_a_generator", f"rank_rng returned an object of type {made}.")
         return stream_mistake(case.known["seeds"], np.asarray(value["draws"]), np.asarray(value["longer"]))
@@ -482,6 +490,10 @@ class SumCounts(Exercise):
     signature = "sum_counts(comm, counts) -> sum over all ranks, on every rank"
     levels = {"sum on every rank": 1, "buffers": 1}
     runtime = "mpi4py"
+    harness = """
+def harness(sum_counts, comm, counts, team):
+    return sum_counts(comm if team is None else comm.Split(team, comm.rank), counts)
+"""
     reference = """
 import numpy as np
 
@@ -503,6 +515,10 @@ def sum_counts(comm, counts):
         "rank_0_only": Diagnosis(
             "Only rank 0 has the sum. A reduce leaves the result on one rank.",
             "Every rank needs it: use an all-reduce.",
+        ),
+        "ignores_comm": Diagnosis(
+            "The ranks of other communicators were added, too. `comm` need not hold all ranks: this one held some of them.",
+            "Call the methods of the argument `comm`, not those of MPI.COMM_WORLD.",
         ),
         "own_counts": Diagnosis(
             "Every rank returned its own counts: nothing was added up.",
@@ -535,47 +551,57 @@ def sum_counts(comm, counts):
     }
 
     def cases(self, rng):
-        def case(level, world_size, shape, dtype):
+        def case(level, shape, dtype, teams):
+            world_size = len(teams)
             while True:
                 counts = rng.integers(1, 1000, (world_size, *shape)).astype(dtype)
-                arguments = [(COMM, own) for own in counts]
-                says = f"{dtype}, shape {shape}"
-                case = Case(level, world_size, arguments, says=says, known={"counts": counts})
+                split = any(teams)
+                arguments = [(COMM, own, team if split else None) for own, team in zip(counts, teams, strict=True)]
+                says = f"{dtype}, shape {shape}" + (", `comm` holds some of them" if split else "")
+                case = Case(level, world_size, arguments, says=says, known={"counts": counts, "teams": np.array(teams)})
                 if all_different(self, case):
                     return case
 
         return [
-            case("sum on every rank", 4, (3,), "int64"),
-            case("sum on every rank", 5, (1,), "int64"),
-            case("sum on every rank", 2, (2, 3), "float64"),
-            case("buffers", 3, (1000,), "int64"),
+            case("sum on every rank", (3,), "int64", [0, 0, 0, 0]),
+            case("sum on every rank", (2, 3), "float64", [0, 0]),
+            case("sum on every rank", (1,), "int64", [0, 1, 0, 1, 0]),
+            case("buffers", (1000,), "int64", [0, 0, 0]),
         ]
 
+    def parts(self, case) -> list[np.ndarray]:
+        """For every rank, the counts of all members of its communicator. Shape (members, ...)."""
+        counts, teams = case.known["counts"], case.known["teams"]
+        return [counts[teams == team] for team in teams]
+
+    def is_first(self, case) -> list[bool]:
+        """For every rank, whether it is rank 0 of its communicator."""
+        teams = case.known["teams"].tolist()
+        return [team not in teams[:rank] for rank, team in enumerate(teams)]
+
     def expected(self, case):
-        counts = case.known["counts"]
-        return [counts.sum(axis=0)] * len(counts)
+        return [part.sum(axis=0) for part in self.parts(case)]
 
     def misconceptions(self, case):
-        counts = case.known["counts"]
-        world_size = len(counts)
-        total = counts.sum(axis=0)
+        counts, parts = case.known["counts"], self.parts(case)
+        totals = [part.sum(axis=0) for part in parts]
         return {
-            "rank_0_only": [total] + [None] * (world_size - 1),
+            "rank_0_only": [total if first else None for total, first in zip(totals, self.is_first(case), strict=True)],
+            "ignores_comm": [counts.sum(axis=0)] * case.world_size if any(case.known["teams"]) else None,
             "own_counts": list(counts),
-            "rank_0_counts": [counts[0]] * world_size,
-            "mean": [total / world_size] * world_size,
-            "maximum": [counts.max(axis=0)] * world_size,
-            "one_number": [total.sum()] * world_size,
-            "gathered": [counts] * world_size,
-            "reduced_twice": [total * world_size] * world_size,
+            "rank_0_counts": [part[0] for part in parts],
+            "mean": [part.mean(axis=0) for part in parts],
+            "maximum": [part.max(axis=0) for part in parts],
+            "one_number": [total.sum() for total in totals] if totals[0].size > 1 else None,
+            "gathered": parts,
+            "reduced_twice": [len(part) * total for part, total in zip(parts, totals, strict=True)],
         }
 
     def facts(self, case, run):
-        total = self.expected(case)[0]
-        right = [alike(rank.value, total) for rank in run.ranks]
-        if right[0] and not any(right[1:]):
+        right = [alike(rank.value, total) for rank, total in zip(run.ranks, self.expected(case), strict=True)]
+        if right == self.is_first(case):
             return "rank_0_only"
-        if any(alike(rank.value, list(case.known["counts"])) for rank in run.ranks):
+        if any(alike(rank.value, list(part)) for rank, part in zip(run.ranks, self.parts(case), strict=True)):
             return "gathered"
         pickling = sorted({name for rank in run.ranks for name in rank.collectives if name[0].islower() and name != "barrier"})
         if all(right) and case.level == "buffers" and pickling:
