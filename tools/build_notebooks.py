@@ -78,6 +78,10 @@ def build(root: Path = ROOT, execute: list[str] | tuple[str, ...] = ()) -> dict[
             if unit in execute:
                 print(f"running {source.with_suffix('.ipynb').relative_to(root)}", flush=True)
                 run(notebook, source.parent)
+                if failures(notebook):
+                    raise RuntimeError(
+                        f"{source.relative_to(root)}: a solution must run without an error\n{failures(notebook)[0]}"
+                    )
                 tidy_outputs(notebook, root)
             content = (nbformat.writes(notebook) + "\n").encode()
             copy_folder(source.parent, course / "solutions" / unit)
@@ -160,6 +164,16 @@ def run(notebook: NotebookNode, folder: Path, deadline: int = CELL_DEADLINE, kee
             resources={"metadata": {"path": str(here)}},
         )
         client.execute(env=environment)
+
+
+def failures(notebook: NotebookNode, but_tagged: bool = False) -> list[str]:
+    """The error and the text of every cell that failed; with `but_tagged` not of those tagged ``raises-exception``."""
+    found = []
+    for cell in code_cells(notebook):
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        if errors and not (but_tagged and "raises-exception" in cell.metadata.get("tags", [])):
+            found.append(f"{errors[0].ename}: {errors[0].evalue}, in the cell\n{cell.source}")
+    return found
 
 
 def python_path() -> str:

@@ -233,7 +233,7 @@ check(right_neighbour)
 # `comm.Barrier()` is a meeting point: nobody leaves it before everybody has arrived. In the next cell the last rank does
 # not go. `--deadline 4` says how many seconds you are willing to wait. Without it a cell gets 60.
 
-# %% tags=["raises-exception"]
+# %%
 # %%ranks --deadline 4
 if rank != world_size - 1:
     comm.Barrier()
