@@ -83,6 +83,7 @@ class Cluster:
         self.folder = Path(tempfile.mkdtemp(prefix="labkit-ranks-", dir=_shared_memory()))
         self.members: list[Member] = []
         self._client = None
+        self._reports: dict[int, RankState] = {}  # what ranks on other nodes told of themselves
         self._used: set[int] = set()  # engines of ranks that are gone
         self._generation = 0
         self._ended: queue.SimpleQueue[dict] = queue.SimpleQueue()
@@ -92,15 +93,22 @@ class Cluster:
             warden, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
         )
         threading.Thread(target=self._listen, daemon=True).start()
+        try:
+            self._start_controller()
+            self._start_engines()
+        except BaseException:
+            self.close()
+            raise
+
+    # -- processes
+
+    def _start_controller(self) -> None:
         (self.folder / "profile").mkdir()
         controller = [sys.executable, "-m", "ipyparallel.controller", f"--profile-dir={self.folder / 'profile'}"]
         controller += ["--usethreads", "--nodb", f"--ping={_HEARTBEAT}", "--log-level=ERROR"]
         # Whether a rank is alive is seen from its process. Some missed heartbeats only tell that the machine is busy.
         controller += ["--HeartMonitor.max_heartmonitor_misses=240", f"--ip={'*' if self._is_spread() else '127.0.0.1'}"]
         self._order(start="controller", command=controller, environment=self._environment(), log=str(self.folder / "log"))
-        self._start_engines()
-
-    # -- processes
 
     def _is_spread(self) -> bool:
         """Whether the ranks run on several nodes."""
@@ -141,14 +149,16 @@ class Cluster:
     def _start_engines(self) -> None:
         self._generation += 1
         self.flight.mkdir()
-        variables = self._environment() | {"LABKIT_FLIGHT": str(self.flight)}
-        command = [*environment.mpiexec(), "-n", str(self.world_size)]
+        variables = self._environment() | {"LABKIT_FLIGHT": str(self.flight), "LABKIT_HOST": os.uname().nodename}
+        try:
+            command = [*environment.mpiexec(), "-n", str(self.world_size)]
+        except FileNotFoundError as error:
+            raise StartFailed(str(error)) from None
         if self._is_spread():
             variables["IPP_CONNECTION_INFO"] = self._connection("engine")
-            own = ("IPP_CONNECTION_INFO", "LABKIT_RANKS", "LABKIT_FLIGHT", "IPYTHONDIR", "PATH", "PYTHONPATH", "OMP_NUM_THREADS")
-            for name in own:
-                if name in variables:
-                    command += ["-x", name]
+            own = {"IPP_CONNECTION_INFO", "LABKIT_RANKS", "LABKIT_FLIGHT", "LABKIT_HOST", "PATH", "PYTHONPATH", "OMP_NUM_THREADS"}
+            for name in sorted(own & variables.keys()):
+                command += ["-x", name]
             if "PBS_NODEFILE" in variables:
                 command += ["--hostfile", variables["PBS_NODEFILE"]]
                 if shutil.which("pbs_tmrsh"):
@@ -243,14 +253,33 @@ class Cluster:
         return {ranks[number]: result for number, result in results.items()}
 
     def run(
-        self, source: str, label: str, sent: dict[int, bytes], first_line: int, listen: Callable[[int, dict], None]
+        self,
+        source: str,
+        label: str,
+        first_line: int,
+        sent: dict[int, bytes],
+        deadline: float,
+        listen: Callable[[int, dict], None],
     ) -> list[Run]:
-        """Start a cell on the ranks that `sent` names. listen(rank, message): takes their output, in ipyparallel's thread."""
+        """Start a cell on the ranks that `sent` names (engine.run_cell says what the rest means).
+
+        listen(rank, message): takes their output, in ipyparallel's thread.
+        """
         runs = []
+        self._reports = {}
+
+        def receive(rank: int, message: dict) -> None:
+            state = message["content"].get("data", {}).get(engine.STATE)
+            if state is None:
+                listen(rank, message)
+                return
+            fields = {name: tuple(value) if isinstance(value, list) else value for name, value in state.items()}
+            self._reports[rank] = RankState(**fields)
+
         for member in self.members:
             if member.rank in sent:
-                arguments = (source, label, first_line, sent[member.rank])
-                runs.append(Run(member, self._send(member.engine, engine.run_cell, arguments, partial(listen, member.rank))))
+                arguments = (source, label, first_line, sent[member.rank], deadline)
+                runs.append(Run(member, self._send(member.engine, engine.run_cell, arguments, partial(receive, member.rank))))
         self._client.history.clear()
         return runs
 
@@ -286,6 +315,13 @@ class Cluster:
             return {rank: how for rank, how in told.items() if "MPI_Abort" in how}
         return {rank: told.get(rank, "") for rank in ranks}
 
+    def wait_for_reports(self, ranks: list[int]) -> None:
+        """Give those of these ranks that run on other nodes the time to tell where they stand."""
+        deadline = time.monotonic() + 1.2
+        far = {member.rank for member in self.members if member.host != os.uname().nodename and member.rank in ranks}
+        while far - self._reports.keys() and time.monotonic() < deadline:
+            time.sleep(0.02)
+
     def _told(self, ranks: list[int], limit: float) -> dict[int, str]:
         """What mpiexec says within `limit` s about one of these ranks."""
         deadline = time.monotonic() + limit
@@ -299,6 +335,7 @@ class Cluster:
     def states(self, dead: list[int]) -> list[RankState]:
         """Where every rank stands; of one that computes, the line it is at. dead: ranks that are known to be gone."""
         found = {state.rank: state for state in recorder.states(self.flight, dict.fromkeys(dead, ""))}
+        found |= {rank: state for rank, state in self._reports.items() if rank not in dead}
         for member in self.members:
             state = found.setdefault(member.rank, RankState(member.rank, "dead" if member.rank in dead else "running"))
             if state.state == "dead" and not state.line:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import atexit
 import builtins
 import contextlib
 import faulthandler
@@ -14,11 +15,14 @@ import json
 import linecache
 import os
 import pickle
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,6 +30,7 @@ from typing import Any
 from labkit import recorder
 from labkit.source import Chunk, execute
 
+STATE = "application/vnd.labkit.state+json"  # how a rank on another node reports where it stands
 PREDEFINED = ("rank", "world_size", "comm", "np", "torch", "dist")
 _IMPORTED_WHEN_USED = {"torch": "torch", "dist": "torch.distributed"}
 _SLOW_TO_IMPORT = {"torch", "tensorflow", "keras", "horovod"}
@@ -33,7 +38,7 @@ _SLOW_TO_IMPORT = {"torch", "tensorflow", "keras", "horovod"}
 
 def main() -> None:
     """Join the cluster that the environment names, as the rank that mpiexec says, until told to stop."""
-    folder = Path(os.environ["LABKIT_RANKS"])
+    folder, flight = _folders()
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     # Matplotlib's figures go to the notebook; what a library writes to the terminal goes there, too.
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
@@ -45,7 +50,6 @@ def main() -> None:
 
     communicator = traced.install()
     rank, world_size = communicator.Get_rank(), communicator.Get_size()
-    flight = Path(os.environ["LABKIT_FLIGHT"])
     recorder.open(flight, rank, world_size)
     stack = open(flight / f"rank{rank}.stack", "wb", buffering=0)
     faulthandler.register(signal.SIGUSR1, file=stack, all_threads=False)
@@ -65,6 +69,21 @@ def main() -> None:
     engine.start()
 
 
+def _folders() -> tuple[Path, Path]:
+    """Where this rank writes, and where its recording is. On another node than the notebook's they are its own, until it ends."""
+    if not is_remote():
+        return Path(os.environ["LABKIT_RANKS"]), Path(os.environ["LABKIT_FLIGHT"])
+    folder = Path(tempfile.mkdtemp(prefix="labkit-rank-"))
+    atexit.register(shutil.rmtree, folder, True)
+    os.environ["LABKIT_FLIGHT"] = str(folder / "flight")
+    return folder, folder / "flight"
+
+
+def is_remote() -> bool:
+    """Whether the notebook runs on another node, from where it cannot read this rank's recording."""
+    return os.environ["LABKIT_HOST"] != os.uname().nodename
+
+
 def _connection(file: Path) -> str:
     """What the controller says about itself; it is still starting when the engines do."""
     if "IPP_CONNECTION_INFO" in os.environ:  # from another node
@@ -82,6 +101,8 @@ def _end_with_parent(parent: int) -> None:
     """A rank whose mpiexec is gone has nobody left who would end it."""
     while os.getppid() == parent:
         time.sleep(0.5)
+    if is_remote():
+        shutil.rmtree(Path(os.environ["LABKIT_FLIGHT"]).parent, ignore_errors=True)
     os._exit(1)
 
 
@@ -117,18 +138,21 @@ def start_process_group() -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def run_cell(source: str, label: str, first_line: int, sent: bytes) -> dict[str, Any]:
+def run_cell(source: str, label: str, first_line: int, sent: bytes, deadline: float) -> dict[str, Any]:
     """Run the body of a cell; its output goes to the notebook through ipyparallel.
 
-    source: Python and magics, beginning at line `first_line` of the cell called `label`; sent: what `pack` made of the names
-    that the cell takes from the notebook. Returns {"state": "returned"} or {"state": "raised", "error", "message", "traceback"}.
+    source: Python and magics, beginning at line `first_line` of the cell called `label`; sent: what `pack` made of the names that
+    the cell takes from the notebook; deadline: in s, after which a rank on another node reports by itself.
+    Returns {"state": "returned"} or {"state": "raised", "error", "message", "line", "traceback"}.
     """
     shell = _shell()
+    report = None
     try:
         tree = _parsed(source, label, first_line, shell)
         _import_what_it_uses(tree, shell.user_ns)
         _take_in(sent, shell.user_ns)
         recorder.mark("running")  # the deadline counts from here
+        report = _report_after(deadline) if is_remote() else None
         _execute(tree, source, label, shell.user_ns)
         shell.events.trigger("post_execute")  # figures that were drawn and not shown yet
     except BaseException as error:  # SystemExit and KeyboardInterrupt must not end the rank
@@ -136,10 +160,30 @@ def run_cell(source: str, label: str, first_line: int, sent: bytes) -> dict[str,
         recorder.mark("raised", f"{told['error']}: {told['message']}".removesuffix(": "), told["line"])
         return {"state": "raised", **told}
     finally:
+        if report is not None:
+            report.cancel()
         sys.stdout.flush()
         sys.stderr.flush()
     recorder.mark("returned")
     return {"state": "returned"}
+
+
+def _report_after(deadline: float) -> threading.Timer:
+    """Send the state of this rank to the notebook when the deadline has passed."""
+    program, publisher = threading.get_ident(), _shell().display_pub
+
+    def report() -> None:
+        (state,) = recorder.states(os.environ["LABKIT_FLIGHT"])
+        if state.state == "running" and not state.line:
+            for frame, number in reversed(list(traceback.walk_stack(sys._current_frames()[program]))):
+                if _is_students(frame.f_code.co_filename):
+                    state = replace(state, line=f"{recorder.file_label(frame.f_code.co_filename)}, line {number}")
+        publisher.publish({STATE: asdict(state)})
+
+    timer = threading.Timer(deadline + 0.1, report)
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def _parsed(source: str, label: str, first_line: int, shell) -> ast.Module:

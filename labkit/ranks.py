@@ -104,11 +104,19 @@ def start(n: int | None = None, *, torch: bool = False) -> None:
         _session.cluster.torch = torch
     else:
         stop()
-        from labkit.cluster import Cluster
-
-        _session = _Session(Cluster(n, torch), Luggage())
-    if _wait_until_ready():
+        _session = _new_session(n, torch)
+    if _session is not None and _wait_until_ready():
         print(_ready_line(n))
+
+
+def _new_session(n: int, torch: bool) -> _Session | None:
+    from labkit.cluster import Cluster, StartFailed
+
+    try:
+        return _Session(Cluster(n, torch), Luggage())
+    except StartFailed as reason:
+        _say(Message("The ranks did not start.", reason.args))
+        return None
 
 
 def _is_same(cluster: Cluster, n: int, torch: bool) -> bool:
@@ -360,8 +368,7 @@ def _run(cell: str, name: str, order: _Order, sent: dict[int, bytes]) -> Outcome
     outputs = {rank: RankOutput(rank) for rank in sent}
     screen = _Screen(outputs)
     sent_at = time.monotonic()  # before: a rank may begin while the others are still being told
-    sent_at = time.monotonic()
-    runs = cluster.run(cell, name, sent, 2, lambda rank, message: outputs[rank].receive(message))
+    runs = cluster.run(cell, name, 2, sent, order.deadline, lambda rank, message: outputs[rank].receive(message))
     try:
         message, kind = _watch(runs, sent_at, order, screen)
     except KeyboardInterrupt:
@@ -395,6 +402,7 @@ def _watch(runs: list[Run], sent_at: float, order: _Order, screen: _Screen) -> t
             if raised and still.since(runs) > _GRACE:
                 return _ended_after(raised, runs), "raised"
         if now - sent_at > order.deadline and (late := now - _began(runs, sent_at) - order.deadline) > 0:
+            cluster.wait_for_reports([run.rank for run in runs if not run.is_done()])
             states = cluster.states([])
             if late > _REPLY_LIMIT or any(state.rank in sent and state.state in ("waiting", "running") for state in states):
                 return _hung(states, sent, order)
@@ -429,11 +437,11 @@ class _Stillness:
         self.when = 0.0
 
     def since(self, runs: list[Run]) -> float:
-        """In s; 0 while one of them computes."""
+        """In s; 0 while one of them computes, or runs where it cannot be seen."""
         unfinished = {run.rank for run in runs if not run.is_done()}
         states = [state for state in recorder.states(self.cluster.flight) if state.rank in unfinished]
         seen = [(state.rank, state.state, state.operations) for state in states]
-        if seen != self.seen or any(state.state == "running" for state in states):
+        if seen != self.seen or len(seen) < len(unfinished) or any(state.state == "running" for state in states):
             self.seen, self.when = seen, time.monotonic()
         return time.monotonic() - self.when
 

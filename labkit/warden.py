@@ -67,7 +67,8 @@ def obey(order, children):
 
 def end_with_parent():
     """Runs in the child: should the warden itself be killed, the kernel of the operating system ends the child."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def end(child):
@@ -98,7 +99,7 @@ def kill(pid):
 def descendants(pid):
     """The processes that descend from `pid`, found in /proc."""
     children = {}
-    for entry in os.listdir("/proc"):
+    for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if entry.isdigit():
             try:
                 with open(f"/proc/{entry}/stat", "rb") as file:
