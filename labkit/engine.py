@@ -75,6 +75,7 @@ def _folders() -> tuple[Path, Path]:
         return Path(os.environ["LABKIT_RANKS"]), Path(os.environ["LABKIT_FLIGHT"])
     folder = Path(tempfile.mkdtemp(prefix="labkit-rank-"))
     atexit.register(shutil.rmtree, folder, True)
+    (folder / "profile").mkdir()
     os.environ["LABKIT_FLIGHT"] = str(folder / "flight")
     return folder, folder / "flight"
 

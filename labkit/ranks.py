@@ -132,9 +132,8 @@ def _wait_until_ready() -> bool:
         return True
     except StartFailed as reason:
         stop()
-        _say(
-            Message("The ranks did not start.", str(reason), "Try ranks.start() again; `labkit doctor` checks the installation.")
-        )
+        hint = "Try ranks.start() again; `labkit doctor` checks the installation."
+        _say(Message("The ranks did not start.", (Code(reason), hint)))
     except KeyboardInterrupt:
         stop()
         raise Interrupted("Interrupted: no ranks are running. ranks.start() starts them.") from None
