@@ -146,6 +146,11 @@ def _first_wrong(counts: np.ndarray) -> str:
     return f"In rank {holder}'s element {element}, {' and '.join(wrong)}."
 
 
+def read_chunks(case: Case, run: Run) -> Finding | None:
+    """`read` for a vector that was cut into chunks, which may also get lost, stay padded, change places or be mixed up."""
+    return wrong_length(case, run) or read(case, run) or rearranged(case, run) or mixed_up(case, run)
+
+
 def wrong_length(case: Case, run: Run) -> Finding | None:
     """A sum that is right but shorter or longer than the input, because the input was cut into equal chunks. 1-D cases only."""
     right, values = total(case), returned(run)
@@ -169,6 +174,25 @@ def rearranged(case: Case, run: Run) -> Finding | None:
         if not np.array_equal(value.ravel(), total(case).ravel()):
             found = rank
     return None if found is None else Finding("wrong_order", f"Rank {found} holds the right sums in another order.")
+
+
+def mixed_up(case: Case, run: Run) -> Finding | None:
+    """Numbers of different elements were added to each other: every digit is one that a rank could have brought, but for elsewhere."""
+    parts, values, right = case.known["parts"], returned(run), total(case)
+    base, highest = case.known["base"], max(int(part.max()) // case.known["base"] ** rank for rank, part in enumerate(parts))
+    if any(not isinstance(v, np.ndarray) or v.shape != right.shape or v.dtype.kind not in "iuf" for v in values):
+        return None
+    values = np.array(values, dtype=np.float64)
+    if (values != np.rint(values)).any() or (values < 0).any() or (values >= float(base) ** len(parts)).any():
+        return None
+    offset = values - right
+    if (offset == offset.flat[0]).all():  # one and the same number added everywhere: something else
+        return None
+    digits = values.astype(np.int64)[..., None] // base ** np.arange(len(parts)) % base
+    if (digits > 2 * highest).any():
+        return None
+    rank, element = np.argwhere(offset != 0)[0]
+    return Finding("mixed_up", f"Rank {rank}'s element {element} holds numbers that belong to other elements.")
 
 
 def time_without_barriers(run: Run) -> float:

@@ -489,7 +489,7 @@ class AllReduceInTwoHalves(Exercise):
         }
 
     def facts(self, case: Case, run: Run):
-        finding = contributions.wrong_length(case, run) or contributions.read(case, run) or contributions.rearranged(case, run)
+        finding = contributions.read_chunks(case, run)
         if finding:
             return Finding("not_summed", finding.detail) if finding.diagnosis == "overwrites" else finding
         for rank, rank_run in enumerate(run.ranks):
@@ -574,7 +574,7 @@ class RingAllReduce(Exercise):
         }
 
     def facts(self, case: Case, run: Run):
-        finding = contributions.wrong_length(case, run) or contributions.read(case, run) or contributions.rearranged(case, run)
+        finding = contributions.read_chunks(case, run)
         if finding and finding.diagnosis == "ranks_missing":
             return Finding("one_step_short", finding.detail)
         finding = finding or contributions.forbidden_collectives(run)
