@@ -449,7 +449,7 @@ WORK = 400_000  # darts
 # %%
 # %%ranks
 def rest():
-    """Wait for all ranks asleep. An ordinary barrier would keep asking "are you there?", and take the core from those who work."""
+    """A barrier for sleepers. An ordinary one keeps asking "are you there?", and takes the core from those who work."""
     everybody = comm.Ibarrier()
     while not everybody.Test():
         time.sleep(0.002)
@@ -638,7 +638,8 @@ else:
 # ## What to remember
 #
 # - **Spend the first core well.** Whole arrays beat a Python loop by more than four ranks can.
-# - **Fair shares** differ by at most one. Lost remainders and doubled samples do not crash, they only make the answer worse.
+# - **Fair shares** differ by at most one. Lost remainders and doubled samples do not crash, they only make the answer
+#   worse.
 # - **A stream for every rank**, named by seed *and* rank. With one seed for all, p ranks know no more than one.
 # - **Add up counts, not averages**, and divide once. Everybody needs the result: all-reduce.
 # - **Upper case for arrays**, lower case for small odds and ends.
@@ -680,12 +681,15 @@ for p, seconds in ((2, 4.213), (4, 2.094), (8, 1.061)):
 #
 # The program behind that table is fifteen lines long, and you can now review it.
 #
-# - It cuts the darts with `range(comm.rank, N, comm.size)`: rank 0 takes 0, 4, 8, ... That is fair as well. Your `fair_share` would have
+# - It cuts the darts with `range(comm.rank, N, comm.size)`: rank 0 takes 0, 4, 8, ... That is fair as well. Your
+#   `fair_share` would have
 #   been no better, until the items are rows of a file that one wants to read in one piece.
-# - It never seeds `random`, so every process starts from the operating system's entropy. The streams differ, and no run can be
+# - It never seeds `random`, so every process starts from the operating system's entropy. The streams differ, and no
+#   run can be
 #   repeated.
 # - It uses `Allreduce` on buffers of 8 bytes. Whether these are pickled makes no difference to eight seconds.
-# - Only rank 0 looks at its clock. The all-reduce before makes sure that the others are done too. Move the clock up one line and it would
+# - Only rank 0 looks at its clock. The all-reduce before makes sure that the others are done too. Move the clock up
+#   one line and it would
 #   measure the wrong thing.
 #
 # ## Deeper: why not seed + rank
