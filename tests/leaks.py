@@ -84,7 +84,7 @@ def our_processes() -> dict[tuple[int, float], str]:
     ancestors = {os.getpid(), *(process.pid for process in psutil.Process().parents())}
     ours = set(psutil.Process().children(recursive=True))
     for process in psutil.process_iter():
-        if process.pid not in ancestors and marker and carries(process.pid, marker):
+        if process.pid not in ancestors and marker and marker_of(process.pid) == marker:
             ours.add(process)
     described = {}
     for process in ours:
@@ -98,11 +98,14 @@ def our_processes() -> dict[tuple[int, float], str]:
     return described
 
 
-def carries(pid: int, marker: str) -> bool:
+def marker_of(pid: int) -> str | None:
+    """The marker in the environment that a process was started with."""
     try:
-        return f"{MARKER}={marker}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
-        return False
+        return None
+    found = [text for text in variables if text.startswith(MARKER.encode() + b"=")]
+    return found[0].partition(b"=")[2].decode() if found else None
 
 
 def files() -> set[str]:
@@ -126,7 +129,16 @@ def used_from_outside(path: str, processes: dict[tuple[int, float], str]) -> boo
     except OSError:
         return True  # gone meanwhile
     ours = {pid for pid, _ in processes} | {os.getpid()}
+    if another_session():
+        return True  # nothing tells whose a file is that nobody uses
     return any(uses(process.pid, path) for process in psutil.process_iter() if process.pid not in ours)
+
+
+def another_session() -> bool:
+    """Whether a process of other tests runs on this machine."""
+    known = {os.getpid(), *(process.pid for process in psutil.Process().parents())}
+    others = [process.pid for process in psutil.process_iter() if process.pid not in known]
+    return any(marker_of(pid) not in (None, os.environ.get(MARKER)) for pid in others)
 
 
 def uses(pid: int, path: str) -> bool:

@@ -276,14 +276,20 @@ def test_a_changed_lock_file_is_followed(tiny_course):
     assert version_in(tiny_course, "second") == "2.0" and version_in(tiny_course, "first") == "1.0"
 
 
-def test_a_moved_clone_gets_commands_that_work(tiny_course):
+def test_a_moved_clone_keeps_its_packages_and_gets_commands_that_work(tiny_course):
     moved = Course(tiny_course.root.with_name("moved clone"))
     shutil.copytree(tiny_course.root, moved.root, symlinks=True)
     try:
         assert not bootstrap.is_complete(moved)
+        (moved.site_packages / "first" / "kept").touch()
+        hello = executable(moved.env / "bin" / "hello", "")
+        hello.write_text(f"#!{tiny_course.env}/bin/python3.11\nimport sys; print(sys.prefix)\n")
         bootstrap.setup(moved)
+        assert (moved.site_packages / "first" / "kept").exists()
+        told = subprocess.run([hello], capture_output=True, text=True, check=True, timeout=30)
+        assert told.stdout.strip() == str(moved.env)
         assert str(moved.env) in (moved.env / "bin" / "labkit").read_text()
-        assert version_in(moved, "first") == "1.0"
+        assert str(tiny_course.env) not in (moved.env / "bin" / "pip").read_text()
     finally:
         shutil.rmtree(moved.root)
 

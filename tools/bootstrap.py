@@ -177,8 +177,7 @@ def environment_in_use():
 def make_environment(course, python):
     """A virtual environment where there is none.
 
-    One whose interpreter is gone gets a new one and keeps its packages. One that was moved here from another folder is made anew,
-    because the old path stands in each of its commands.
+    One whose interpreter is gone gets a new one, one that came here with its folder gets its commands mended: both keep their packages.
     """
     start = time.monotonic()
     exists = course.env.exists()
@@ -186,6 +185,9 @@ def make_environment(course, python):
     if answer and tuple(answer["version"][:2]) == WANTED and made_here(course):
         return
     say(".venv", "repairing" if exists else "creating", done=False)
+    moved_from = read_json(stamp_file(course)).get("root")
+    if exists and moved_from and not made_here(course):
+        follow_move(course, Path(moved_from) / ".venv")
     if exists and made_here(course):
         for link in (course.env / "bin").glob("python*"):  # venv does not replace a link that leads nowhere
             link.unlink()
@@ -203,6 +205,19 @@ def made_here(course):
             return str(course.env).encode() in script.read(4096)
     except OSError:
         return False
+
+
+def follow_move(course, old):
+    """The folder was moved or copied: put the new path into the commands that name the old one."""
+    old, new = str(old).encode(), str(course.env).encode()
+    for script in (course.env / "bin").iterdir():
+        content = script.read_bytes() if script.is_file() and not script.is_symlink() else b""
+        if b"\0" in content or old not in content:
+            continue
+        first, _, rest = content.partition(b"\n")
+        if first.startswith(b"#!" + old):  # written like pip does where a path has spaces
+            content = b"#!/bin/sh\n'''exec' \"" + new + b'/bin/python" "$0" "$@"\n\' \'\'\'\n' + rest
+        script.write_bytes(content.replace(old, new))
 
 
 def batches(wrong):
