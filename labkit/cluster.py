@@ -313,6 +313,8 @@ class Cluster:
             told = self._told(ranks, 1.0)
         if "MPI_Abort" in "".join(told.values()):
             return {rank: how for rank, how in told.items() if "MPI_Abort" in how}
+        if told and not told.keys() & set(ranks):
+            return told
         return {rank: told.get(rank, "") for rank in ranks}
 
     def wait_for_reports(self, ranks: list[int]) -> None:
@@ -328,6 +330,8 @@ class Cluster:
         while time.monotonic() < deadline:
             told = _told_deaths(self._log)
             if any(rank in told for rank in ranks) or any("MPI_Abort" in how for how in told.values()):
+                return told
+            if told and self._is_spread():  # the first to go was on another node
                 return told
             time.sleep(0.02)
         return {}

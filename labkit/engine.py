@@ -75,9 +75,17 @@ def _folders() -> tuple[Path, Path]:
         return Path(os.environ["LABKIT_RANKS"]), Path(os.environ["LABKIT_FLIGHT"])
     folder = Path(tempfile.mkdtemp(prefix="labkit-rank-"))
     atexit.register(shutil.rmtree, folder, True)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # taken by a thread: the program may sit in MPI when it comes
+    threading.Thread(target=_end_when_told, args=(folder,), daemon=True).start()
     (folder / "profile").mkdir()
     os.environ["LABKIT_FLIGHT"] = str(folder / "flight")
     return folder, folder / "flight"
+
+
+def _end_when_told(folder: Path) -> None:
+    signal.sigwait({signal.SIGTERM})
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)
 
 
 def is_remote() -> bool:

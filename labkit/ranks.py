@@ -371,7 +371,7 @@ def _run(cell: str, name: str, order: _Order, sent: dict[int, bytes]) -> Outcome
     try:
         message, kind = _watch(runs, sent_at, order, screen)
     except KeyboardInterrupt:
-        where = _report(cluster.states([]), sent)
+        where = _report(_states(runs), sent)
         screen.close()
         _renew()
         raise Interrupted(repr(Message("Interrupted. The ranks stood here:", (_code(where.rows), _FRESH)))) from None
@@ -402,7 +402,7 @@ def _watch(runs: list[Run], sent_at: float, order: _Order, screen: _Screen) -> t
                 return _ended_after(raised, runs), "raised"
         if now - sent_at > order.deadline and (late := now - _began(runs, sent_at) - order.deadline) > 0:
             cluster.wait_for_reports([run.rank for run in runs if not run.is_done()])
-            states = cluster.states([])
+            states = _states(runs)
             if late > _REPLY_LIMIT or any(state.rank in sent and state.state in ("waiting", "running") for state in states):
                 return _hung(states, sent, order)
     return _ended(_raised(runs))
@@ -445,6 +445,19 @@ class _Stillness:
         return time.monotonic() - self.when
 
 
+def _states(runs: list[Run], dead: list[int] = ()) -> list[RankState]:
+    """Where the ranks stand; of those that are done (perhaps on another node, where nothing else is seen) how they ended."""
+    done = {run.rank: run.result() for run in runs if run.is_done()}
+    states = []
+    for state in _session.cluster.states(list(dead)):
+        result = done.get(state.rank)
+        if result is not None and state.state in ("waiting", "running"):
+            told = f"{result['error']}: {result['message']}" if result["state"] == "raised" else ""
+            state = RankState(state.rank, result["state"], line=result.get("line", ""), detail=told)
+        states.append(state)
+    return states
+
+
 def _raised(runs: list[Run]) -> dict[int, dict[str, str]]:
     """{rank: what it raised} of the ranks that are done."""
     results = {run.rank: run.result() for run in runs if run.is_done()}
@@ -474,8 +487,10 @@ def _report(states: list[RankState], ran: list[int] | dict) -> HangReport:
 
 
 def _died(runs: list[Run], dead: list[int]) -> Message:
-    states = _session.cluster.states(dead)
+    states = _states(runs, dead)
     causes = _session.cluster.cause_of_death(dead)
+    if set(causes) != set(dead):  # it was another one, and mpiexec ended the rest
+        states = _states(runs, list(causes))
     states = [
         replace(state, state="dead", detail=f"({causes[state.rank]})" if causes[state.rank] else "")
         if state.rank in causes
@@ -518,7 +533,7 @@ def _ended_after(raised: dict[int, dict[str, str]], runs: list[Run]) -> Message:
     """One rank raised, others wait in MPI, from where only their end brings them back."""
     message = _exception(raised)
     waiting = [run.rank for run in runs if not run.is_done()]
-    rows = [describe(state) for state in _session.cluster.states([]) if state.rank in waiting]
+    rows = [describe(state) for state in _states(runs) if state.rank in waiting]
     who, were = label(waiting).capitalize(), "was" if len(waiting) == 1 else "were"
     ended = f"{who} waited in a communication that could not complete any more, and {were} ended:"
     why = (disagreement.sentence,) if (disagreement := _disagreement()) is not None else ()
