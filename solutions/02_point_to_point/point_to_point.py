@@ -650,3 +650,4 @@ for p in (2, 4, 8, 16):
 
 # %%
 ranks.stop()
+folder.cleanup()
