@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.exercise import PUBLIC_KEY, Exercise
-from autograder.judge import chunks_of_file, judge, with_references
+from autograder.judge import Runners, chunks_of_file, judge_with, with_references
 from autograder.registry import all_exercises, find
 from autograder.verdict import Result
 from labkit.launcher import Launcher, Limits
+from labkit.source import bound_names
 
 _FIRST_LINE = re.compile(r"#\s*verdict:\s*(\w+)(?:\s*,\s*diagnosis:\s*(\w+))?\s*$")
 FOLDER = Path(__file__).resolve().parent.parent / "tests" / "bank"
@@ -69,20 +70,21 @@ def answers(folder: Path = FOLDER, unit: str | None = None, exercise: str | None
 
 
 def try_file(exercise: Exercise, path: Path, launcher: Launcher, key: str = PUBLIC_KEY, limits: Limits | None = None) -> Result:
-    """Judge one candidate file as a submission would be; functions of earlier exercises it uses but does not define are the course's."""
+    """Judge one candidate file as a submission would be; functions of earlier exercises that it uses but does not define are ours."""
+    with Runners(launcher, limits) as runners:
+        return _try(runners, exercise, path, key)
+
+
+def _try(runners: Runners, exercise: Exercise, path: Path, key: str) -> Result:
     source = path.read_text()
     try:
         chunks = chunks_of_file(source, exercise.function, path.name)
     except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None)
-        return judge(
-            exercise, None, launcher, key=key, note=f"{path.name} is no valid Python{f', line {line}' if line else ''}: {error}"
-        )
+        line = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
+        return judge_with(runners, exercise, None, key=key, note=f"{path.name} is no valid Python{line}: {error}")
     if chunks is not None:
-        from labkit.source import bound_names
-
         chunks = with_references(chunks, [find(name) for name in exercise.uses], bound_names(source))
-    return judge(exercise, chunks, launcher, key=key, limits=limits)
+    return judge_with(runners, exercise, chunks, key=key)
 
 
 def run(
@@ -95,9 +97,10 @@ def run(
 ) -> list[Tried]:
     """Try every answer."""
     tried = []
-    for answer in answers(folder, unit, exercise):
-        tried.append(Tried(answer, try_file(answer.exercise, answer.path, launcher, key)))
-        said(tried[-1])
+    with Runners(launcher) as runners:
+        for answer in answers(folder, unit, exercise):
+            tried.append(Tried(answer, _try(runners, answer.exercise, answer.path, key)))
+            said(tried[-1])
     return tried
 
 

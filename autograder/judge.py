@@ -6,7 +6,7 @@ The expected values, the misconceptions and the comparison never leave this proc
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from autograder.compare import Difference, difference, name_of_type, show, unchanged
 from autograder.exercise import ANYTHING, PUBLIC_KEY, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, rng_for
@@ -16,8 +16,6 @@ from labkit.launcher import Launcher, Limits, make_jobs
 from labkit.mpi_job import MpiRunner
 from labkit.relay import Outcome
 from labkit.source import Cell, Chunk, bound_names, slice_cells
-
-Runner = Callable[[Exercise, Case, list[Chunk], str], tuple[Outcome, list[dict]]]
 
 _BUILT_IN = {
     "modifies_input": Diagnosis("Your function changes the argument it was given.", "Work on a copy: `x.clone()`, `x.copy()`."),
@@ -65,33 +63,34 @@ def judge(
     *,
     key: str = PUBLIC_KEY,
     limits: Limits | None = None,
-    runner: Runner | None = None,
     note: str = "",
 ) -> Result:
     """The verdict on one candidate. chunks: the source that defines `exercise.function`; None: there is none."""
+    with Runners(launcher, limits) as runners:
+        return judge_with(runners, exercise, chunks, key=key, note=note)
+
+
+def judge_with(
+    runners: Runners, exercise: Exercise, chunks: Sequence[Chunk] | None, *, key: str = PUBLIC_KEY, note: str = ""
+) -> Result:
+    """`judge` for one candidate after another: an MPI job that one has left in order serves the next."""
     if chunks is None:
         return _nothing(exercise, "missing", note)
-    rng = rng_for(exercise, key)
-    cases = exercise.cases(rng)
+    cases = exercise.cases(rng_for(exercise, key))
     seed = zlib.crc32(f"{key}/{exercise.unit}/{exercise.function}".encode())
-    run_case = runner or _Runners(launcher, limits or Limits(cpu_seconds=10), seed)
     levels = []
-    try:
-        for name, points in exercise.levels.items():
-            results: list[CaseResult] = []
-            for case in (c for c in cases if c.level == name):
-                result = judge_case(exercise, case, *run_case(exercise, case, list(chunks), name))
-                results.append(result)
-                if result.diagnosis == "not_written":
-                    return _nothing(exercise, "not_written", note)
-                if result.verdict != "passed" and result.diagnosis != "unrecognised":
-                    break
-            passed = bool(results) and all(r.verdict == "passed" for r in results)
-            verdict = next((r.verdict for r in results if r.verdict != "passed"), "passed")
-            levels.append(LevelResult(name, points, points if passed else 0, verdict, results))
-    finally:
-        if runner is None:
-            run_case.close()
+    for name, points in exercise.levels.items():
+        results: list[CaseResult] = []
+        for case in (c for c in cases if c.level == name):
+            result = judge_case(exercise, case, *runners.run(exercise, case, list(chunks), seed))
+            results.append(result)
+            if result.diagnosis == "not_written":
+                return _nothing(exercise, "not_written", note)
+            if result.verdict != "passed" and result.diagnosis != "unrecognised":
+                break
+        passed = bool(results) and all(r.verdict == "passed" for r in results)
+        verdict = next((r.verdict for r in results if r.verdict != "passed"), "passed")
+        levels.append(LevelResult(name, points, points if passed else 0, verdict, results))
     return Result(exercise.unit, exercise.function, exercise.title, exercise.points, levels, note)
 
 
@@ -104,26 +103,34 @@ def _nothing(exercise: Exercise, diagnosis: str, note: str) -> Result:
     return Result(exercise.unit, exercise.function, exercise.title, exercise.points, levels, note)
 
 
-class _Runners:
-    """How a case is run: over the relay, or as part of one MPI job per exercise."""
+class Runners:
+    """How a case is run: over the relay, or as part of one MPI job that lasts from case to case."""
 
-    def __init__(self, launcher: Launcher, limits: Limits, seed: int):
-        self.launcher, self.limits, self.seed = launcher, limits, seed
+    def __init__(self, launcher: Launcher, limits: Limits | None = None):
+        self.launcher, self.limits = launcher, limits or Limits(cpu_seconds=10)
         self.mpi: MpiRunner | None = None
 
-    def __call__(self, exercise: Exercise, case: Case, chunks: list[Chunk], level: str) -> tuple[Outcome, list[dict]]:
+    def run(self, exercise: Exercise, case: Case, chunks: list[Chunk], seed: int) -> tuple[Outcome, list[dict]]:
         arguments = [case.arguments_of(r) for r in range(case.world_size)]
-        jobs = make_jobs(chunks, exercise.function, arguments, runtime=exercise.runtime, harness=exercise.harness, seed=self.seed)
+        jobs = make_jobs(chunks, exercise.function, arguments, runtime=exercise.runtime, harness=exercise.harness, seed=seed)
         if exercise.runtime == "mpi4py":
-            if self.mpi is None:
-                most = max(c.world_size for c in exercise.cases(rng_for(exercise)))
+            most = max(c.world_size for c in exercise.cases(rng_for(exercise)))
+            if self.mpi is None or self.mpi.most < most:
+                self.close()
                 self.mpi = MpiRunner(most, self.limits)
             return self.mpi.run(jobs)
-        return self.launcher.run(jobs, alpha=case.alpha, beta=case.beta, late=case.late, seed=self.seed, limits=self.limits)
+        return self.launcher.run(jobs, alpha=case.alpha, beta=case.beta, late=case.late, seed=seed, limits=self.limits)
 
     def close(self) -> None:
         if self.mpi is not None:
             self.mpi.close()
+            self.mpi = None
+
+    def __enter__(self) -> Runners:
+        return self
+
+    def __exit__(self, *exc) -> None:
+        self.close()
 
 
 # -- one case -------------------------------------------------------------------------------------------------------------------------

@@ -311,7 +311,9 @@ def serve() -> None:
 
 
 def _receive_request(control: socket.socket) -> tuple[dict | None, list[int]]:
-    data, ancillary, _, _ = control.recvmsg(1 << 16, socket.CMSG_SPACE((MAX_RANKS + 1) * 4))
+    data = b""
+    with contextlib.suppress(ConnectionResetError):  # the client has gone without waiting for us
+        data, ancillary, _, _ = control.recvmsg(1 << 16, socket.CMSG_SPACE((MAX_RANKS + 1) * 4))
     if not data:
         return None, []
     fds = array.array("i")
