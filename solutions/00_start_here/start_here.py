@@ -174,6 +174,9 @@ total = comm.allreduce(x)
 print(f"I brought {x:2d}, the sum is {total}")
 
 # %% [markdown]
+# Time runs to the right, one line per rank. Hatched means waiting: whoever comes first waits for the last, because there is no
+# sum before everybody has brought a number. You will read many such pictures, and most of them will be about the hatching.
+#
 # Now think of `x` as a gradient, and divide the sum by 4. You have just seen the heart of data parallelism. What is left
 # to learn is how to make it fast, how to cut the data, and how to notice when it is quietly wrong.
 
