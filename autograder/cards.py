@@ -118,7 +118,8 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
     return (
         f'<div role="group" aria-label="{html.escape(result.exercise)}: {html.escape(score)}" '
         f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;padding:8px 12px;max-width:62em;font-size:13px">'
-        f'<div style="display:flex;justify-content:space-between;margin-bottom:4px"><code style="font-weight:600">{html.escape(result.exercise)}</code>'
+        f'<div style="display:flex;justify-content:space-between;margin-bottom:4px">'
+        f'<code style="font-weight:600">{html.escape(result.exercise)}</code>'
         f'<span style="color:{colour};font-weight:600">{score}</span></div>{note}'
         f'<table style="border-collapse:collapse;border:none;margin:0;width:100%;table-layout:auto">'
         f'<colgroup><col style="width:7em"><col><col style="width:4em"><col style="width:9em"></colgroup>{"".join(rows)}</table>{footer}'
@@ -142,7 +143,8 @@ def _html_story(case: CaseResult, depth: int, said: set) -> str:
 
 
 def _pre(text: str) -> str:
-    return f'<pre style="margin:2px 0;padding:4px 8px;background:rgba(127,127,127,0.10);white-space:pre-wrap;font-size:12px">{html.escape(text)}</pre>'
+    style = "margin:2px 0;padding:4px 8px;background:rgba(127,127,127,0.10);white-space:pre-wrap;font-size:12px"
+    return f'<pre style="{style}">{html.escape(text)}</pre>'
 
 
 def _with_code(text: str) -> str:

@@ -49,7 +49,7 @@ _BUILT_IN = {
     ),
 }
 _HOW_OF_EXCEPTIONS = {
-    "NameError": "Everything your function uses must be defined or imported in a cell: a name that exists only in your memory of the kernel is gone.",
+    "NameError": "Everything your function uses must be defined or imported in a cell of this notebook.",
     "ModuleNotFoundError": "That module is not installed where checks run.",
     "UnboundLocalError": "A name that a function assigns is local in all of it.",
     "SystemExit": "A rank must not leave: return instead.",

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from labkit.events import RankState
 
 KINDS = {
-    "deadlock": "Every rank waits for another one that waits itself, so nobody moves. Let one side go first, or post one side with isend/irecv.",
+    "deadlock": "Every rank waits for another one that waits itself, so nobody moves. "
+    "Let one side go first, or post one side with isend/irecv.",
     "unsafe_send": "Every rank sends before it receives. That works only as long as the messages fit into somebody's buffer; a send may "
     "wait until it is received. Let even ranks send first and odd ranks receive first, or post one side with isend/irecv.",
     "missing_rank": "A collective is complete only when every rank of its group has called it.",
@@ -194,14 +195,16 @@ def _message_verdict(by_rank: dict[int, RankState], waiting: list[RankState]) ->
         if any(s.state == "returned" for s in by_rank.values()):
             return (
                 "returned_early",
-                f"{_capital(list_ranks([s.rank for s in anyone]))} still {_verb(anyone, 'waits', 'wait')} for a message from any rank, but nobody is left to send one.",
+                f"{_capital(list_ranks([s.rank for s in anyone]))} still {_verb(anyone, 'waits', 'wait')} "
+                "for a message from any rank, but nobody is left to send one.",
             )
     running = [r for r, s in by_rank.items() if s.state == "running"]
     cycle = _cycle(by_rank, waiting)
     if running and not cycle:
         return (
             "busy",
-            f"{_capital(list_ranks([s.rank for s in waiting]))} {_verb(waiting, 'waits', 'wait')}; {list_ranks(running)} {_verb(running, 'is', 'are')} still running.",
+            f"{_capital(list_ranks([s.rank for s in waiting]))} {_verb(waiting, 'waits', 'wait')}; "
+            f"{list_ranks(running)} {_verb(running, 'is', 'are')} still running.",
         )
     blocked = [by_rank[r] for r in cycle] if cycle else waiting
     ring = " -> ".join(str(s.rank) for s in blocked) + (f" -> {blocked[0].rank}" if cycle else "")

@@ -489,6 +489,7 @@ def _report(states: list[RankState], ran: list[int] | dict) -> HangReport:
 def _died(runs: list[Run], dead: list[int]) -> Message:
     states = _states(runs, dead)
     causes = _session.cluster.cause_of_death(dead)
+    causes = {state.rank: "called MPI_Abort" for state in states if state.kind == "Abort"} or causes
     if set(causes) != set(dead):  # it was another one, and mpiexec ended the rest
         states = _states(runs, list(causes))
     states = [

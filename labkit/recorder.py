@@ -472,7 +472,7 @@ def mismatched(path: str | Path, ranks: Collection[int] | None = None) -> list[R
     for flight in flights:
         own: dict[Hashable, list[_Operation]] = defaultdict(list)
         for operation in flight.operations:
-            if not direction(operation.event.kind):
+            if not direction(operation.event.kind) and operation.event.kind != "Abort":
                 own[operation.event.group].append(operation)
         for group, operations in own.items():
             lanes[group].append(operations)

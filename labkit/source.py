@@ -1,7 +1,7 @@
-"""What a function needs from a notebook: slicing cells by dependency, and running the slice so that tracebacks show the student's own lines.
+"""What a function needs from a notebook: slicing cells by dependency, and running the slice.
 
-Names are resolved by Python's own symbol tables (`symtable`), so a local variable of a function is never mistaken for a notebook's
-global of the same name.
+Tracebacks from a slice show the student's own cells and lines. Names are resolved by Python's own symbol tables (`symtable`), so a
+local variable of a function is never mistaken for a notebook's global of the same name.
 """
 
 from __future__ import annotations

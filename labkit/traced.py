@@ -79,6 +79,11 @@ class _Traced:
         """A rank of this communicator as a rank of COMM_WORLD; None for any source and for nobody (PROC_NULL)."""
         return self.members[peer] if peer is not None and 0 <= peer < len(self.members) else None
 
+    def Abort(self, errorcode: int = 0) -> None:
+        if _recording():
+            recorder.begin("Abort")  # a last word: mpiexec does not always pass on who called it
+        MPI.Intracomm.Abort(self, errorcode)
+
 
 def _recording() -> bool:
     """Whether the traced call that asks was made by a program, with the recorder open."""

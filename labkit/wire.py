@@ -150,7 +150,9 @@ def encode(value: Any, torch=None) -> tuple[Any, bytes]:
                 return ["o", f"tensor of type {dtype}"]
             shape = tuple(plain.shape)
             flat = plain.contiguous().reshape(-1)
-            flat = flat.as_strided((flat.numel(),), (1,))  # one element counts as contiguous whatever its stride, but view() looks at it
+            flat = flat.as_strided(
+                (flat.numel(),), (1,)
+            )  # one element counts as contiguous whatever its stride, but view() looks at it
             raw = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
             return array("t", raw, dtype, shape, "contiguous")
         if isinstance(v, np.ndarray):

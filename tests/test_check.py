@@ -31,7 +31,8 @@ CELLS = {
     "exits": "def right_neighbour(rank, world_size):\n    os._exit(3)\ncheck(right_neighbour)",
     "hints": "def right_neighbour(rank, world_size):\n    return rank + 1\ncheck(right_neighbour, hints='verdict')",
     "level": "check(right_neighbour, hints='everything')",
-    "hang": "def ring_pass(x):\n    buffer = torch.empty_like(x)\n    size = dist.get_world_size()\n    dist.recv(buffer, (dist.get_rank() - 1) % size)\n"
+    "hang": "def ring_pass(x):\n    buffer = torch.empty_like(x)\n    size = dist.get_world_size()\n"
+    "    dist.recv(buffer, (dist.get_rank() - 1) % size)\n"
     "    dist.send(x, (dist.get_rank() + 1) % size)\n    return torch.stack([x] * size)\ncheck(ring_pass)",
     "alive": "print('the kernel is alive,', open('ran').read())",
     "nbgrader": "os.environ['NBGRADER_EXECUTION'] = 'validate'\ncheck(right_neighbour)",
