@@ -618,9 +618,9 @@ ax.legend(frameon=False);
 
 # %% [markdown]
 # The shape is the formula's: flat as long as latency rules, then a straight line once the bytes do. The distance is what the
-# formula leaves out: adding up is not free, starting an operation in Python is not free, memory is shared, and where ranks
-# outnumber cores a rank often waits for its turn before it can even look at its message. Your own machine decides how far that
-# goes. Compare the two colours: if you have only 2 cores, it is the 4 ranks that suffer.
+# formula leaves out: adding up is not free, memory is shared, vectors of many megabytes no longer fit into the processor's cache
+# (the ping-pong's did), and where ranks outnumber cores a rank often waits for its turn before it can even look at its message.
+# Your own machine decides how far that goes. Compare the two colours: if you have only 2 cores, it is the 4 ranks that suffer.
 #
 # One more thing is true on real ranks: your ring works there, as it is. How far is it from the library?
 
