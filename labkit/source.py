@@ -144,14 +144,52 @@ def bound_names(source: str) -> set[str]:
 
 def free_names(source: str) -> set[str]:
     """The names a cell reads without having defined them before; builtins left out."""
+    python = python_of(source)
+    if python is None:
+        return set()
     bound: set[str] = set()
     free: set[str] = set()
     later: set[str] = set()
-    for statement in _statements(Cell(source, "")):
-        free |= statement.reads_now - bound
-        later |= statement.reads_later
-        bound |= statement.binds
+    _read_in_order(ast.parse(python).body, bound, free, later)
     return (free | (later - bound)) - _BUILTINS
+
+
+def _read_in_order(nodes: Iterable[ast.AST], bound: set[str], free: set[str], later: set[str]) -> None:
+    """Walk statements as they would run, into loops and blocks: what is read before it is bound is free."""
+    for node in nodes:
+        if isinstance(node, (ast.For, ast.While, ast.If)):
+            _read_in_order([node.iter if isinstance(node, ast.For) else node.test], bound, free, later)
+            if isinstance(node, ast.For):
+                bound |= _stored(node.target)
+            _read_in_order([*node.body, *node.orelse], bound, free, later)
+        elif isinstance(node, ast.With):
+            for item in node.items:
+                _read_in_order([item.context_expr], bound, free, later)
+                bound |= _stored(item.optional_vars)
+            _read_in_order(node.body, bound, free, later)
+        elif isinstance(node, ast.Try):
+            _read_in_order(node.body, bound, free, later)
+            for handler in node.handlers:
+                _read_in_order([handler.type] if handler.type else [], bound, free, later)
+                inside = bound | ({handler.name} if handler.name else set())
+                _read_in_order(handler.body, inside, free, later)
+                bound |= inside - {handler.name}
+            _read_in_order([*node.orelse, *node.finalbody], bound, free, later)
+        else:
+            binds: set[str] = set()
+            now: set[str] = set()
+            _names(symtable.symtable(ast.unparse(node), "cell", "exec"), True, binds, now, later)
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                now.add(node.target.id)
+            free |= now - bound
+            bound |= binds
+
+
+def _stored(target: ast.AST | None) -> set[str]:
+    """The names that a loop variable or `as` binds."""
+    if target is None:
+        return set()
+    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def defining_label(cells: Sequence[Cell], name: str) -> str | None:

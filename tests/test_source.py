@@ -117,4 +117,16 @@ def test_free_and_bound_names():
         "K",
     }
     assert free_names("total = sum(v for v in values)\nprint(total)") == {"values"}
+    assert free_names("with open(p) as file:\n    file.write(text)\nfor k, (a, b) in pairs:\n    print(k, a, b)") == {
+        "p",
+        "text",
+        "pairs",
+    }
+    assert free_names("try:\n    y = f()\nexcept E as e:\n    print(e)\nwhile n > 0:\n    n -= 1\nif y:\n    z = 1\nz") == {
+        "f",
+        "E",
+        "n",
+    }
+    assert free_names("x += 1") == {"x"} and free_names("[x for x in x]") == {"x"}
+    assert free_names("%%ranks\nx") == set()
     assert free_names("class A:\n    n = N\n    def f(self):\n        return M") == {"N", "M"}
