@@ -169,12 +169,13 @@ def test_a_solution_that_fails_is_not_kept(course):
     assert not source.with_suffix(".ipynb").exists()
 
 
-def test_outputs_do_not_say_where_they_were_made():
+def test_outputs_do_not_say_where_they_were_made(monkeypatch):
     root = Path("/home/somebody/course")
-    text = builder.anonymous(
-        "/home/somebody/course/labkit/x.py, /usr/lib/python3/site-packages/torch/a.py <A at 0x7f00aa11bb22>", root
-    )
-    assert text == "labkit/x.py, torch/a.py <A at 0x...>"
+    monkeypatch.setattr(builder.socket, "gethostname", lambda: "node-17")
+    said = "/home/somebody/course/labkit/x.py, /usr/lib/python3/site-packages/torch/a.py <A at 0x7f00aa11bb22> node-17:"
+    assert builder.anonymous(said, root) == "labkit/x.py, torch/a.py <A at 0x...> laptop:"
+    monkeypatch.setattr(builder.socket, "gethostname", lambda: "work")
+    assert builder.anonymous("hard work on work", root) == "hard work on laptop"
 
 
 # --- what a student gets ----------------------------------------------------------------------------------------------

@@ -153,7 +153,8 @@ def run(notebook: NotebookNode, folder: Path, deadline: int = CELL_DEADLINE, kee
     with tempfile.TemporaryDirectory(prefix="run-") as private:
         here = Path(private) / "course" / folder.name
         copy_folder(folder, here)
-        environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PYTHONPATH": python_path()}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PATH": path, "PYTHONPATH": python_path()}
         client = NotebookClient(
             notebook,
             timeout=deadline,
@@ -204,8 +205,10 @@ def anonymous(text: str, root: Path) -> str:
     text = re.sub(r"/[^\s\"'<>]*/site-packages/", "", text)
     text = re.sub(rf"{re.escape(tempfile.gettempdir())}/[^\s\"'<>:,)]*/", "", text)
     text = re.sub(r"\b0x[0-9a-f]{8,16}\b", "0x...", text)
-    machine = socket.gethostname()
-    return re.sub(rf"\b{re.escape(machine)}\b", "laptop", text) if machine not in ("", "localhost") else text
+    machine = re.escape(socket.gethostname())
+    if re.search(r"[-.\d]", machine):
+        return re.sub(rf"\b{machine}\b", "laptop", text)
+    return re.sub(rf"\bon {machine}\b", "on laptop", text)  # a name like "work" is also a word: only where it says where
 
 
 # --- the student's side -----------------------------------------------------------------------------------------------
