@@ -229,10 +229,15 @@ class Cluster:
         ]
         self.members = sorted(members, key=lambda member: member.rank)
         if self.torch:
-            problems = {problem for problem in self.call(engine.start_process_group).values() if problem}
-            if problems:
-                self.members = []
-                raise StartFailed(f'init_process_group("mpi") failed: {"; ".join(sorted(problems))}')
+            self.start_process_group()
+
+    def start_process_group(self) -> None:
+        """`init_process_group("mpi")` on every rank, and on all that will replace them. Raises StartFailed."""
+        self.torch = True
+        problems = {problem for problem in self.call(engine.start_process_group).values() if problem}
+        if problems:
+            self.members = []
+            raise StartFailed(f'init_process_group("mpi") failed: {"; ".join(sorted(problems))}')
 
     def _on_engines(self, numbers: list[int], function: Callable, deadline: float, *args) -> dict[int, Any]:
         futures = {number: self._send(number, function, args) for number in numbers}

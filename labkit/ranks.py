@@ -100,13 +100,15 @@ def start(n: int | None = None, *, torch: bool = False) -> None:
     except _CannotRun as reason:
         _say(Message("The ranks were not started.", reason.args))
         return
-    if _session is not None and _is_same(_session.cluster, n, torch):
-        _session.cluster.torch = torch
-    else:
+    if _session is None or not _is_whole(_session.cluster, n):
         stop()
         _session = _new_session(n, torch)
-    if _session is not None and _wait_until_ready():
+    if _session is not None and _wait_until_ready(torch):
         print(_ready_line(n))
+
+
+def _is_whole(cluster: Cluster, n: int) -> bool:
+    return cluster.world_size == n and cluster.is_usable() and not cluster.dead()
 
 
 def _new_session(n: int, torch: bool) -> _Session | None:
@@ -119,16 +121,14 @@ def _new_session(n: int, torch: bool) -> _Session | None:
         return None
 
 
-def _is_same(cluster: Cluster, n: int, torch: bool) -> bool:
-    return cluster.world_size == n and (cluster.torch or not torch) and cluster.is_usable() and not cluster.dead()
-
-
-def _wait_until_ready() -> bool:
-    """Whether all ranks answer; says why if they do not."""
+def _wait_until_ready(torch: bool = False) -> bool:
+    """Whether all ranks answer (torch: and have their process group); says why if they do not."""
     from labkit.cluster import StartFailed
 
     try:
         _session.cluster.wait_until_ready()
+        if torch and not _session.cluster.torch:
+            _session.cluster.start_process_group()
         return True
     except StartFailed as reason:
         stop()
