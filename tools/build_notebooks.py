@@ -48,7 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
     unknown = set(options.execute or ()) - set(known)
     if unknown:
         parser.error(f"no such unit: {', '.join(sorted(unknown))}. There are: {', '.join(known)}")
-    built = build(options.root, execute=known if options.execute == [] else options.execute or ())
+    for unit in known if options.execute == [] else options.execute or ():
+        execute(options.root, unit)
+    built = build(options.root)
     if options.check:
         return report_stale(options.root, built)
     for path in write(options.root, built):
@@ -66,7 +68,7 @@ def source_of(folder: Path) -> Path:
     return folder / f"{folder.name[3:]}.py"
 
 
-def build(root: Path = ROOT, execute: list[str] | tuple[str, ...] = ()) -> dict[str, bytes]:
+def build(root: Path = ROOT) -> dict[str, bytes]:
     """Every generated file, as path relative to root -> content. Nothing in the tree is touched."""
     built = {}
     with tempfile.TemporaryDirectory(prefix="notebooks-") as folder:
@@ -74,16 +76,7 @@ def build(root: Path = ROOT, execute: list[str] | tuple[str, ...] = ()) -> dict[
         shutil.copy(root / "nbgrader_config.py", course)
         for unit in units(root):
             source = source_of(root / "solutions" / unit)
-            notebook = solution_notebook(source)
-            if unit in execute:
-                print(f"running {source.with_suffix('.ipynb').relative_to(root)}", flush=True)
-                run(notebook, source.parent)
-                if failures(notebook):
-                    raise RuntimeError(
-                        f"{source.relative_to(root)}: a solution must run without an error\n{failures(notebook)[0]}"
-                    )
-                tidy_outputs(notebook, root)
-            content = (nbformat.writes(notebook) + "\n").encode()
+            content = as_bytes(solution_notebook(source))
             copy_folder(source.parent, course / "solutions" / unit)
             (course / "solutions" / unit / f"{source.stem}.ipynb").write_bytes(content)
             built[f"solutions/{unit}/{source.stem}.ipynb"] = content
@@ -92,6 +85,10 @@ def build(root: Path = ROOT, execute: list[str] | tuple[str, ...] = ()) -> dict[
             if path.is_file():
                 built[path.relative_to(course).as_posix()] = path.read_bytes()
     return built
+
+
+def as_bytes(notebook: NotebookNode) -> bytes:
+    return (nbformat.writes(notebook) + "\n").encode()
 
 
 def copy_folder(source: Path, target: Path) -> None:
@@ -140,6 +137,18 @@ def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
+
+
+def execute(root: Path, unit: str) -> None:
+    """Runs the solution of a unit and keeps it with its outputs. Raises an error, and keeps nothing, if a cell fails."""
+    source = source_of(root / "solutions" / unit)
+    notebook = solution_notebook(source)
+    print(f"running {source.with_suffix('.ipynb').relative_to(root)}", flush=True)
+    run(notebook, source.parent)
+    if failures(notebook):
+        raise RuntimeError(f"{source.relative_to(root)}: a solution must run without an error\n{failures(notebook)[0]}")
+    tidy_outputs(notebook, root)
+    write_file(source.with_suffix(".ipynb"), as_bytes(notebook))
 
 
 def run(notebook: NotebookNode, folder: Path, deadline: int = CELL_DEADLINE, keep_going: bool = False) -> None:
@@ -240,21 +249,26 @@ def generated_files(root: Path) -> set[str]:
 
 
 def write(root: Path, built: dict[str, bytes]) -> list[str]:
-    """Brings the tree up to date; returns the paths that changed. A file is replaced whole or not at all."""
+    """Brings the tree up to date; returns the paths that changed."""
     changed = []
     for name, content in built.items():
         path = root / name
         if path.exists() and path.read_bytes() == content:
             continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        part.write_bytes(content)
-        part.replace(path)
+        write_file(path, content)
         changed.append(name)
     for name in generated_files(root) - set(built):
         (root / name).unlink()
         changed.append(f"{name} (removed)")
     return changed
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """A file is replaced whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    part.replace(path)
 
 
 def report_stale(root: Path, built: dict[str, bytes]) -> int:
