@@ -57,8 +57,9 @@ def describe(state: RankState) -> str:
         "dead": f"is dead {state.detail}".rstrip(),
     }
     text = what.get(state.state, "")
-    if state.state == "waiting":
-        text = state.kind
+    polls = state.state == "running" and state.kind
+    if state.state == "waiting" or polls:
+        text = f"polls {state.kind}" if polls else state.kind
         side = direction(state.kind)
         if side == "send":
             text += f" to {state.peer}"
@@ -112,6 +113,13 @@ def _verdict(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[s
         rest = [s.rank for s in waiting]
         after = f", and {list_ranks(rest)} waited for it" if rest else ""
         return "raised", f"Rank {raised[0].rank} raised {raised[0].detail}{after}."
+    polling = [s for s in by_rank.values() if s.state == "running" and s.kind]
+    if polling and all(s.state in ("waiting", "returned") or s in polling for s in by_rank.values()):
+        ranks = [s.rank for s in polling]
+        return (
+            "endless_poll",
+            f"{_capital(list_ranks(ranks))} {_verb(ranks, 'polls', 'poll')}, and nobody else is doing anything.",
+        )
     if not waiting:
         running = [r for r, s in by_rank.items() if s.state == "running"]
         if not running:
