@@ -143,7 +143,7 @@ def _html_story(case: CaseResult, depth: int, said: set) -> str:
 
 
 def _pre(text: str) -> str:
-    style = "margin:2px 0;padding:4px 8px;background:rgba(127,127,127,0.10);white-space:pre-wrap;font-size:12px"
+    style = "margin:2px 0;padding:4px 8px;background:rgba(127,127,127,0.10);white-space:pre-wrap;font-size:12px;font-family:monospace"
     return f'<pre style="{style}">{html.escape(text)}</pre>'
 
 
