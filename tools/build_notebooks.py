@@ -164,6 +164,7 @@ def run(notebook: NotebookNode, folder: Path, deadline: int = CELL_DEADLINE, kee
         copy_folder(folder, here)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PATH": path, "PYTHONPATH": python_path()}
+        environment.pop("PYTHONUNBUFFERED", None)  # a program started by mpiexec would mix its ranks' lines within a line
         client = NotebookClient(
             notebook,
             timeout=deadline,
