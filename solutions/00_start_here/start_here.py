@@ -8,7 +8,7 @@
 # a check has told you what is wrong with a function, and you have watched a parallel program hang and read its report.
 #
 # **You need** Python and nothing else: no GPU, no cluster, no earlier unit.
-# **It takes** about 45 minutes of reading and trying. The cells themselves run for half a minute on two cores.
+# **It takes** about 45 minutes of reading and trying. The cells themselves run for 20 seconds on two cores.
 
 # %% [markdown]
 # ## Why more than one?
