@@ -56,7 +56,12 @@ def text_card(result: Result, hints: str = "how") -> str:
     moved = next((case.moved for case in result.cases if case.moved and case.verdict in ("passed", "wrong")), "")
     if moved and depth >= 1:
         lines.append(f"  moved        {moved}")
-    return "\n".join(lines)
+    return _sendable("\n".join(lines))
+
+
+def _sendable(text: str) -> str:
+    """Half of a surrogate pair, which a student can print, has no place in UTF-8: it is shown as its escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _told(case: CaseResult, said: set) -> bool:
@@ -115,7 +120,7 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
     footer = f'<div style="margin-top:4px;opacity:0.75">moved: {html.escape(moved)}</div>' if moved and depth >= 1 else ""
     note = f'<div style="margin-bottom:4px">{html.escape(result.note)}</div>' if result.note else ""
     drawn = f'<div style="margin-top:6px;overflow-x:auto">{figure}</div>' if figure else ""
-    return (
+    return _sendable(
         f'<div role="group" aria-label="{html.escape(result.exercise)}: {html.escape(score)}" '
         f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;padding:8px 12px;max-width:62em;font-size:13px">'
         f'<div style="display:flex;justify-content:space-between;margin-bottom:4px">'
@@ -143,7 +148,9 @@ def _html_story(case: CaseResult, depth: int, said: set) -> str:
 
 
 def _pre(text: str) -> str:
-    style = "margin:2px 0;padding:4px 8px;background:rgba(127,127,127,0.10);white-space:pre-wrap;font-size:12px;font-family:monospace"
+    style = (
+        "margin:2px 0;padding:4px 8px;background:rgba(127,127,127,0.10);white-space:pre-wrap;font-size:12px;font-family:monospace"
+    )
     return f'<pre style="{style}">{html.escape(text)}</pre>'
 
 

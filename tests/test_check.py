@@ -106,6 +106,16 @@ def test_cards_escape_what_students_print(outputs):
     assert "<script" not in html and html.count("&lt;script") >= 7
 
 
+def test_cards_can_be_sent_whatever_students_print():
+    from autograder.cards import html_card, text_card
+    from autograder.verdict import CaseResult, LevelResult, Result
+
+    case = CaseResult("one", "", 2, "wrong", "x", ["\ud800"], "\ud800", "", ["\ud800"], "")
+    result = Result("u", "f", "f", 1, [LevelResult("one", 1, 0, "wrong", [case])], "")
+    for card in (html_card(result), text_card(result)):
+        assert "\\ud800" in card.encode("utf-8").decode()
+
+
 def test_under_nbgrader_a_failed_check_is_one_line(outputs):
     text, _, error = outputs["nbgrader"]
     assert "wrong" in text
