@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from labkit import hang, recorder, wire
+from labkit import hang, recorder, warden, wire
 from labkit.environment import mpi_environment, mpiexec
 from labkit.events import RankState
 from labkit.launcher import Limits, die_with_parent
@@ -57,6 +57,14 @@ class _Job:
         self.folder = Path(tempfile.mkdtemp(prefix="labkit-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
         self.number = 0
         self.pids: dict[int, int] = {}
+        # Should this process be killed, the operating system ends mpiexec and its ranks, and the warden removes the folder.
+        self.warden = subprocess.Popen(
+            [sys.executable, "-I", "-S", warden.__file__, str(self.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
             with socket.socket(socket.AF_UNIX) as server:
                 server.bind(str(self.folder / "socket"))
@@ -221,6 +229,8 @@ class _Job:
         self._stop()
         if hasattr(self, "process"):
             self.process.stderr.close()
+        self.warden.stdin.close()
+        self.warden.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
