@@ -126,8 +126,8 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
         else:
             value = function(*arguments)
         printer.finish()
-        tagged, data = wire.encode([value, tuple(None if _is_comm(a, placeholders) else a for a in arguments)], torch)
         try:
+            tagged, data = wire.encode([value, tuple(None if _is_comm(a, placeholders) else a for a in arguments)], torch)
             wire.send(sock, wire.RESULT, {"value": tagged}, data)
         except wire.WireError:
             raise ValueError("the returned value is too large to look at") from None

@@ -197,7 +197,9 @@ class Relay:
             selector.unregister(self.sockets[r])
             if self.ranks[r].state not in ("returned", "raised"):
                 self.ranks[r].state = "dead"
-        except (wire.WireError, KeyError, TypeError, ValueError, IndexError) as error:
+        except _Mismatch:
+            raise
+        except Exception as error:  # whatever a rank makes up must never end the judge
             selector.unregister(self.sockets[r])
             self.ranks[r].state = "dead"
             self.ranks[r].error = {"type": "protocol", "text": f"{type(error).__name__}: {error}", "rows": []}

@@ -20,6 +20,7 @@ _MAGIC = b"LKR1"
 MAX_JSON = 4 << 20
 MAX_PAYLOAD = 512 << 20
 _MAX_DEPTH = 32
+_NODE_BYTES = len('["n"],')  # the shortest value there is
 
 # types of frames
 JOB, REPLY, FAIL = 1, 2, 3  # to a rank
@@ -116,15 +117,21 @@ def from_bytes(data: bytes | memoryview, dtype: str, shape: tuple[int, ...] | No
 def encode(value: Any, torch=None) -> tuple[Any, bytes]:
     """A value as (tagged JSON, payload). torch: the torch module where tensors may occur (the trusted side never needs it)."""
     parts: list[bytes] = []
-    size = 0
+    size = nodes = 0
 
     def array(tag: str, data: bytes, dtype: str, shape, *more):
         nonlocal size
+        if size + len(data) > MAX_PAYLOAD:
+            raise WireError(f"arrays of more than {MAX_PAYLOAD} bytes")
         parts.append(data)
         size += len(data)
         return [tag, dtype, list(shape), size - len(data), len(data), *more]
 
     def walk(v: Any, depth: int):
+        nonlocal nodes
+        nodes += 1
+        if nodes > MAX_JSON // _NODE_BYTES:  # also the end of a list that contains itself twice
+            raise WireError(f"a value of more than {MAX_JSON} bytes of JSON")
         if depth > _MAX_DEPTH:
             return ["o", "something nested too deeply"]
         if v is None:
@@ -146,6 +153,8 @@ def encode(value: Any, torch=None) -> tuple[Any, bytes]:
             if hasattr(plain, "full_tensor"):
                 plain = plain.full_tensor()
             dtype = str(plain.dtype).removeprefix("torch.")
+            if plain.numel() * plain.element_size() > MAX_PAYLOAD:
+                raise WireError(f"a tensor of more than {MAX_PAYLOAD} bytes")
             if dtype not in DTYPES:
                 return ["o", f"tensor of type {dtype}"]
             shape = tuple(plain.shape)
@@ -158,6 +167,8 @@ def encode(value: Any, torch=None) -> tuple[Any, bytes]:
         if isinstance(v, np.ndarray):
             if v.dtype.name not in DTYPES:
                 return ["o", f"array of type {v.dtype}"]
+            if v.nbytes > MAX_PAYLOAD:
+                raise WireError(f"an array of more than {MAX_PAYLOAD} bytes")
             return array("a", np.ascontiguousarray(v).tobytes(), v.dtype.name, v.shape)
         if isinstance(v, (list, tuple, set, frozenset, range)) or type(v).__name__ in ("dict_values", "dict_keys", "map", "zip"):
             tag = "u" if isinstance(v, tuple) else "l"

@@ -249,12 +249,31 @@ def test_the_relay_survives_whatever_a_rank_sends(messages):
     assert not outcome.too_slow
 
 
+@pytest.mark.parametrize("bad", [{"root": 7}, {"ticket": float("inf")}, {"shape": [float("inf")]}])
+def test_a_made_up_operation_is_the_end_of_its_rank_alone(bad):
+    broadcast = {"op": "broadcast", "group": "world", "members": [0], "ticket": 1, "root": 0, "dtype": "float32", "shape": [1]}
+    mine, theirs = socket.socketpair()
+    with mine, theirs:
+        wire.send(theirs, wire.POST, {**broadcast, **bad}, bytes(4))
+        outcome = Relay([mine], [({}, b"")], deadline=20).run()
+    assert outcome.ranks[0].state == "dead" and outcome.ranks[0].error["type"] == "protocol"
+
+
 def test_an_oversized_record_is_refused_before_it_is_read():
     mine, theirs = socket.socketpair()
     with mine, theirs:
         theirs.sendall(struct.pack("<4sBIQ", b"LKR1", wire.RESULT, 10, 1 << 50))
         outcome = Relay([mine], [({}, b"")], deadline=20).run()
     assert outcome.ranks[0].state == "dead" and "larger than allowed" in outcome.ranks[0].error["text"]
+
+
+def test_what_is_too_large_to_travel_is_refused_at_once():
+    itself = []
+    itself += [itself, itself]  # 2^32 lists, to whoever walks through it
+    reserved = np.broadcast_to(np.float64(1), (1 << 40,))  # one number in memory
+    for value in (itself, [0] * 2_000_000, reserved):
+        with pytest.raises(wire.WireError, match="of more than"):
+            wire.encode(value)
 
 
 @given(
