@@ -148,6 +148,10 @@ class SendMatrix(Exercise):
         "more_than_one_message": Diagnosis(
             "The matrix is to travel as one message, and no other rank takes part.", "send takes a tensor of any shape."
         ),
+        "only_a_part_sent": Diagnosis(
+            "The message was smaller than the matrix: the destination made up the rest itself.",
+            "Send the whole 3 x 4 tensor, 12 numbers of 4 bytes.",
+        ),
         "uses_collective": COLLECTIVE,
         "forgot_wait": NOT_WAITED,
         "returned_early": PARTNER_RETURNED,
@@ -208,6 +212,8 @@ def wrong_messages(run: Run, source: int, destination: int) -> Finding | None:
         return Finding("wrong_way" if (destination, source) in sent else "zero_to_one", describe_messages(run))
     if len(sent) > 1:
         return Finding("more_than_one_message", describe_messages(run))
+    if run.ranks[source].sent_bytes < full(0).values.nbytes:
+        return Finding("only_a_part_sent", f"The message had {run.ranks[source].sent_bytes} bytes.")
     return None
 
 
@@ -246,6 +252,7 @@ class MoveMatrix(Exercise):
         ),
         "no_message": SendMatrix.diagnoses["no_message"],
         "more_than_one_message": SendMatrix.diagnoses["more_than_one_message"],
+        "only_a_part_sent": SendMatrix.diagnoses["only_a_part_sent"],
         "uses_collective": COLLECTIVE,
         "returned_early": PARTNER_RETURNED,
         "mismatched_tag": WRONG_TAG,
@@ -380,6 +387,11 @@ class FitAlphaBeta(Exercise):
         "halved_twice": Diagnosis(
             "Both numbers are half of what they should be.", "Divide by 2 once, either the times or the results."
         ),
+        "doubled": Diagnosis("The times were multiplied by 2. One way takes half of the round trip.", "Divide by 2."),
+        "swapped_round_trip": Diagnosis(
+            "You returned (beta, alpha), and both of the round trip.", "Halve the times before the fit, and return alpha first."
+        ),
+        "alpha_in_microseconds": Diagnosis("Alpha is given in microseconds, but is due in seconds, as the times are."),
         "only_alpha_halved": Diagnosis(
             "Alpha is that of one way, but beta is still that of the round trip.",
             "Halve the times before the fit: both numbers follow.",
@@ -444,6 +456,9 @@ class FitAlphaBeta(Exercise):
         values = {
             "round_trip": (2 * alpha, 2 * beta),
             "halved_twice": (alpha / 2, beta / 2),
+            "doubled": (4 * alpha, 4 * beta),
+            "swapped_round_trip": (2 * beta, 2 * alpha),
+            "alpha_in_microseconds": (1e6 * alpha, beta),
             "only_alpha_halved": (alpha, 2 * beta),
             "only_beta_halved": (2 * alpha, beta),
             "swapped": (beta, alpha),
