@@ -491,6 +491,10 @@ class Exchange(Exercise):
             "Ranks 0 and 1, 2 and 3 ... exchanged. Who belongs to whom is said by `partner`.",
             "Send to `partner` and receive from `partner`.",
         ),
+        "through_float": Diagnosis(
+            "The integers went through float32 on their way, which keeps about 7 digits: the last ones are lost.",
+            "torch.empty_like(x) has the dtype of x: send x as it is.",
+        ),
         "nothing_for_the_single": Diagnosis(
             "A rank that is its own partner returned zeros. It has nobody to talk to: its answer is its own data.",
             "`if partner == rank: return x.clone()`.",
@@ -546,6 +550,8 @@ class Exchange(Exercise):
     def _case(self, rng, level, partners, dtype, shape, says):
         p, n = len(partners), int(np.prod(shape))
         values = 1 + rng.permutation(900)[: p * n].reshape(p, *shape)
+        if dtype == "int64":
+            values = values + 2**30  # more digits than a float32 has
         rows = [Tensor(v.astype(dtype), dtype) for v in values]
         return Case(
             level,
@@ -562,10 +568,12 @@ class Exchange(Exercise):
         rows, partners = case.known["rows"], case.known["partners"]
         p = case.world_size
         zeros = Tensor(np.zeros_like(rows[0].values), rows[0].dtype)
+        rounded = [Tensor(row.values.astype("float32").astype(row.dtype), row.dtype) for row in rows]
         alone = [partners[r] == r for r in range(p)]
         neighbours = [r ^ 1 if (r ^ 1) < p else r for r in range(p)]
         return {
             "keeps_own": rows,
+            "through_float": [rounded[partner] for partner in partners] if rows[0].dtype == "int64" else None,
             "one_way": [rows[partners[r]] if r > partners[r] else rows[r] for r in range(p)],
             "assumes_neighbour": [rows[n] for n in neighbours] if neighbours != partners else None,
             "nothing_for_the_single": [zeros if alone[r] else rows[partners[r]] for r in range(p)] if any(alone) else None,
