@@ -296,6 +296,20 @@ def count_inside(x, y):
             "This is already an estimate of pi. Estimates of different ranks cannot simply be added up: counts can.",
             "Return the count of points inside; the factor 4 / n comes once, at the very end.",
         ),
+        "counts_axes": Diagnosis(
+            "The answer is 1 for any points: `np.where` and `np.nonzero` return a tuple with one array per axis, and its length "
+            "is the number of axes.",
+            "Count the True values themselves: `np.count_nonzero(mask)`.",
+        ),
+        "squares_the_sum": Diagnosis("(x + y)^2 is not x^2 + y^2.", "Square each coordinate first, then add."),
+        "doubles": Diagnosis("2x + 2y was compared with 1/4: `x * 2` doubles.", "The square is `x**2` or `x * x`."),
+        "off_centre": Diagnosis(
+            "The circle was put around (1/2, 1/2), a corner of the square.", "Its middle is (0, 0): compare x^2 + y^2 with 1/4."
+        ),
+        "adds_distances": Diagnosis(
+            "The distances of the points inside were added up, where the number of these points was asked for.",
+            "Count the True values of the comparison: `np.count_nonzero(mask)`.",
+        ),
         "returns_mask": Diagnosis(
             "This is True or False for every point, where one number was asked for.",
             "Count the True values: `np.count_nonzero(mask)`.",
@@ -339,6 +353,11 @@ def count_inside(x, y):
             "counts_outside": n - inside,
             "fraction": inside / n,
             "returns_pi": 4 * inside / n,
+            "counts_axes": 1,
+            "squares_the_sum": int(np.sum((x + y) ** 2 < 0.25)),
+            "doubles": int(np.sum(2 * x + 2 * y < 0.25)),
+            "off_centre": int(np.sum((x - 0.5) ** 2 + (y - 0.5) ** 2 < 0.25)),
+            "adds_distances": float(np.sum(distance[distance < 0.5])),
         }
         values = {name: self.answer(case, count) for name, count in counts.items()}
         values["returns_mask"] = (
@@ -364,6 +383,9 @@ import numpy as np
 def harness(rank_rng, seeds, world_size, length):
     made = [[[rank_rng(seed, rank, world_size) for call in range(2)] for rank in range(world_size)] for seed in seeds]
     first = made[0][0][0]
+    for generator in [generator for ranks in made for calls in ranks for generator in calls]:
+        if not callable(getattr(generator, "random", None)):
+            return {"made": type(generator).__name__}
     if len({id(generator) for ranks in made for calls in ranks for generator in calls}) < 2 * len(seeds) * world_size:
         return {"made": type(first).__name__, "shared": True}
     try:
@@ -418,8 +440,8 @@ def rank_rng(seed, rank, world_size):
             "`SeedSequence(seed).spawn(world_size)[rank]`.",
         ),
         "seed_plus_rank": Diagnosis(
-            "Experiments with different seeds share streams, as 7 + 1 and 8 + 0 are the same. Averaged over seeds, the same "
-            "points count several times.",
+            "Experiments with different seeds share streams, as they do with seed + rank: 7 + 1 and 8 + 0 are the same. "
+            "Averaged over seeds, the same points count several times.",
             "Do not calculate with the seed, combine: `default_rng([rank, seed])`, or "
             "`SeedSequence(seed).spawn(world_size)[rank]`.",
         ),
@@ -430,11 +452,11 @@ def rank_rng(seed, rank, world_size):
             says = f"{world_size} ranks, " + ("seed " if len(seeds) == 1 else "seeds ") + listed(seeds)
             return Case(level, 1, (seeds, world_size, 5000), says=says, known={"seeds": seeds})
 
-        seed = int(rng.integers(10, 1000))
+        seed = int(rng.integers(101, 1000))  # so that all the seeds below differ
         return [
             case("a stream for every rank", 4, [int(rng.integers(10, 1000))]),
             case("a stream for every rank", 5, [int(rng.integers(10, 1000))]),
-            case("a stream for every experiment", 4, [seed, seed + 1, 2 * seed, seed + 100, seed + 1000]),
+            case("a stream for every experiment", 4, [seed, seed + 1, 2 * seed, seed + 4, seed + 100, seed + 1000, 1, 2]),
         ]
 
     def expected(self, case):
@@ -829,6 +851,24 @@ def harness(samples_needed, error):
         "shrinks_with_error": Diagnosis(
             "A smaller error was given fewer samples.", "Solve sigma / sqrt(n) = error for n: n = (sigma / error)^2."
         ),
+        "error_not_squared": Diagnosis(
+            "The standard deviation was squared, the error was not.", "Square the whole quotient: n = (sigma / error)^2."
+        ),
+        "4_not_squared": Diagnosis(
+            "The 4 of the estimate entered once, but it multiplies the standard deviation, and n grows with the square of that.",
+            "sigma = 4 sqrt(p (1 - p)) with p = pi / 4, so sigma^2 = 16 p (1 - p).",
+        ),
+        "overflow": Diagnosis(
+            "A number of samples cannot be negative: n has outgrown its integer type.",
+            "Return a Python int, which has no limit: `math.ceil(...)`.",
+        ),
+        "two_standard_errors": Diagnosis(
+            "That is four times the n that was asked for: half the error, as for an interval of 95 %, which is two standard "
+            "errors wide on either side.",
+            "`error` is one standard error: n = (sigma / error)^2.",
+        ),
+        "too_few": Diagnosis("These samples are not enough.", "Solve sigma / sqrt(n) = error for n: n = (sigma / error)^2."),
+        "too_many": Diagnosis("Fewer samples would do.", "Solve sigma / sqrt(n) = error for n: n = (sigma / error)^2."),
     }
 
     def cases(self, rng):
@@ -850,14 +890,32 @@ def harness(samples_needed, error):
             "variance_squared": (sigma**2 / error) ** 2,
             "relative_error": (sigma / math.pi / error) ** 2,
             "shrinks_with_error": (sigma * error) ** 2,
+            "error_not_squared": sigma**2 / error,
+            "4_not_squared": (sigma / 2 / error) ** 2,
         }
         return {name: [value] for name, value in values.items()}
 
     def facts(self, case, run):
         value = run.ranks[0].value
-        if isinstance(value, int | float) and value < 1:
+        error, right = case.known["error"], self.expected(case)[0]
+        if (
+            not isinstance(value, int | float)
+            or not math.isfinite(value)
+            or alike(value, right)
+            or math.isclose(value, right, rel_tol=case.rtol)
+        ):
+            return None
+        if value < 0:
+            return "overflow"
+        if value <= 1:
             return "shrinks_with_error"
-        return None
+        for name, (wrong,) in self.misconceptions(case).items():
+            if abs(value - wrong) < 1:  # rounding is not the mistake
+                return name
+        detail = f"With n = {value:g} the standard error is {pi_sigma() / math.sqrt(value):.2g}, and {error:.2g} was asked for."
+        if 3.8 < value / right < 4.05:
+            return Finding("two_standard_errors", detail)
+        return Finding("too_few" if value < right else "too_many", detail)
 
 
 class SpeedupAndEfficiency(Exercise):
@@ -874,6 +932,8 @@ import numpy as np
 
 def harness(speedup_and_efficiency, ranks, seconds):
     answer = speedup_and_efficiency(ranks, seconds)
+    if isinstance(answer, dict):  # not the pair that was asked for
+        return list(answer)
     try:
         speedup, efficiency = answer
         return {"speedup": np.asarray(speedup, float), "efficiency": np.asarray(efficiency, float)}
@@ -911,6 +971,37 @@ def harness(speedup_and_efficiency, ranks, seconds):
         ),
         "ideal": Diagnosis(
             "This is the speedup one would wish for, not the one that was measured.", "Speedup comes from the seconds alone."
+        ),
+        "last_row": Diagnosis(
+            "Each row was compared with the last one.", "Compare every row with the first one: seconds[0] / seconds."
+        ),
+        "saved_seconds": Diagnosis(
+            "The seconds were subtracted: that is the time saved.", "How many times faster is a quotient: seconds[0] / seconds."
+        ),
+        "loss": Diagnosis("1 - efficiency is what was lost.", "Efficiency is what is left: 1 means that nothing was lost."),
+        "efficiency_upside_down": Diagnosis(
+            "The efficiency is upside down: it grows where ranks are wasted.", "Divide the speedup by ranks / ranks[0]."
+        ),
+        "efficiency_is_ranks": Diagnosis(
+            "The second answer is how many times more ranks were used.", "Efficiency is the speedup divided by that number."
+        ),
+        "whole_ratio": Diagnosis(
+            "`ranks // ranks[0]` throws away everything behind the decimal point: 3 ranks are 1.5 times as many as 2.",
+            "Divide with `/`.",
+        ),
+        "extra_ranks": Diagnosis(
+            "The speedup was divided by a difference of ranks. How many *times* more ranks is a quotient.",
+            "Divide by ranks / ranks[0].",
+        ),
+        "whole_numbers": Diagnosis(
+            "Only whole numbers came back: `//` throws away everything behind the decimal point, and so does an integer array "
+            "that results are written into, as `np.zeros_like(ranks)` makes one.",
+            "Divide with `/`, and keep the results in arrays of floats.",
+        ),
+        "rounded": Diagnosis("The numbers were rounded.", "Return them as they are; round where they are printed."),
+        "efficiency_wrong": Diagnosis(
+            "The speedup is right, the efficiency is not.",
+            "Divide the speedup by ranks / ranks[0], how many times more ranks were used.",
         ),
         "swapped": Diagnosis("The two answers are swapped.", "Return the speedup first, then the efficiency."),
     }
@@ -957,5 +1048,33 @@ def harness(speedup_and_efficiency, ranks, seconds):
             "assumes_perfect_start": self.answer(speedup * ranks[0], speedup / more_ranks) if ranks[0] > 1 else None,
             "ideal": self.answer(more_ranks, np.ones(len(ranks))),
             "swapped": self.answer(speedup / more_ranks, speedup),
+            "last_row": self.answer(speedup / speedup[-1], speedup / speedup[-1] * ranks[-1] / ranks),
+            "saved_seconds": self.answer(seconds[0] - seconds, (seconds[0] - seconds) / more_ranks),
+            "loss": self.answer(speedup, 1 - speedup / more_ranks),
+            "efficiency_upside_down": self.answer(speedup, more_ranks / speedup),
+            "efficiency_is_ranks": self.answer(speedup, more_ranks),
+            "whole_ratio": self.answer(speedup, speedup / (ranks // ranks[0])) if np.any(ranks % ranks[0]) else None,
+            "extra_ranks": self.answer(speedup, speedup / (ranks - ranks[0] + 1)) if ranks[0] > 1 else None,
         }
         return values
+
+    def facts(self, case, run):
+        value, right = run.ranks[0].value, self.expected(case)[0]
+        if not isinstance(value, dict) or alike(value, right) or value.keys() != right.keys():
+            return None
+        got = {name: np.asarray(numbers, float) for name, numbers in value.items()}
+        if any(got[name].shape != right[name].shape for name in right):
+            return None
+        if any(np.all(got[name] == np.floor(got[name])) for name in right):
+            return "whole_numbers"
+        if all(np.allclose(got[name], right[name], rtol=0, atol=0.051) for name in right):
+            return "rounded"
+        ranks, seconds = case.known["ranks"], case.known["seconds"]
+        previous = np.append(1.0, seconds[:-1] / seconds[1:])
+        if alike(got["speedup"], previous):
+            return Finding("previous_row")
+        if alike(got["speedup"], seconds.max() / seconds) and seconds.max() > seconds[0]:
+            return Finding("slowest_row")
+        if alike(got["speedup"], right["speedup"]):
+            return Finding("efficiency_wrong", f"In the last row, {ranks[-1] / ranks[0]:g} times more ranks were used.")
+        return None

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: unrecognised
+# verdict: wrong, diagnosis: two_standard_errors
 import math
 
 
