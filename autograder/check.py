@@ -28,6 +28,13 @@ class CheckFailed(Exception):
         return [f"CheckFailed: {self}"]
 
 
+class CheckStopped(Exception):
+    """The student stopped a check. One line, no traceback; Run All stops here, too."""
+
+    def _render_traceback_(self):
+        return [str(self)]
+
+
 def check(function, *, hints: str | None = None) -> None:
     """Judge `function` (a function of this notebook, or its name) and show the result card.
 
@@ -45,7 +52,10 @@ def check(function, *, hints: str | None = None) -> None:
         exercise = find(name)
     except UnknownExercise as error:
         return _say(f"check: {error}.")
-    result = _judge(exercise, None if isinstance(function, str) else function)
+    try:
+        result = _judge(exercise, None if isinstance(function, str) else function)
+    except KeyboardInterrupt:
+        raise CheckStopped(f"You stopped this check before it came to an end: nothing is known about {name}.") from None
     _last[name] = result
     _show(result, hints)
     if result.verdict != "passed" and os.environ.get("NBGRADER_EXECUTION"):
