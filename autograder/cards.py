@@ -9,8 +9,8 @@ from autograder.verdict import HINT_LEVELS, CaseResult, LevelResult, Result
 
 _WIDTH = 110
 # dark enough on white, told apart without colour by the word beside them
-_COLOURS = {"passed": "#1b7837", "missing": "#636363"}
-_BAD = "#b2182b"
+_COLOURS = {"passed": "var(--jp-success-color1, #1b7837)", "missing": "var(--jp-ui-font-color2, #636363)"}
+_BAD = "var(--jp-error-color1, #b2182b)"
 
 
 def _points(n: int) -> str:
@@ -49,7 +49,7 @@ def text_card(result: Result, hints: str = "how") -> str:
     said: set = set()
     for level in result.levels:
         ran_on, _ = _head(level)
-        lines.append(f"  {level.verdict:<13}{level.name:<{width}}  {_score(level):<3}   {ran_on}".rstrip())
+        lines.append(f"  {level.verdict.replace('_', ' '):<13}{level.name:<{width}}  {_score(level):<3}   {ran_on}".rstrip())
         case = _explained(level)
         if case is not None:
             lines += ["      " + line for line in _story(case, depth, said)]
@@ -106,7 +106,7 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
         ran_on, _ = _head(level)
         tint = _COLOURS.get(level.verdict, _BAD)
         rows.append(
-            f'<tr><td style="color:{tint};font-weight:600;text-align:left;padding:2px 14px 2px 0">{level.verdict}</td>'
+            f'<tr><td style="color:{tint};font-weight:600;text-align:left;padding:2px 14px 2px 0">{level.verdict.replace("_", " ")}</td>'
             f'<td style="text-align:left;padding:2px 14px 2px 0">{html.escape(level.name)}</td>'
             f'<td style="text-align:right;padding:2px 14px 2px 0">{_score(level)}</td>'
             f'<td style="text-align:left;padding:2px 0;opacity:0.75">{html.escape(ran_on)}</td></tr>'

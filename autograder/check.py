@@ -70,8 +70,9 @@ def _judge(exercise: Exercise, function) -> Result:
     except NoSource:
         broken = _broken_cell(exercise.function)
         return judge(exercise, None, warm, note=broken)
+    broken = _broken_cell(exercise.function, after=defining_label(cells, exercise.function))
     chunks, note = slice_for(exercise, cells, {name for name, result in _last.items() if result.verdict != "passed"})
-    return judge(exercise, chunks, warm, note=note)
+    return judge(exercise, chunks, warm, note=" ".join(part for part in (broken, note) if part))
 
 
 def slice_for(exercise: Exercise, cells: list[Cell], failed: set[str]) -> tuple[list[Chunk], str]:
@@ -88,8 +89,11 @@ def slice_for(exercise: Exercise, cells: list[Cell], failed: set[str]) -> tuple[
     return [*references, *chunks], note
 
 
-def _broken_cell(name: str) -> str:
+def _broken_cell(name: str, after: str | None = None) -> str:
+    """What to say when the newest cell that defines `name` (newer than the cell labelled `after`) is no valid Python."""
     for cell in reversed(executed_cells()):
+        if cell.label == after:
+            break
         if f"def {name}" in cell.source and python_of(cell.source) is None:
             return f"{cell.label} defines {name}, but it is no valid Python: mend the error it shows and run it again."
     return ""

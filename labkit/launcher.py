@@ -133,7 +133,6 @@ class Launcher:
             finally:
                 for b in theirs:
                     b.close()
-        raise LauncherError("unreachable")
 
     def close(self) -> None:
         if self._control is not None:

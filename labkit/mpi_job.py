@@ -55,6 +55,7 @@ class MpiRunner:
 class _Job:
     def __init__(self, most: int, limits: Limits):
         self.folder = Path(tempfile.mkdtemp(prefix="labkit-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+        self.errors = open(self.folder / "errors", "wb")
         self.number = 0
         self.pids: dict[int, int] = {}
         # Should this process be killed, the operating system ends mpiexec and its ranks, and the warden removes the folder.
@@ -97,11 +98,15 @@ class _Job:
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            stderr=self.errors,
             env=environment,
             start_new_session=True,
             preexec_fn=die_with_parent,
         )
+
+    def _said(self) -> str:
+        """What mpiexec and the ranks wrote to their standard error. A file, not a pipe: a full pipe would stop them."""
+        return (self.folder / "errors").read_text(errors="replace")
 
     def _accept(self, server: socket.socket, most: int) -> list[socket.socket]:
         found: dict[int, socket.socket] = {}
@@ -112,10 +117,9 @@ class _Job:
                 sock, _ = server.accept()
             except TimeoutError:
                 if self.process.poll() is not None or time.monotonic() > end:
-                    errors = (
-                        self.process.stderr.read().decode(errors="replace")[-1500:] if self.process.poll() is not None else ""
-                    )
-                    raise RuntimeError(f"mpiexec could not start {most} ranks; `labkit doctor` says more.\n{errors}") from None
+                    raise RuntimeError(
+                        f"mpiexec could not start {most} ranks; `labkit doctor` says more.\n{self._said()[-1500:]}"
+                    ) from None
                 continue
             sock.settimeout(20)
             _, hello, _ = wire.receive(sock)
@@ -192,7 +196,7 @@ class _Job:
     def _ends(self, count: int) -> list[dict]:
         """What mpiexec says about a rank that a signal ended."""
         self._stop()
-        errors = self.process.stderr.read().decode(errors="replace")
+        errors = self._said()
         ends = [{} for _ in range(count)]
         for r in range(count):
             for text in (f"process rank {r} with", f"rank {r} with PID"):
@@ -227,8 +231,7 @@ class _Job:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(3)
         self._stop()
-        if hasattr(self, "process"):
-            self.process.stderr.close()
+        self.errors.close()
         self.warden.stdin.close()
         self.warden.wait()
         shutil.rmtree(self.folder, ignore_errors=True)

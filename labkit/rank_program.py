@@ -86,7 +86,7 @@ def student_traceback(error: BaseException, labels: set[str]) -> list[str]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    text = str(error)
+    text = _text_of(error)
     return (
         isinstance(error, MemoryError)
         or "can't allocate memory" in text
@@ -120,9 +120,9 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
         function = namespace[job["function"]]
         arguments = rebuild(wire.decode(job["arguments"], payload), torch, placeholders)
         if job["harness"]:
-            helper: dict = {"__name__": "harness"}
-            execute([Chunk("harness", 1, job["harness"])], helper)
-            value = helper["harness"](function, *arguments)
+            harness_namespace: dict = {"__name__": "harness"}
+            execute([Chunk("harness", 1, job["harness"])], harness_namespace)
+            value = harness_namespace["harness"](function, *arguments)
         else:
             value = function(*arguments)
         printer.finish()
@@ -138,13 +138,20 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
         printer.finish()
         report = {
             "type": "out_of_memory" if is_out_of_memory(error) else type(error).__name__,
-            "text": str(error)[:2000],
+            "text": _text_of(error)[:2000],
             "rows": student_traceback(error, labels),
         }
         wire.send(sock, wire.RAISED, report)
         return False
     finally:
         sys.stdout, sys.stderr = stdout, stderr
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an exception of the student's whose own __str__ fails
+        return ""
 
 
 def _is_comm(argument, placeholders) -> bool:

@@ -52,6 +52,7 @@ class Operation:
     meta: dict = field(default_factory=dict)  # the reply
     data: bytes = b""
     awaited: bool = False
+    refused: str = ""  # why it cannot be done; told to the rank instead of a result
     heard: tuple[int, ...] = ()  # how many lines of each rank had been said when it was posted, as far as its rank can know
     learned: tuple[int, ...] = ()  # the same, for whoever has seen it completed
 
@@ -324,7 +325,10 @@ class Relay:
         self.matches += 1
         try:
             self._move(ops)
-        except (ValueError, TypeError):
+        except TypeError:
+            for op in ops:
+                op.refused = f"the reduction {op.reduce} does not work on {op.dtype}"
+        except ValueError:
             states = self._states()
             for op in ops:
                 states[op.rank] = self._state_of(op)
@@ -458,7 +462,10 @@ class Relay:
         rank.state = "running"
         self.waiting_for[op.rank] = None
         self.polls = 0
-        self._send(op.rank, wire.REPLY, {**op.meta, "done": True} if polled else op.meta, op.data)
+        if op.refused:
+            self._send(op.rank, wire.FAIL, {"error": op.refused})
+        else:
+            self._send(op.rank, wire.REPLY, {**op.meta, "done": True} if polled else op.meta, op.data)
         op.data = b""
 
     # -- when nobody runs

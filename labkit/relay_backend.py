@@ -7,9 +7,11 @@ buffered are found out.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
+import threading
 import zlib
 
 import numpy as np
@@ -77,15 +79,28 @@ class Connection:
     def __init__(self, sock: socket.socket):
         self.sock = sock
         self.tickets = 0
+        self._busy = threading.Lock()
+
+    @contextlib.contextmanager
+    def _alone(self):
+        """Raises RuntimeError while another thread of this rank communicates: the relay could not tell who waits for what."""
+        if not self._busy.acquire(blocking=False):
+            raise RuntimeError("two threads of this rank communicate at the same time: post one side with isend or irecv instead")
+        try:
+            yield
+        finally:
+            self._busy.release()
 
     def post(self, meta: dict, payload: bytes = b"") -> int:
-        self.tickets += 1
-        wire.send(self.sock, wire.POST, {**meta, "ticket": self.tickets, "line": user_line()}, payload)
-        return self.tickets
+        with self._alone():
+            self.tickets += 1
+            wire.send(self.sock, wire.POST, {**meta, "ticket": self.tickets, "line": user_line()}, payload)
+            return self.tickets
 
     def ask(self, frame: int, ticket: int) -> tuple[dict, bytearray]:
-        wire.send(self.sock, frame, {"ticket": ticket})
-        kind, meta, payload = wire.receive(self.sock)
+        with self._alone():
+            wire.send(self.sock, frame, {"ticket": ticket})
+            kind, meta, payload = wire.receive(self.sock)
         if kind == wire.FAIL:
             raise RuntimeError(str(meta.get("error")))
         return meta, payload

@@ -209,3 +209,16 @@ def runs_for_ever():
 
 def eats_memory():
     return [torch.ones(1 << 28) for _ in range(64)]
+
+
+def bits_of_floats():
+    dist.all_reduce(torch.ones(2), dist.ReduceOp.BAND)
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+def raises_unspeakable():
+    raise Unspeakable

@@ -116,6 +116,30 @@ def test_polling_completes_and_asynchronous_collectives_do_not_block():
     assert [list(v) for v in values(simulate(programs.asynchronous_all_reduce, 4))] == [[4.0, 4.0]] * 4
 
 
+def test_what_cannot_be_done_is_told_to_the_rank():
+    with pytest.raises(RuntimeError, match="the reduction band does not work on float32"):
+        simulate(programs.bits_of_floats, 2)
+
+
+def test_two_threads_of_a_rank_are_told_to_take_turns():
+    from labkit.relay_backend import Connection
+
+    mine, theirs = socket.socketpair()
+    with mine, theirs:
+        connection = Connection(mine)
+        with connection._alone():
+            with pytest.raises(RuntimeError, match="two threads of this rank"):
+                connection.post({"op": "barrier"})
+            with pytest.raises(RuntimeError, match="two threads of this rank"):
+                connection.ask(wire.WAIT, 1)
+        assert connection.post({"op": "barrier"}) == 1
+
+
+def test_an_exception_without_words_is_an_exception():
+    outcome, _ = shared().run(make_jobs(chunks_of(programs.raises_unspeakable), "raises_unspeakable", [()]))
+    assert outcome.ranks[0].error["type"] == "Unspeakable" and outcome.ranks[0].error["text"] == ""
+
+
 def test_a_reused_buffer_is_found_out():
     with pytest.raises(RuntimeError, match="ReusedBuffer"):
         simulate(programs.reuses_buffer, 2)
