@@ -652,16 +652,13 @@ class RingPass(Exercise):
         "forgot_wait": NOT_WAITED,
         "deadlock": Diagnosis(
             "Round the ring each rank waits in a recv, and the send it needs comes later in its left neighbour's program.",
-            "Start one side with isend or irecv, do the other, then wait. If you order by even and odd: on a ring of 3 or 5 two "
-            "neighbours are both even.",
+            "Start one side with isend or irecv, do the other, then wait. Or let some ranks send first while their neighbours receive.",
         ),
         "unsafe_send": Diagnosis(
             "Round the ring each rank waits in a send for its right neighbour to receive. With small messages you "
             "may be lucky: the "
             "MPI library buffers them.",
-            "Start the send with isend, receive, then wait for it. If you order by even and odd: on a ring of 3 or 5 "
-            "two neighbours "
-            "are both even.",
+            "Start the send with isend, receive, then wait for it. Or let some ranks receive first.",
         ),
         "returned_early": PARTNER_RETURNED,
         "mismatched_tag": Diagnosis(

@@ -536,6 +536,10 @@ class RingAllReduce(Exercise):
             "The sum is right, but more bytes were sent than a ring needs: whole vectors went round, not chunks.",
             "In each step a rank sends one chunk of about n / p elements.",
         ),
+        "uneven_chunks": Diagnosis(
+            "The sum is right, but one chunk is much longer than the others, and in every step somebody waits for it.",
+            "No chunk needs more than ceil(n / p) elements: `torch.tensor_split` cuts that way.",
+        ),
         "too_many_messages": Diagnosis(
             "The sum is right, but in more messages than 2 (p - 1) per rank.", "One chunk is one message."
         ),
@@ -587,10 +591,16 @@ class RingAllReduce(Exercise):
                 return Finding("not_a_ring", f"Rank {sender} sent to rank {receiver}.")
         limit = 2 * (p - 1) * math.ceil(n / p) * (nbytes(case) // n)
         for rank, rank_run in enumerate(run.ranks):
-            if rank_run.sent_bytes > limit:
-                return Finding("too_many_bytes", f"Rank {rank} sent {rank_run.sent_bytes} B; a ring sends at most {limit} B.")
             if rank_run.sends > 2 * (p - 1):
                 return Finding("too_many_messages", f"Rank {rank} sent {rank_run.sends} messages; a ring sends {2 * (p - 1)}.")
+            if rank_run.sent_bytes > limit:
+                return Finding("too_many_bytes", f"Rank {rank} sent {rank_run.sent_bytes} B; a ring sends at most {limit} B.")
+        chunk = math.ceil(n / p) * (nbytes(case) // n)
+        largest = max((event.nbytes for event in run.events if event.kind == "send"), default=0)
+        if largest > chunk:
+            return Finding(
+                "uneven_chunks", f"The largest message had {largest} B; a chunk of ceil(n / p) elements has {chunk} B."
+            )
         return None
 
     def _too_slow(self, case: Case, run: Run) -> Finding | None:

@@ -434,7 +434,7 @@ print(outcome.hang)
 
 # %%
 def by_parity(mine: torch.Tensor) -> torch.Tensor:
-    """Way one. Needs an even number of ranks: on a ring of 3 or 5, two neighbours are both even."""
+    """Way one. On a ring of 3 or 5 two neighbours are both even: it still ends, only later."""
     rank, world_size = dist.get_rank(), dist.get_world_size()
     left, right = (rank - 1) % world_size, (rank + 1) % world_size
     arrived = torch.empty_like(mine)
