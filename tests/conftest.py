@@ -32,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         os.environ[name] = str(scratch / name.lower())
     os.environ["MPLCONFIGDIR"] = str(ROOT / ".cache" / "matplotlib")  # its list of fonts takes seconds to make: kept
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "torchinductor")  # made on import of torch's compiler, by any optimizer
     os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
     config.course_before = leaks.Snapshot.now()
 
