@@ -43,6 +43,7 @@ class Case:
     late: ranks that start only when all others wait or have returned. Makes "it worked because it happened to be first" fail.
     rtol, atol: tolerance of floating-point comparisons; integers are compared exactly.
     alpha, beta: seconds per message and per byte of the relay's network (virtual time).
+    ranks_per_node: runtime "horovod": `hvd.local_rank()` counts within nodes of so many ranks; 0: all ranks on one node.
     """
 
     level: str
@@ -55,6 +56,7 @@ class Case:
     atol: float = 1e-9
     alpha: float = 5e-6
     beta: float = 1e-10
+    ranks_per_node: int = 0
 
     def arguments_of(self, rank: int) -> tuple:
         return self.arguments[rank] if isinstance(self.arguments, list) else self.arguments
@@ -119,7 +121,8 @@ class Exercise:
     unit: "03_collectives". function: the name the student defines. signature: as the student reads it.
     levels: name -> points, in the order of the card. A level passes when all its cases do.
     runtime: "plain" (no communication; world_size 1), "torch" (torch.distributed is initialised, the relay is the network),
-        "mpi4py" (real mpiexec; one argument is COMM).
+        "mpi4py" (real mpiexec; one argument is COMM), "horovod" (real Horovod over loopback, with TensorFlow and torch at hand;
+        the student or the harness calls `hvd.init()`).
     inputs: "kept" (changing an argument in place is the diagnosis ``modifies_input``), "free" (nobody looks), or "result" (what
         counts is the first tensor or array argument after the call, not the returned value).
     harness: Python source defining ``harness(f, *arguments)``, run on every rank instead of ``f(*arguments)``; it may import

@@ -12,7 +12,7 @@ from dataclasses import replace
 from autograder.compare import Difference, difference, name_of_type, show, unchanged
 from autograder.exercise import ANYTHING, PUBLIC_KEY, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, rng_for
 from autograder.verdict import CaseResult, LevelResult, Result
-from labkit import hang
+from labkit import hang, horovod_job
 from labkit.launcher import Launcher, Limits, make_jobs
 from labkit.mpi_job import MpiRunner
 from labkit.relay import Outcome
@@ -127,6 +127,9 @@ class Runners:
                 self.mpi = MpiRunner(most, limits)
             self.mpi.limits = limits  # counts for a job that is started anew, as after every case that was too slow
             return self.mpi.run(jobs)
+        if exercise.runtime == "horovod":
+            warm = self.launcher.having(horovod_job.FRAMEWORKS)
+            return horovod_job.run(warm, jobs, ranks_per_node=case.ranks_per_node, limits=limits)
         return self.launcher.run(jobs, alpha=case.alpha, beta=case.beta, late=case.late, seed=seed, limits=limits)
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ from labkit.relay import Outcome, Relay
 VERSION = 1
 MAX_RANKS = 128
 _PR_SET_PDEATHSIG = 1
-_COMPILER_FOLDER = "TORCHINDUCTOR_CACHE_DIR"  # torch makes one on import, for what is never compiled here
+_SCRATCH = "LABKIT_LAUNCHER_SCRATCH"  # the launcher's temporary folder: each case gets one in it, gone with the case
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Launcher:
         self._process: subprocess.Popen | None = None
         self._control: socket.socket | None = None
         self._scratch: str | None = None
+        self._beside: Launcher | None = None
         self._ready = False
         self._lock = threading.Lock()
 
@@ -77,9 +78,13 @@ class Launcher:
         mine, theirs = socket.socketpair()
         environment = dict(os.environ)
         environment.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TF_CPP_MIN_LOG_LEVEL="2", MPLBACKEND="Agg")
+        environment.update(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="1", CUDA_VISIBLE_DEVICES="")
         environment.pop("PYTHONSTARTUP", None)
         self._remove_scratch()
-        self._scratch = environment[_COMPILER_FOLDER] = tempfile.mkdtemp(prefix="labkit-launcher-")
+        self._scratch = environment[_SCRATCH] = tempfile.mkdtemp(prefix="labkit-launcher-")
+        environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(
+            self._scratch, "inductor"
+        )  # made on import; nothing is compiled here
         package_root = str(Path(__file__).resolve().parent.parent)
         program = f"import sys; sys.path.insert(0, {package_root!r}); from labkit import launcher; launcher.serve()"
         self._process = subprocess.Popen(
@@ -111,8 +116,16 @@ class Launcher:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    def case(self, world_size: int, limits: Limits) -> _Case:
-        """Fork `world_size` ranks that wait for their jobs."""
+    def having(self, frameworks: Sequence[str]) -> Launcher:
+        """This launcher if it has imported all of these, else one beside it that has, and that ends with this one."""
+        if set(frameworks) <= set(self.frameworks):
+            return self
+        if self._beside is None:
+            self._beside = Launcher(frameworks)
+        return self._beside.having(frameworks)
+
+    def case(self, world_size: int, limits: Limits, horovod: dict | None = None) -> _Case:
+        """Fork `world_size` ranks that wait for their jobs. horovod: how they are to find each other (`labkit.horovod_job`)."""
         if not 1 <= world_size <= MAX_RANKS:
             raise ValueError(f"{world_size} ranks: between 1 and {MAX_RANKS} are possible")
         for attempt in (1, 2):
@@ -121,7 +134,7 @@ class Launcher:
             theirs = [b for _, b in pairs]
             try:
                 with self._lock:
-                    request = json.dumps({"ranks": world_size, "limits": asdict(limits)}).encode()
+                    request = json.dumps({"ranks": world_size, "limits": asdict(limits), "horovod": horovod}).encode()
                     socket.send_fds(self._control, [len(request).to_bytes(4, "little") + request], [s.fileno() for s in theirs])
                 return _Case(pairs[0][0], [a for a, _ in pairs[1:]])
             except OSError:
@@ -135,6 +148,9 @@ class Launcher:
                     b.close()
 
     def close(self) -> None:
+        if self._beside is not None:
+            self._beside.close()
+            self._beside = None
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -196,7 +212,9 @@ class _Case:
         with contextlib.suppress(OSError, wire.Closed, wire.WireError):
             self.lifeline.settimeout(20)
             self.lifeline.shutdown(socket.SHUT_WR)
-            _, meta, _ = wire.receive(self.lifeline)
+            kind = None
+            while kind != wire.RESULT:
+                kind, meta, _ = wire.receive(self.lifeline)
             report = list(meta.get("ends", []))
         self.lifeline.close()
         return report
@@ -275,13 +293,22 @@ def _import_frameworks(names: Sequence[str]) -> None:
         from labkit import relay_backend  # noqa: F401
     if "tensorflow" in names:
         import tensorflow  # noqa: F401
-    from labkit import rank_program  # noqa: F401
+    if "horovod" in names:
+        from labkit import horovod_job
 
-    shutil.rmtree(os.environ.pop(_COMPILER_FOLDER, ""), ignore_errors=True)
+        horovod_job.import_horovod()
+    from labkit import rank_program  # noqa: F401
 
 
 def serve() -> None:
-    """The launcher's main loop: read a request with its sockets, fork a leader, and again."""
+    """The launcher's life: import, then fork a leader for every request; its temporary folder goes with it."""
+    try:
+        _serve()
+    finally:
+        shutil.rmtree(os.environ.get(_SCRATCH, ""), ignore_errors=True)
+
+
+def _serve() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # leaders need no reaping
@@ -363,12 +390,22 @@ def _lead(request: dict, sockets: list[socket.socket]) -> int:
     os.set_blocking(wake_read, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake_write)
+    folder = tempfile.mkdtemp(prefix="case-", dir=os.environ.get(_SCRATCH))
+    rendezvous = watch = None
+    if request.get("horovod"):
+        from labkit import horovod_job
+
+        rendezvous = horovod_job.Rendezvous(len(ranks), **request["horovod"])
+        watch = horovod_job.StandstillWatch(rendezvous)
     pids: dict[int, int] = {}
     for r, sock in enumerate(ranks):
         pid = os.fork()
         if pid == 0:
-            _rank(sock, [lifeline, *(s for s in ranks if s is not sock)], request["limits"], (wake_read, wake_write))
+            others = [lifeline, *(s for s in ranks if s is not sock)]
+            _rank(r, sock, others, request["limits"], (wake_read, wake_write), folder, rendezvous)
         pids[pid] = r
+    if rendezvous is not None:
+        rendezvous.serve()
     for sock in ranks:
         sock.close()
     ends: list[dict] = [{} for _ in ranks]
@@ -389,7 +426,12 @@ def _lead(request: dict, sockets: list[socket.socket]) -> int:
 
     reap(os.WNOHANG)
     while pids:
-        readable, _, _ = select.select([lifeline, wake_read], [], [])
+        readable, _, _ = select.select([lifeline, wake_read], [], [], None if watch is None else 0.1)
+        stacks = watch.report(pids) if watch is not None else {}
+        if stacks:
+            watch = None
+            with contextlib.suppress(OSError):
+                wire.send(lifeline, wire.STALL, {"stacks": stacks})
         if wake_read in readable:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake_read, 4096)
@@ -397,6 +439,9 @@ def _lead(request: dict, sockets: list[socket.socket]) -> int:
         if lifeline in readable and pids:
             _kill(pids)
             reap(0)
+    shutil.rmtree(folder, ignore_errors=True)
+    # What the ranks of a case wrote for each other, whether they came to their end or not (tempfile's folder, their parent's pid).
+    shutil.rmtree(os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getpid()}"), ignore_errors=True)
     with contextlib.suppress(OSError):
         wire.send(lifeline, wire.RESULT, {"ends": ends})
     return 0
@@ -410,7 +455,9 @@ def _kill(pids) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _rank(sock: socket.socket, others: list[socket.socket], limits: dict, pipe: tuple[int, int]) -> None:
+def _rank(
+    rank: int, sock: socket.socket, others: list[socket.socket], limits: dict, pipe: tuple[int, int], folder: str, rendezvous
+) -> None:
     """What a freshly forked rank does first; never returns."""
     status = 1
     try:
@@ -427,9 +474,13 @@ def _rank(sock: socket.socket, others: list[socket.socket], limits: dict, pipe: 
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         _limit(limits)
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        os.chdir(folder)
+        if rendezvous is not None:
+            rendezvous.enter_rank(rank)
         from labkit import rank_program
 
-        rank_program.run_relay_rank(sock)
+        rank_program.run_rank(sock)
         status = 0
     except (wire.Closed, BrokenPipeError, ConnectionResetError):
         status = 0

@@ -24,7 +24,7 @@ from labkit import hang, recorder, warden, wire
 from labkit.environment import mpi_environment, mpiexec
 from labkit.events import RankState
 from labkit.launcher import Limits, die_with_parent
-from labkit.relay import Outcome, RankOutcome
+from labkit.relay import Outcome, RankOutcome, take
 
 START_TIMEOUT = 60.0
 QUIET = 1.0  # seconds without any progress after which a circle of waiting counts as one
@@ -160,7 +160,7 @@ class _Job:
                     r, inbox = key.data
                     try:
                         for kind, meta, payload in inbox.frames():
-                            _take(ranks[r], r, printed, kind, meta, payload)
+                            take(ranks[r], r, printed, kind, meta, payload)
                     except (wire.Closed, wire.WireError, KeyError, TypeError, ValueError):
                         selector.unregister(self.sockets[r])
                         if ranks[r].state == "running":
@@ -235,23 +235,6 @@ class _Job:
         self.warden.stdin.close()
         self.warden.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _take(rank: RankOutcome, r: int, printed, kind: int, meta: dict, payload: bytes) -> None:
-    if kind == wire.PRINT:
-        printed.extend((r, line) for line in str(meta.get("text", "")).split("\n"))
-    elif kind == wire.RESULT:
-        rank.value, rank.after = wire.decode(meta["value"], payload)
-        rank.state = "returned"
-    elif kind == wire.RAISED:
-        rank.error = {
-            "type": str(meta["type"])[:200],
-            "text": str(meta["text"])[:2000],
-            "rows": [str(x)[:300] for x in meta["rows"][:8]],
-        }
-        rank.state = "raised"
-    else:
-        raise wire.WireError("a record of unknown type")
 
 
 def _count(rank: RankOutcome, events) -> None:

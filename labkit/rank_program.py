@@ -158,9 +158,14 @@ def _is_comm(argument, placeholders) -> bool:
     return any(argument is p for p in (placeholders or {}).values())
 
 
-def run_relay_rank(sock: socket.socket) -> None:
+def run_rank(sock: socket.socket) -> None:
     """The life of a rank forked by the launcher."""
     _, job, payload = wire.receive(sock)
+    if job["runtime"] == "horovod":
+        from labkit import horovod_job
+
+        horovod_job.run_rank(sock, job, payload)
+        return
     if job["runtime"] != "torch":
         torch = sys.modules.get("torch")
         run_job(sock, job, payload, torch=torch)

@@ -104,6 +104,24 @@ class Outcome:
         return max((r.clock for r in self.ranks), default=0.0)
 
 
+def take(rank: RankOutcome, r: int, printed, kind: int, meta: dict, payload: bytes) -> None:
+    """Note in `rank` what rank r has said. Raises WireError."""
+    if kind == wire.PRINT:
+        printed.extend((r, line) for line in str(meta.get("text", "")).split("\n"))
+    elif kind == wire.RESULT:
+        rank.value, rank.after = wire.decode(meta["value"], payload)
+        rank.state = "returned"
+    elif kind == wire.RAISED:
+        rank.error = {
+            "type": str(meta["type"])[:200],
+            "text": str(meta["text"])[:2000],
+            "rows": [str(x)[:300] for x in meta["rows"][:8]],
+        }
+        rank.state = "raised"
+    else:
+        raise wire.WireError("a record of unknown type")
+
+
 class _Mismatch(Exception):
     def __init__(self, report: hang.HangReport):
         self.report = report

@@ -79,6 +79,16 @@ def warm():
     launcher.close_shared()
 
 
+@pytest.fixture(scope="session")
+def warm_horovod(warm):
+    """The launcher beside it that has imported TensorFlow and Horovod, for exercises of runtime "horovod"."""
+    from labkit import horovod_job
+
+    beside = warm.having(horovod_job.FRAMEWORKS)
+    beside.wait_until_ready()
+    return beside
+
+
 def working_tree() -> set[str]:
     """What git says of files that are not as committed."""
     command = ["git", "-c", f"safe.directory={ROOT}", "status", "--porcelain", "--untracked-files=all"]
