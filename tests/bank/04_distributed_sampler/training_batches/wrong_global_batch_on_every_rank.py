@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: global_batch_on_every_rank
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def training_batches(dataset, global_batch_size, epochs, seed):
+    sampler = DistributedSampler(dataset, seed=seed)
+    loader = DataLoader(dataset, batch_size=global_batch_size, sampler=sampler)
+    seen = []
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        seen.append([batch.tolist() for batch in loader])
+    return seen

@@ -1,0 +1,14 @@
+# verdict: wrong, diagnosis: drops_last_batch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def training_batches(dataset, global_batch_size, epochs, seed):
+    sampler = DistributedSampler(dataset, seed=seed)
+    local = global_batch_size // dist.get_world_size()
+    loader = DataLoader(dataset, batch_size=local, sampler=sampler, drop_last=True)
+    seen = []
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        seen.append([batch.tolist() for batch in loader])
+    return seen
