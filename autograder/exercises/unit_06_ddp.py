@@ -1,0 +1,1043 @@
+"""Unit 06, DistributedDataParallel: wrapping, uneven batches, accumulation, buckets, checkpoints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Run, Tensor
+
+UNIT = "06_ddp"
+MOMENTUM = 0.9
+
+# The network of every case: two linear layers with a tanh between them, float64, its parameters one flat array.
+MODEL = """
+import os
+import sys
+import tempfile
+import time
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
+
+
+def build(values, sizes):
+    inputs, hidden, classes = sizes
+    model = nn.Sequential(nn.Linear(inputs, hidden), nn.Tanh(), nn.Linear(hidden, classes)).double()
+    parts = torch.from_numpy(values).split([p.numel() for p in model.parameters()])
+    with torch.no_grad():
+        for parameter, part in zip(model.parameters(), parts):
+            parameter.copy_(part.view_as(parameter))
+    return model
+
+
+def flat(tensors):
+    return torch.cat([t.detach().reshape(-1) for t in tensors]).numpy().copy()
+
+
+def gradients(model):
+    return flat([torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()])
+
+
+def plain(numbers):
+    try:
+        return [float(number) for number in numbers]
+    except TypeError:
+        return numbers
+"""
+
+# Where the ranks of one case find each other's files; the launcher removes the folder when the case is over.
+FOLDER = """
+folder = os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getppid()}")
+os.makedirs(folder, exist_ok=True)
+path = os.path.join(folder, "checkpoint.pt")
+"""
+
+
+# -- the same network in numpy: what the sequential run would give ------------------------------------------------------
+
+
+def start_values(rng: np.random.Generator, sizes: tuple[int, int, int]) -> np.ndarray:
+    """Random parameters of the network, shape (number of parameters,): W1 (h, d), b1 (h,), W2 (c, h), b2 (c,)."""
+    d, h, c = sizes
+    return rng.normal(0, 0.7, h * d + h + c * h + c)
+
+
+def draw_batch(rng: np.random.Generator, n: int, sizes: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """x, shape (n, d), and labels, int64, shape (n,)."""
+    return rng.normal(0, 1, (n, sizes[0])), rng.integers(0, sizes[2], n)
+
+
+def as_tensors(batch: tuple[np.ndarray, np.ndarray]) -> tuple[Tensor, Tensor]:
+    return Tensor(batch[0], "float64"), Tensor(batch[1], "int64")
+
+
+def joined(batches: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    return np.concatenate([x for x, _ in batches]), np.concatenate([y for _, y in batches])
+
+
+def loss_and_gradient(values: np.ndarray, batch, sizes, total: float | None = None) -> tuple[float, np.ndarray]:
+    """Cross-entropy summed over a batch and divided by `total` (None: its own number of samples), and the gradient of that."""
+    d, h, c = sizes
+    w1, b1, w2, b2 = np.split(values, np.cumsum([h * d, h, c * h]))
+    w1, w2 = w1.reshape(h, d), w2.reshape(c, h)
+    x, y = batch
+    n = len(x) if total is None else total
+    hidden = np.tanh(x @ w1.T + b1)
+    logits = hidden @ w2.T + b2
+    log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    if not len(x):
+        return 0.0, np.zeros_like(values)
+    to_logits = (np.exp(log_p) - np.eye(c)[y]) / n
+    to_hidden = (to_logits @ w2) * (1 - hidden**2)
+    parts = (to_hidden.T @ x, to_hidden.sum(axis=0), to_logits.T @ hidden, to_logits.sum(axis=0))
+    return float(-log_p[np.arange(len(y)), y].sum() / n), np.concatenate([part.ravel() for part in parts])
+
+
+def sgd(values, batches, sizes, lr: float, *, zero_grad: bool = True) -> tuple[np.ndarray, list[float]]:
+    """Sequential SGD: the parameters after one step per batch, and the loss of each batch before its step."""
+    losses, gradient = [], np.zeros_like(values)
+    for batch in batches:
+        loss, new = loss_and_gradient(values, batch, sizes)
+        gradient = new if zero_grad else gradient + new
+        values = values - lr * gradient
+        losses.append(loss)
+    return values, losses
+
+
+def shown(expected: list, wrong: dict[str, list | None]) -> dict[str, list | None]:
+    """`wrong` with None for what cannot be told from `expected`, or from a mistake named before it, in this case."""
+    seen, result = [expected], {}
+    for name, value in wrong.items():
+        result[name] = None if value is None or value in seen else value
+        seen.append(value)
+    return result
+
+
+BY_HAND_OR_NOT_AT_ALL = Diagnosis(
+    "The result is right, but no DistributedDataParallel was made: you averaged the gradients yourself.",
+    "Wrap the model: `ddp = DistributedDataParallel(model)`.",
+)
+
+
+class TrainDDP(Exercise):
+    """Training with DistributedDataParallel"""
+
+    unit, function = UNIT, "train_ddp"
+    signature = "train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]"
+    levels = {"the weights of the sequential run": 2, "the loss of all ranks": 1}
+    harness = (
+        MODEL
+        + """
+
+def harness(f, values, sizes, batches, lr):
+    made, create = [], DistributedDataParallel.__init__
+
+    def counted(self, *arguments, **options):
+        made.append(self)
+        create(self, *arguments, **options)
+
+    DistributedDataParallel.__init__ = counted
+    model = build(values, sizes)
+    losses = f(model, batches, lr)
+    return {"weights": flat(model.parameters()), "losses": plain(losses), "wrapped": bool(made)}
+"""
+    )
+    diagnoses = {
+        "not_wrapped": Diagnosis(
+            "Every rank trained its own model from its own start: nothing passed between the ranks.",
+            "Wrap the model, `ddp = DistributedDataParallel(model)`, and call `ddp(x)`.",
+        ),
+        "bypasses_ddp": Diagnosis(
+            "All ranks started alike, but then each stepped along its own gradient: the forward pass went past DDP, so its "
+            "backward pass had nothing to synchronise.",
+            "Call `ddp(x)`, not `model(x)` or `ddp.module(x)`, and not inside `no_sync()`.",
+        ),
+        "copy_trained": Diagnosis(
+            "`model` still holds what it held at the start: something else was trained.",
+            "DDP does not copy: wrap `model` itself, and give the optimizer the parameters of that object.",
+        ),
+        "never_updated": Diagnosis(
+            "DDP gave all ranks the values of rank 0, and no step ever reached them.",
+            "The optimizer must hold the parameters that DDP wraps: build it from `ddp.parameters()`, and call its step().",
+        ),
+        "divided_again": Diagnosis(
+            "The steps are too short by the number of ranks: DDP already divides the gradients by it.",
+            "Leave gradient, loss and learning rate as they are: DDP's result is the mean.",
+        ),
+        "times_world_size": Diagnosis(
+            "The steps are too long by the number of ranks: gradients were summed, or the learning rate was scaled.",
+            "Here the global batch is the sequential one, so its learning rate is right as it is.",
+        ),
+        "no_zero_grad": Diagnosis(
+            "Old gradients were never cleared: each step contains all gradients before it.",
+            "`optimizer.zero_grad()` in every step.",
+        ),
+        "summed_loss": Diagnosis(
+            "The loss was summed over the samples of a batch, not averaged.", "`cross_entropy` averages if you let it."
+        ),
+        "one_step_only": Diagnosis("Only the first batch was trained on.", "One step for every entry of `batches`."),
+        "weights_averaged": Diagnosis(
+            "Every rank trained alone and the weights were averaged at the end. That is another method (local SGD).",
+            "DDP averages the gradients in every step.",
+        ),
+        "by_hand": BY_HAND_OR_NOT_AT_ALL,
+        "own_loss": Diagnosis(
+            "Each rank reports the loss of its own share as if it were everybody's.",
+            "DDP averages gradients, nothing else: average the loss with an all_reduce.",
+        ),
+        "loss_summed_over_ranks": Diagnosis(
+            "The losses of the ranks were added up, not averaged.", "Divide by `dist.get_world_size()`."
+        ),
+        "loss_divided_twice": Diagnosis("The loss was divided by the number of ranks twice.", "Once is enough."),
+        "loss_after_the_step": Diagnosis(
+            "This is the loss after each step, not the one the step was made from.",
+            "Keep the loss you called backward() on; a second forward pass costs as much as the first.",
+        ),
+        "loss_of_one_rank": Diagnosis(
+            "All ranks report the loss of one rank's share.", "Every rank's loss counts: all_reduce, then divide."
+        ),
+        "loss_on_one_rank": Diagnosis(
+            "Only one rank has the loss of all ranks.", "`reduce` leaves the sum on one rank, `all_reduce` on every one."
+        ),
+    }
+
+    def cases(self, rng):
+        return [
+            self._case(rng, "the weights of the sequential run", 2, (4, 5, 3), 3, 4),
+            self._case(rng, "the weights of the sequential run", 3, (3, 4, 4), 4, 2, late=(1,)),
+            self._case(rng, "the weights of the sequential run", 5, (4, 3, 2), 2, 3),
+            self._case(rng, "the loss of all ranks", 2, (4, 4, 3), 3, 3, late=(0,)),
+            self._case(rng, "the loss of all ranks", 4, (4, 5, 3), 1, 2),
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, sizes, steps, local, **options):
+        starts = [start_values(rng, sizes) for _ in range(p)]
+        batches = [[draw_batch(rng, local, sizes) for _ in range(steps)] for _ in range(p)]
+        lr = float(rng.integers(3, 8)) / 10
+        arguments = [(starts[r], sizes, [as_tensors(b) for b in batches[r]], lr) for r in range(p)]
+        says = f"{steps} {'step' if steps == 1 else 'steps'}, {local} samples per rank and step"
+        known = {"starts": starts, "batches": batches, "lr": lr, "sizes": sizes, "local": local}
+        return Case(level, p, arguments, says=says, known=known, rtol=1e-6, atol=1e-8, **options)
+
+    @staticmethod
+    def _value(weights, losses=ANYTHING):
+        return {"weights": weights, "losses": losses, "wrapped": ANYTHING}
+
+    def _right(self, case):
+        known = case.known
+        whole = [joined([own[step] for own in known["batches"]]) for step in range(len(known["batches"][0]))]
+        return (known["starts"][0], whole, known["sizes"], known["lr"])
+
+    def expected(self, case):
+        weights, losses = sgd(*self._right(case))
+        looked_at = losses if case.level == "the loss of all ranks" else ANYTHING
+        return [self._value(weights, looked_at)] * case.world_size
+
+    def _own_losses(self, case) -> np.ndarray:
+        """What each rank's share lost in each step of the right run: shape (ranks, steps)."""
+        known = case.known
+        values, whole, sizes, lr = self._right(case)
+        rows = []
+        for step, batch in enumerate(whole):
+            rows.append([loss_and_gradient(values, own[step], sizes)[0] for own in known["batches"]])
+            values = values - lr * loss_and_gradient(values, batch, sizes)[1]
+        return np.array(rows).T
+
+    def misconceptions(self, case):
+        known, p = case.known, case.world_size
+        starts, batches, lr, sizes = known["starts"], known["batches"], known["lr"], known["sizes"]
+        first, whole, _, _ = self._right(case)
+        alone = [sgd(first, own, sizes, lr)[0] for own in batches]
+        steps = len(whole)
+
+        def everywhere(weights):
+            return [self._value(weights)] * p
+
+        wrong = {
+            "not_wrapped": [self._value(sgd(start, own, sizes, lr)[0]) for start, own in zip(starts, batches, strict=True)],
+            "bypasses_ddp": [self._value(weights) for weights in alone],
+            "copy_trained": [self._value(start) for start in starts],
+            "never_updated": everywhere(first),
+            "divided_again": everywhere(sgd(first, whole, sizes, lr / p)[0]),
+            "times_world_size": everywhere(sgd(first, whole, sizes, lr * p)[0]) if p != known["local"] else None,
+            "no_zero_grad": everywhere(sgd(first, whole, sizes, lr, zero_grad=False)[0]) if steps > 1 else None,
+            "summed_loss": everywhere(sgd(first, whole, sizes, lr * known["local"])[0]),
+            "one_step_only": everywhere(sgd(first, whole[:1], sizes, lr)[0]) if steps > 1 else None,
+            "weights_averaged": everywhere(np.mean(alone, axis=0)) if steps > 1 else None,
+        }
+        if case.level == "the loss of all ranks":
+            weights, losses = sgd(*self._right(case))
+            own = self._own_losses(case)
+            after, values = [], first
+            for batch in whole:
+                values = values - lr * loss_and_gradient(values, batch, sizes)[1]
+                after.append(loss_and_gradient(values, batch, sizes)[0])
+            wrong |= {
+                "own_loss": [self._value(weights, list(row)) for row in own],
+                "loss_summed_over_ranks": [self._value(weights, [p * loss for loss in losses])] * p,
+                "loss_divided_twice": [self._value(weights, [loss / p for loss in losses])] * p,
+                "loss_after_the_step": [self._value(weights, after)] * p,
+                "loss_of_one_rank": [self._value(weights, list(own[0]))] * p,
+            }
+        return wrong | {name: None for name in self.diagnoses if name.startswith(("loss_", "own_")) and name not in wrong}
+
+    def facts(self, case: Case, run: Run):
+        values = [rank.value for rank in run.ranks]
+        right = self.expected(case)
+        if not all(np.allclose(v["weights"], r["weights"], rtol=1e-6, atol=1e-8) for v, r in zip(values, right, strict=True)):
+            return None
+        if not all(v["wrapped"] for v in values):
+            return "by_hand"
+        if case.level != "the loss of all ranks":
+            return None
+        good = [np.shape(v["losses"]) == np.shape(r["losses"]) and np.allclose(v["losses"], r["losses"], rtol=1e-5)
+                for v, r in zip(values, right, strict=True)]  # fmt: skip
+        return "loss_on_one_rank" if sum(good) == 1 else None
+
+
+class UnevenLoss(Exercise):
+    """A loss for uneven batches"""
+
+    unit, function = UNIT, "uneven_loss"
+    signature = "uneven_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor"
+    levels = {"uneven shares": 2, "a rank without samples": 1}
+    harness = (
+        MODEL
+        + """
+
+def harness(f, values, sizes, x, y):
+    model = DistributedDataParallel(build(values, sizes))
+    loss = f(model(x), y)
+    if loss is None:
+        return None
+    differentiable = isinstance(loss, torch.Tensor) and loss.requires_grad
+    if differentiable:
+        loss.backward()
+    return {"gradient": gradients(model), "loss": float(loss), "differentiable": differentiable}
+"""
+    )
+    diagnoses = {
+        "mean_of_means": Diagnosis(
+            "Each rank averages over its own share, and DDP averages the ranks: a sample on a rank with few of them counts more.",
+            "Every sample of the global batch must weigh 1 / total: scale the mean by count * world_size / total.",
+        ),
+        "world_size_missing": Diagnosis(
+            "The gradient is too small by the number of ranks: DDP divides the sum over the ranks by it.",
+            "Multiply by `dist.get_world_size()`, so that DDP's division is taken back.",
+        ),
+        "summed_loss": Diagnosis(
+            "The loss was summed over the samples, and nothing divides by their number.",
+            "Divide by the number of samples on all ranks, and multiply by the number of ranks.",
+        ),
+        "times_world_size": Diagnosis(
+            "This is the mean over the own share, times the number of ranks.",
+            "The divisor is the number of samples on all ranks.",
+        ),
+        "weighted_twice": Diagnosis(
+            "A mean over the own share was scaled as if it were a sum, or a sum as if it were a mean.",
+            "Either mean * count * world_size / total, or sum * world_size / total.",
+        ),
+        "divided_twice": Diagnosis(
+            "The mean over the own share was divided by the number of all samples: that is dividing twice.",
+            "Either mean * count * world_size / total, or sum * world_size / total.",
+        ),
+        "divided_thrice": Diagnosis(
+            "The mean over the own share was divided by the number of all samples, and DDP divides by the number of ranks.",
+            "Either mean * count * world_size / total, or sum * world_size / total.",
+        ),
+        "largest_share": Diagnosis(
+            "The divisor is the largest share, not the mean share.", "Add the counts up: ReduceOp.SUM, not ReduceOp.MAX."
+        ),
+        "rank_0_share": Diagnosis(
+            "Every rank divides by the number of samples that rank 0 has.", "Add the counts of all ranks up with an all_reduce."
+        ),
+        "whole_division": Diagnosis(
+            "The mean share was rounded to a whole number.", "Divide with `/`, not with `//`, and do not average integers."
+        ),
+        "cut_from_graph": Diagnosis(
+            "What you return has no gradient: it was cut off from the outputs.",
+            "No `.item()`, `.detach()` or `torch.tensor(loss)` on the way from the outputs to the returned loss.",
+        ),
+        "not_a_number": Diagnosis(
+            "On a rank without samples the loss is not a number: the mean over nothing.",
+            'Start from the sum, `reduction="sum"`: over nothing it is zero.',
+        ),
+        "no_gradient_of_the_others": Diagnosis(
+            "The gradients differ between the ranks: DDP's backward pass was not used.",
+            "Return the loss and leave backward() to the caller.",
+        ),
+        "missing_rank": Diagnosis(
+            "A rank left out something the others wait for: a collective, or a loss to call backward() on.",
+            "All ranks count, and all return a loss made from `outputs`, also a rank without samples.",
+        ),
+        "scaled": Diagnosis(
+            "The gradient points the right way and has the wrong length.",
+            "Follow the factors: every sample counts 1 / total, and DDP divides by world_size.",
+        ),
+    }
+
+    def cases(self, rng):
+        return [
+            self._case(rng, "uneven shares", (3, 6)),
+            self._case(rng, "uneven shares", (5, 5, 1), late=(2,)),
+            self._case(rng, "uneven shares", (2, 7, 3, 1)),
+            self._case(rng, "a rank without samples", (5, 0), late=(1,)),
+            self._case(rng, "a rank without samples", (0, 4, 1, 0, 2)),
+        ]
+
+    @staticmethod
+    def _case(rng, level, counts, **options):
+        sizes = (4, 5, 3)
+        values = start_values(rng, sizes)
+        shares = [draw_batch(rng, n, sizes) for n in counts]
+        arguments = [(values, sizes, *as_tensors(share)) for share in shares]
+        says = f"shares of {', '.join(map(str, counts[:-1]))} and {counts[-1]} samples"
+        known = {"values": values, "shares": shares, "counts": counts, "sizes": sizes}
+        return Case(level, len(counts), arguments, says=says, known=known, rtol=1e-6, atol=1e-9, **options)
+
+    @staticmethod
+    def _weighted(case, weights) -> np.ndarray:
+        """DDP's gradient when every sample of rank r counts weights[r] in that rank's loss."""
+        known = case.known
+        own = [loss_and_gradient(known["values"], share, known["sizes"], total=1)[1] for share in known["shares"]]
+        return sum(w * g for w, g in zip(weights, own, strict=True)) / case.world_size
+
+    def expected(self, case):
+        p, total = case.world_size, sum(case.known["counts"])
+        return [self._value(self._weighted(case, [p / total] * p))] * p
+
+    @staticmethod
+    def _value(gradient):
+        return {"gradient": gradient, "loss": ANYTHING, "differentiable": ANYTHING}
+
+    def misconceptions(self, case):
+        counts, p = np.array(case.known["counts"]), case.world_size
+        total = counts.sum()
+        with np.errstate(divide="ignore"):
+            one_over = np.where(counts > 0, 1 / np.maximum(counts, 1), 0.0)
+        floor = total // p
+        weights = {
+            "mean_of_means": one_over,
+            "world_size_missing": np.full(p, 1 / total),
+            "summed_loss": np.ones(p),
+            "times_world_size": p * one_over,
+            "weighted_twice": counts * p / total,
+            "divided_twice": p * one_over / total,
+            "divided_thrice": one_over / total,
+            "largest_share": np.full(p, 1 / counts.max()) if counts.max() * p != total else None,
+            "rank_0_share": np.full(p, 1 / counts[0]) if counts[0] not in (0, counts.max()) and p * counts[0] != total else None,
+            "whole_division": np.full(p, 1 / floor) if floor and floor * p != total else None,
+        }
+        values = {name: None if w is None else self._weighted(case, w) for name, w in weights.items()}
+        seen, result = [self.expected(case)[0]["gradient"]], {}
+        for name, value in values.items():
+            shows = value is not None and not any(np.allclose(value, other) for other in seen)
+            result[name] = [self._value(value)] * p if shows else None
+            seen += [value] if shows else []
+        return result
+
+    def facts(self, case: Case, run: Run):
+        values = [rank.value for rank in run.ranks]
+        if not all(v["differentiable"] for v in values):
+            return "cut_from_graph"
+        if any(not np.isfinite(v["loss"]) or not np.isfinite(v["gradient"]).all() for v in values):
+            return Finding("not_a_number", f"The losses are {', '.join(format(v['loss'], '.3g') for v in values)}.")
+        first, right = values[0]["gradient"], self.expected(case)[0]["gradient"]
+        if any(not np.allclose(v["gradient"], first, rtol=1e-6) for v in values):
+            return "no_gradient_of_the_others"
+        ratio = float(first @ right / (right @ right))
+        if not np.isclose(ratio, 1) and np.allclose(first, ratio * right, rtol=1e-5, atol=1e-9):
+            return Finding("scaled", f"It is {ratio:.4g} times what it should be.")
+        return None
+
+
+class Accumulate(Exercise):
+    """Accumulating gradients"""
+
+    unit, function = UNIT, "accumulate"
+    signature = "accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None"
+    levels = {"the right gradient": 1, "one synchronisation": 2}
+    harness = (
+        MODEL
+        + """
+
+def harness(f, values, sizes, micro_batches):
+    module = build(values, sizes)
+    rows = []
+    module.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))
+    model = DistributedDataParallel(module)
+    f(model, micro_batches)
+    return {"gradient": gradients(model), "largest": max(rows, default=0), "on": model.require_backward_grad_sync}
+"""
+    )
+    diagnoses = {
+        "own_gradient": Diagnosis(
+            "Each rank holds the gradient of its own samples: no backward pass was synchronised.",
+            "Leave `no_sync()` before the last micro-batch: its forward *and* its backward pass stand outside.",
+        ),
+        "not_divided": Diagnosis(
+            "The gradients of the micro-batches were added up, not averaged.", "Divide each loss by the number of micro-batches."
+        ),
+        "own_not_divided": Diagnosis(
+            "Each rank holds the sum over its own micro-batches: neither averaged nor synchronised.",
+            "Divide each loss by their number, and do the last forward and backward pass outside `no_sync()`.",
+        ),
+        "last_only": Diagnosis(
+            "Only the last micro-batch is in the gradient.",
+            "No zero_grad() between the micro-batches: gradients add up by themselves.",
+        ),
+        "last_only_divided": Diagnosis(
+            "Only the last micro-batch is in the gradient, divided as if all were.",
+            "No zero_grad() between the micro-batches: gradients add up by themselves.",
+        ),
+        "first_synchronised": Diagnosis(
+            "The first micro-batch was synchronised and the others were added on each rank alone.",
+            "Synchronise the last one: its backward pass sends all that has accumulated.",
+        ),
+        "divided_again": Diagnosis(
+            "The gradient was divided by the number of ranks once more.", "DDP's result is the mean over the ranks already."
+        ),
+        "one_too_few": Diagnosis(
+            "A micro-batch is missing.", "The loop inside `no_sync()` takes all but the last, and the last one follows behind it."
+        ),
+        "synchronises_every_time": Diagnosis(
+            "The gradient is right, but it was sent round more than once.",
+            "All micro-batches but the last go inside `with ddp.no_sync():`, the forward pass too: DDP decides there.",
+        ),
+        "one_big_batch": Diagnosis(
+            "The gradient is right, but all micro-batches went through the model at once.",
+            "Accumulation exists because they do not fit into memory together: one after the other.",
+        ),
+        "left_switched_off": Diagnosis(
+            "The gradient is right, but the model was left with its synchronisation switched off.",
+            "Let `with ddp.no_sync():` switch it on again by itself.",
+        ),
+    }
+
+    def cases(self, rng):
+        return [
+            self._case(rng, "the right gradient", 2, 3, 2),
+            self._case(rng, "the right gradient", 3, 1, 4, late=(2,)),
+            self._case(rng, "one synchronisation", 4, 4, 2),
+            self._case(rng, "one synchronisation", 3, 2, 3, late=(0,)),
+            self._case(rng, "one synchronisation", 2, 1, 3),
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, k, local, **options):
+        sizes = (4, 5, 3)
+        values = start_values(rng, sizes)
+        batches = [[draw_batch(rng, local, sizes) for _ in range(k)] for _ in range(p)]
+        arguments = [(values, sizes, [as_tensors(b) for b in own]) for own in batches]
+        says = f"{k} micro-{'batch' if k == 1 else 'batches'} of {local} samples on each rank"
+        known = {"values": values, "batches": batches, "sizes": sizes, "k": k, "local": local}
+        return Case(level, p, arguments, says=says, known=known, rtol=1e-6, atol=1e-9, **options)
+
+    @staticmethod
+    def _gradients(case) -> np.ndarray:
+        """The gradient of every micro-batch: shape (ranks, micro-batches, parameters)."""
+        known = case.known
+        return np.array([[loss_and_gradient(known["values"], b, known["sizes"])[1] for b in own] for own in known["batches"]])
+
+    @staticmethod
+    def _values(gradients):
+        return [{"gradient": gradient, "largest": ANYTHING, "on": ANYTHING} for gradient in gradients]
+
+    def expected(self, case):
+        return self._values([self._gradients(case).mean(axis=(0, 1))] * case.world_size)
+
+    def misconceptions(self, case):
+        each, p, k = self._gradients(case), case.world_size, case.known["k"]
+        mean = each.mean(axis=0)  # over the ranks: one row per micro-batch
+        several = k > 1
+        wrong = {
+            "own_gradient": each.mean(axis=1),
+            "not_divided": [mean.sum(axis=0)] * p if several else None,
+            "own_not_divided": each.sum(axis=1) if several else None,
+            "last_only": [mean[-1]] * p if several else None,
+            "last_only_divided": [mean[-1] / k] * p if several else None,
+            "first_synchronised": mean[0] / k + each[:, 1:].sum(axis=1) / k if several else None,
+            "divided_again": [mean.mean(axis=0) / p] * p if k != p else None,
+            "one_too_few": [mean[:-1].sum(axis=0) / k] * p if several else None,
+        }
+        return {name: None if value is None else self._values(value) for name, value in wrong.items()}
+
+    def facts(self, case: Case, run: Run):
+        values = [rank.value for rank in run.ranks]
+        each, k, p = self._gradients(case), case.known["k"], case.world_size
+        right = each.mean(axis=(0, 1))
+        if not all(np.allclose(v["gradient"], right, rtol=1e-6, atol=1e-9) for v in values):
+            return "divided_again" if all(np.allclose(v["gradient"], right / p, rtol=1e-6, atol=1e-9) for v in values) else None
+        if case.level != "one synchronisation":
+            return None
+        if k > 1 and any(v["largest"] > case.known["local"] for v in values):
+            return Finding("one_big_batch", f"{values[0]['largest']} samples went through the model at once.")
+        sent = sum(event.nbytes for event in run.events if event.rank == 0 and event.kind == "all_reduce")
+        rounds = sent / right.nbytes
+        if rounds > 1.5:
+            return Finding(
+                "synchronises_every_time",
+                f"Rank 0 handed {sent} B to all_reduce, {rounds:.0f} times the {right.nbytes} B of the gradient.",
+            )
+        return None if all(v["on"] for v in values) else "left_switched_off"
+
+
+class Buckets(Exercise):
+    """Who shares a bucket"""
+
+    unit, function = UNIT, "buckets"
+    signature = "buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]"
+    runtime = "plain"
+    levels = {"equal caps": 1, "a small first bucket": 1}
+    diagnoses = {
+        "forward_order": Diagnosis(
+            "The buckets were filled from the first parameter on.",
+            "The backward pass ends with the first layer: its gradients are ready last.",
+        ),
+        "reversed_at_the_end": Diagnosis(
+            "The buckets were filled from the first parameter on and turned round afterwards: the remainder is in the wrong one.",
+            "Walk through the parameters backwards.",
+        ),
+        "never_above_the_cap": Diagnosis(
+            "A bucket was closed before it would have passed its cap.",
+            "DDP closes a bucket once it holds at least its cap: the gradient that passes it still belongs in.",
+        ),
+        "only_above_the_cap": Diagnosis(
+            "A bucket that holds exactly its cap was left open.", "A bucket is full from its cap on: `>=`, not `>`."
+        ),
+        "one_cap": Diagnosis("The first bucket got the cap of the others.", "The first bucket is closed at first_cap."),
+        "first_cap_for_all": Diagnosis("Every bucket got the cap of the first one.", "From the second bucket on it is cap."),
+        "small_bucket_last": Diagnosis(
+            "The small bucket is the last one.",
+            "The small bucket is the first to be sent: it lets the communication begin early.",
+        ),
+        "last_bucket_lost": Diagnosis(
+            "The last bucket is missing: it was never closed, because it did not reach its cap.", "What remains is a bucket, too."
+        ),
+        "empty_bucket": Diagnosis(
+            "There is an empty bucket.", "A bucket is opened for a gradient, not ahead of it; without parameters there is none."
+        ),
+        "sorted_inside": Diagnosis(
+            "The right parameters share a bucket, but inside they stand in the order of the model.",
+            "Keep the order in which they become ready: the last parameter first.",
+        ),
+        "other_order": Diagnosis(
+            "The right parameters share a bucket, but the buckets stand in another order.",
+            "The bucket with the last parameter is full first.",
+        ),
+        "bytes_for_numbers": Diagnosis("These are the sizes of the gradients.", "Return their numbers, counted from 0."),
+        "parameter_lost": Diagnosis("Not every parameter is in exactly one bucket.", "Each one goes into one bucket."),
+    }
+
+    def cases(self, rng):
+        def drawn(n, low=1, high=30):
+            return [int(v) for v in rng.integers(low, high, n)]
+
+        def telling(n, first_cap, cap):
+            """Sizes with which filling from the first parameter on gives other buckets than filling from the last."""
+            while True:
+                sizes = drawn(n)
+                right = self._fill(range(n)[::-1], sizes, (first_cap, cap))
+                if [sorted(bucket) for bucket in right] != self._fill(range(n), sizes, (cap, cap))[::-1]:
+                    return sizes
+
+        first, second = self.levels
+        exact = [7, 40, *drawn(2), 25, 15, 10, 15]  # from behind 15 + 10 + 15 = 40: exactly full
+        return [
+            self._case(first, telling(12, 40, 40), 40, 40),
+            self._case(first, exact, 40, 40),
+            self._case(first, [12, 200, 5], 50, 50),
+            self._case(first, [], 50, 50),
+            self._case(second, telling(14, 20, 60), 20, 60),
+            self._case(second, [*drawn(9), 20], 20, 70),
+        ]
+
+    @staticmethod
+    def _case(level, sizes, first_cap, cap):
+        says = f"{len(sizes)} parameters, first_cap = {first_cap} B, cap = {cap} B"
+        return Case(level, 1, (sizes, first_cap, cap), says=says, known={"sizes": sizes, "first_cap": first_cap, "cap": cap})
+
+    @staticmethod
+    def _fill(order, sizes, caps, full=lambda held, cap: held >= cap) -> list[list[int]]:
+        """Buckets in the order of `order`; caps: of the first bucket and of the others. Source: compute_bucket_assignment_by_size."""
+        result, held = [], 0
+        open_ = False
+        for k in order:
+            if not open_:
+                result.append([])
+                held, open_ = 0, True
+            result[-1].append(k)
+            held += sizes[k]
+            open_ = not full(held, caps[0] if len(result) == 1 else caps[1])
+        return result
+
+    @staticmethod
+    def _fill_below(order, sizes, caps) -> list[list[int]]:
+        result, held = [], 0
+        for k in order:
+            if not result or held + sizes[k] > (caps[0] if len(result) == 1 else caps[1]):
+                result.append([])
+                held = 0
+            result[-1].append(k)
+            held += sizes[k]
+        return result
+
+    def expected(self, case):
+        known = case.known
+        return [self._fill(range(len(known["sizes"]))[::-1], known["sizes"], (known["first_cap"], known["cap"]))]
+
+    def misconceptions(self, case):
+        known = case.known
+        sizes, first, cap = known["sizes"], known["first_cap"], known["cap"]
+        numbers = range(len(sizes))
+        backwards = numbers[::-1]
+        right = self.expected(case)[0]
+        small_last = self._fill(numbers, sizes, (first, cap))[::-1]
+        full = bool(right) and sum(sizes[k] for k in right[-1]) >= (first if len(right) == 1 else cap)
+        wrong = {
+            "forward_order": self._fill(numbers, sizes, (first, cap)),
+            "reversed_at_the_end": self._fill(numbers, sizes, (cap, cap))[::-1],
+            "never_above_the_cap": self._fill_below(backwards, sizes, (first, cap)),
+            "only_above_the_cap": self._fill(backwards, sizes, (first, cap), lambda held, cap: held > cap),
+            "one_cap": self._fill(backwards, sizes, (cap, cap)),
+            "first_cap_for_all": self._fill(backwards, sizes, (first, first)),
+            "small_bucket_last": [bucket[::-1] for bucket in small_last],
+            "last_bucket_lost": None if full else right[:-1],
+            "empty_bucket": [*right, []],
+            "sorted_inside": [sorted(bucket) for bucket in right],
+            "bytes_for_numbers": [[sizes[k] for k in bucket] for bucket in right],
+        }
+        return shown([right], {name: None if value is None else [value] for name, value in wrong.items()})
+
+    def facts(self, case: Case, run: Run):
+        found = [list(bucket) for bucket in run.ranks[0].value]
+        right = self.expected(case)[0]
+        if any(not bucket for bucket in found):
+            return "empty_bucket"
+        if sorted(k for bucket in found for k in bucket) != list(range(len(case.known["sizes"]))):
+            return "parameter_lost"
+        same = {frozenset(bucket) for bucket in found} == {frozenset(bucket) for bucket in right}
+        return "other_order" if same and found != right else self._below(case, found)
+
+    def _below(self, case, found) -> str | None:
+        """Other buckets that hold every parameter once: below the cap, in the wrong direction, or neither."""
+        known = case.known
+        sizes = known["sizes"]
+        if found and found[0] and found[0][0] == 0 and len(sizes) > 1:
+            return "forward_order"
+        caps = [known["first_cap"], *[known["cap"]] * len(found)]
+        held = [sum(sizes[k] for k in bucket) for bucket in found]
+        if found != self.expected(case)[0] and all(h <= cap or len(b) == 1 for h, cap, b in zip(held, caps, found, strict=False)):
+            return "never_above_the_cap"
+        return None
+
+
+class SaveCheckpoint(Exercise):
+    """Saving a checkpoint"""
+
+    unit, function = UNIT, "save_checkpoint"
+    signature = "save_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer, epoch: int) -> None"
+    levels = {"what is in the file": 1, "who writes it, and when": 2}
+    # Each rank's DDP has a group of its own here, so that nothing but the student's code makes a rank wait for another:
+    # rank 0 starts when all others have returned or wait for it. Writing takes a while, as on a real disk.
+    harness = (
+        MODEL
+        + """
+
+def harness(f, values, velocity, sizes, epoch):
+"""
+        + FOLDER.replace("\n", "\n    ")
+        + """
+    rank = dist.get_rank()
+    model = DistributedDataParallel(build(values, sizes), process_group=dist.new_group([rank], use_local_synchronization=True))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.25, momentum=0.9)
+    for parameter, part in zip(model.parameters(), torch.from_numpy(velocity).split([p.numel() for p in model.parameters()])):
+        optimizer.state[parameter]["momentum_buffer"] = part.view_as(parameter).clone()
+    if rank == 0:
+        written_by_others = bool(os.listdir(folder))
+        save = torch.save
+
+        def slow_save(*arguments, **options):
+            time.sleep(0.15)
+            save(*arguments, **options)
+
+        torch.save = slow_save
+    f(path, model, optimizer, epoch)
+    there = os.path.exists(path)
+    if rank != 0:
+        return {"file": "there" if there else "not there yet"}
+    if written_by_others:
+        return {"file": "written by another rank"}
+    return {"file": "there", **contents(path)} if there else {"file": "never written"}
+
+
+def contents(path):
+    content = torch.load(path, weights_only=False)
+    if not isinstance(content, dict):
+        return {"entries": [type(content).__name__]}
+    if not {"model", "optimizer", "epoch"} <= set(content):
+        return {"entries": sorted(map(str, content))}
+    model, optimizer, epoch = content["model"], content["optimizer"], content["epoch"]
+    found = {"entries": ["epoch", "model", "optimizer"], "epoch": epoch}
+    found["model"] = sorted(model) if isinstance(model, dict) else type(model).__name__
+    if isinstance(model, dict) and all(isinstance(value, torch.Tensor) for value in model.values()):
+        found["weights"] = flat(model.values())
+    found["optimizer"] = "state_dict" if isinstance(optimizer, dict) else type(optimizer).__name__
+    if isinstance(optimizer, dict):
+        states = optimizer.get("state", {})
+        if states:
+            found["momentum"] = flat([s["momentum_buffer"] for s in states.values()])
+    return found
+"""
+    )
+    diagnoses = {
+        "never_written": Diagnosis("There is no file at `path`.", "Rank 0 writes it: `torch.save(..., path)`."),
+        "written_by_others": Diagnosis(
+            "Another rank than 0 wrote a file: when several write the same one, it can end up mixed or cut off.",
+            "`if dist.get_rank() == 0:` around the save; the others have nothing to write.",
+        ),
+        "missing_barrier": Diagnosis(
+            "A rank returned before rank 0 had written the file: if it loads the checkpoint next, it finds none, or half of one.",
+            "`dist.barrier()` on every rank, after rank 0 has saved.",
+        ),
+        "module_prefix": Diagnosis(
+            "The names in the file begin with `module.`: only a model in a DDP wrapper can load them.",
+            "Save `ddp.module.state_dict()`.",
+        ),
+        "whole_object": Diagnosis(
+            "The file holds a pickled object, not its state: it cannot be read without the very classes that wrote it.",
+            "Save `state_dict()`, of the model and of the optimizer.",
+        ),
+        "no_momentum": Diagnosis(
+            "The optimizer's momentum is not in the file: training would go on as if it had just begun.",
+            "Save `optimizer.state_dict()` whole.",
+        ),
+        "other_entries": Diagnosis(
+            "The file must hold a dict with the entries model, optimizer and epoch.",
+            '`{"model": ..., "optimizer": ..., "epoch": ...}`',
+        ),
+        "other_epoch": Diagnosis("The epoch in the file is not the one you were given.", "Store `epoch` as it is."),
+        "other_weights": Diagnosis(
+            "The weights in the file are not those of the model.", "`ddp.module.state_dict()` holds all of them, in their dtype."
+        ),
+    }
+
+    def cases(self, rng):
+        first, second = self.levels
+        return [
+            self._case(rng, first, 2, (4, 5, 3), late=()),
+            self._case(rng, second, 3, (3, 4, 2), late=(0,)),
+            self._case(rng, second, 4, (4, 3, 3), late=(0,)),
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, sizes, late):
+        values, velocity = start_values(rng, sizes), start_values(rng, sizes)
+        epoch = int(rng.integers(2, 90))
+        says = "rank 0 is late" if late else f"epoch {epoch}"
+        known = {"values": values, "velocity": velocity, "epoch": epoch}
+        return Case(level, p, (values, velocity, sizes, epoch), says=says, known=known, late=late)
+
+    def expected(self, case):
+        known = case.known
+        if case.level == "what is in the file":
+            others = [{"file": ANYTHING}] * (case.world_size - 1)
+        else:
+            others = [{"file": "there"}] * (case.world_size - 1)
+        content = {
+            "file": "there",
+            "entries": ["epoch", "model", "optimizer"],
+            "epoch": known["epoch"],
+            "model": ["0.bias", "0.weight", "2.bias", "2.weight"],
+            "weights": known["values"],
+            "optimizer": "state_dict",
+            "momentum": known["velocity"],
+        }
+        return [content, *others]
+
+    def facts(self, case: Case, run: Run):
+        mine, others = run.ranks[0].value, [rank.value for rank in run.ranks[1:]]
+        right = self.expected(case)[0]
+        if mine["file"] == "written by another rank":
+            return "written_by_others"
+        if mine["file"] == "never written":
+            return "never_written"
+        if mine["entries"] != right["entries"]:
+            return Finding("other_entries", f"The file holds: {', '.join(mine['entries'])}.")
+        if isinstance(mine["model"], str) or mine["optimizer"] != "state_dict":
+            return "whole_object"
+        if any(name.startswith("module.") for name in mine["model"]):
+            return "module_prefix"
+        if "momentum" not in mine:
+            return "no_momentum"
+        if mine["epoch"] != right["epoch"]:
+            return "other_epoch"
+        if "weights" not in mine or np.shape(mine["weights"]) != np.shape(right["weights"]):
+            return "other_weights"
+        if not np.allclose(mine["weights"], right["weights"], rtol=1e-9):
+            return "other_weights"
+        if case.level != "what is in the file" and any(other["file"] != "there" for other in others):
+            early = next(r for r, other in enumerate(others, 1) if other["file"] != "there")
+            return Finding("missing_barrier", f"Rank {early} had returned when there was no file yet.")
+        return None
+
+
+class LoadCheckpoint(Exercise):
+    """Going on from a checkpoint"""
+
+    unit, function = UNIT, "load_checkpoint"
+    signature = "load_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer) -> int"
+    levels = {"the uninterrupted run": 2}
+    harness = (
+        MODEL
+        + """
+
+class NamesDiffer(Exception):
+    pass
+
+
+def harness(f, values, velocity, sizes, epoch, start, batches, lr):
+"""
+        + FOLDER.replace("\n", "\n    ")
+        + """
+    if dist.get_rank() == 0:
+        saved = build(values, sizes)
+        old = torch.optim.SGD(saved.parameters(), lr=lr / 2, momentum=0.9)
+        for parameter, part in zip(saved.parameters(), torch.from_numpy(velocity).split([p.numel() for p in saved.parameters()])):
+            old.state[parameter]["momentum_buffer"] = part.view_as(parameter).clone()
+        torch.save({"model": saved.state_dict(), "optimizer": old.state_dict(), "epoch": epoch}, path)
+    model = DistributedDataParallel(build(start, sizes))  # its constructor waits for all ranks: the file is there
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+    try:
+        found = f(path, model, optimizer)
+    except RuntimeError as error:
+        if "Missing key" not in str(error):
+            raise
+        raise NamesDiffer("the model's names begin with module., those in the file do not").with_traceback(error.__traceback__)
+    if isinstance(found, torch.Tensor):
+        found = found.item()
+    for x, y in batches:
+        optimizer.zero_grad()
+        functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    return {"epoch": found, "weights": flat(model.parameters())}
+"""
+    )
+    diagnoses = {
+        "NamesDiffer": Diagnosis(
+            "The wrapper's names begin with `module.`, those in the file do not.",
+            'Load into the model inside: `ddp.module.load_state_dict(checkpoint["model"])`.',
+        ),
+        "nothing_loaded": Diagnosis(
+            "Training went on from the start: neither weights nor momentum came from the file.",
+            "`strict=False` hides names that do not fit: load into `ddp.module`, and the optimizer's state too.",
+        ),
+        "weights_not_loaded": Diagnosis(
+            "The optimizer came from the file, the weights did not.",
+            "`strict=False` hides names that do not fit: load into `ddp.module`.",
+        ),
+        "optimizer_not_loaded": Diagnosis(
+            "The weights came from the file, but the optimizer began anew: without momentum and with its first learning rate.",
+            '`optimizer.load_state_dict(checkpoint["optimizer"])`',
+        ),
+        "rank_0_only": Diagnosis(
+            "Only rank 0 loaded the file: DDP makes the ranks equal when it is built, not later, so they stay different for ever.",
+            "Every rank loads the file.",
+        ),
+        "optimizer_on_rank_0_only": Diagnosis(
+            "All ranks have the weights, but only rank 0 has the momentum: the ranks drift apart.",
+            "Every rank restores its optimizer.",
+        ),
+        "ranks_differ": Diagnosis(
+            "The ranks hold different weights after the same steps.", "Every rank loads the same, all of it."
+        ),
+        "epoch_off_by_one": Diagnosis(
+            "The epoch returned is not the one in the file, but its neighbour.", "Return what the file says, nothing added."
+        ),
+        "no_epoch": Diagnosis(
+            "The weights are right, but the epoch is not returned.",
+            'The caller has to know where to go on: `checkpoint["epoch"]`.',
+        ),
+    }
+
+    def cases(self, rng):
+        (level,) = self.levels
+        return [
+            self._case(rng, level, 2, (4, 5, 3)),
+            self._case(rng, level, 3, (3, 4, 2), late=(0,)),
+            self._case(rng, level, 5, (3, 3, 2)),
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, sizes, **options):
+        values, velocity = start_values(rng, sizes), start_values(rng, sizes)
+        starts = [start_values(rng, sizes) for _ in range(p)]
+        batches = [[draw_batch(rng, 3, sizes) for _ in range(2)] for _ in range(p)]
+        epoch, lr = int(rng.integers(3, 90)), float(rng.integers(3, 8)) / 10
+        arguments = [(values, velocity, sizes, epoch, starts[r], [as_tensors(b) for b in batches[r]], lr) for r in range(p)]
+        known = {
+            "values": values,
+            "velocity": velocity,
+            "sizes": sizes,
+            "epoch": epoch,
+            "start": starts[0],
+            "batches": batches,
+            "lr": lr,
+        }
+        return Case(level, p, arguments, says=f"epoch {epoch}, two steps more", known=known, atol=1e-8, **options)
+
+    @staticmethod
+    def _go_on(case, values: list, velocities: list, rates: list) -> list[np.ndarray]:
+        """Two steps of SGD with momentum and mean gradients, from each rank's own values, momentum and learning rate."""
+        known, p = case.known, case.world_size
+        values, velocities = list(values), list(velocities)
+        for step in range(2):
+            own = [loss_and_gradient(values[r], known["batches"][r][step], known["sizes"])[1] for r in range(p)]
+            mean = np.mean(own, axis=0)
+            for r in range(p):
+                velocities[r] = MOMENTUM * velocities[r] + mean
+                values[r] = values[r] - rates[r] * velocities[r]
+        return values
+
+    def expected(self, case):
+        known, p = case.known, case.world_size
+        weights = self._go_on(case, [known["values"]] * p, [known["velocity"]] * p, [known["lr"] / 2] * p)
+        return [{"epoch": known["epoch"], "weights": weights[0]}] * p
+
+    def misconceptions(self, case):
+        known, p = case.known, case.world_size
+        saved, start, nothing = known["values"], known["start"], np.zeros_like(known["values"])
+        velocity, old, new = known["velocity"], known["lr"] / 2, known["lr"]
+        one = [True, *[False] * (p - 1)]
+        runs = {
+            "nothing_loaded": ([start] * p, [nothing] * p, [new] * p),
+            "weights_not_loaded": ([start] * p, [velocity] * p, [old] * p),
+            "optimizer_not_loaded": ([saved] * p, [nothing] * p, [new] * p),
+            "rank_0_only": (
+                [saved if first else start for first in one],
+                [velocity if first else nothing for first in one],
+                [old if first else new for first in one],
+            ),
+            "optimizer_on_rank_0_only": (
+                [saved] * p,
+                [velocity if first else nothing for first in one],
+                [old if first else new for first in one],
+            ),
+        }
+        wrong = {name: [{"epoch": ANYTHING, "weights": w} for w in self._go_on(case, *given)] for name, given in runs.items()}
+        return wrong
+
+    def facts(self, case: Case, run: Run):
+        values, right = [rank.value for rank in run.ranks], self.expected(case)[0]
+        if any(not np.allclose(v["weights"], values[0]["weights"], rtol=1e-6, atol=1e-8) for v in values):
+            return "ranks_differ"
+        if not np.allclose(values[0]["weights"], right["weights"], rtol=1e-6, atol=1e-8):
+            return None
+        epochs = [v["epoch"] for v in values]
+        if any(isinstance(e, (int, float)) and abs(e - right["epoch"]) == 1 for e in epochs):
+            return "epoch_off_by_one"
+        return "no_epoch" if any(e != right["epoch"] for e in epochs) else None

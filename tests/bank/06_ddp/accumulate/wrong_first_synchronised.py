@@ -1,0 +1,11 @@
+# verdict: wrong, diagnosis: first_synchronised
+from torch.nn import functional as F
+
+
+def accumulate(ddp, micro_batches):
+    k = len(micro_batches)
+    x, y = micro_batches[0]
+    (F.cross_entropy(ddp(x), y) / k).backward()
+    with ddp.no_sync():
+        for x, y in micro_batches[1:]:
+            (F.cross_entropy(ddp(x), y) / k).backward()

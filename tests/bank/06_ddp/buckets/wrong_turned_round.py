@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: reversed_at_the_end
+def buckets(sizes, first_cap, cap):
+    result, current, held = [], [], 0
+    for k in range(len(sizes)):
+        current.append(k)
+        held += sizes[k]
+        if held >= cap:
+            result.append(current)
+            current, held = [], 0
+    if current:
+        result.append(current)
+    return result[::-1]

@@ -1,0 +1,12 @@
+# verdict: passed
+import torch
+import torch.distributed as dist
+
+
+def load_checkpoint(path, ddp, optimizer):
+    box = [torch.load(path) if dist.get_rank() == 0 else None]
+    dist.broadcast_object_list(box, src=0)
+    checkpoint = box[0]
+    ddp.module.load_state_dict(checkpoint["model"])
+    optimizer.load_state_dict(checkpoint["optimizer"])
+    return torch.tensor(checkpoint["epoch"])

@@ -1,0 +1,10 @@
+# verdict: wrong, diagnosis: whole_object
+import torch
+import torch.distributed as dist
+
+
+def save_checkpoint(path, ddp, optimizer, epoch):
+    content = {"model": ddp.module.state_dict(), "optimizer": optimizer, "epoch": epoch}
+    if dist.get_rank() == 0:
+        torch.save(content, path)
+    dist.barrier()
