@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3 || command -v python3.11 || echo python3)
 COURSE := $(PYTHON) tools/bootstrap.py
 RUN := $(COURSE) run
 
-.PHONY: help lab test notebooks bank bench-comm bench-check doctor horovod clean
+.PHONY: help lab test notebooks bank bench-comm bench-check bench-train doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (OPTIONS="--port 9000" goes to JupyterLab)
@@ -25,6 +25,9 @@ bench-comm:  ## measure the MPI backend against gloo and against plain MPI
 
 bench-check:  ## measure how long a check takes
 	@$(RUN) python benchmarks/check.py $(OPTIONS)
+
+bench-train:  ## measure training steps: by hand, DDP and Horovod, against independent processes
+	@$(RUN) python benchmarks/train.py $(OPTIONS)
 
 doctor:  ## what this machine can do, and what to do about what it cannot
 	@$(RUN) labkit doctor $(OPTIONS)

@@ -24,16 +24,20 @@ MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
 every_unit = pytest.mark.parametrize("unit", UNITS)
 
 
+def name_of(unit: str) -> str:
+    return builder.source_of(ROOT / "solutions" / unit).stem
+
+
 def source_text(unit: str) -> str:
     return builder.source_of(ROOT / "solutions" / unit).read_text(encoding="utf-8")
 
 
 def released(unit: str) -> nbformat.NotebookNode:
-    return nbformat.read(ROOT / "notebooks" / unit / f"{unit[3:]}.ipynb", as_version=4)
+    return nbformat.read(ROOT / "notebooks" / unit / f"{name_of(unit)}.ipynb", as_version=4)
 
 
 def solved(unit: str) -> nbformat.NotebookNode:
-    return nbformat.read(ROOT / "solutions" / unit / f"{unit[3:]}.ipynb", as_version=4)
+    return nbformat.read(ROOT / "solutions" / unit / f"{name_of(unit)}.ipynb", as_version=4)
 
 
 # --- the build --------------------------------------------------------------------------------------------------------
@@ -188,7 +192,9 @@ def split_by_region(text: str) -> tuple[list[str], list[str]]:
         if re.search(r"(BEGIN|END) (SOLUTION|HIDDEN TESTS)", line):
             secret = "BEGIN" in line
         elif line.strip():
-            (inside if secret else outside).append(line.strip())
+            (inside if secret else outside).extend(
+                {line.strip(), line.strip().removeprefix("# ")}
+            )  # text is a comment in the source
     return inside, outside
 
 
@@ -206,13 +212,33 @@ def test_no_answer_reaches_the_notebooks(unit):
     assert not leaked
     for path, text in texts.items():
         assert not [marker for marker in MARKERS if marker in text], path
-    assert not (ROOT / "notebooks" / unit / f"{unit[3:]}.py").exists()
+    assert not (ROOT / "notebooks" / unit / f"{name_of(unit)}.py").exists()
 
 
 @every_unit
 def test_released_notebooks_have_no_outputs(unit):
     for cell in builder.code_cells(released(unit)):
         assert (cell.outputs, cell.execution_count) == ([], None)
+
+
+def is_written_answer(cell: nbformat.NotebookNode) -> bool:
+    """Whether the student answers in words and a person gives the points."""
+    return cell.cell_type == "markdown" and bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def test_only_two_units_ask_for_a_written_answer_and_its_rubric_stays_with_the_instructor():
+    written = {unit: [cell for cell in released(unit).cells if is_written_answer(cell)] for unit in UNITS}
+    assert {unit[:2] for unit, cells in written.items() if cells} == {"06", "08"}
+    for unit, cells in written.items():
+        for cell in cells:
+            marks = cell.metadata.nbgrader
+            assert marks.grade and not marks.locked and marks.points > 0
+            assert "Write your answer here" in cell.source
+            (whole,) = [c.source for c in solved(unit).cells if c.metadata.get("nbgrader", {}).get("grade_id") == marks.grade_id]
+            rubric = whole.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0]
+            points = [float(number) for number in re.findall(r"^\s*[-*] \**(\d+(?:\.5)?) points?\b", rubric, re.MULTILINE)]
+            assert sum(points) == marks.points, f"{unit}: the rubric gives {points}, the question is worth {marks.points}"
+            assert not [line for line in rubric.splitlines() if len(line) > 20 and line in cell.source]
 
 
 def exercises_of(unit: str) -> dict:
@@ -236,7 +262,7 @@ def test_each_exercise_is_a_solution_cell_followed_by_its_check(unit):
     found = {}
     for cell, following in zip(notebook.cells, [*notebook.cells[1:], None], strict=True):
         marks = cell.metadata.get("nbgrader", {})
-        if not marks.get("solution"):
+        if not marks.get("solution") or is_written_answer(cell):
             continue
         name = marks["grade_id"]
         assert re.search(rf"^def {name}\(", cell.source, re.MULTILINE), f"cell {name} does not define {name}"
@@ -323,7 +349,7 @@ def text_of(cell: nbformat.NotebookNode) -> str:
 
 def cards(notebook: nbformat.NotebookNode) -> dict[str, str]:
     """Function name -> what the card under its check cell says."""
-    marked = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade")]
+    marked = [cell for cell in builder.code_cells(notebook) if cell.metadata.get("nbgrader", {}).get("grade")]
     return {cell.metadata.nbgrader.grade_id.removeprefix("check_"): text_of(cell) for cell in marked}
 
 

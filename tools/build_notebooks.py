@@ -59,13 +59,19 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def units(root: Path) -> list[str]:
-    """Names of the units that have a source: every solutions/NN_topic with a topic.py."""
+    """Names of the units that have a source: every solutions/NN_topic with a notebook in it as text."""
     folders = sorted(path for path in root.glob("solutions/[0-9][0-9]_*") if source_of(path).exists())
     return [folder.name for folder in folders]
 
 
 def source_of(folder: Path) -> Path:
-    return folder / f"{folder.name[3:]}.py"
+    """NN_topic/topic.py, or the one .py in the folder that is a notebook: unit 07's cannot be called horovod.py, which Python would
+    import in place of Horovod."""
+    named = folder / f"{folder.name[3:]}.py"
+    if named.exists():
+        return named
+    notebooks = [path for path in sorted(folder.glob("*.py")) if path.read_text(encoding="utf-8").startswith("# %% [markdown]")]
+    return notebooks[0] if len(notebooks) == 1 else named
 
 
 def build(root: Path = ROOT) -> dict[str, bytes]:
