@@ -359,7 +359,7 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def _limit(limits: dict) -> None:
+def apply_limits(limits: dict) -> None:
     import resource
 
     def set_limit(which, value, grace=0):
@@ -473,7 +473,7 @@ def _rank(
             os.dup2(null, fd)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        _limit(limits)
+        apply_limits(limits)
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         os.chdir(folder)
         if rendezvous is not None:

@@ -14,7 +14,7 @@ import sys
 from mpi4py import MPI
 
 from labkit import recorder, wire
-from labkit.launcher import _limit, die_with_parent
+from labkit.launcher import apply_limits, die_with_parent
 from labkit.rank_program import run_job
 from labkit.traced import install, traced
 
@@ -35,7 +35,7 @@ def main() -> None:
         except (wire.Closed, ConnectionResetError):
             break
         if "limits" in job:
-            _limit(job["limits"])
+            apply_limits(job["limits"])
             continue
         size = job["world_size"]
         group = world.Get_group().Incl(list(range(size)))
