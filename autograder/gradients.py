@@ -1,0 +1,257 @@
+"""Whose gradients are in a mean? Small models out of given tensors, and the reading of an average that went wrong.
+
+A model is described by its parts, one after the other. What rank r brings is k * 10**r with k = 1, 2 or 3 (`contributions`), so a card
+shows who is in a sum. And whatever a rank ends up with is, as a rule, some combination of what the ranks brought: `weights_in` finds
+with which weight each rank is contained in it, whether anybody thought of the mistake before or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder import contributions
+from autograder.exercise import Case, Finding, Run, Tensor
+
+# Builds the model on a rank. `spec` is one [name, kind, value, gradient] per part; kind is "parameter", "frozen", "buffer",
+# "transposed" (a parameter whose memory is not contiguous) or "tied to NAME" (that parameter under a second name).
+BUILD = """
+import torch
+from torch import nn
+
+
+def build(spec):
+    model, made = nn.Module(), {}
+    for name, kind, value, gradient in spec:
+        *path, leaf = name.split(".")
+        module = model
+        for step in path:
+            if not hasattr(module, step):
+                module.add_module(step, nn.Module())
+            module = getattr(module, step)
+        if kind == "buffer":
+            module.register_buffer(leaf, value)
+            continue
+        if kind.startswith("tied to "):
+            module.register_parameter(leaf, made[kind.removeprefix("tied to ")])
+            continue
+        if kind == "transposed":
+            value, gradient = transposed(value), transposed(gradient)
+        made[name] = nn.Parameter(value, requires_grad=kind != "frozen")
+        made[name].grad = gradient
+        module.register_parameter(leaf, made[name])
+    return model
+
+
+def transposed(tensor):
+    return None if tensor is None else tensor.t().contiguous().t()
+
+
+def gradients(model):
+    # no gradient and a gradient of zeros mean the same to the mean
+    return {n: torch.zeros_like(p) if p.grad is None else p.grad for n, p in model.named_parameters()}
+
+
+def kept(model, before):
+    return "kept" if all(torch.equal(p, q) for p, q in zip(model.parameters(), before)) else "changed"
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One parameter or buffer of a model. kind: see `BUILD`. absent: ranks on which its gradient is None."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str = "parameter"
+    absent: tuple[int, ...] = ()
+
+    @property
+    def trained(self) -> bool:
+        return self.kind in ("parameter", "transposed")
+
+
+def gradient_case(
+    rng: np.random.Generator, level: str, world_size: int, parts: list[Part], dtype: str = "float64", more: tuple = (), **options
+) -> Case:
+    """A case whose first argument is a `spec` with a gradient per rank. more: further arguments, the same on every rank.
+
+    `known`: parts; dtype; brought, name -> one gradient per rank (zeros where it is None), for the parameters that are trained.
+    """
+    brought, specs = {}, [[] for _ in range(world_size)]
+    for part in parts:
+        values = rng.integers(1, 10, part.shape)
+        gradients = None
+        if part.trained:
+            gradients, _ = contributions.summands(rng, world_size, part.shape, dtype)
+            brought[part.name] = [np.where(rank in part.absent, 0, g) for rank, g in enumerate(gradients)]
+        for rank, spec in enumerate(specs):
+            has_none = gradients is None or rank in part.absent
+            gradient = None if has_none else Tensor(gradients[rank], dtype)
+            spec.append([part.name, part.kind, Tensor(values + rank, dtype), gradient])  # so that averaging these shows
+    known = {"parts": parts, "dtype": dtype, "brought": brought, **options.pop("known", {})}
+    return Case(level, world_size, [(spec, *more) for spec in specs], known=known, **options)
+
+
+def dictionary(case: Case, values: dict[str, np.ndarray], **notes) -> dict:
+    """What a harness reports of one rank: the gradient of each parameter, zeros for those that are not trained, and `notes`."""
+    found = {}
+    for part in case.known["parts"]:
+        if part.kind != "buffer" and not part.kind.startswith("tied"):
+            found[part.name] = Tensor(np.asarray(values.get(part.name, np.zeros(part.shape))), case.known["dtype"])
+    return {**found, **notes}
+
+
+def weighted(case: Case, weights: np.ndarray, **notes) -> list[dict]:
+    """What the ranks hold if rank r holds the sum of weights[r][q] times what rank q brought."""
+    brought = case.known["brought"]
+    return [
+        dictionary(
+            case, {name: sum(w * g for w, g in zip(row, per_rank, strict=True)) for name, per_rank in brought.items()}, **notes
+        )
+        for row in np.asarray(weights, dtype=np.float64)
+    ]
+
+
+def weights_in(value: np.ndarray, contributions_: list[np.ndarray]) -> np.ndarray | None:
+    """The weights, shape (p,), with which `value` is made of the p contributions; None where it is not, or not uniquely."""
+    columns = np.stack([np.asarray(c, dtype=np.float64).ravel() for c in contributions_], axis=1)
+    scale = np.abs(columns).max(axis=0)
+    there = scale > 0
+    value = np.asarray(value, dtype=np.float64).ravel()
+    if not there.any() or not np.isfinite(value).all():
+        return None
+    found, _, rank, _ = np.linalg.lstsq(columns[:, there] / scale[there], value, rcond=None)
+    rest = columns[:, there] / scale[there] @ found - value
+    if rank < there.sum() or np.abs(rest).max() > 1e-5 * max(np.abs(value).max(), 1e-12):
+        return None
+    weights = np.zeros(len(contributions_))
+    weights[there] = found / scale[there]
+    weights[np.abs(weights) < 1e-6 * np.abs(weights).max(initial=0)] = 0
+    return weights
+
+
+def name_of(weights: np.ndarray, right: np.ndarray) -> tuple[str, str] | None:
+    """(diagnosis, detail) for the weights each rank's result is made with, shape (ranks, p). right: those of the mean, shape (p,).
+
+    None: they are right. A rank that brought nothing (right weight 0) is left out.
+    """
+    p, there = len(right), right > 0
+    factors = weights[:, there] / right[there]
+    own = np.eye(p)[:, there]
+    complete = np.isclose(factors, 1, rtol=1e-4).all(axis=1)
+    if complete.all():
+        return None
+    if np.allclose(weights[:, there], own, atol=1e-6):
+        return "own_only", ""
+    if np.allclose(factors, factors[0, 0], rtol=1e-4):
+        factor = factors[0, 0]
+        for name, known in (("sum_for_mean", p), ("divided_twice", 1 / p), ("wrong_sign", -1)):
+            if np.isclose(factor, known, rtol=1e-4):
+                return name, ""
+        return "wrong_factor", f"Every rank holds {factor:.4g} times the mean." if factor else "Every rank holds zeros."
+    if np.allclose(factors, factors[:, :1], rtol=1e-4) and complete.any():
+        return "divided_on_some_ranks", f"Right on {_ranks(complete)} only."
+    if complete.any():
+        return "only_one_rank", f"Right on {_ranks(complete)} only."
+    if all(np.allclose(row, 0, atol=1e-9) or _only_own(row, r, there) for r, row in enumerate(weights[:, there])):
+        return "own_divided", ""
+    if (weights == weights[0]).all() or np.allclose(weights, weights[0], rtol=1e-5, atol=1e-9):
+        present = np.flatnonzero(weights[0])
+        if len(present) == 1:
+            return "copied_from_one_rank", f"Every rank holds what rank {present[0]} brought."
+        if len(present) < there.sum():
+            return "ranks_missing", f"Missing: {', '.join(str(r) for r in np.flatnonzero(there & (weights[0] == 0)))}."
+        shares = ", ".join(f"rank {r}: {w:.3g}" for r, w in enumerate(weights[0]))
+        return "unequal_weights", f"Weights in what rank 0 holds: {shares}."
+    shares = ", ".join(f"rank {r}: {w:.3g}" for r, w in enumerate(weights[0]))
+    return "differs_between_ranks", f"Weights in what rank 0 holds: {shares}."
+
+
+def _only_own(row: np.ndarray, rank: int, there: np.ndarray) -> bool:
+    others = np.flatnonzero(there) != rank
+    return not row[others].any()
+
+
+def _ranks(chosen: np.ndarray) -> str:
+    numbers = ", ".join(str(r) for r in np.flatnonzero(chosen))
+    return f"rank {numbers}" if chosen.sum() == 1 else f"ranks {numbers}"
+
+
+def reported(case: Case, run: Run) -> list[dict[str, np.ndarray]] | None:
+    """The gradients that each rank reported, as arrays by name; None where something else came back."""
+    found = []
+    for rank in run.ranks:
+        if not isinstance(rank.value, dict):
+            return None
+        held = {}
+        for name, per_rank in case.known["brought"].items():
+            value = rank.value.get(name)
+            if not isinstance(value, Tensor) or np.shape(value.values) != per_rank[0].shape:
+                return None
+            held[name] = np.asarray(value.values, dtype=np.float64)
+        found.append(held)
+    return found
+
+
+def read(case: Case, run: Run) -> Finding | None:
+    """Names what happened to an average over the ranks; None when it is right or unreadable."""
+    held, brought, p = reported(case, run), case.known["brought"], case.world_size
+    if held is None:
+        return None
+    states = {name: _state([values[name] for values in held], brought[name]) for name in brought}
+    if set(states.values()) == {"right"}:
+        return None
+    some = {state: [name for name in states if states[name] == state] for state in set(states.values())}
+    if "right" in some and "own" in some and len(some) == 2:
+        return Finding("some_left_out", f"Still as each rank brought it: {', '.join(some['own'])}.")
+    flat_held = [np.concatenate([values[name].ravel() for name in brought]) for values in held]
+    flat_brought = [np.concatenate([per_rank[r].ravel() for per_rank in brought.values()]) for r in range(p)]
+    weights = [weights_in(value, flat_brought) for value in flat_held]
+    if all(row is not None for row in weights):
+        named = name_of(np.array(weights), np.full(p, 1 / p))
+        return named and Finding(*named)
+    for factor in (1, p, 1 / p):
+        right = np.sort(factor * np.mean(flat_brought, axis=0))
+        if all(np.allclose(np.sort(value), right, rtol=1e-5) for value in flat_held):
+            return Finding("wrong_place", "The numbers are there, but in other places than they belong.")
+    means = np.concatenate([np.mean(flat_brought, axis=0), np.sum(flat_brought, axis=0)])
+    if all(np.isclose(value[:, None], means, rtol=1e-5).any(axis=1).all() for value in flat_held):
+        return Finding("wrong_place", "Some numbers stand where others belong.")
+    if len(some) > 1:
+        texts = [f"{', '.join(names)}: {_STATES[state]}" for state, names in some.items()]
+        return Finding("differs_between_parameters", "; ".join(texts) + ".")
+    return None
+
+
+_STATES = {"right": "the mean", "own": "each rank's own", "sum": "the sum", "twice": "divided twice", "other": "something else"}
+
+
+def _state(held: list[np.ndarray], brought: list[np.ndarray]) -> str:
+    """What happened to one parameter on all ranks: "right", "own", "sum", "twice" or "other"."""
+    p, total = len(brought), sum(brought)
+    for state, values in (("right", [total / p] * p), ("own", brought), ("sum", [total] * p), ("twice", [total / p**2] * p)):
+        if all(np.allclose(h, v, rtol=1e-5) for h, v in zip(held, values, strict=True)):
+            return state
+    return "other"
+
+
+def nbytes(case: Case, parts: list[Part]) -> int:
+    """Bytes of the gradients of these parts."""
+    size = {"float32": 4, "float64": 8}[case.known["dtype"]]
+    return size * sum(int(np.prod(part.shape)) for part in parts)
+
+
+def reduced_twice(case: Case, run: Run) -> Finding | None:
+    """A parameter with two names was reduced under each of them: the values do not show it, the number of bytes does."""
+    parts = case.known["parts"]
+    shapes = {part.name: part for part in parts}
+    again = [shapes[part.kind.removeprefix("tied to ")] for part in parts if part.kind.startswith("tied")]
+    once = [part for part in parts if part.trained]
+    for rank, rank_run in enumerate(run.ranks):
+        called = [name for name in rank_run.collectives if name != "barrier"]
+        if again and set(called) == {"all_reduce"} and rank_run.collective_bytes == nbytes(case, [*once, *again]):
+            names = ", ".join(part.name for part in again)
+            return Finding("reduced_twice", f"Rank {rank} reduced {names} twice, once under each of its names.")
+    return None

@@ -1,0 +1,11 @@
+# verdict: wrong, diagnosis: clipped_each_parameter
+import math
+
+
+def average_and_clip(model, max_norm):
+    average_gradients(model)
+    trained = [p for p in model.parameters() if p.grad is not None]
+    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
+    for p in trained:
+        p.grad *= min(1.0, max_norm / max(float(p.grad.norm()), 1e-12))
+    return norm

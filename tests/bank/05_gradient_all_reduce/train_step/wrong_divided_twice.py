@@ -1,0 +1,18 @@
+# verdict: wrong, diagnosis: divided_twice
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+
+
+def train_step(model, x, y, lr):
+    model.zero_grad()
+    loss = F.cross_entropy(model(x), y, reduction="sum")
+    loss.backward()
+    totals = torch.tensor([loss.item(), len(x)], dtype=torch.float64)
+    dist.all_reduce(totals)
+    with torch.no_grad():
+        for p in model.parameters():
+            dist.all_reduce(p.grad, op=dist.ReduceOp.AVG)
+            p.grad /= totals[1]
+            p -= lr * p.grad
+    return (totals[0] / totals[1]).item()

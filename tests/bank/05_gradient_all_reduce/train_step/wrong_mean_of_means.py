@@ -1,0 +1,19 @@
+# verdict: wrong, diagnosis: mean_of_means
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+
+
+def train_step(model, x, y, lr):
+    model.zero_grad()
+    loss = F.cross_entropy(model(x), y, reduction="sum") / max(len(x), 1)
+    loss.backward()
+    totals = torch.tensor([loss.item(), len(x)], dtype=torch.float64)
+    dist.all_reduce(totals)
+    with torch.no_grad():
+        for p in model.parameters():
+            dist.all_reduce(p.grad, op=dist.ReduceOp.AVG)
+            p -= lr * p.grad
+    loss = loss.detach()
+    dist.all_reduce(loss, op=dist.ReduceOp.AVG)
+    return loss.item()

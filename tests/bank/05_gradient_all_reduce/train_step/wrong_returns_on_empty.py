@@ -1,0 +1,19 @@
+# verdict: hung, diagnosis: missing_rank
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+
+
+def train_step(model, x, y, lr):
+    if len(x) == 0:
+        return 0.0
+    model.zero_grad()
+    loss = F.cross_entropy(model(x), y, reduction="sum")
+    loss.backward()
+    totals = torch.tensor([loss.item(), len(x)], dtype=torch.float64)
+    dist.all_reduce(totals)
+    with torch.no_grad():
+        for p in model.parameters():
+            dist.all_reduce(p.grad)
+            p -= lr * p.grad / totals[1]
+    return (totals[0] / totals[1]).item()
