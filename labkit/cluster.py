@@ -21,6 +21,7 @@ from typing import Any
 
 from labkit import engine, environment, recorder
 from labkit.events import RankState
+from labkit.stacks import horovod_operation
 
 _START_LIMIT = 120.0  # s until ranks must be there
 _HEARTBEAT = 250  # ms; the controller announces new engines with its next heartbeat
@@ -350,25 +351,27 @@ class Cluster:
             if state.state == "dead" and not state.line:
                 found[member.rank] = replace(state, line=self._stack_line(member.rank))
         busy = [member for member in self.members if found[member.rank].state == "running" and not found[member.rank].line]
-        for member, line in self._lines_of(busy).items():
-            found[member.rank] = replace(found[member.rank], line=line)
+        for member, stack in self._stacks_of(busy).items():
+            state = replace(found[member.rank], line=_students_line(stack))
+            operation = horovod_operation(stack)
+            found[member.rank] = replace(state, state="waiting", kind=operation) if operation else state
         return [found[rank] for rank in sorted(found)]
 
-    def _lines_of(self, members: list[Member]) -> dict[Member, str]:
-        """Ask ranks for their stacks (faulthandler answers even in the middle of C code) and read the student's line from them."""
+    def _stacks_of(self, members: list[Member]) -> dict[Member, str]:
+        """Ask ranks for their stacks: faulthandler answers even in the middle of C code."""
         here = [member for member in members if member.host == os.uname().nodename and member.is_alive()]
         before = {member: len(self._stack(member.rank)) for member in here}
         for member in here:
             os.kill(member.pid, signal.SIGUSR1)
         deadline = time.monotonic() + 0.5
-        lines: dict[Member, str] = {}
-        while len(lines) < len(here) and time.monotonic() < deadline:
+        stacks: dict[Member, str] = {}
+        while len(stacks) < len(here) and time.monotonic() < deadline:
             time.sleep(0.01)
             for member in here:
                 stack = self._stack(member.rank)[before[member] :]
                 if stack.endswith("\n") and "most recent call first" in stack:
-                    lines[member] = _students_line(stack)
-        return lines
+                    stacks[member] = stack
+        return stacks
 
     def _stack(self, rank: int) -> str:
         try:

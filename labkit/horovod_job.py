@@ -23,6 +23,7 @@ from labkit import hang, wire
 from labkit.events import RankState
 from labkit.launcher import Launcher, Limits
 from labkit.relay import Outcome, RankOutcome, take
+from labkit.stacks import frames, horovod_operation
 
 FRAMEWORKS = ("torch", "tensorflow", "horovod")
 GRACE = 0.5  # seconds the other ranks have after one has raised or died, to say the same
@@ -284,21 +285,12 @@ def _explain(ranks: list[RankOutcome], stacks: dict, labels: set[str]) -> hang.H
     return report
 
 
-_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (\S+)$', re.MULTILINE)
-_OPERATION = re.compile(r"all_?reduce|all_?gather|broadcast|all_?to_?all|reduce_?scatter|barrier|join")
-
-
 def _where(stack: str, labels: set[str]) -> tuple[str, str]:
-    """(the Horovod operation a rank waits in, the student's line) of a stack, innermost frame first."""
+    """(the Horovod operation a rank waits in, the student's line) of a stack of all its threads."""
     sections = [s for s in re.split(r"^(?:Current t|T)hread ", stack, flags=re.MULTILINE) if " in run_rank\n" in s]
-    kind = line = ""
-    for file, number, function in _FRAME.findall(sections[-1] if sections else ""):
-        if not kind and f"{os.sep}horovod{os.sep}" in file and (match := _OPERATION.search(function)):
-            kind = match.group()
-        if file in labels:
-            line = f"{file}, line {number}"
-            break
-    return kind or "a Horovod operation", line
+    mine = sections[-1] if sections else ""
+    line = next((f"{file}, line {number}" for file, number, _ in frames(mine) if file in labels), "")
+    return horovod_operation(mine) or "a Horovod operation", line
 
 
 # -- in a rank --------------------------------------------------------------------------------------------------------------------------
