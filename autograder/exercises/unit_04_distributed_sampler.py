@@ -951,7 +951,7 @@ def harness(exact_accuracy, n, flags):
             return Finding("samples_left_out", f"{int((held == 0).sum())} of {n} samples were not looked at.")
         if (held > 1).any():
             return Finding("evaluated_twice", f"Sample {int(np.argmax(held > 1))} was looked at {held.max()} times.")
-        if n >= len(sizes) and max(sizes) == n:
+        if max(sizes) == n >= len(sizes) > 1:
             return Finding("rank_0_evaluates_everything", f"Rank {int(np.argmax(sizes))} looked at all {n} samples.")
         if max(sizes) - min(sizes) > 1:
             return Finding("unfair", f"Ranks 0, 1, ... looked at {', '.join(map(str, sizes))} samples.")

@@ -120,7 +120,8 @@ def draw_shares(ax, n, shares, title):
     below = f"{len(seen)} dealt" + f", {again} of them again" * bool(again) + f"; nobody has {nobody}" * bool(nobody)
     ax.set_xlabel(below, fontsize=9, loc="left")
     ax.set_title(title, fontsize=10, loc="left")
-    ax.set_xticks(*((middles, [f"step {step}" for step in range(steps)]) if steps > 1 else ([],)), fontsize=8)
+    middles = middles if steps > 1 else []
+    ax.set_xticks(middles, [f"step {step}" for step in range(len(middles))], fontsize=8)
     ax.set_yticks([rank + 0.5 for rank in range(len(shares))], [f"rank {rank}" for rank in range(len(shares))], fontsize=9)
     ax.tick_params(length=0)
     ax.set(ylim=(len(shares) + 0.05, -0.05), aspect="equal", anchor="NW")
@@ -146,7 +147,7 @@ def show_shares(n, panels, columns=1):
     widest = max(draw_shares(ax, n, shares, title) for ax, (title, shares) in zip(axes.flat, panels.items()))
     for ax in axes.flat:
         ax.set_xlim(-0.1, widest)
-    figure.set_size_inches(columns * (0.4 * widest + 0.9), sum(0.35 * height + 0.85 for height in heights))
+    figure.set_size_inches(max(columns * (0.4 * widest + 0.9), 4.8), sum(0.35 * height + 0.85 for height in heights))
     plt.show()
 
 
