@@ -153,7 +153,7 @@ def test_the_stock_samplers_accuracy_is_wrong_exactly_by_its_padding(n, p, seed)
 
 
 @settings(max_examples=60, deadline=None)
-@given(n=st.integers(1, 30), p=st.integers(2, 6))
+@given(n=st.integers(6, 30), p=st.integers(2, 6))
 def test_a_deal_that_is_not_right_is_described(n, p):
     shares = unit.strides(np.arange(n), p)
     assert unit.deal_mistake(shares, n) is None
