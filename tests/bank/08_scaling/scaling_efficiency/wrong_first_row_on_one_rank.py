@@ -1,0 +1,10 @@
+# verdict: wrong, diagnosis: first_row_on_one_rank
+import numpy as np
+
+
+def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
+    p, b, t = world_sizes, global_batch_sizes, step_seconds
+    local = b / p
+    kind = "strong" if np.all(b == b[0]) else "weak" if np.all(local == local[0]) else "neither"
+    efficiency = (b / t) / (b[0] / t[0]) / p
+    return kind, efficiency

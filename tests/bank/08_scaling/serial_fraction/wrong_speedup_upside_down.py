@@ -1,0 +1,11 @@
+# verdict: wrong, diagnosis: speedup_upside_down
+import math
+
+
+def serial_fraction(world_size, speedup, speedup_error):
+    p, s, ds = world_size, speedup, speedup_error
+    if p == 1:
+        return math.nan, math.nan
+    f = (s - 1 / p) / (1 - 1 / p)
+    df = ds / s**2 / (1 - 1 / p)
+    return f, df

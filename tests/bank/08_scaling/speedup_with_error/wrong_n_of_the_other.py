@@ -1,0 +1,10 @@
+# verdict: wrong, diagnosis: same_n
+import math
+
+
+def speedup_with_error(baseline_seconds, parallel_seconds):
+    a, b = baseline_seconds, parallel_seconds
+    speedup = a.mean() / b.mean()
+    da = a.std(ddof=1) / math.sqrt(len(b))
+    db = b.std(ddof=1) / math.sqrt(len(b))
+    return speedup, speedup * math.hypot(da / a.mean(), db / b.mean())

@@ -1,0 +1,10 @@
+# verdict: wrong, diagnosis: mean_of_ratios
+import math
+
+
+def speedup_with_error(baseline_seconds, parallel_seconds):
+    a, b = baseline_seconds, parallel_seconds
+    speedup = (a / b).mean()
+    da = a.std(ddof=1) / math.sqrt(len(a))
+    db = b.std(ddof=1) / math.sqrt(len(b))
+    return speedup, speedup * math.hypot(da / a.mean(), db / b.mean())
