@@ -283,7 +283,10 @@ def harness(f, values, sizes, batches, lr):
                 "loss_after_the_step": [self._value(weights, after)] * p,
                 "loss_of_one_rank": [self._value(weights, list(own[0]))] * p,
             }
-        return wrong | {name: None for name in self.diagnoses if name.startswith(("loss_", "own_")) and name not in wrong}
+        else:
+            of_the_loss = ("own_loss", "loss_summed_over_ranks", "loss_divided_twice", "loss_after_the_step", "loss_of_one_rank")
+            wrong |= dict.fromkeys(of_the_loss)
+        return wrong
 
     def facts(self, case: Case, run: Run):
         values = [rank.value for rank in run.ranks]

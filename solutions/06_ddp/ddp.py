@@ -1,0 +1,907 @@
+# %% [markdown]
+# # 06 · DistributedDataParallel
+#
+# In unit 05 you averaged gradients by hand: backward pass, all-reduce, step. It was right, and it was slow for a reason you can
+# name now: while the ranks computed, the network slept, and while the network worked, the ranks slept.
+# `DistributedDataParallel`, **DDP** for short, is PyTorch's answer. It takes four lines to use. This page is about what those
+# four lines do behind your back, because that is where training goes wrong without a word.
+#
+# **At the end of this page** you train with DDP and prove that it is the sequential training; you know *when* it communicates, how
+# much at a time, and how to make it wait; you can start it without a notebook, stop it, and go on as if nothing had happened.
+#
+# **You need** units 04 and 05.
+# **It takes** about 90 minutes. The cells themselves run for less than a minute on two cores.
+
+# %%
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import matplotlib.pyplot as plt
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.parallel import DistributedDataParallel
+
+from autograder import check
+from labkit import palette, ranks
+from labkit.models import mlp
+from labkit.training import evaluate, flat, load_tensors, max_difference, minibatches, train
+
+RANKS = 4
+DEVICE = "cpu"  # where the tensors of the real ranks live
+
+# %%
+ranks.start(RANKS, torch=True)
+
+# %% [markdown]
+# ## Guess first
+#
+# 1. A training step is forward pass, `loss.backward()`, `optimizer.step()`. In which of the three does DDP communicate?
+# 2. Rank 0 has 40 samples of a minibatch, ranks 1, 2 and 3 have 8 each. Every rank takes its mean loss, DDP averages the gradients.
+#    How much does a sample on rank 1 count, compared with one on rank 0?
+# 3. 2 ranks on 2 cores train twice as fast as 1. And 4 ranks on 2 cores?
+
+# %%
+guess_1, guess_2, guess_3 = "?", "?", "?"
+
+# %% [markdown]
+# ## Four lines
+#
+# First the run that everything is held against: one process, 32 minibatches of 64 digits.
+
+# %%
+x, y = load_tensors("digits", n=2048)
+torch.manual_seed(0)
+sequential = mlp()
+sequential_losses = train(sequential, x, y, minibatches(len(x), 64, seed=0), lr=0.5)
+print(f"loss of the first step {sequential_losses[0]:.4f}, of the last {sequential_losses[-1]:.4f}")
+
+# %% [markdown]
+# Now with DDP on all ranks. Every rank seeds its random numbers differently, so the models *start* differently: if nobody mends
+# that, nothing below can be right. The four lines are marked; a fifth deals out the minibatch.
+
+# %%
+# %%ranks
+torch.manual_seed(rank)
+model = mlp()
+different = flat(model.parameters())[:3].tolist()
+ddp = DistributedDataParallel(model)  # 1: wrap the model
+optimizer = torch.optim.SGD(ddp.parameters(), lr=0.5)  # 2: as always
+
+for batch in minibatches(len(x), 64, seed=0):
+    mine = batch[rank::world_size]
+    loss = F.cross_entropy(ddp(x[mine]), y[mine])  # 3: call the wrapper, not the model
+    optimizer.zero_grad()
+    loss.backward()  # 4: as always
+    optimizer.step()
+
+print(f"first three weights at the start {', '.join(f'{w:.4f}' for w in different)}; my loss at the end {loss.item():.4f}")
+
+# %%
+for rank, trained in enumerate(ranks.pull("model")):
+    print(f"rank {rank}: largest difference to the sequential weights {max_difference(trained, sequential):.1e}")
+
+# %% [markdown]
+# The same weights, up to the last digits of 32-bit numbers: sums in another order, as in unit 05. Two things happened that you did
+# not write:
+#
+# - **The constructor** sent rank 0's parameters to everybody. That is its only broadcast. What you change in a model *afterwards*, on one
+#   rank alone, stays different for ever.
+# - **The backward pass** averaged the gradients. When `backward()` returns, `parameter.grad` holds the *mean over the ranks*, the
+#   same everywhere. So every optimizer makes the same step and nobody has to compare notes.
+#
+# And one thing did not happen: each rank printed *its own* loss. DDP averages gradients, nothing else.
+
+# %% [markdown]
+# ### Training with DDP (3 points)
+#
+# Make it a function, and return the loss of the whole minibatch instead of the loss of one share. The shares are equally large here.
+
+# %% nbgrader={"grade": false, "grade_id": "train_ddp", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
+    """Train `model` in place with DistributedDataParallel and plain SGD: one step for each entry of `batches`.
+
+    model: other values on every rank; those of rank 0 count. batches: list of (x, y), this rank's shares of the minibatches, as many
+    and as large on every rank. lr: right for the whole minibatch. Afterwards `model` holds on every rank what sequential training would.
+    Returns one number per step, on every rank: the mean cross-entropy of the whole minibatch before the step.
+    """
+    ### BEGIN SOLUTION
+    wrapper = DistributedDataParallel(model)
+    sgd = torch.optim.SGD(wrapper.parameters(), lr=lr)
+    means = []
+    for inputs, labels in batches:
+        own = F.cross_entropy(wrapper(inputs), labels)
+        sgd.zero_grad()
+        own.backward()
+        sgd.step()
+        mean = own.detach().clone()
+        dist.all_reduce(mean)
+        means.append(mean.item() / dist.get_world_size())
+    return means
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_train_ddp", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(train_ddp)
+
+# %% [markdown]
+# Your function on the real ranks, its losses laid over the sequential ones:
+
+# %%
+# %%ranks
+torch.manual_seed(rank)
+shares = [(x[batch[rank::world_size]], y[batch[rank::world_size]]) for batch in minibatches(len(x), 64, seed=0)]
+try:
+    ddp_losses = train_ddp(mlp(), shares, lr=0.5)
+except NotImplementedError:
+    ddp_losses = None
+    if rank == 0:
+        print("train_ddp is not written yet: come back to this cell when it is.")
+
+# %%
+ddp_losses = ranks.pull("ddp_losses")[0]
+figure, (above, below) = plt.subplots(2, 1, figsize=(7, 4.6), sharex=True, layout="constrained")
+above.plot(sequential_losses, color=palette.INK, linewidth=4, alpha=0.25, label="sequential")
+if ddp_losses:
+    above.plot(ddp_losses, "--", color=palette.VERMILLION, label=f"DDP, {RANKS} ranks, your train_ddp")
+    gap = [max(abs(a - b), 1e-9) for a, b in zip(ddp_losses, sequential_losses)]
+    below.plot(gap, "o", markersize=3, color=palette.BLUE)
+above.set(ylabel="loss of the minibatch")
+above.legend(frameon=False)
+below.set(yscale="log", ylim=(1e-9, 1e-3), xlabel="step", ylabel="difference (0 drawn at 1e-9)")
+below.grid(color=palette.FAINT)
+
+# %% [markdown]
+# ## When does it talk?
+#
+# Your first guess. The next cell makes one training step of a larger model and notes when forward pass, backward pass and step begin
+# and end. The flight recorder of the ranks notes every all-reduce by itself. `bucket_cap_mb=0.5` keeps the portions small; what
+# that means comes next.
+
+# %%
+# %%ranks
+WIDE = (512, 512, 512)  # 932,362 parameters, 3.7 MB of gradients
+torch.manual_seed(0)
+ddp = DistributedDataParallel(mlp(WIDE), bucket_cap_mb=0.5)
+optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
+
+
+def one_step(model, optimizer, inputs, labels):
+    """One training step. Returns the moments between its three parts, seconds on the clock of this machine."""
+    moments = [time.monotonic()]
+    loss = F.cross_entropy(model(inputs), labels)
+    moments.append(time.monotonic())
+    optimizer.zero_grad()
+    loss.backward()
+    moments.append(time.monotonic())
+    optimizer.step()
+    return [*moments, time.monotonic()]
+
+
+for _ in range(3):  # DDP settles its buckets after the first step
+    one_step(ddp, optimizer, x[rank * 128 : (rank + 1) * 128], y[rank * 128 : (rank + 1) * 128])
+
+# %%
+# %%ranks
+cell_began = time.monotonic()
+dist.barrier()
+moments = one_step(ddp, optimizer, x[rank * 128 : (rank + 1) * 128], y[rank * 128 : (rank + 1) * 128])
+moments = [moment - cell_began for moment in moments]
+
+# %%
+PHASES = (("forward", palette.SKY), ("backward", palette.ORANGE), ("step", palette.PURPLE))
+
+
+def draw_step(moments, events):
+    """Each rank has two rows: what it computed, and below it the all-reduces of its gradients with their sizes in KB."""
+    figure, ax = plt.subplots(figsize=(9, 0.75 * len(moments) + 1.2), layout="constrained")
+    begin = min(row[0] for row in moments)
+    for rank, row in enumerate(moments):
+        for (name, colour), start, end in zip(PHASES, row, row[1:]):
+            ax.barh(rank - 0.18, (end - start) * 1e3, 0.34, (start - begin) * 1e3, color=palette.tint(colour, 0.3), edgecolor=palette.INK)
+    for event in events:
+        if event.kind.replace("_", "") == "allreduce" and event.ended is not None:
+            left, width = (event.posted - begin) * 1e3, (event.ended - event.posted) * 1e3
+            ax.barh(event.rank + 0.2, width, 0.26, left, color=palette.VERMILLION, alpha=0.45, edgecolor=palette.INK, linewidth=0.6)
+    ax.set_yticks(range(len(moments)), [f"rank {rank}" for rank in range(len(moments))])
+    ax.invert_yaxis()
+    ax.set(xlabel="time, ms", xlim=(0, None))
+    for name, colour in (*PHASES, ("all-reduce, from call to completion", palette.VERMILLION)):
+        ax.bar(0, 0, color=palette.tint(colour, 0.3), edgecolor=palette.INK, label=name)
+    ax.legend(ncols=4, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
+draw_step(ranks.pull("moments"), ranks.events())
+
+# %% [markdown]
+# The red bars lie **under the backward pass**, not under the step. The step needs no communication: it finds the mean already in
+# `parameter.grad`. DDP hangs a hook on every parameter; as soon as the gradients of a whole portion are there, their all-reduce starts
+# while the backward pass goes on with earlier layers. On a GPU, with a network card that works by itself, most of the bytes travel
+# *for free* that way. Here the ranks are processes that share the cores with the communication, so do not expect a gift.
+#
+# Two consequences that cost people weeks:
+#
+# - A hook fires because **`ddp(x)`** prepared it. Call `model(x)` or `ddp.module(x)` and the same backward pass sends nothing.
+# - Anything between `backward()` and `step()` sees mean gradients: clip *there*. Dividing them by the number of ranks there is wrong.
+
+# %% [markdown]
+# ## Buckets
+#
+# One all-reduce per parameter pays the latency of unit 03 for every bias. One all-reduce for everything cannot begin before the last
+# gradient is there. DDP takes the middle: it fills **buckets** and sends each one when it is full.
+#
+# The rule (Li et al. 2020, section 3.2.3, and `compute_bucket_assignment_by_size` in PyTorch): gradients become ready in about the
+# reverse order of the parameters, so walk from the **last** parameter to the first. Put each gradient into the open bucket. A bucket that
+# holds **at least** its cap is full; the next gradient opens a new one. By default the cap is 25 MiB (`bucket_cap_mb`), and of the *first*
+# bucket 1 MiB: the sooner something is on its way, the better.
+#
+# ### Who shares a bucket (2 points)
+
+# %% nbgrader={"grade": false, "grade_id": "buckets", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
+    """The buckets of DDP in the order in which they are filled.
+
+    sizes: bytes of each parameter's gradient, in the order of `model.parameters()`. first_cap: bytes from which on the first bucket is
+    full. cap: of all others. Returns for each bucket the numbers of its parameters (counted from 0), in the order in which they go in:
+    the last parameter is the first. The last bucket need not be full; no bucket is empty.
+    """
+    ### BEGIN SOLUTION
+    filled, bucket, held = [], [], 0
+    for number in reversed(range(len(sizes))):
+        bucket.append(number)
+        held += sizes[number]
+        if held >= (cap if filled else first_cap):
+            filled.append(bucket)
+            bucket, held = [], 0
+    if bucket:
+        filled.append(bucket)
+    return filled
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_buckets", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(buckets)
+
+# %% [markdown]
+# Does PyTorch do what you wrote? The recorder knows how many bytes each all-reduce of the step above carried. (A cap that you set
+# yourself counts for the first bucket, too.) If nothing is wrong, the two lists are equal.
+
+# %% tags=["raises-exception"]
+sizes = [p.numel() * p.element_size() for p in mlp((512, 512, 512)).parameters()]
+carried = [event.nbytes for event in ranks.events() if event.rank == 0 and event.kind.replace("_", "") == "allreduce"]
+cap = int(0.5 * 2**20)
+print("DDP sent, bytes:   ", carried)
+print("you say, bytes:    ", [sum(sizes[k] for k in bucket) for bucket in buckets(sizes, cap, cap)])
+print("with the defaults: ", [sum(sizes[k] for k in bucket) for bucket in buckets(sizes, 2**20, 25 * 2**20)])
+
+# %% [markdown]
+# How large should a bucket be? Measure it: the same step with caps from "a bucket for every parameter" to "one for everything".
+# Many narrow layers make the difference visible: 40 layers of 128 neurons, 3 MB of gradients in 84 tensors.
+#
+# **Predict:** where is the minimum on *your* machine, and which end of the curve is worse?
+
+# %%
+# %%ranks
+DEEP = (128,) * 40
+CAPS = [0.0001, 0.03, 0.1, 0.3, 1, 25]  # MiB
+
+
+def step_seconds(model, repeat=8):
+    """Seconds of one step on the slowest rank, each of `repeat` times."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    inputs, labels = x[rank * 64 : (rank + 1) * 64], y[rank * 64 : (rank + 1) * 64]
+    for _ in range(2):
+        one_step(model, optimizer, inputs, labels)
+    times = []
+    for _ in range(repeat):
+        dist.barrier()
+        moments = one_step(model, optimizer, inputs, labels)
+        times.append(moments[-1] - moments[0])
+    slowest = torch.tensor(times, dtype=torch.float64)
+    dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
+    return sorted(slowest.tolist())
+
+
+measured = {cap: step_seconds(DistributedDataParallel(mlp(DEEP), bucket_cap_mb=cap)) for cap in CAPS}
+alone = step_seconds(mlp(DEEP))  # no DDP, no communication: what computing alone costs
+
+# %% tags=["raises-exception"]
+measured, alone = ranks.pull("measured")[0], ranks.pull("alone")[0]
+sizes = [p.numel() * p.element_size() for p in mlp((128,) * 40).parameters()]
+calls = [len(buckets(sizes, int(cap * 2**20), int(cap * 2**20))) for cap in measured]
+
+figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+for cap, count, times in zip(measured, calls, measured.values()):
+    ax.plot([count] * 3, [t * 1e3 for t in (times[0], times[len(times) // 2], times[-1])], color=palette.BLUE, linewidth=1)
+ax.plot(calls, [times[len(times) // 2] * 1e3 for times in measured.values()], "o", color=palette.BLUE, label="with DDP: median, fastest and slowest step")
+ax.axhline(alone[len(alone) // 2] * 1e3, color=palette.GREY, linestyle="--", label="without any communication")
+for cap, count, times in zip(measured, calls, measured.values()):
+    ax.annotate(f"{cap:g} MiB", (count, times[len(times) // 2] * 1e3), xytext=(6, 4), textcoords="offset points", fontsize=9)
+ax.set(xscale="log", xlabel="all-reduces per step", ylabel="time of one step, ms", ylim=(0, None), title=f"{RANKS} ranks, 3 MB of gradients")
+ax.grid(color=palette.FAINT)
+ax.legend(frameon=False)
+for cap, count, times in zip(measured, calls, measured.values()):
+    print(f"cap {cap:>7g} MiB: {count:>3} all-reduces, median step {times[len(times) // 2] * 1e3:6.1f} ms")
+
+# %% [markdown]
+# To the right you pay for calls: 84 latencies. To the left little changes here: in the memory of one machine 3 MB are quickly moved, and
+# the cores that could compute meanwhile are busy moving. On a cluster the left end rises as well, because one bucket overlaps with
+# nothing. There is no best number, only a best number *for a model and a network*. The written question at the end comes back to it.
+
+# %% [markdown]
+# ## Uneven batches
+#
+# Your second guess. Rank 0 has 40 samples of a minibatch of 64, the others 8 each. Every rank takes its mean, DDP the mean of the means.
+
+# %%
+# %%ranks
+COUNTS = [40, 8, 8, 8] if world_size == 4 else [64 - 8 * (world_size - 1)] + [8] * (world_size - 1)
+torch.manual_seed(0)
+ddp = DistributedDataParallel(mlp())
+first = sum(COUNTS[:rank])
+inputs, labels = x[first : first + COUNTS[rank]], y[first : first + COUNTS[rank]]
+
+F.cross_entropy(ddp(inputs), labels).backward()
+gradient = flat(p.grad for p in ddp.parameters())
+
+# %%
+torch.manual_seed(0)
+model = mlp()
+F.cross_entropy(model(x[:64]), y[:64]).backward()
+truth = flat(p.grad for p in model.parameters())
+
+
+def relative_error(gradient):
+    """How far a gradient is from the sequential one, in parts of its length."""
+    return float((gradient - truth).norm() / truth.norm())
+
+
+print(f"mean of means: off by {relative_error(ranks.pull('gradient')[0]):.1e} of the gradient's length")
+
+# %% [markdown]
+# The plain mean is not a little inexact, it is another gradient: a sample on rank 1 counts 1/(4·8), one on rank 0 counts 1/(4·40), a
+# fifth. No error, no warning; and the last minibatch of *every* epoch is uneven unless the numbers happen to divide.
+#
+# DDP cannot know your counts. But you can scale the loss, so that its division by the number of ranks comes out right. Write $n_r$ for
+# the samples of rank $r$, $n = \sum_r n_r$, $p$ for the ranks and $L_r$ for the mean loss of rank $r$. You want
+#
+# $$\frac{1}{n} \sum_r n_r L_r = \frac{1}{p} \sum_r \boxed{\frac{n_r\, p}{n} L_r}$$
+#
+# and DDP does what stands outside of the box.
+#
+# ### A loss for uneven batches (3 points)
+#
+# **Think first:** what is $L_r$ on a rank with no samples at all? What is $n_r L_r$?
+
+# %% nbgrader={"grade": false, "grade_id": "uneven_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def uneven_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """This rank's loss, scaled so that DDP's mean over the ranks is the mean cross-entropy over the samples of all ranks.
+
+    outputs: logits of this rank's samples, shape (n, classes), from a DDP model. labels: int64, shape (n,). n differs between the
+    ranks and may be 0 on some of them. Returns one number with a gradient (the caller calls backward() on it), finite on every rank.
+    """
+    ### BEGIN SOLUTION
+    total = torch.tensor(len(labels))
+    dist.all_reduce(total)
+    summed = F.cross_entropy(outputs, labels, reduction="sum")
+    return summed * dist.get_world_size() / total
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_uneven_loss", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(uneven_loss)
+
+# %% [markdown]
+# The same minibatch of 40, 8, 8 and 8 samples on the real ranks, with your loss:
+
+# %%
+# %%ranks
+try:
+    ddp.zero_grad()
+    uneven_loss(ddp(inputs), labels).backward()
+    gradient = flat(p.grad for p in ddp.parameters())
+except NotImplementedError:
+    if rank == 0:
+        print("uneven_loss is not written yet: come back to this cell when it is.")
+
+# %%
+print(f"off by {relative_error(ranks.pull('gradient')[0]):.1e} of the gradient's length")
+
+# %% [markdown]
+# One price is hidden in it: an extra all-reduce of one number. If you know all counts beforehand (a sampler does), compute the total
+# without asking.
+
+# %% [markdown]
+# ## Talking less: accumulation
+#
+# A minibatch that does not fit into memory is cut into **micro-batches**: forward and backward for each, gradients add up by themselves
+# in `parameter.grad`, one step at the end. DDP would send the gradient round after *every* micro-batch. `with ddp.no_sync():` stops it:
+# inside, gradients only pile up locally. The first backward pass outside sends the whole pile.
+#
+# ### Accumulating gradients (3 points)
+#
+# **Watch out:** DDP decides in the *forward* pass whether the backward pass will synchronise.
+
+# %% nbgrader={"grade": false, "grade_id": "accumulate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
+    """Leave in every `parameter.grad` the gradient of the mean cross-entropy over all micro-batches of all ranks.
+
+    ddp: without gradients at the start. micro_batches: this rank's list of (x, y), at least one, all of the same size and as many on
+    every rank. They go through the model one after the other, and the gradient goes round only once.
+    """
+    ### BEGIN SOLUTION
+    k = len(micro_batches)
+    for number, (inputs, labels) in enumerate(micro_batches, start=1):
+        with ddp.no_sync() if number < k else contextlib.nullcontext():
+            (F.cross_entropy(ddp(inputs), labels) / k).backward()
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_accumulate", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(accumulate)
+
+# %% [markdown]
+# What it saves here, with 8 micro-batches of 16 images: bytes counted, time measured.
+
+# %%
+# %%ranks
+ddp = DistributedDataParallel(mlp(WIDE))
+mine = minibatches(len(x), 16, seed=1)[rank * 8 : (rank + 1) * 8]
+micro_batches = [(x[batch], y[batch]) for batch in mine]
+sent = []
+
+
+def counting_hook(state, bucket):
+    """DDP's own all-reduce and division, and a note of how much was sent."""
+    state.append(bucket.buffer().numel() * bucket.buffer().element_size())
+    return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(lambda done: done.value()[0] / world_size)
+
+
+ddp.register_comm_hook(sent, counting_hook)
+
+
+def every_time(ddp, micro_batches):
+    for inputs, labels in micro_batches:
+        (F.cross_entropy(ddp(inputs), labels) / len(micro_batches)).backward()
+
+
+for variant in (every_time, accumulate):
+    times = []
+    try:
+        for _ in range(5):
+            ddp.zero_grad()
+            sent.clear()
+            dist.barrier()
+            start = time.perf_counter()
+            variant(ddp, micro_batches)
+            times.append(time.perf_counter() - start)
+    except NotImplementedError:
+        if rank == 0:
+            print("accumulate is not written yet: come back to this cell when it is.")
+        continue
+    if rank == 0:
+        print(f"{variant.__name__:<11} {len(sent):>3} all-reduces, {sum(sent) / 1e6:5.1f} MB, {sorted(times)[2] * 1e3:6.1f} ms")
+
+# %% [markdown]
+# ## Without a notebook
+#
+# A training that takes days does not run in a notebook. [`train_ddp.py`](train_ddp.py) beside this page is the loop from above as a script
+# for any number of ranks. Somebody has to start the ranks and tell each one who it is. There are two ways.
+#
+# **torchrun** starts one process per rank and puts `RANK`, `WORLD_SIZE`, `LOCAL_RANK` and the meeting point into the environment;
+# `init_process_group` reads them there. `--standalone` takes a free port of this machine, so two students on one node do not collide.
+# On several nodes you name a meeting point instead: `--nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT`.
+
+# %%
+def run(command, seconds=85):
+    """Run a command, its ranks on this machine only, and print what it said; it is ended after so many seconds."""
+    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        print(f"It was not done after {seconds} s: the machine is very busy. Run the cell again later.")
+        return
+    print(done.stdout, end="")
+    if done.returncode:
+        print(done.stderr[-1500:])
+    print(f"{time.perf_counter() - start:.0f} s, most of them for importing torch")
+
+
+run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train_ddp.py"])
+
+# %% [markdown]
+# (`python -m torch.distributed.run` is what `torchrun` runs.) **mp.spawn** is for a script that starts its ranks itself: it calls a
+# function in so many fresh processes, the rank as first argument. Each of them imports the script again, so the part that starts
+# must stand under `if __name__ == "__main__":`, or every rank starts ranks.
+
+# %%
+run([sys.executable, "train_ddp.py", "--spawn", "2"])
+
+# %%
+print(f"the sequential run above: {sequential_losses[-1]:.6f}")
+
+# %% [markdown]
+# Two ways to start, one training. In older scripts you will meet a third:
+#
+# ```
+# python -m torch.distributed.launch --nproc_per_node=8 train.py        # and in train.py:
+# parser.add_argument("--local_rank", type=int)
+# ```
+#
+# It still exists, as a deprecated wrapper of torchrun. But it stopped working for such scripts: since PyTorch 2.0 it passes
+# `--local-rank` with a hyphen, and `argparse` does not know that option ("unrecognized arguments"). The mend is not the hyphen but to
+# take the number from where torchrun puts it: `int(os.environ["LOCAL_RANK"])`. You need it to choose a GPU
+# (`torch.cuda.set_device`); the *global* rank decides about data and files. On one node the two are equal, which is how scripts that mix
+# them up survive until they meet a second one.
+
+# %% [markdown]
+# ## Stopping and going on
+#
+# A job ends when its time is up, not when the training is. So it leaves a **checkpoint**. Four things make it one: the weights, the
+# optimizer's state (momentum!), the epoch, and that *one* rank writes it while nobody reads.
+#
+# ### Saving a checkpoint (3 points)
+#
+# All ranks hold the same, so rank 0 writes. `ddp.state_dict()` begins every name with `module.`; a file with such names fits only into a
+# wrapper. Save the model inside.
+
+# %% nbgrader={"grade": false, "grade_id": "save_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def save_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer, epoch: int) -> None:
+    """Write a checkpoint that any number of ranks can go on from, with or without DDP. Called by all ranks.
+
+    The file at `path`, for torch.load, is a dict: "model" the state_dict of the model inside `ddp` (names without "module."),
+    "optimizer" the optimizer's state_dict, "epoch" as given. Only rank 0 writes. No rank returns before the file is complete.
+    """
+    ### BEGIN SOLUTION
+    if dist.get_rank() == 0:
+        state = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
+        torch.save(state, path)
+    dist.barrier()
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_save_checkpoint", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(save_checkpoint)
+
+# %% [markdown]
+# ### Going on from a checkpoint (2 points)
+#
+# The constructor of DDP has made the ranks equal *before* you load. So all ranks load: the model inside, the optimizer, the epoch. On
+# GPUs say `map_location=f"cuda:{local_rank}"`, or all ranks put rank 0's tensors onto the GPU they came from.
+
+# %% nbgrader={"grade": false, "grade_id": "load_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def load_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer) -> int:
+    """Put a checkpoint of `save_checkpoint` back, on every rank: afterwards training goes on as if it had never stopped.
+
+    path: a file that is there already. ddp, optimizer: freshly made. Returns the epoch in the file, on every rank.
+    """
+    ### BEGIN SOLUTION
+    state = torch.load(path, map_location="cpu")
+    ddp.module.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    return state["epoch"]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_load_checkpoint", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(load_checkpoint)
+
+# %% [markdown]
+# The proof on real ranks: two epochs in one go, against one epoch, a checkpoint, *everything made anew with other random numbers*, and the
+# second epoch. And a third run that forgets the optimizer, for comparison.
+
+# %%
+# %%ranks
+def fresh(seed):
+    torch.manual_seed(seed)
+    ddp = DistributedDataParallel(mlp())
+    return ddp, torch.optim.SGD(ddp.parameters(), lr=0.1, momentum=0.9)
+
+
+def one_epoch(ddp, optimizer, epoch):
+    for batch in minibatches(len(x), 64, seed=0, epoch=epoch):  # the epoch decides the order: forget it and every epoch is alike
+        mine = batch[rank::world_size]
+        optimizer.zero_grad()
+        F.cross_entropy(ddp(x[mine]), y[mine]).backward()
+        optimizer.step()
+
+
+uninterrupted, optimizer = fresh(0)
+one_epoch(uninterrupted, optimizer, 0)
+with tempfile.TemporaryDirectory() if rank == 0 else contextlib.nullcontext() as folder:
+    place = [folder]
+    dist.broadcast_object_list(place, src=0)
+    path = f"{place[0]}/checkpoint.pt"
+    try:
+        save_checkpoint(path, uninterrupted, optimizer, 1)
+        one_epoch(uninterrupted, optimizer, 1)
+        resumed, other = fresh(1000 + rank)
+        one_epoch(resumed, other, load_checkpoint(path, resumed, other))
+        forgetful, other = fresh(2000 + rank)
+        load_checkpoint(path, forgetful, torch.optim.SGD(forgetful.parameters(), lr=0.1, momentum=0.9))
+        one_epoch(forgetful, other, 1)
+        if rank == 0:
+            print(f"resumed:                 differs by {max_difference(resumed, uninterrupted):.1e} from the uninterrupted run")
+            print(f"without the momentum:    differs by {max_difference(forgetful, uninterrupted):.1e}")
+    except NotImplementedError:
+        if rank == 0:
+            print("save_checkpoint or load_checkpoint is not written yet: come back to this cell when it is.")
+    dist.barrier()
+
+# %% [markdown]
+# ## Does it pay? Time to accuracy
+#
+# Images per second are easy to count and nobody wants them. You want a model that is *good*, soon. So train until 85 % of unseen digits
+# are recognised, and look at the clock. Two experiments, each on 1, 2 and 4 ranks:
+#
+# - **The same training, divided:** a global batch of 256, whatever the number of ranks. The curves over the *epochs* must be the same; only the
+#   clock may differ.
+# - **More work per step:** 256 images *per rank*. Fewer, larger steps, with the learning rate scaled as most recipes do. Steps get cheaper
+#   per image, but are they as useful?
+#
+# **Predict before you run it:** with your number of cores (the line under `ranks.start` at the top says it), which runs will be the first to
+# 85 %, and what do 4 ranks bring?
+
+# %%
+# %%ranks
+TARGET, EPOCHS, IMAGES = 0.85, 5, 8192
+train_x, train_y = load_tensors("digits", n=IMAGES)
+test_x, test_y = load_tensors("digits", train=False, n=2000)
+circles = {p: dist.new_group(list(range(p))) for p in (1, 2, 4) if p <= world_size}
+
+
+def time_to_accuracy(p, global_batch, lr):
+    """Train on ranks 0 to p - 1. Returns [(seconds of training, accuracy), ...], one per epoch; testing is not counted."""
+    if rank >= p:
+        return None
+    torch.manual_seed(rank)
+    ddp = DistributedDataParallel(mlp(), process_group=circles[p])
+    optimizer = torch.optim.SGD(ddp.parameters(), lr=lr, momentum=0.9)
+    seconds, curve = 0.0, []
+    for epoch in range(EPOCHS):
+        dist.barrier(group=circles[p])
+        start = time.perf_counter()
+        for batch in minibatches(IMAGES, global_batch, seed=0, epoch=epoch):
+            mine = batch[rank::p]
+            optimizer.zero_grad()
+            F.cross_entropy(ddp(train_x[mine]), train_y[mine]).backward()
+            optimizer.step()
+        dist.barrier(group=circles[p])
+        seconds += time.perf_counter() - start
+        curve.append((seconds, evaluate(ddp.module, test_x, test_y)[1] if rank == 0 else None))
+    return curve
+
+
+same, more = {}, {}
+for p in circles:
+    same[p] = time_to_accuracy(p, 256, 0.2)
+    dist.barrier()  # the others wait for their turn, or they would be timed together
+    more[p] = time_to_accuracy(p, 256 * p, 0.2 * p) if p > 1 else same[p]
+    dist.barrier()
+
+# %%
+same, more, TARGET = (ranks.pull(name)[0] for name in ("same", "more", "TARGET"))
+STYLES = {1: (palette.INK, "o", "-"), 2: (palette.BLUE, "s", "--"), 4: (palette.VERMILLION, "^", ":")}
+figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True, layout="constrained")
+for ax, curves, over_time, title in (
+    (axes[0], same, False, "global batch 256: over epochs"),
+    (axes[1], same, True, "global batch 256: over time"),
+    (axes[2], more, True, "256 per rank: over time"),
+):
+    for p, curve in curves.items():
+        colour, marker, line = STYLES[p]
+        ax.plot(
+            [seconds if over_time else epoch for epoch, (seconds, _) in enumerate(curve, 1)],
+            [accuracy for _, accuracy in curve],
+            marker=marker, linestyle=line, color=colour, markersize=8 - p, label=f"{p} rank{'s' if p > 1 else ''}",
+        )  # fmt: skip
+    ax.axhline(TARGET, color=palette.GREY, linewidth=0.8)
+    ax.set(xlabel="training time, s" if over_time else "epoch", title=title, xlim=(0, None))
+    ax.grid(color=palette.FAINT)
+axes[0].set(ylabel="accuracy on 2000 unseen digits", ylim=(0, 1))
+axes[0].legend(frameon=False, loc="lower right")
+
+# %%
+def when(curve):
+    """(epochs, seconds) until the target, or None."""
+    return next(((epoch, seconds) for epoch, (seconds, accuracy) in enumerate(curve, 1) if accuracy >= TARGET), None)
+
+
+print(f"{'':<20}{'images/s':>10}{'speedup':>9}   to {TARGET:.0%}")
+for name, curves in (("global batch 256", same), ("256 per rank", more)):
+    for p, curve in curves.items():
+        rate, reached = EPOCHS * 8192 / curve[-1][0] if (EPOCHS := len(curve)) else 0, when(curve)
+        text = f"{reached[1]:5.2f} s, {reached[0]} epochs" if reached else f"not within {len(curve)} epochs"
+        print(f"{name:<16} x {p}{rate:>10,.0f}{same[1][-1][0] / curve[-1][0]:>9.2f}   {text}")
+
+# %% [markdown]
+# Read it as a referee would:
+#
+# - **Left picture:** the three lines lie on each other. Dividing a minibatch changes nothing about learning, so throughput decides alone.
+# - **Middle:** whatever 2 ranks gain on 2 cores is less than 2: this model has 0.4 MB of gradients and a few milliseconds of work per step,
+#   and both ranks stop for every all-reduce. 4 ranks on 2 cores only take turns; they can at best draw level.
+# - **Right:** the throughput is better, since there are fewer steps to talk after. Whether it gets you to the target sooner is another matter: a
+#   quarter of the steps with four times the learning rate is not the same training. Look at the last column before you believe a column
+#   of images per second, here and in every paper.
+#
+# **The verdict** is in the table: the fastest line to the target on *your* machine. If it is not the one with most images per second, you have
+# seen why throughput alone is not a result. Unit 08 asks the same question with intervals, because one run is not a measurement.
+
+# %% [markdown]
+# ## Break it
+#
+# The most expensive mistake with DDP makes no noise. Somebody needs an attribute of the model, writes `ddp.module`, and then calls that.
+# **Before you run it:** will it raise, hang, or do something else?
+
+# %%
+# %%ranks
+torch.manual_seed(0)
+ddp = DistributedDataParallel(mlp())
+optimizer = torch.optim.SGD(ddp.parameters(), lr=0.5)
+for batch in minibatches(len(x), 64, seed=0):
+    mine = batch[rank::world_size]
+    loss = F.cross_entropy(ddp.module(x[mine]), y[mine])  # the mistake
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+fingerprint = flat(ddp.parameters()).double().sum()
+fingerprints = [torch.zeros_like(fingerprint) for _ in range(world_size)]
+dist.all_gather(fingerprints, fingerprint)
+if rank == 0:
+    print("loss on rank 0:", round(loss.item(), 4))
+    print("sum of all weights on each rank:", [round(value.item(), 3) for value in fingerprints])
+
+# %% [markdown]
+# No error, no hang, and the loss goes down: each rank trains a model of its own on a quarter of the data, and rank 0's is the one that you
+# save. The other ways to get here: a forward pass inside `no_sync()` too many, a checkpoint loaded by one rank, an optimizer that
+# holds the parameters of a copy. They all have one symptom, and the last lines of the cell are its test: **after any step, a fingerprint
+# of the weights must be the same on all ranks.** Put it into every training script, once per epoch. It costs one number.
+
+# %% [markdown]
+# ## What to remember
+#
+# - The constructor broadcasts rank 0's parameters, once. `backward()` averages the gradients, bucket by bucket, while it still computes.
+#   `step()` is local.
+# - Call **`ddp(x)`**. `model(x)` and `ddp.module(x)` do not synchronise and do not complain.
+# - DDP's mean is over *ranks*. Uneven batches: scale the loss by count · world_size / total. Never divide the gradients again.
+# - `no_sync()` around forward *and* backward of all micro-batches but the last, each loss divided by their number.
+# - Losses and accuracies are yours to average.
+# - A checkpoint: rank 0 writes `ddp.module.state_dict()`, optimizer and epoch; barrier; all ranks load.
+# - Equal fingerprints on all ranks, or it is not data parallel training.
+#
+# Next, unit 07 does the same with Horovod, in TensorFlow and in PyTorch.
+
+# %% [markdown]
+# ## A written question (4 points)
+#
+# Read sections 3.2.2 and 3.2.3 of Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel Training*, VLDB 2020
+# (arXiv:2006.15704): six columns. Then answer in 10 to 20 sentences.
+#
+# A colleague trains a model with 1 GB of gradients on 32 GPUs in 4 nodes and proposes `bucket_cap_mb=1000`: "one message, one latency,
+# full bandwidth". A second one proposes `bucket_cap_mb=1`: "communication starts at once and hides behind the backward pass". What is right
+# and what is wrong with each argument? Why are the buckets filled in reverse order, and why is the first one small by default? What
+# would you measure to choose a value, and what does your own curve from above say for this case?
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "bucket_size", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# ### BEGIN SOLUTION
+# **For graders**
+#
+# - 1 point: the large bucket. Right: few calls, so latency hardly counts and the bandwidth is used well (the paper's 3.2.2: many small
+#   all-reduces are slower than a few large ones for the same bytes). Wrong: the only bucket is ready when the *last* gradient is, so nothing
+#   overlaps and the whole time of the all-reduce is added to the step.
+# - 1 point: the small bucket. Right: the first all-reduce starts early and can hide behind the rest of the backward pass (3.2.3). Wrong: some
+#   1000 calls of 1 MB each pay latency and do not reach the bandwidth; the communication as a whole gets longer than the backward pass
+#   that should hide it. Communication can only be hidden as far as there is computation left.
+# - 1 point: order and first bucket. Gradients become ready from the last layer to the first, about in the reverse order of the parameters, so a
+#   bucket of neighbours is full early; in forward order the first bucket would wait for the first layer, the last to be ready. All ranks must
+#   send the same buckets in the same order. A small first bucket gets the communication going while the others still fill (full marks also for:
+#   the last bucket to be sent is the one that nothing hides).
+# - 1 point: evidence. Time per step (median and spread, the slowest rank, after warm-up) for several sizes in between on the real machine, with and
+#   without communication, because the best size depends on model, network and number of ranks. Own curve: quotes its numbers, and says that it
+#   tells little here, as the ranks share memory and cores: next to no latency, nothing to hide behind.
+#
+# Half points where the right effect is named without its reason. Full marks do not need the paper's numbers.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Deeper: parameters that get no gradient
+#
+# A model with two heads, and a step that uses only one. The bucket with the other head's gradients never fills.
+
+# %%
+# %%ranks
+class TwoHeads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.left, self.right = nn.Linear(784, 32), nn.Linear(32, 10), nn.Linear(32, 10)
+
+    def forward(self, images, use_right):
+        hidden = torch.relu(self.body(images.flatten(1)))
+        return self.right(hidden) if use_right else self.left(hidden)
+
+
+torch.manual_seed(0)
+for options in ({}, {"find_unused_parameters": True}):
+    ddp = DistributedDataParallel(TwoHeads(), **options)
+    try:
+        for _ in range(2):
+            F.cross_entropy(ddp(x[:16], use_right=False), y[:16]).backward()
+        said = "two steps done"
+    except RuntimeError as error:
+        said = f"second step raised: {str(error).splitlines()[0][:95]}..."
+    if rank == 0:
+        print(f"{str(options or 'as it is'):<34} {said}")
+
+# %% [markdown]
+# Without the option the *second* forward pass notices that the first reduction never came to its end. With it DDP walks the graph after each
+# forward pass and counts unused parameters as ready. The walk costs time in every step; do not switch it on "to be safe". And an optimizer
+# with momentum or weight decay still moves parameters whose gradient is zero, not `None`.
+#
+# ## Deeper: ranks with different numbers of batches
+#
+# One batch fewer on one rank, and the others wait for its all-reduce until their deadline. `join` lets a rank that is done answer the
+# collectives of the others with zeros until the last one is done:
+
+# %%
+# %%ranks
+from torch.distributed.algorithms.join import Join
+
+torch.manual_seed(0)
+ddp = DistributedDataParallel(mlp())
+optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
+my_batches = minibatches(len(x), 64, seed=0)[: 3 + rank]  # rank 0 has 3 batches, the last rank the most
+steps = 0
+with Join([ddp], divide_by_initial_world_size=False):
+    for batch in my_batches:
+        optimizer.zero_grad()
+        F.cross_entropy(ddp(x[batch]), y[batch]).backward()
+        optimizer.step()
+        steps += 1
+print(f"{steps} steps of my own; sum of the weights {float(flat(ddp.parameters()).double().sum()):.4f}")
+
+# %% [markdown]
+# In the end all ranks hold the weights of the rank that worked longest. `divide_by_initial_world_size=False` divides by the ranks that
+# still bring something; the default divides by all, and the last steps get shorter and shorter. Better still: a sampler that gives every
+# rank the same number of steps, and `uneven_loss` for their sizes.
+#
+# ## Deeper: a hook of your own
+#
+# What happens to a full bucket is yours to decide. PyTorch brings a hook that sends 16 instead of 32 bits:
+
+# %%
+# %%ranks
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
+
+for name in ("float32", "float16"):
+    torch.manual_seed(0)
+    ddp = DistributedDataParallel(mlp())
+    if name == "float16":
+        ddp.register_comm_hook(None, fp16_compress_hook)
+    optimizer = torch.optim.SGD(ddp.parameters(), lr=0.5)
+    for batch in minibatches(len(x), 64, seed=0):
+        mine = batch[rank::world_size]
+        optimizer.zero_grad()
+        F.cross_entropy(ddp(x[mine]), y[mine]).backward()
+        optimizer.step()
+    if name == "float16" and rank == 0:
+        print(f"largest difference of a weight after 32 steps: {max_difference(ddp, plain):.1e}")
+    plain = ddp
+
+# %%
+carried = [event.nbytes for event in ranks.events() if event.rank == 0 and event.kind.replace("_", "") == "allreduce"]
+print("bytes of an all-reduce, first training:", carried[1], " second training:", carried[-1])
+
+# %% [markdown]
+# Half the bytes, and another rounding: gradients have 11 significant bits on the way. Below about 6e-8 a float16 is zero, so tiny
+# gradients vanish; bfloat16 keeps their range and gives up bits instead (`bf16_compress_hook`).
+
+# %%
+ranks.stop()
+
+# %% [markdown]
+# ### To read
+#
+# - S. Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel Training*, VLDB 2020: why DDP is as it is, by the people who
+#   built it.
+# - The page *Distributed Data Parallel* in PyTorch's notes describes the hooks and buckets of the version you use.
