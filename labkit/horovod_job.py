@@ -37,12 +37,17 @@ _THREADS = 4096  # bytes per rank in the shared file where a rank notes which of
 
 
 def import_horovod() -> None:
-    """Import Horovod for TensorFlow, Keras and PyTorch, with an `init` that notes which threads it starts."""
-    from horovod.common import basics
+    """Import Horovod for TensorFlow, Keras and PyTorch, with an `init` that notes which threads it starts.
+
+    Where both frameworks are imported, Horovod asks the one imported last for the ranks of the global process set. That one was not
+    initialised, the set stays empty, and a DistributedGradientTape averages nothing: `init` has to say first whose set it is.
+    """
+    from horovod.common import basics, process_sets
 
     original = basics.HorovodBasics.init
 
     def init(self, *arguments, **named):
+        process_sets._setup(self)
         before = set(os.listdir("/proc/self/task"))
         try:
             return original(self, *arguments, **named)
