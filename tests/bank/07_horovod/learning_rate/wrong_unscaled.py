@@ -1,0 +1,3 @@
+# verdict: wrong, diagnosis: unscaled
+def learning_rate(step, base_rate, world_size, warmup_steps):
+    return base_rate

@@ -1,0 +1,15 @@
+# verdict: passed
+import horovod.torch as hvd_torch
+
+
+def train_torch(model, optimizer, checkpoint, loss_function, batches):
+    if checkpoint is not None:
+        optimizer.load_state_dict(checkpoint)
+    hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)
+    hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)
+    for x, y in batches:
+        optimizer.zero_grad()
+        loss_function(model(x), y).backward()
+        for parameter in model.parameters():
+            parameter.grad.copy_(hvd_torch.allreduce(parameter.grad))
+        optimizer.step()

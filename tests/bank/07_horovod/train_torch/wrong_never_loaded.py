@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: momentum_lost
+import horovod.torch as hvd_torch
+
+
+def train_torch(model, optimizer, checkpoint, loss_function, batches):
+    optimizer = hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+    hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)
+    hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)
+    for x, y in batches:
+        optimizer.zero_grad()
+        loss_function(model(x), y).backward()
+        optimizer.step()
