@@ -680,7 +680,7 @@ class TrainStep(Exercise):
     signature = "train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) -> float"
     levels = {"equal shares": 1, "unequal shares": 1, "a rank without samples": 1}
     inputs = "free"
-    uses = ("average_gradients", "average_gradients_flat", "global_metrics")
+    uses = ("average_gradients", "global_metrics")
     reference = """
 import torch
 import torch.distributed as dist
