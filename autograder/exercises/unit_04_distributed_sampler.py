@@ -14,7 +14,7 @@ UNIT = "04_distributed_sampler"
 AS_LISTS = """
 def as_lists(ids):
     if hasattr(ids, "tolist"):
-        return ids.tolist()
+        ids = ids.tolist()
     if isinstance(ids, (str, dict)) or not hasattr(ids, "__iter__"):
         return ids
     return [as_lists(i) for i in ids]
@@ -494,6 +494,10 @@ def harness(training_batches, n, global_batch_size, epochs, seed):
         "ids": Diagnosis(
             "These are ids. The loader's batches hold items, here ten times the id.", "Return what the loader yields."
         ),
+        "uneven_shares": Diagnosis(
+            "Some ranks have more samples than others in an epoch, so they make more or longer steps and wait for the others in vain.",
+            "Let the DistributedSampler deal: it fills up the shares to one length.",
+        ),
         "other_order": Diagnosis(
             "Together the ranks see every sample in every epoch, but in another order than DistributedSampler gives it.",
             "`DistributedSampler(dataset, seed=seed)` with `set_epoch(epoch)`, and nothing else that shuffles.",
@@ -580,6 +584,8 @@ def harness(training_batches, n, global_batch_size, epochs, seed):
                 return Finding("ranks_overlap", f"In epoch {epoch} no rank has item {min(lost)}.")
         if all(share[0] == share[epoch] for share in flat for epoch in range(epochs)) and epochs > 1:
             return "forgot_set_epoch"
+        if len({len(share) for rank in flat for share in rank}) > 1:
+            return "uneven_shares"
         return "other_order"
 
 
@@ -846,6 +852,10 @@ def harness(exact_accuracy, n, flags):
             "A rank divided by the number of its own samples, and with fewer samples than ranks some have none.",
             "Add up the counts over the ranks and divide once, by n.",
         ),
+        "missing_rank": Diagnosis(
+            "A rank does not take part in the all_reduce that the others wait in: one without samples that returned early, for example.",
+            "Every rank calls it; a rank without samples has a zero to add.",
+        ),
         "IndexError": Diagnosis(
             "A rank asked for a sample that does not exist.", "The ids are 0 to n - 1: cut the share off there."
         ),
@@ -1034,12 +1044,11 @@ def harness(epoch_generators, seeds, epochs, world_size):
         ),
     }
 
-    EPOCHS = 40
+    EPOCHS = 100
 
     def cases(self, rng):
         def case(level, world_size):
-            first = int(rng.integers(10, 1000))
-            seeds = [first, first + 5000 + int(rng.integers(1000))]
+            seeds = [int(rng.integers(1000, 10_000)), 0]
             says = f"{world_size} ranks, {self.EPOCHS} epochs, seeds {seeds[0]} and {seeds[1]}"
             return Case(level, 1, (seeds, self.EPOCHS, world_size), says=says, known={"seeds": seeds})
 
@@ -1061,33 +1070,40 @@ def harness(epoch_generators, seeds, epochs, world_size):
         which = order if case.level == "the order" else noise
         if again[0 if case.level == "the order" else 1] != which[0][1][-1]:
             return "unseeded"
-        return _order_mistake(order) if case.level == "the order" else _noise_mistake(noise)
+        seeds = case.known["seeds"]
+        return _order_mistake(order, seeds) if case.level == "the order" else _noise_mistake(noise, seeds)
 
 
 def _names(table) -> list[list[list[tuple]]]:
     return [[[tuple(numbers) for numbers in ranks] for ranks in epochs] for epochs in table]
 
 
-def _order_mistake(order) -> Finding | str | None:
-    for epoch, ranks in enumerate(order[0]):
-        if len(set(ranks)) > 1:
-            other = next(rank for rank, stream in enumerate(ranks) if stream != ranks[0])
-            return Finding("orders_differ", f"In epoch {epoch} ranks 0 and {other} have different streams for the order.")
-    first = [ranks[0] for ranks in order[0]]
-    for epoch, stream in enumerate(first):
-        if first.index(stream) < epoch:
-            return Finding("same_order_every_epoch", f"Epochs {first.index(stream)} and {epoch} have the same stream.")
+def _order_mistake(order, seeds) -> Finding | str | None:
+    for seed, epochs in zip(seeds, order, strict=True):
+        for epoch, ranks in enumerate(epochs):
+            if len(set(ranks)) > 1:
+                other = next(rank for rank, stream in enumerate(ranks) if stream != ranks[0])
+                return Finding(
+                    "orders_differ", f"Seed {seed}, epoch {epoch}: ranks 0 and {other} have different streams for the order."
+                )
+        first = [ranks[0] for ranks in epochs]
+        for epoch, stream in enumerate(first):
+            if first.index(stream) < epoch:
+                return Finding(
+                    "same_order_every_epoch", f"Seed {seed}: epochs {first.index(stream)} and {epoch} have the same stream."
+                )
     return "order_ignores_seed" if order[0] == order[1] else None
 
 
-def _noise_mistake(noise) -> Finding | str | None:
-    seen: dict[tuple, tuple[int, int]] = {}
-    for epoch, ranks in enumerate(noise[0]):
-        for rank, stream in enumerate(ranks):
-            if stream in seen:
-                before, other = seen[stream]
-                detail = f"Rank {rank} in epoch {epoch} draws what rank {other} draws in epoch {before}."
-                name = "same_noise" if before == epoch else "same_noise_every_epoch" if other == rank else "streams_meet"
-                return Finding(name, detail)
-            seen[stream] = (epoch, rank)
+def _noise_mistake(noise, seeds) -> Finding | str | None:
+    for seed, epochs in zip(seeds, noise, strict=True):
+        seen: dict[tuple, tuple[int, int]] = {}
+        for epoch, ranks in enumerate(epochs):
+            for rank, stream in enumerate(ranks):
+                if stream in seen:
+                    before, other = seen[stream]
+                    detail = f"Seed {seed}: rank {rank} in epoch {epoch} draws what rank {other} draws in epoch {before}."
+                    name = "same_noise" if before == epoch else "same_noise_every_epoch" if other == rank else "streams_meet"
+                    return Finding(name, detail)
+                seen[stream] = (epoch, rank)
     return "noise_ignores_seed" if noise[0] == noise[1] else None

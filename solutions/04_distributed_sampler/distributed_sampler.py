@@ -1,20 +1,21 @@
 # %% [markdown]
 # # 04 · DistributedSampler
 #
-# Four ranks are to train one model. Each holds a copy of it, and in every step each works on its own part of the minibatch. So somebody
-# must decide who gets which samples, in which step, and in which epoch. It sounds like a division. Done carelessly, it deals some
-# samples twice and others never, shows the same minibatches for 90 epochs, or makes the accuracy of your model depend on how many GPUs
-# you measured it with. None of this raises an error.
+# Four ranks are to train one model. Each holds a copy of it, and in every step each works on its own part of the minibatch. So
+# somebody must decide who gets which samples, in which step, and in which epoch. It sounds like a division. Done carelessly, it
+# deals some samples twice and others never, shows the same minibatches for 90 epochs, or makes the accuracy of your model
+# depend on how many GPUs you measured it with. None of this raises an error.
 #
-# **At the end of this page** you can say for any number of samples, ranks and minibatches who gets what. You have rebuilt PyTorch's
-# `DistributedSampler`, you know when it does *not* cut the minibatch that one process would see, and you have a splitter that does. Your
-# accuracy counts every sample exactly once.
+# **At the end of this page** you can say for any number of samples, ranks and minibatches who gets what. You have rebuilt
+# PyTorch's `DistributedSampler`, you know when it does *not* cut the minibatch that one process would see, and you have a
+# splitter that does. Your accuracy counts every sample exactly once.
 #
 # **You need** [unit 03](../03_collectives/collectives.ipynb) for `all_reduce`.
 # **It takes** about an hour. The cells themselves run for less than half a minute on two cores.
 
 # %%
 import math
+import random
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,9 +36,10 @@ ranks.start(RANKS, torch=True)
 # ## Guess first
 #
 # 1. 10 samples on 4 ranks, with PyTorch's sampler as it comes. How many samples are worked on in one epoch?
-# 2. A training script shuffles, but never tells its sampler which epoch it is. It runs for 90 epochs. How many different orders of the
-#    data does the model see?
-# 3. A validation set of 50 images, on 4 ranks. The script reports 65.4 %, and on one rank 66 %. Which part of the script is wrong?
+# 2. A training script shuffles, but never tells its sampler which epoch it is. It runs for 90 epochs. How many different orders
+#    of the data does the model see?
+# 3. A validation set of 50 images, on 4 ranks. The script reports 65.4 %, and on one rank 66 %. Which part of the script is
+#    wrong?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -45,8 +47,8 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## A data set you can see through
 #
-# Item number $i$ of this data set is the number $10 i$. Whatever happens to the samples on their way, you can read off where each came
-# from. The number 0 to $n - 1$ is a sample's **id**. What the data set returns for it is its **item**.
+# Item number $i$ of this data set is the number $10 i$. Whatever happens to the samples on their way, you can read off where
+# each came from. The number 0 to $n - 1$ is a sample's **id**. What the data set returns for it is its **item**.
 
 # %%
 class SimpleDataSet(torch.utils.data.Dataset):
@@ -63,8 +65,9 @@ class SimpleDataSet(torch.utils.data.Dataset):
 
 
 # %% [markdown]
-# Three things stand between a data set and a training loop. A **sampler** yields ids, in an order. A **batch sampler** cuts them into
-# batches. The **loader** fetches the items and puts each batch into a tensor. With `DistributedSampler` every rank gets other ids:
+# Three things stand between a data set and a training loop. A **sampler** yields ids, in an order. A **batch sampler** cuts
+# them into batches. The **loader** fetches the items and puts each batch into a tensor. With `DistributedSampler` every rank
+# gets other ids:
 
 # %%
 # %%ranks
@@ -74,10 +77,11 @@ loader = DataLoader(dataset, batch_size=2, sampler=sampler)
 print([batch.tolist() for batch in loader])
 
 # %% [markdown]
-# Look at the first batches of the four ranks: together they are items 0 to 70, the first eight. That is no accident, as you will see.
+# Look at the first batches of the four ranks: together they are items 0 to 70, the first eight. That is no accident, as you
+# will see.
 #
-# The sampler asked the process group how many ranks there are and which one it runs on. You can also tell it, with `num_replicas` and
-# `rank`. Then it needs no process group, and you can look at the shares of all ranks from here:
+# The sampler asked the process group how many ranks there are and which one it runs on. You can also tell it, with
+# `num_replicas` and `rank`. Then it needs no process group, and you can look at the shares of all ranks from here:
 
 # %%
 def stock(n, num_replicas, **options):
@@ -90,8 +94,8 @@ def stock(n, num_replicas, **options):
 stock(24, 4, shuffle=False)
 
 # %% [markdown]
-# And draw them. One row per rank, in the rank's colour; time runs to the right. A sample that has been dealt before gets a thick dashed
-# frame and the word *again*. What nobody got stands below.
+# And draw them. One row per rank, in the rank's colour; time runs to the right. A sample that has been dealt before gets a
+# thick dashed frame and the word *again*. What nobody got stands below.
 
 # %%
 def in_batches(share):
@@ -135,7 +139,8 @@ def draw_sample(ax, x, rank, sample, again):
     ax.add_patch(Rectangle((x, rank), 1, 1, facecolor=colour, edgecolor="white", linewidth=1))
     ax.text(x + 0.5, rank + (0.4 if again else 0.5), sample, ha="center", va="center", fontsize=9)
     if again:
-        ax.add_patch(Rectangle((x + 0.06, rank + 0.06), 0.88, 0.88, fill=False, edgecolor=palette.INK, linewidth=1.6, linestyle="--"))
+        frame = dict(fill=False, edgecolor=palette.INK, linewidth=1.6, linestyle="--")
+        ax.add_patch(Rectangle((x + 0.06, rank + 0.06), 0.88, 0.88, **frame))
         ax.text(x + 0.5, rank + 0.76, "again", ha="center", va="center", fontsize=5.5)
 
 
@@ -156,8 +161,9 @@ show_shares(24, {"24 samples, 4 ranks": stock(24, 4, shuffle=False)})
 # %% [markdown]
 # ## Two ways to deal
 #
-# Read the picture column by column: 0, 1, 2, 3, then 4, 5, 6, 7. The sampler deals like a card dealer. Rank $r$ gets ids $r$, $r + p$,
-# $r + 2p$ and so on. These are **strides**. In unit 01 you cut n darts into **blocks** instead, as `np.array_split` does:
+# Read the picture column by column: 0, 1, 2, 3, then 4, 5, 6, 7. The sampler deals like a card dealer. Rank $r$ gets ids $r$,
+# $r + p$, $r + 2p$ and so on. These are **strides**. In unit 01 you cut n darts into **blocks** instead, as `np.array_split`
+# does:
 
 # %%
 show_shares(
@@ -169,24 +175,25 @@ show_shares(
 )
 
 # %% [markdown]
-# Both deal every sample once, and shares differ by at most one sample. So what is the difference? Cut each row into steps of two. With
-# strides, the ranks together hold samples 0 to 7 in the first step: *the minibatch that one process would take*. With blocks they hold
-# 0, 1, 6, 7, 12, 13, 18, 19.
+# Both deal every sample once, and shares differ by at most one sample. So what is the difference? Cut each row into steps of
+# two. With strides, the ranks together hold samples 0 to 7 in the first step: *the minibatch that one process would take*. With
+# blocks they hold 0, 1, 6, 7, 12, 13, 18, 19.
 #
-# Blocks have merits of their own. A rank that reads its samples from one file reads one piece of it. But if the samples lie sorted by
-# class, as they do when they come from folders, a rank with a block sees one class only, and so does every batch it ever makes.
+# Blocks have merits of their own. A rank that reads its samples from one file reads one piece of it. But if the samples lie
+# sorted by class, as they do when they come from folders, a rank with a block sees one class only, and so does every batch it
+# ever makes.
 #
 # ### Like a card dealer (2 points)
 #
-# Nothing is padded and nothing is dropped here: with 10 samples, two of four ranks have three and the others two. You will need this
-# function again when you evaluate. **Think first:** what does rank 4 of 5 get when there are 3 samples?
+# Nothing is padded and nothing is dropped here: with 10 samples, two of four ranks have three and the others two. You will need
+# this function again when you evaluate. **Think first:** what does rank 4 of 5 get when there are 3 samples?
 
 # %% nbgrader={"grade": false, "grade_id": "strided_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def strided_share(n: int, rank: int, world_size: int) -> list[int]:
     """The ids of the samples that this rank gets when n samples are dealt out one by one, rank 0 first.
 
-    Returns the ids (0 to n - 1) in the order in which they are dealt, as a list, an array or a tensor. Every id has exactly one rank; a
-    share may be empty.
+    Returns the ids (0 to n - 1) in the order in which they are dealt, as a list, an array or a tensor. Every id has exactly one
+    rank; a share may be empty.
     """
     ### BEGIN SOLUTION
     return list(range(rank, n, world_size))
@@ -204,24 +211,24 @@ check(strided_share)
 show_shares(12, {f"num_replicas = {p}": stock(12, p, shuffle=False) for p in (2, 3, 4)}, columns=3)
 
 # %% [markdown]
-# **`rank`** says which share this process takes. Each rank must name its own. If a launcher does not tell the ranks who they are, and
-# all believe they are rank 0, you pay for four ranks and get the work of one:
+# **`rank`** says which share this process takes. Each rank must name its own. If a launcher does not tell the ranks who they
+# are, and all believe they are rank 0, you pay for four ranks and get the work of one:
 
 # %%
 everybody_is_rank_0 = [list(DistributedSampler(range(12), num_replicas=4, rank=0, shuffle=False)) for rank in range(4)]
 show_shares(12, {"rank = 0 on every rank": everybody_is_rank_0})
 
 # %% [markdown]
-# **`shuffle`** (on unless you switch it off) shuffles the *whole* order first and deals it out then. All ranks shuffle alike, so what
-# they hold still fits together. The order follows from `seed + epoch` and from nothing else:
+# **`shuffle`** (on unless you switch it off) shuffles the *whole* order first and deals it out then. All ranks shuffle alike,
+# so what they hold still fits together. The order follows from `seed + epoch` and from nothing else:
 
 # %%
 show_shares(12, {"shuffle=False": stock(12, 4, shuffle=False), "shuffle=True": stock(12, 4, shuffle=True)}, columns=2)
 
 # %% [markdown]
-# **`drop_last`** decides what happens when the samples do not divide. A rank with one sample less makes one step less, and the others
-# wait for it in the next all-reduce, for ever. So all shares must be equally long. Without `drop_last` the sampler fills the order up
-# from its own beginning. With it, it cuts the rest off:
+# **`drop_last`** decides what happens when the samples do not divide. A rank with one sample less makes one step less, and the
+# others wait for it in the next all-reduce, for ever. So all shares must be equally long. Without `drop_last` the sampler fills
+# the order up from its own beginning. With it, it cuts the rest off:
 
 # %%
 show_shares(
@@ -234,15 +241,15 @@ show_shares(
 )
 
 # %% [markdown]
-# Your first guess: twelve. Samples 0 and 1 were worked on twice in this epoch. With `drop_last` it is eight, and nobody saw 8 and 9.
-# When the order is shuffled anew in every epoch, other samples have that luck each time, and in training neither does harm. In an
-# evaluation both do.
+# Your first guess: twelve. Samples 0 and 1 were worked on twice in this epoch. With `drop_last` it is eight, and nobody saw 8
+# and 9. When the order is shuffled anew in every epoch, other samples have that luck each time, and in training neither does
+# harm. In an evaluation both do.
 #
 # ### What the stock sampler does (4 points)
 #
-# Write it yourself, without `DistributedSampler`. The order is `range(n)`, or with `shuffle` the one that
-# `torch.randperm(n, generator=g)` gives when `g` is a `torch.Generator` seeded with `seed + epoch`. Then pad or cut. Then deal.
-# **Think first:** there are 2 samples and 5 ranks. What is the padded order?
+# Write it yourself, without `DistributedSampler`. The order is `range(n)`, or with `shuffle` the one that `torch.randperm(n,
+# generator=g)` gives when `g` is a `torch.Generator` seeded with `seed + epoch`. Then pad or cut. Then deal. **Think first:**
+# there are 2 samples and 5 ranks. What is the padded order?
 
 # %% nbgrader={"grade": false, "grade_id": "stock_indices", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def stock_indices(
@@ -283,18 +290,20 @@ def original(n, rank, world_size, shuffle, seed, epoch, drop_last):
     return list(sampler)
 
 
-rng, equal = np.random.default_rng(), 0
+equal = 0
 for _ in range(1000):
-    p = int(rng.integers(1, 9))
-    settings = (int(rng.integers(1, 40)), int(rng.integers(p)), p, bool(rng.integers(2)), *rng.integers(0, 99, 2).tolist(), bool(rng.integers(2)))
+    p = random.randint(1, 8)
+    shuffle, drop_last = random.random() < 0.5, random.random() < 0.5
+    settings = (random.randint(1, 40), random.randrange(p), p, shuffle, random.randint(0, 99), random.randint(0, 99), drop_last)
     equal += [int(i) for i in stock_indices(*settings)] == original(*settings)
 print(f"equal in {equal} of 1000 settings")
 
 # %% [markdown]
 # ## Batches
 #
-# `BatchSampler` cuts what a sampler yields into batches of ids; a loader with `batch_size=` makes one by itself. It has a `drop_last` of
-# its own. That one drops the *last short batch of this rank*, the sampler's drops *samples that do not divide among the ranks*.
+# `BatchSampler` cuts what a sampler yields into batches of ids; a loader with `batch_size=` makes one by itself. It has a
+# `drop_last` of its own. That one drops the *last short batch of this rank*, the sampler's drops *samples that do not divide
+# among the ranks*.
 
 # %%
 def batched(n, p, batch_size, drop_last):
@@ -312,22 +321,23 @@ show_shares(
 )
 
 # %% [markdown]
-# `batch_size` counts the samples of *one rank*: it is the **local batch size**. In every step the ranks together work on
-# $p$ times as many, the **global batch size**. Papers and schedules of learning rates speak of the global one. A script that hands it
-# to the loader trains with $p$ times the batch that it reports.
+# `batch_size` counts the samples of *one rank*: it is the **local batch size**. In every step the ranks together work on $p$
+# times as many, the **global batch size**. Papers and schedules of learning rates speak of the global one. A script that hands
+# it to the loader trains with $p$ times the batch that it reports.
 #
 # ### Epochs of a training loop (4 points)
 #
-# Now the real thing, with PyTorch's own sampler and loader, as it stands at the top of every training script. The order must be a new
-# one in every epoch. Somebody has to tell the sampler: `sampler.set_epoch(epoch)`, on every rank, before the loader is asked for its
-# first batch.
+# Now the real thing, with PyTorch's own sampler and loader, as it stands at the top of every training script. The order must be
+# a new one in every epoch. Somebody has to tell the sampler: `sampler.set_epoch(epoch)`, on every rank, before the loader is
+# asked for its first batch.
 
 # %% nbgrader={"grade": false, "grade_id": "training_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) -> list:
     """The batches of items that this rank would train on.
 
-    torch.distributed is initialised. Shuffled, by a DistributedSampler with this seed; epochs count from 0; nothing is dropped, neither
-    by the sampler nor by the loader. global_batch_size counts the samples of all ranks in one step and divides by the world size.
+    torch.distributed is initialised. Shuffled, by a DistributedSampler with this seed; epochs count from 0; nothing is dropped,
+    neither by the sampler nor by the loader. global_batch_size counts the samples of all ranks in one step and divides by the world
+    size.
     Returns one entry per epoch: the list of this rank's batches, each a tensor or list of items.
     """
     ### BEGIN SOLUTION
@@ -346,12 +356,12 @@ check(training_batches)
 # %% [markdown]
 # ## The minibatch of one process
 #
-# You have a model that trains well on one process, with minibatches of $m$ samples. Now you want $p$ ranks to compute *the same thing*,
-# faster. Then in every step the ranks together must hold exactly the minibatch that the one process would take.
+# You have a model that trains well on one process, with minibatches of $m$ samples. Now you want $p$ ranks to compute *the same
+# thing*, faster. Then in every step the ranks together must hold exactly the minibatch that the one process would take.
 #
-# Does the stock sampler do that? Here are 24 samples in minibatches of 8. With 2 ranks each takes 4 per step. Look at the second batch
-# of rank 0: samples 8, 10, 12, 14, half of the second minibatch. Fine. But with 3 ranks, 8 does not divide. And what if there are 23
-# samples?
+# Does the stock sampler do that? Here are 24 samples in minibatches of 8. With 2 ranks each takes 4 per step. Look at the
+# second batch of rank 0: samples 8, 10, 12, 14, half of the second minibatch. Fine. But with 3 ranks, 8 does not divide. And
+# what if there are 23 samples?
 
 # %%
 def stock_steps(n, p, m):
@@ -369,17 +379,18 @@ show_shares(
 show_shares(23, {"23 samples, 2 ranks, minibatches of 8": stock_steps(23, 2, 8)})
 
 # %% [markdown]
-# With 3 ranks the first step takes samples 0 to 8: nine, not eight, and sample 8 belongs to the next minibatch. Every step after it is
-# further off. With 23 samples the last minibatch should have seven, and got one of the first again. A different minibatch, a different
-# gradient, a different model: your parallel run and your sequential run can no longer be compared number by number.
+# With 3 ranks the first step takes samples 0 to 8: nine, not eight, and sample 8 belongs to the next minibatch. Every step
+# after it is further off. With 23 samples the last minibatch should have seven, and got one of the first again. A different
+# minibatch, a different gradient, a different model: your parallel run and your sequential run can no longer be compared number
+# by number.
 #
-# The cure is to turn the two steps round. The stock sampler first deals and then cuts. **First cut, then deal**: cut the order into
-# minibatches, and deal out each of them. Rank $r$ takes positions $r$, $r + p$, $r + 2p$, ... *of the minibatch*. Every minibatch begins
-# with rank 0.
+# The cure is to turn the two steps round. The stock sampler first deals and then cuts. **First cut, then deal**: cut the order
+# into minibatches, and deal out each of them. Rank $r$ takes positions $r$, $r + p$, $r + 2p$, ... *of the minibatch*. Every
+# minibatch begins with rank 0.
 #
 # - A minibatch that does not divide gives the first ranks one sample more. That is all right: unit 05 weights them.
-# - A minibatch with fewer samples than ranks leaves some ranks with nothing. Their share is an **empty list**. It must be there, because
-#   every rank has to take part in every step, also with nothing to add.
+# - A minibatch with fewer samples than ranks leaves some ranks with nothing. Their share is an **empty list**. It must be
+#   there, because every rank has to take part in every step, also with nothing to add.
 #
 # ### Split the sequential minibatch (4 points)
 #
@@ -389,8 +400,8 @@ show_shares(23, {"23 samples, 2 ranks, minibatches of 8": stock_steps(23, 2, 8)}
 def minibatch_shares(order: list[int], batch_size: int, rank: int, world_size: int) -> list[list[int]]:
     """This rank's share of every minibatch.
 
-    order: the ids in the order of this epoch, any permutation. A minibatch is batch_size successive entries of it, the last one what is
-    left. Rank r takes positions r, r + world_size, r + 2 world_size, ... of each minibatch.
+    order: the ids in the order of this epoch, any permutation. A minibatch is batch_size successive entries of it, the last one what
+    is left. Rank r takes positions r, r + world_size, r + 2 world_size, ... of each minibatch.
     Returns one list of ids per minibatch, an empty list where this rank has no sample in it. Nothing is padded or dropped.
     """
     ### BEGIN SOLUTION
@@ -411,7 +422,8 @@ show_shares(23, {"23 samples, 2 ranks, minibatches of 8": my_steps(23, 2, 8)})
 show_shares(10, {"10 samples, 5 ranks, minibatches of 4": my_steps(10, 5, 4)})
 
 # %% [markdown]
-# A few lines around your function make it a batch sampler that any loader takes. It has a `set_epoch`, as the stock sampler has:
+# A few lines around your function make it a batch sampler that any loader takes. It has a `set_epoch`, as the stock sampler
+# has:
 
 # %%
 class MinibatchSampler(torch.utils.data.Sampler):
@@ -434,8 +446,8 @@ class MinibatchSampler(torch.utils.data.Sampler):
 
 
 # %% [markdown]
-# One thing is left to do. Some ranks will get an empty batch, and a loader does not know what to make of it: it puts a batch together by
-# looking at its first item.
+# One thing is left to do. Some ranks will get an empty batch, and a loader does not know what to make of it: it puts a batch
+# together by looking at its first item.
 
 # %%
 empty_in_the_middle = [[0, 1], [], [2]]
@@ -447,11 +459,12 @@ except IndexError as error:
 print(list(DataLoader(SimpleDataSet(3), batch_sampler=empty_in_the_middle, collate_fn=torch.tensor)))
 
 # %% [markdown]
-# A `collate_fn` that can do without a first item solves it. A rank with an empty batch computes a gradient of zeros, from zero samples, and
-# takes part in the all-reduce like everybody else.
+# A `collate_fn` that can do without a first item solves it. A rank with an empty batch computes a gradient of zeros, from zero
+# samples, and takes part in the all-reduce like everybody else.
 #
-# Now on real ranks, with 23 samples in minibatches of 10: the last one has three, and rank 3 gets nothing. Each rank also goes through the epoch as one process would, and compares: is what
-# the ranks hold together, step by step, the minibatch of one process?
+# Now on real ranks, with 23 samples in minibatches of 10: the last one has three, and rank 3 gets nothing. Each rank also goes
+# through the epoch as one process would, and compares: is what the ranks hold together, step by step, the minibatch of one
+# process?
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -470,13 +483,15 @@ except NotImplementedError:
     print("minibatch_shares is not written yet: come back to this cell when it is.")
 
 # %% [markdown]
-# Everything below, from the gradients of unit 05 to the scaling of unit 08, can now be held against one process, number by number.
+# Everything below, from the gradients of unit 05 to the scaling of unit 08, can now be held against one process, number by
+# number.
 
 # %% [markdown]
 # ## A number that is wrong
 #
-# Time to evaluate. The model is the simplest there is: the mean image of each of the ten digits. It takes an image for the digit whose mean is
-# nearest. You have 50 images to validate it with. `correct` holds, for each of them, whether the model was right.
+# Time to evaluate. The model is the simplest there is: the mean image of each of the ten digits. It takes an image for the
+# digit whose mean is nearest. You have 50 images to validate it with. `correct` holds, for each of them, whether the model was
+# right.
 
 # %%
 train_images, train_labels = data.load("digits", train=True, n=3000)
@@ -487,8 +502,8 @@ correct = torch.from_numpy(distances.argmin(axis=1) == labels)
 print(f"{int(correct.sum())} of {len(correct)} images are right: {correct.float().mean():.1%}")
 
 # %% [markdown]
-# Now on four ranks, as it stands in many scripts: a DistributedSampler, each rank counts its own, an `all_reduce` adds up. Look for the
-# mistake. There is none in the arithmetic.
+# Now on four ranks, as it stands in many scripts: a DistributedSampler, each rank counts its own, an `all_reduce` adds up. Look
+# for the mistake. There is none in the arithmetic.
 
 # %%
 # %%ranks
@@ -501,8 +516,9 @@ right, seen = counts.tolist()
 print(f"{right:.0f} of {seen:.0f} images are right: {right / seen:.1%}")
 
 # %% [markdown]
-# 52 images. There are 50. So much for your third guess: it is the sampler. It filled up the shares with images 0 and 1, and these count twice. How wrong is that? It depends on
-# the number of ranks, and that is the worst of it. You need no cluster to see it: the stock sampler says who would get what.
+# 52 images. There are 50. So much for your third guess: it is the sampler. It filled up the shares with images 0 and 1, and
+# these count twice. How wrong is that? It depends on the number of ranks, and that is the worst of it. You need no cluster to
+# see it: the stock sampler says who would get what.
 
 # %%
 def reported(correct, p):
@@ -514,32 +530,35 @@ worlds = range(1, 65)
 by_class = correct[np.argsort(labels, kind="stable")]
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
 ax.axhline(100 * correct.float().mean(), color=palette.INK, linewidth=1, label="every image once")
-ax.plot(worlds, [100 * reported(correct, p) for p in worlds], "o", color=palette.BLUE, markersize=4, label="images as they come")
-ax.plot(worlds, [100 * reported(by_class, p) for p in worlds], "^", color=palette.VERMILLION, markersize=4, label="images sorted by class")
+for flags, marker, colour, label in (
+    (correct, "o", palette.BLUE, "images as they come"),
+    (by_class, "^", palette.VERMILLION, "images sorted by class"),
+):
+    ax.plot(worlds, [100 * reported(flags, p) for p in worlds], marker, color=colour, markersize=4, label=label)
 ax.set(xlabel="ranks", ylabel="reported accuracy, %", xlim=(0, 65))
 ax.grid(color=palette.FAINT)
 ax.legend(frameon=False, fontsize=9, ncol=3, loc="lower center", bbox_to_anchor=(0.5, 1));
 
 # %% [markdown]
-# One model, 50 images, and an accuracy that moves by several points with the number of ranks. Where 50 divides by the ranks, it is right. Elsewhere
-# the first images of the data set count twice. When images lie sorted by class, as they do in folders, these are all of one class: if
-# that class is easy, your model gets better with every GPU.
+# One model, 50 images, and an accuracy that moves by several points with the number of ranks. Where 50 divides by the ranks, it
+# is right. Elsewhere the first images of the data set count twice. When images lie sorted by class, as they do in folders,
+# these are all of one class: if that class is easy, your model gets better with every GPU.
 #
-# `drop_last=True` is no way out: then images are missing. Nor is the mean of the ranks' own accuracies. The way out is to remember
-# *why* shares had to be equally long: because ranks meet in every step. In an evaluation they meet once, at the end.
+# `drop_last=True` is no way out: then images are missing. Nor is the mean of the ranks' own accuracies. The way out is to
+# remember *why* shares had to be equally long: because ranks meet in every step. In an evaluation they meet once, at the end.
 #
 # ### An accuracy that counts everybody once (3 points)
 #
-# You are handed `is_correct(i)`: it runs the model on sample i, which is the expensive part, and says whether it was right. Use your
-# `strided_share` or deal in another way, but let each sample be looked at by exactly one rank and let shares differ by at most one.
-# **Think first:** what does a rank without samples do?
+# You are handed `is_correct(i)`: it runs the model on sample i, which is the expensive part, and says whether it was right. Use
+# your `strided_share` or deal in another way, but let each sample be looked at by exactly one rank and let shares differ by at
+# most one. **Think first:** what does a rank without samples do?
 
 # %% nbgrader={"grade": false, "grade_id": "exact_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def exact_accuracy(n: int, is_correct) -> float:
     """The share of n samples for which `is_correct(i)` is True, as a number from 0 to 1, the same on every rank.
 
-    torch.distributed is initialised. Over all ranks is_correct is called exactly once for every i from 0 to n - 1, and no rank calls it
-    more than once more often than another. There may be fewer samples than ranks. Returns a float or a tensor of one element.
+    torch.distributed is initialised. Over all ranks is_correct is called exactly once for every i from 0 to n - 1, and the numbers
+    of calls of two ranks differ by at most one. There may be fewer samples than ranks. Returns a float or a tensor of one element.
     """
     ### BEGIN SOLUTION
     share = strided_share(n, dist.get_rank(), dist.get_world_size())
@@ -572,9 +591,9 @@ different_packs = [list(DistributedSampler(range(12), num_replicas=4, rank=rank,
 show_shares(12, {"seed = rank": different_packs})
 
 # %% [markdown]
-# So the advice "same seed everywhere" is good advice for the order. For everything else that is random it is bad advice. Images are
-# shifted, turned and cropped at random, so that the network never sees the same one twice. If all ranks start from the same seed, they
-# draw the same numbers: all four images of a step are shifted alike, and four ranks see no more variety than one.
+# So the advice "same seed everywhere" is good advice for the order. For everything else that is random it is bad advice. Images
+# are shifted, turned and cropped at random, so that the network never sees the same one twice. If all ranks start from the same
+# seed, they draw the same numbers: all four images of a step are shifted alike, and four ranks see no more variety than one.
 
 # %%
 # %%ranks
@@ -594,8 +613,8 @@ for row, name, label in ((0, "shift_same", "the same seed"), (1, "shift_own", "a
     axes[row, 0].set_ylabel(label, fontsize=9)
 
 # %% [markdown]
-# It is worse where the samples themselves are drawn at random: with replacement, or by weight. No `DistributedSampler` divides those up.
-# Each rank draws for itself, and from the same seed each draws the same:
+# It is worse where the samples themselves are drawn at random: with replacement, or by weight. No `DistributedSampler` divides
+# those up. Each rank draws for itself, and from the same seed each draws the same:
 
 # %%
 # %%ranks
@@ -610,9 +629,9 @@ for what, seed in (("the same seed", 0), ("a seed per rank", 1000 + rank)):
 # %% [markdown]
 # ### One order, many noises (2 points)
 #
-# Two generators, then. One for the order, which all ranks share. One for everything else, which no two ranks share, and which is
-# a new one in every epoch. Both must follow from the arguments alone, so that a run can be repeated. **Think first:** seed the noise with
-# `seed + epoch + rank`. What does rank 0 draw tomorrow?
+# Two generators, then. One for the order, which all ranks share. One for everything else, which no two ranks share, and which
+# is a new one in every epoch. Both must follow from the arguments alone, so that a run can be repeated. **Think first:** seed
+# the noise with `seed + epoch + rank`. What does rank 0 draw tomorrow?
 
 # %% nbgrader={"grade": false, "grade_id": "epoch_generators", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def epoch_generators(seed: int, epoch: int, rank: int, world_size: int) -> tuple[torch.Generator, torch.Generator]:
@@ -633,8 +652,8 @@ check(epoch_generators)
 # %% [markdown]
 # ## Break it
 #
-# The most common mistake of this page is one line that is not there. This loop shuffles: `shuffle=True` is the sampler's default. It runs on real
-# ranks, for three epochs. **Before you run it:** what will differ between the epochs?
+# The most common mistake of this page is one line that is not there. This loop shuffles: `shuffle=True` is the sampler's
+# default. It runs on real ranks, for three epochs. **Before you run it:** what will differ between the epochs?
 
 # %%
 # %%ranks
@@ -657,33 +676,35 @@ panels |= {f"set_epoch called, epoch {epoch}": [mine[epoch] for mine in told] fo
 show_shares(16, panels, columns=3)
 
 # %% [markdown]
-# Upper row: the same order three times, and it would be the same 90 times. Each rank sees its own four samples, in the same two batches,
-# for as long as you train. Nothing fails. The loss falls. The model is only a little worse than it could be, and you will look for the
-# reason everywhere else. Your second guess: **one** order.
+# Upper row: the same order three times, and it would be the same 90 times. Each rank sees its own four samples, in the same two
+# batches, for as long as you train. Nothing fails. The loss falls. The model is only a little worse than it could be, and you
+# will look for the reason everywhere else. Your second guess: **one** order.
 #
-# A loader with `shuffle=True` on one process needs no such call, because it draws from a generator that moves on. The distributed sampler
-# makes a new generator in every epoch, so that all ranks agree without talking to each other. It has to be told.
+# A loader with `shuffle=True` on one process needs no such call, because it draws from a generator that moves on. The
+# distributed sampler makes a new generator in every epoch, so that all ranks agree without talking to each other. It has to be
+# told.
 
 # %% [markdown]
 # ## What to remember
 #
-# - `DistributedSampler`: shuffle alike on all ranks (`seed + epoch`), fill up or drop, deal with a stride of `num_replicas`, start at `rank`.
+# - `DistributedSampler`: shuffle alike on all ranks (`seed + epoch`), fill up or drop, deal with a stride of `num_replicas`,
+#   start at `rank`.
 # - `batch_size` of a loader is the **local** one. The global batch is $p$ times as large.
 # - `set_epoch(epoch)` before every epoch, on every rank. Nobody reminds you.
 # - Where nothing divides, the stock sampler's steps are **not** the minibatches of one process. Cut first, then deal.
 # - Filling up counts samples twice: harmless in training, wrong in an evaluation. **Add up counts, divide once.**
 # - The order: the same seed on all ranks. Everything else that is random: a different one on each.
 #
-# **To think about.** Your minibatch has 10 samples, on 4 ranks: three, three, two, two. Each rank computes the mean gradient over its own
-# samples, and you average the four means. Is that the gradient of the minibatch? Unit 05 begins there.
+# **To think about.** Your minibatch has 10 samples, on 4 ranks: three, three, two, two. Each rank computes the mean gradient
+# over its own samples, and you average the four means. Is that the gradient of the minibatch? Unit 05 begins there.
 
 # %% [markdown]
 # ## Deeper: the loader's own workers
 #
-# With `num_workers=2` a loader starts two processes that fetch items. Their seeds are a base seed plus the worker's number, and the base
-# seed is drawn from torch's global generator (PyTorch documentation, *Randomness in multi-process data loading*). So
-# if `torch.manual_seed(0)` runs on every rank, worker 0 of every rank has the same seed, too. Hand each loader the
-# noise generator of its rank, `DataLoader(..., generator=noise)`, and it draws the base seed from there.
+# With `num_workers=2` a loader starts two processes that fetch items. Their seeds are a base seed plus the worker's number, and
+# the base seed is drawn from torch's global generator (PyTorch documentation, *Randomness in multi-process data loading*). So
+# if `torch.manual_seed(0)` runs on every rank, worker 0 of every rank has the same seed, too. Hand each loader the noise
+# generator of its rank, `DataLoader(..., generator=noise)`, and it draws the base seed from there.
 
 # %%
 ranks.stop()
@@ -691,7 +712,7 @@ ranks.stop()
 # %% [markdown]
 # ### To read
 #
-# - PyTorch, [`torch/utils/data/distributed.py`](https://github.com/pytorch/pytorch/blob/main/torch/utils/data/distributed.py): you can
-#   now read every line of it.
-# - S. Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel Training*, VLDB 2020: what happens to the batches next,
-#   and the subject of unit 06.
+# - PyTorch, [`torch/utils/data/distributed.py`](https://github.com/pytorch/pytorch/blob/main/torch/utils/data/distributed.py):
+#   you can now read every line of it.
+# - S. Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel Training*, VLDB 2020: what happens to the
+#   batches next, and the subject of unit 06.
