@@ -183,6 +183,18 @@ def harness(f, values, sizes, batches, lr):
             "Every rank trained alone and the weights were averaged at the end. That is another method (local SGD).",
             "DDP averages the gradients in every step.",
         ),
+        "unequal_starts": Diagnosis(
+            "The gradients were averaged, but the ranks started with different weights and keep their distance for ever.",
+            "`DistributedDataParallel(model)` sends rank 0's weights to all, before anything else.",
+        ),
+        "one_share_only": Diagnosis(
+            "Only rank 0's share of the batches was trained on.",
+            "Every rank trains on its own share, and DDP averages the gradients.",
+        ),
+        "other_learning_rate": Diagnosis(
+            "The steps have the right direction and the wrong length.",
+            "Use `lr` as it is, and leave the gradients as DDP made them.",
+        ),
         "by_hand": BY_HAND_OR_NOT_AT_ALL,
         "own_loss": Diagnosis(
             "Each rank reports the loss of its own share as if it were everybody's.",
@@ -237,6 +249,17 @@ def harness(f, values, sizes, batches, lr):
         looked_at = losses if case.level == "the loss of all ranks" else ANYTHING
         return [self._value(weights, looked_at)] * case.world_size
 
+    @staticmethod
+    def _from_unequal_starts(case) -> list[np.ndarray]:
+        """Mean gradients, but every rank takes them at its own weights and starts from its own."""
+        known = case.known
+        values = list(known["starts"])
+        for step in range(len(known["batches"][0])):
+            pairs = zip(values, known["batches"], strict=True)
+            mean = np.mean([loss_and_gradient(v, own[step], known["sizes"])[1] for v, own in pairs], axis=0)
+            values = [v - known["lr"] * mean for v in values]
+        return values
+
     def _own_losses(self, case) -> np.ndarray:
         """What each rank's share lost in each step of the right run: shape (ranks, steps)."""
         known = case.known
@@ -268,6 +291,8 @@ def harness(f, values, sizes, batches, lr):
             "summed_loss": everywhere(sgd(first, whole, sizes, lr * known["local"])[0]),
             "one_step_only": everywhere(sgd(first, whole[:1], sizes, lr)[0]) if steps > 1 else None,
             "weights_averaged": everywhere(np.mean(alone, axis=0)) if steps > 1 else None,
+            "unequal_starts": [self._value(weights) for weights in self._from_unequal_starts(case)],
+            "one_share_only": everywhere(alone[0]),
         }
         if case.level == "the loss of all ranks":
             weights, losses = sgd(*self._right(case))
@@ -292,7 +317,7 @@ def harness(f, values, sizes, batches, lr):
         values = [rank.value for rank in run.ranks]
         right = self.expected(case)
         if not all(np.allclose(v["weights"], r["weights"], rtol=1e-6, atol=1e-8) for v, r in zip(values, right, strict=True)):
-            return None
+            return self._other_learning_rate(case, values)
         if not all(v["wrapped"] for v in values):
             return "by_hand"
         if case.level != "the loss of all ranks":
@@ -300,6 +325,16 @@ def harness(f, values, sizes, batches, lr):
         good = [np.shape(v["losses"]) == np.shape(r["losses"]) and np.allclose(v["losses"], r["losses"], rtol=1e-5)
                 for v, r in zip(values, right, strict=True)]  # fmt: skip
         return "loss_on_one_rank" if sum(good) == 1 else None
+
+    def _other_learning_rate(self, case, values) -> Finding | None:
+        """Some other factor that all steps have in common: the usual ones are tried."""
+        p, k = case.world_size, case.known["local"]
+        first, whole, sizes, lr = self._right(case)
+        for factor in (p**0.5, p**-0.5, p * k, 1 / k, 1 / (p * k), p**2, p**-2, 2, 0.5, 4, 0.25):
+            weights, _ = sgd(first, whole, sizes, lr * factor)
+            if all(np.allclose(v["weights"], weights, rtol=1e-6, atol=1e-8) for v in values):
+                return Finding("other_learning_rate", f"Every step is {factor:.4g} times as long as it should be.")
+        return None
 
 
 class UnevenLoss(Exercise):
@@ -507,6 +542,10 @@ def harness(f, values, sizes, micro_batches):
         "one_too_few": Diagnosis(
             "A micro-batch is missing.", "The loop inside `no_sync()` takes all but the last, and the last one follows behind it."
         ),
+        "scaled": Diagnosis(
+            "The gradient points the right way and has the wrong length.",
+            "Divide each loss by the number of micro-batches, and nothing by the number of ranks.",
+        ),
         "synchronises_every_time": Diagnosis(
             "The gradient is right, but it was sent round more than once.",
             "All micro-batches but the last go inside `with ddp.no_sync():`, the forward pass too: DDP decides there.",
@@ -574,7 +613,14 @@ def harness(f, values, sizes, micro_batches):
         each, k, p = self._gradients(case), case.known["k"], case.world_size
         right = each.mean(axis=(0, 1))
         if not all(np.allclose(v["gradient"], right, rtol=1e-6, atol=1e-9) for v in values):
-            return "divided_again" if all(np.allclose(v["gradient"], right / p, rtol=1e-6, atol=1e-9) for v in values) else None
+            ratio = float(values[0]["gradient"] @ right / (right @ right))
+            if all(np.allclose(v["gradient"], ratio * right, rtol=1e-6, atol=1e-9) for v in values):
+                return (
+                    "divided_again"
+                    if np.isclose(ratio, 1 / p)
+                    else Finding("scaled", f"It is {ratio:.4g} times what it should be.")
+                )
+            return None
         if case.level != "one synchronisation":
             return None
         if k > 1 and any(v["largest"] > case.known["local"] for v in values):
@@ -779,7 +825,10 @@ def harness(f, values, velocity, sizes, epoch):
 
 
 def contents(path):
-    content = torch.load(path, weights_only=False)
+    try:
+        content = torch.load(path, weights_only=False)
+    except Exception:
+        return {"entries": ["nothing that torch.load can read"]}
     if not isinstance(content, dict):
         return {"entries": [type(content).__name__]}
     if not {"model", "optimizer", "epoch"} <= set(content):
@@ -947,6 +996,14 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr):
             "The weights came from the file, but the optimizer began anew: without momentum and with its first learning rate.",
             '`optimizer.load_state_dict(checkpoint["optimizer"])`',
         ),
+        "momentum_not_restored": Diagnosis(
+            "Weights and learning rate came from the file, the momentum did not.",
+            '`optimizer.load_state_dict(checkpoint["optimizer"])` restores all of it.',
+        ),
+        "learning_rate_not_restored": Diagnosis(
+            "Weights and momentum came from the file, the learning rate did not.",
+            '`optimizer.load_state_dict(checkpoint["optimizer"])` restores all of it.',
+        ),
         "rank_0_only": Diagnosis(
             "Only rank 0 loaded the file: DDP makes the ranks equal when it is built, not later, so they stay different for ever.",
             "Every rank loads the file.",
@@ -1020,6 +1077,8 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr):
             "nothing_loaded": ([start] * p, [nothing] * p, [new] * p),
             "weights_not_loaded": ([start] * p, [velocity] * p, [old] * p),
             "optimizer_not_loaded": ([saved] * p, [nothing] * p, [new] * p),
+            "momentum_not_restored": ([saved] * p, [nothing] * p, [old] * p),
+            "learning_rate_not_restored": ([saved] * p, [velocity] * p, [new] * p),
             "rank_0_only": (
                 [saved if first else start for first in one],
                 [velocity if first else nothing for first in one],
