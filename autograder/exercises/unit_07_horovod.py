@@ -57,6 +57,12 @@ MEAN_START = Diagnosis(
     "The models of the ranks were averaged: all ranks hold the same, but not what grew out of rank 0's start.",
     "Broadcast rank 0's variables; average gradients only.",
 )
+NOT_ALL_RANKS = Diagnosis(
+    "Some ranks wait in a collective that the others do not call.",
+    "Averaging and broadcasting are collectives: every rank calls them, rank 0 too, and in the same order; `root_rank=0` says whose "
+    "values count.",
+)
+HANGS = {"missing_rank": NOT_ALL_RANKS, "mismatched_collective": NOT_ALL_RANKS}
 MODEL_NOT_BROADCAST = Diagnosis(
     "The optimizer's variables were broadcast, the model's were not: the ranks hold different models.",
     "Broadcast the variables of both.",
@@ -800,8 +806,8 @@ def harness(f, x, y, weights, offset, momentum, rate):
             "Only the first batch's gradients were averaged; after it every rank goes its own way.",
             "The tape is wrapped in every step; only the broadcast belongs to the first one.",
         ),
-        "broadcast_every_batch": Diagnosis(
-            "The weights are right, but all variables are broadcast on every batch: that is a whole model more per step on the network.",
+        "broadcast_again": Diagnosis(
+            "The weights are right, but the variables are broadcast on later batches too: a whole model more per step on the network.",
             "Averaged gradients keep equal models equal: broadcast `if first_batch:` only.",
         ),
         "loss_averaged": Diagnosis(
@@ -812,10 +818,7 @@ def harness(f, x, y, weights, offset, momentum, rate):
             "The weights are right, but what was returned is not the loss of this rank's minibatch.",
             "Return the loss as computed under the tape.",
         ),
-        "missing_rank": Diagnosis(
-            "Some ranks wait in a collective that the others never call.",
-            "Averaging and broadcasting are collectives: every rank calls them, rank 0 too. `root_rank=0` says whose values count.",
-        ),
+        **HANGS,
     }
 
     def cases(self, rng):
@@ -840,7 +843,8 @@ def harness(f, x, y, weights, offset, momentum, rate):
         return train(case.known)
 
     def misconceptions(self, case):
-        wrong = {name: train(case.known, **how) for name, how in (GRADIENTS | STARTS).items()}
+        hows = {**GRADIENTS, "broadcast_again": {"broadcast": "every"}, **STARTS}
+        wrong = {name: train(case.known, **how) for name, how in hows.items()}
         wrong["averaged_first_only"] = train(case.known, gradients="first")
         wrong["loss_averaged"] = train(case.known, averaged_losses=True)
         return told_apart(case, self.expected(case), wrong)
@@ -852,7 +856,7 @@ def harness(f, x, y, weights, offset, momentum, rate):
         for name in ("weights", "frozen"):
             if not first_that_fits(case, [v[name] for v in values], [("right", [one[name] for one in right])]):
                 return reading(case, run, ("weights", "frozen"))
-        return "broadcast_every_batch" if any(v["broadcasts later"] for v in values) else "wrong_loss"
+        return "broadcast_again" if any(v["broadcasts later"] for v in values) else "wrong_loss"
 
 
 class FinishEpoch(Exercise):
@@ -926,9 +930,9 @@ def harness(f, asked, epochs):
         ),
         "saves_twice": Diagnosis("The checkpoint was written more than once in an epoch.", "Call `save()` once."),
         "wrong_ranks_save": Diagnosis("It is not rank 0 alone who wrote the checkpoint.", "`if hvd.rank() == 0:`"),
-        "missing_rank": Diagnosis(
-            "Some ranks wait in a collective that the others never call.",
-            "Every rank takes part in an allreduce; only `save()` is rank 0's alone.",
+        **dict.fromkeys(
+            HANGS,
+            Diagnosis(NOT_ALL_RANKS.why, "Every rank takes part in an allreduce; only `save()` is rank 0's alone."),
         ),
         "ZeroDivisionError": Diagnosis(
             "A rank without samples has count 0, and something was divided by it.", "Divide by the sum of all counts."
@@ -1136,9 +1140,9 @@ def harness(f, asked, x, y, weights, scaled_rate, warmup_epochs, epochs):
             "Every rank's list holds plateau.",
         ),
         "no_plateau": Diagnosis("plateau is in nobody's list.", "Every rank's list holds plateau."),
-        "missing_rank": Diagnosis(
-            "Some ranks wait in a collective that the others never call.",
-            "Broadcasting and averaging are collectives: those callbacks belong on every rank.",
+        **dict.fromkeys(
+            HANGS,
+            Diagnosis(NOT_ALL_RANKS.why, "Broadcasting and averaging are collectives: those callbacks belong on every rank."),
         ),
     }
 
@@ -1303,10 +1307,7 @@ def harness(f, x, y, weights, momentum, rate):
         "gradients_pile_up": Diagnosis(
             "The gradients of all earlier steps are still in every step.", "`optimizer.zero_grad()` before every `backward()`."
         ),
-        "missing_rank": Diagnosis(
-            "Some ranks wait in a collective that the others never call.",
-            "Averaging and broadcasting are collectives: every rank calls them, rank 0 too. `root_rank=0` says whose values count.",
-        ),
+        **HANGS,
     }
 
     def cases(self, rng):

@@ -1,4 +1,4 @@
-# verdict: hung, diagnosis: missing_rank
+# verdict: hung, diagnosis: mismatched_collective
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
 

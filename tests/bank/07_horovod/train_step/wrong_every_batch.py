@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: broadcast_every_batch
+# verdict: wrong, diagnosis: broadcast_again
 import horovod.tensorflow as hvd
 import tensorflow as tf
 

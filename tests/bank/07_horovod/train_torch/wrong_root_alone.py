@@ -1,4 +1,4 @@
-# verdict: hung, diagnosis: missing_rank
+# verdict: hung, diagnosis: mismatched_collective
 import horovod.torch as hvd_torch
 
 
