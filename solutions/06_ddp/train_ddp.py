@@ -40,16 +40,16 @@ def start_spawn(rank: int, world_size: int, meeting_point: str) -> None:
 def train(steps: int) -> None:
     """The first minibatches of 64 digits, dealt out to the ranks in strides; rank 0 prints the last loss of all ranks."""
     rank, world_size = dist.get_rank(), dist.get_world_size()
-    x, y = load_tensors("digits", n=2048)
+    x, y = load_tensors("digits", n=4096)
     torch.manual_seed(rank)
     wrapped = DistributedDataParallel(mlp())
-    sgd = torch.optim.SGD(wrapped.parameters(), lr=0.5)
+    optimizer = torch.optim.SGD(wrapped.parameters(), lr=0.2)
     for batch in minibatches(len(x), 64, seed=0)[:steps]:
         mine = batch[rank::world_size]
         here = cross_entropy(wrapped(x[mine]), y[mine])
-        sgd.zero_grad()
+        optimizer.zero_grad()
         here.backward()
-        sgd.step()
+        optimizer.step()
     everywhere = here.detach()
     dist.all_reduce(everywhere, op=dist.ReduceOp.SUM)
     if rank == 0:
@@ -64,7 +64,7 @@ def spawned(rank: int, world_size: int, meeting_point: str, steps: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=32)
+    parser.add_argument("--steps", type=int, default=64)
     parser.add_argument("--spawn", type=int, metavar="RANKS", help="start so many ranks with torch.multiprocessing")
     options = parser.parse_args()
     torch.set_num_threads(1)
