@@ -628,7 +628,7 @@ def train(
 
     gradients: what is applied: the "mean" over the ranks, its "own", the "sum", "divided" (the mean over p again), "rank 0", "first" (the
         mean on the first batch, then its own), "none".
-    broadcast: of W and c after a step: on the "first" batch, "never", "late" (on all batches but the first), "every" batch, from rank
+    broadcast: of W and c "before" the first step, or after a step: on the "first" batch, "never", "late" (on all batches but the first), "every" batch, from rank
         "1", of the "trainable" W only, of the "optimizer" only, or the "mean" of all ranks.
     momentum: whether m is broadcast along: "first" or "never"; "lost": it is zero at the start.
     rates: one learning rate per step. piled_up: gradients are added to those of the steps before.
@@ -638,6 +638,10 @@ def train(
     weights, offsets, moments = known["weights"].copy(), known["offsets"].copy(), known["momentum"].copy()
     if momentum == "lost":
         moments[:] = 0
+    if broadcast == "before":
+        weights[:], offsets[:] = weights[0], offsets[0]
+        if momentum == "first":
+            moments[:] = moments[0]
     losses = np.zeros((p, steps))
     pile = np.zeros_like(weights)
     for step in range(steps):
@@ -652,7 +656,7 @@ def train(
         weights = weights + (moments if gradients != "none" else 0)
         if broadcast == "mean":
             weights[:], offsets[:] = weights.mean(0), offsets.mean(0)
-        elif broadcast != "never" and {"late": step > 0, "every": True}.get(broadcast, step == 0):
+        elif broadcast not in ("never", "before") and {"late": step > 0, "every": True}.get(broadcast, step == 0):
             root = 1 if broadcast == "1" else 0
             if broadcast != "optimizer":
                 weights[:] = weights[root]
@@ -736,11 +740,11 @@ def reading(case: Case, run: Run, look_at: tuple[str, ...]) -> str | None:
         return [{name: answer[name] for name in look_at} for answer in answers]
 
     values = part(returned(run))
-    for gradients, start in itertools.product([None, *GRADIENTS], [None, "every_batch", *STARTS]):
-        how = {**GRADIENTS.get(gradients, {}), **STARTS.get(start, {"broadcast": "every"} if start else {})}
-        answer = part(train(case.known, **how))
-        if (gradients or start) and first_that_fits(case, values, [("it", answer)]):
-            return None if (gradients, start) == (None, "every_batch") else gradients or start
+    starts = [(None, {}), (None, {"broadcast": "every"}), *STARTS.items()]
+    starts.append(("optimizer_not_broadcast", {"broadcast": "before", "momentum": "never"}))
+    for (gradients, one), (start, other) in itertools.product([(None, {}), *GRADIENTS.items()], starts):
+        if first_that_fits(case, values, [("it", part(train(case.known, **one, **other)))]):
+            return gradients or start
     return None
 
 
@@ -1336,6 +1340,7 @@ def harness(f, x, y, weights, momentum, rate):
         hows = {name: how for name, how in (GRADIENTS | STARTS).items() if name != "frozen_not_broadcast"}
         hows["gradients_pile_up"] = {"piled_up": True}
         hows["momentum_lost"] = {"momentum": "lost"}
+        hows["optimizer_not_broadcast"] = {"broadcast": "before", "momentum": "never"}
         wrong = {name: self._weights(train(case.known, **how)) for name, how in hows.items()}
         return told_apart(case, self.expected(case), wrong)
 
