@@ -628,8 +628,8 @@ def train(
 
     gradients: what is applied: the "mean" over the ranks, its "own", the "sum", "divided" (the mean over p again), "rank 0", "first" (the
         mean on the first batch, then its own), "none".
-    broadcast: of W and c "before" the first step, or after a step: on the "first" batch, "never", "late" (on all batches but the first), "every" batch, from rank
-        "1", of the "trainable" W only, of the "optimizer" only, or the "mean" of all ranks.
+    broadcast: of W and c "before" the first step, or after a step: on the "first" batch, "never", "late" (on all batches but the first),
+        "every" batch, from rank "1", of the "trainable" W only, of the "optimizer" only, or the "mean" of all ranks.
     momentum: whether m is broadcast along: "first" or "never"; "lost": it is zero at the start.
     rates: one learning rate per step. piled_up: gradients are added to those of the steps before.
     """
