@@ -29,6 +29,7 @@ from multiprocessing.connection import Client, Connection, Listener, wait
 from pathlib import Path
 
 from labkit import environment
+from labkit.launcher import die_with_parent
 
 RANKS = 2
 BATCH_SIZES = {"mlp": 256, "resnet": 32}  # images per step and rank
@@ -160,6 +161,7 @@ def tensorflow_trainer(name: str, way: str, rank: int) -> tuple[Callable[[], Non
 
 def rank_program(job: str, address: str, rank: int) -> None:
     """Does what comes over the socket: ("prepare", model, way), ("run", model, way, steps); stops when it closes."""
+    die_with_parent()  # a stopped process would stay for ever
     groups: dict = {}
     if "tensorflow" in job:
         import tensorflow as tf
@@ -212,7 +214,8 @@ class Job:
             commands = [[*program, str(rank)] for rank in range(RANKS)]
         else:
             commands = [[*environment.mpiexec(), "-n", str(RANKS), *program, "0"]]
-        self.processes = [subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL) for command in commands]
+        settings = {"env": environ, "stdin": subprocess.DEVNULL, "preexec_fn": die_with_parent}
+        self.processes = [subprocess.Popen(command, **settings) for command in commands]
         self.ranks: dict[int, tuple[Connection, int]] = {}
 
     def signal(self, number: signal.Signals) -> None:

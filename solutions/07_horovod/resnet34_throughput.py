@@ -141,7 +141,8 @@ def main() -> None:
     try:
         seconds, parameters = time_steps(options)
     except (tf.errors.NotFoundError, tf.errors.InvalidArgumentError) as error:
-        sys.exit(f"--data {options.data}: a picture cannot be read. TensorFlow says: {error.message.splitlines()[0]}")
+        reason = error.message.splitlines()[0].split("}} ")[-1]  # without the names of TensorFlow's own functions
+        sys.exit(f"--data {options.data}: a picture cannot be read: {reason}")
     global_batch_size = options.batch_size
     rates = [global_batch_size / step for step in seconds]
     record = {

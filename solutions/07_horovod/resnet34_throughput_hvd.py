@@ -153,7 +153,8 @@ def main() -> None:
     try:
         seconds, parameters = time_steps(options)
     except (tf.errors.NotFoundError, tf.errors.InvalidArgumentError) as error:
-        sys.exit(f"--data {options.data}: a picture cannot be read. TensorFlow says: {error.message.splitlines()[0]}")
+        reason = error.message.splitlines()[0].split("}} ")[-1]  # without the names of TensorFlow's own functions
+        sys.exit(f"--data {options.data}: a picture cannot be read: {reason}")
     if hvd.rank() != 0:  # Horovod: one rank reports for all
         return
     global_batch_size = options.batch_size * hvd.size()
