@@ -208,6 +208,10 @@ def read(case: Case, run: Run) -> Finding | None:
         return Finding("some_left_out", f"Still as each rank brought it: {', '.join(some['own'])}.")
     flat_held = [np.concatenate([values[name].ravel() for name in brought]) for values in held]
     flat_brought = [np.concatenate([per_rank[r].ravel() for per_rank in brought.values()]) for r in range(p)]
+    mean = np.mean(flat_brought, axis=0)
+    for rounded in (np.floor(mean), np.rint(mean)):
+        if all(np.allclose(value, rounded, rtol=1e-9) for value in flat_held):
+            return Finding("rounded", "")
     weights = [weights_in(value, flat_brought) for value in flat_held]
     if all(row is not None for row in weights):
         named = name_of(np.array(weights), np.full(p, 1 / p))
@@ -222,7 +226,9 @@ def read(case: Case, run: Run) -> Finding | None:
     if len(some) > 1:
         texts = [f"{', '.join(names)}: {_STATES[state]}" for state, names in some.items()]
         return Finding("differs_between_parameters", "; ".join(texts) + ".")
-    return None
+    if all(np.allclose(value, flat_held[0], rtol=1e-6, equal_nan=True) for value in flat_held):
+        return Finding("not_the_mean", "")
+    return Finding("differs_between_ranks", "")
 
 
 _STATES = {"right": "the mean", "own": "each rank's own", "sum": "the sum", "twice": "divided twice", "other": "something else"}

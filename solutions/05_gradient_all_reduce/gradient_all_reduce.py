@@ -330,7 +330,7 @@ print(f"your guess: {guess_1}. Largest difference of the losses in {len(differen
 #
 # A loss and an accuracy that are printed should be those of *all* images, and here the second condition bites: shares are often not
 # equally large. The last minibatch of an epoch is short. Files of images are of different sizes. In the next cell the test images
-# lie on the ranks in blocks of 700, 200, 90 and 10, the simple classes first.
+# lie on the ranks in blocks of 700, 200, 90 and 10, ordered by class.
 
 # %% tags=["raises-exception"]
 # %%ranks
