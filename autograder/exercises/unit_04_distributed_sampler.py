@@ -285,6 +285,10 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
             "All ranks agree on an order and every sample is dealt, but it is not the order of the stock sampler.",
             "`torch.randperm(n, generator=g)` with `g.manual_seed(seed + epoch)`.",
         ),
+        "own_order": Diagnosis(
+            "Each rank has the right samples, but not in the order in which they were dealt.",
+            "Leave a share as it comes out of the deal: nothing is sorted or shuffled after it.",
+        ),
         "dealt_otherwise": Diagnosis(
             "Every sample was dealt, but not in the way of the stock sampler.",
             "Rank r gets entries r, r + world_size, r + 2 world_size, ... of the order, in this order.",
@@ -367,6 +371,10 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
         ids = value["ids"]
         if ids == right:
             return Finding("uses_library", "A DistributedSampler was made.") if value["library"] else None
+        if all(share == ids[0] for share in ids) and ids[0]:
+            return "ignores_rank"
+        if [sorted(share) for share in ids] == [sorted(share) for share in right]:
+            return "own_order"
         if case.known["drop_last"] and (len({len(share) for share in ids}) > 1 or sum(map(len, ids)) > n):
             return "ignores_drop_last"
         if not case.known["drop_last"] and len({len(share) for share in ids}) > 1:
@@ -451,7 +459,10 @@ def harness(training_batches, n, global_batch_size, epochs, seed):
             "The new epoch was set after the loader had been asked for its batches: each epoch runs in the order of the one before.",
             "Call `sampler.set_epoch(epoch)` before the loop over the loader.",
         ),
-        "epochs_from_one": Diagnosis("The epochs were counted from 1.", "The first epoch is epoch 0."),
+        "epochs_from_one": Diagnosis(
+            "Epoch 0 was run in the order of epoch 1.",
+            "Epochs count from 0: `sampler.set_epoch(epoch)` with the one that begins.",
+        ),
         "everybody_sees_everything": Diagnosis(
             "Every rank went through the whole data set: p ranks, p times the work.",
             "Hand the loader a DistributedSampler: `DataLoader(dataset, batch_size=..., sampler=sampler)`.",
@@ -481,8 +492,16 @@ def harness(training_batches, n, global_batch_size, epochs, seed):
             "The sampler dropped samples instead of filling up.", "The sampler's drop_last must stay False here."
         ),
         "not_in_epochs": Diagnosis(
-            "This is a list of batches, where a list of epochs was asked for.",
-            "Start a new list of batches in every epoch, and collect these lists in another one.",
+            "The result has not one entry per epoch.",
+            "Start a new list of batches in every epoch, 0 to epochs - 1, and collect these lists in another one.",
+        ),
+        "epochs_not_apart": Diagnosis(
+            "Every entry holds the batches of all epochs: one and the same list was filled on and on.",
+            "Start a new list of batches in every epoch.",
+        ),
+        "samples_missing": Diagnosis(
+            "Some samples are in nobody's batches, and none was put in their place.",
+            "Keep every batch that the loader yields, also the last, short one.",
         ),
         "batches_not_apart": Diagnosis(
             "The samples of an epoch are in one list, not in batches.", "Append each batch as it comes."
@@ -570,20 +589,22 @@ def harness(training_batches, n, global_batch_size, epochs, seed):
                 return name
         flat = [[[item for batch in batches for item in batch] for batches in rank] for rank in values]
         if any(len(rank) != epochs for rank in flat):
-            return None
+            return Finding("not_in_epochs", f"{len(flat[0])} entries for {epochs} {'epoch' if epochs == 1 else 'epochs'}.")
         wanted = [[[item for batch in batches for item in batch] for batches in rank] for rank in right]
         if flat == wanted:
             return "other_batch_size"
         everything = set(range(0, 10 * n, 10))
         if n > p and all(set(share) == everything for rank in flat for share in rank):
             return "everybody_sees_everything"
+        if epochs > 1 and all(share[0] == share[epoch] for share in flat for epoch in range(epochs)):
+            together = sum(len(share[0]) for share in flat)
+            return "epochs_not_apart" if together == epochs * sum(len(share[0]) for share in wanted) else "forgot_set_epoch"
         for epoch in range(epochs):
-            held = [share[epoch] for share in flat]
-            lost = everything - set().union(*held)
+            held = [item for share in flat for item in share[epoch]]
+            lost = everything - set(held)
             if lost:
-                return Finding("ranks_overlap", f"In epoch {epoch} no rank has item {min(lost)}.")
-        if all(share[0] == share[epoch] for share in flat for epoch in range(epochs)) and epochs > 1:
-            return "forgot_set_epoch"
+                again = len(held) - len(set(held)) > -n % p  # more than the padding
+                return Finding("ranks_overlap" if again else "samples_missing", f"In epoch {epoch} no rank has item {min(lost)}.")
         if len({len(share) for rank in flat for share in rank}) > 1:
             return "uneven_shares"
         return "other_order"
@@ -642,6 +663,10 @@ def harness(minibatch_shares, order, batch_size, world_size):
             "A rank with no samples in a minibatch has no entry for it. It then makes fewer steps than the others, and they wait "
             "for it in the all-reduce.",
             "Append the empty list, too: every rank has one entry per minibatch.",
+        ),
+        "none_for_empty": Diagnosis(
+            "None stands where a rank has no sample.",
+            "Return an empty list there: a loop over it does nothing, a loop over None fails.",
         ),
         "whole_minibatches": Diagnosis(
             "Whole minibatches were dealt out: one rank has all of the first, another all of the second.",
@@ -717,6 +742,7 @@ def harness(minibatch_shares, order, batch_size, world_size):
                 "drops_the_last_minibatch": self.split(order[:full], m, p),
                 "padded": self.split(order, m, p, lambda ids, p: strides(evened(ids, p), p)),
                 "leaves_out_empty": [[ids for ids in share if ids] for share in right],
+                "none_for_empty": [[ids or None for ids in share] for share in right],
                 "not_split": self.split(order, m, p, lambda ids, p: [ids.tolist()] * p),
                 "whole_minibatches": [cut(order.tolist(), m)[rank::p] for rank in range(p)],
                 "batch_size_per_rank": self.split(order, m * p, p),
@@ -840,6 +866,14 @@ def harness(exact_accuracy, n, flags):
         "other_denominator": Diagnosis(
             "The correct samples were counted rightly, but not divided by n.", "Divide the sum of the counts by n."
         ),
+        "maximum": Diagnosis(
+            "This is the accuracy of the best rank.", "Add up counts: `dist.ReduceOp.SUM`, and divide once, by n."
+        ),
+        "rounded": Diagnosis("The accuracy was rounded.", "Return it as it is, and round where you print it."),
+        "ranks_disagree": Diagnosis(
+            "The ranks report different accuracies of one and the same model.",
+            "Add up the counts over all ranks, and divide by n.",
+        ),
         "count": Diagnosis("This is the number of correct samples, not their share.", "Divide by n."),
         "percent": Diagnosis("This is the accuracy in percent.", "Return a number from 0 to 1."),
         "errors": Diagnosis("This is the share of wrong samples.", "Count those for which `is_correct(i)` is True."),
@@ -920,7 +954,7 @@ def harness(exact_accuracy, n, flags):
 
         if all(isinstance(value, int | float) for value in values) and all_are(right):
             return self._effort(n, sizes, held)
-        if sum(value is not None for value in values) == 1:
+        if sum(isinstance(value, int | float) and math.isclose(value, right, rel_tol=1e-5) for value in values) == 1:
             return "rank_0_only"
         correct = np.array([flags[share].sum() for share in asked])
         counts = np.array(sizes)
@@ -942,12 +976,20 @@ def harness(exact_accuracy, n, flags):
             return "local_over_n"
         if all(value in (0, 1) for value in values):
             return "integer_division"
+        if all_are(means.max()):
+            return "maximum"
+        if all_are(correct.sum() / n):
+            return "padding_counted" if (held > 1).any() else "samples_left_out"
+        if any(all_are(round(right, digits)) for digits in (1, 2, 3, 4)):
+            return "rounded"
         ratios = np.array(values, dtype=float) / right
-        total = correct.sum() / np.array(values, dtype=float)
-        if all_are(means.sum()) or np.allclose(ratios, p) or np.allclose(total, counts):
+        if all_are(means.sum()) or np.allclose(ratios, p) or all_are(correct.sum() / np.maximum(counts, 1)):
             return "times_world_size"
-        if np.allclose(total, np.rint(total)) or np.allclose(total, total[0]):
-            return Finding("other_denominator", f"{correct.sum()} correct samples were divided by {total[0]:.4g}; n = {n}.")
+        if np.ptp(ratios) > 1e-6:
+            return "ranks_disagree"
+        total = correct.sum() / values[0] if values[0] else math.inf
+        if math.isfinite(total) and abs(total - round(total)) < 1e-4:
+            return Finding("other_denominator", f"{correct.sum()} correct samples were divided by {round(total)}; n = {n}.")
         if (held == 0).any():
             return Finding("samples_left_out", f"{int((held == 0).sum())} of {n} samples were not looked at.")
         return Finding("evaluated_twice") if (held > 1).any() else None

@@ -1,0 +1,13 @@
+# verdict: wrong, diagnosis: samples_missing
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def training_batches(dataset, global_batch_size, epochs, seed):
+    sampler = DistributedSampler(dataset, seed=seed)
+    loader = DataLoader(dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler)
+    seen = []
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        seen.append([next(iter(loader)).tolist()])
+    return seen
