@@ -5,8 +5,8 @@
 # you put it together yourself, without any library for it. It takes two functions of three lines, and about ten ways to get them
 # wrong without an error message.
 #
-# **At the end of this page** a network trains on four ranks and its loss curve is that of one process, to seven digits. You can say
-# where the eighth digit comes from, and you can tell a rounding error from a bug.
+# **At the end of this page** a network trains on four ranks and its loss curve is that of one process, to six digits. You can say
+# where the seventh digit comes from, and you can tell a rounding error from a bug.
 #
 # **You need** units 00, 03 and 04.
 # **It takes** about 90 minutes. The cells themselves run for less than a minute on two cores.
@@ -282,7 +282,7 @@ for ax in (above, below):
 # %% [markdown]
 # The curves cannot be told apart. Their difference lies where the rounding of the number format lies, from the first step on.
 # (A difference of exactly zero is drawn at the bottom edge. The others stand in rows, because between 2 and 4 the next `float32` number
-# is 2.4e-7 away.) And the judge has spoken: with numbers that are half a billion times finer, the difference is about half a billion
+# is 2.4e-7 away. Where the loss jumps, a small difference is blown up for a few steps.) And the judge has spoken: with numbers that are half a billion times finer, the difference is about half a billion
 # times smaller. **A bug does not care about the number format; rounding does.** Remember the trick, it settles many arguments.
 #
 # ### Why rounding at all? The same numbers were added
@@ -652,7 +652,7 @@ styles = {"no broadcast": (palette.VERMILLION, "-"), "no averaging": (palette.OR
 for name, (colour, line) in styles.items():
     ax.plot(drifts[name][0], line, color=colour, linewidth=2)
     ax.annotate(name, (len(batches) - 1, drifts[name][0][-1]), xytext=(4, 0), textcoords="offset points", va="center")
-ax.set(xlabel="step", ylabel="largest distance between\nthe weights of two ranks", xlim=(-2, len(batches) * 1.18), ylim=(-0.5, None))
+ax.set(xlabel="step", ylabel="largest distance of a rank's\nweights from those of rank 0", xlim=(-2, len(batches) * 1.18), ylim=(-0.5, None))
 ax.grid(color=palette.FAINT)
 print(f"your guess: {guess_2}")
 
