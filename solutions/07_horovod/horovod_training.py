@@ -201,7 +201,7 @@ def draw_differences(name, panels):
         ax.set_title(title, fontsize=10)
         ax.grid(color=palette.FAINT)
     axes[0].set_ylabel("largest difference of a weight")
-    axes[0].legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(0, 0.45))
+    axes[0].legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(0.1, 0.64))
 
 
 draw_differences(
@@ -668,8 +668,9 @@ print(f"largest difference to the sequential run  {max(np.abs(w - reference).max
 # tensors are ready on all ranks?* Those are due. Small ones that are due at the same time are copied into one long buffer, sent
 # as one, and copied back: **tensor fusion**.
 #
-# Horovod keeps a diary of that, the *timeline*. Record it twice, for a model with 6 gradients: with `DistributedGradientTape`, which hands
-# over all six at once, and by hand, as you did above, one after the other. **Your third guess** is due.
+# Horovod keeps a diary of that, the *timeline*. Record it twice, for a model with 6 gradients. First all six are handed over and then
+# waited for, as the wrapped tape and the wrapped optimizer do it. Then one after the other, as you did by hand. In PyTorch both are easy
+# to write: `allreduce_async` hands over, `synchronize` waits. **Your third guess** is due.
 
 # %%
 recordings = TemporaryDirectory(prefix="timeline-")
@@ -677,38 +678,38 @@ folder = recordings.name
 
 # %%
 # %%ranks --deadline 150
-tf.keras.utils.set_random_seed(0)
-model = keras_models.mlp()
+hvd_torch.init()
+gradients = {name: torch.ones_like(parameter) for name, parameter in models.mlp().named_parameters()}
 
 
-def gradients_at_once():
-    with tf.GradientTape() as tape:
-        loss = loss_function(y[:LOCAL_BATCH], model(x[:LOCAL_BATCH]))
-    return hvd.DistributedGradientTape(tape).gradient(loss, model.trainable_variables)
+def average_at_once():
+    handles = [hvd_torch.allreduce_async(gradient, name=name) for name, gradient in gradients.items()]
+    for handle in handles:
+        hvd_torch.synchronize(handle)
 
 
-def gradients_one_by_one():
-    with tf.GradientTape() as tape:
-        loss = loss_function(y[:LOCAL_BATCH], model(x[:LOCAL_BATCH]))
-    gradients = tape.gradient(loss, model.trainable_variables)
-    return [hvd.allreduce(g, name=f"gradient_{number}") for number, g in enumerate(gradients)]
+def average_one_by_one():
+    for name, gradient in gradients.items():
+        hvd_torch.allreduce(gradient, name=name)
 
 
-for name, gradients in (("at_once", gradients_at_once), ("one_by_one", gradients_one_by_one)):
-    gradients = tf.function(gradients, autograph=False)
-    gradients()  # compiles
-    hvd.start_timeline(f"{folder}/{name}.json")  # rank 0 writes the file
+for average in (average_at_once, average_one_by_one):
+    average()  # Horovod learns the names
+    hvd_torch.start_timeline(f"{folder}/{average.__name__}.json")  # rank 0 writes the file
     for _ in range(5):
-        gradients()
-    hvd.stop_timeline()
+        average()
+    hvd_torch.stop_timeline()
 
 # %%
-steps_of = {name: horovod_timeline.steps(horovod_timeline.read(f"{folder}/{name}.json")) for name in ("at_once", "one_by_one")}
-for name, steps in steps_of.items():
-    print(f"{name:<11} transfers in each step: {[len(horovod_timeline.transfers(step)) for step in steps]}")
-horovod_timeline.draw(steps_of["at_once"][-1], title="all at once")
+steps_of = {}
+for name in ("average_at_once", "average_one_by_one"):
+    steps_of[name] = horovod_timeline.steps(horovod_timeline.read(f"{folder}/{name}.json"))
+    print(f"{name:<20} transfers in each step: {[len(horovod_timeline.transfers(step)) for step in steps_of[name]]}")
+figure = horovod_timeline.draw(steps_of["average_at_once"][-1], title="at once")
+
 # %%
-horovod_timeline.draw(steps_of["one_by_one"][-1], title="one by one")
+figure = horovod_timeline.draw(steps_of["average_one_by_one"][-1], title="one by one")
+
 # %% [markdown]
 # Each lane is a tensor. The thick frame is what travels as one. At once: 6 tensors, *one* all-reduce, at the price of two copies in memory.
 # One by one: six all-reduces, and six rounds of agreement, with the thread's sleep between them. It is the one long vector of units 03
@@ -719,13 +720,13 @@ horovod_timeline.draw(steps_of["one_by_one"][-1], title="one by one")
 
 # %%
 # %%ranks
-hvd.start_timeline(f"{folder}/late.json")
+hvd_torch.start_timeline(f"{folder}/late.json")
 time.sleep(0.15 if rank == world_size // 2 else 0.05 * rank / world_size)
-hvd.allreduce(tf.ones(1000), name="gradient")
-hvd.stop_timeline()
+hvd_torch.allreduce(torch.ones(1000), name="a gradient")
+hvd_torch.stop_timeline()
 
 # %%
-horovod_timeline.draw(horovod_timeline.read(f"{folder}/late.json"), title="one tensor, one late rank")
+figure = horovod_timeline.draw(horovod_timeline.read(f"{folder}/late.json"), title="who is late?")
 
 # %% [markdown]
 # A program records its whole life with `HOROVOD_TIMELINE=timeline.json mpiexec -n 4 python train.py`; Chrome draws the file, too, at
