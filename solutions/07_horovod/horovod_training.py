@@ -726,7 +726,7 @@ hvd_torch.allreduce(torch.ones(1000), name="a gradient")
 hvd_torch.stop_timeline()
 
 # %%
-figure = horovod_timeline.draw(horovod_timeline.read(f"{folder}/late.json"), title="who is late?")
+figure = horovod_timeline.draw(horovod_timeline.read(f"{folder}/late.json"), title="one late rank")
 
 # %% [markdown]
 # A program records its whole life with `HOROVOD_TIMELINE=timeline.json mpiexec -n 4 python train.py`; Chrome draws the file, too, at
