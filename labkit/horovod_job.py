@@ -179,23 +179,28 @@ class StandstillWatch:
     def __init__(self, rendezvous: Rendezvous):
         self.rendezvous = rendezvous
         self._since, self._seconds, self._quiet = time.monotonic(), {}, 0
+        self._asked, self._runnable = 0, {}
 
     def report(self, pids: dict[int, int]) -> dict[int, str]:
         """The ranks' stacks once no rank has computed for a while, else nothing. pids: process -> rank."""
-        now = time.monotonic()
-        elapsed = now - self._since
+        now = {rank: self._threads(pid, rank) for pid, rank in pids.items()}
+        self._asked += 1
+        for rank, (_, runnable) in now.items():
+            self._runnable[rank] = self._runnable.get(rank, 0) + runnable
+        elapsed = time.monotonic() - self._since
         if elapsed < WINDOW:
             return {}
-        before, self._since = self._seconds, now
-        self._seconds = {rank: self._processor_time(pid, rank) for pid, rank in pids.items()}
-        busy = any(rank not in before or seconds - before[rank] > BUSY * elapsed for rank, seconds in self._seconds.items())
-        self._quiet = 0 if busy else self._quiet + 1
+        before, self._seconds = self._seconds, {rank: seconds for rank, (seconds, _) in now.items()}
+        worked = any(rank not in before or seconds - before[rank] > BUSY * elapsed for rank, seconds in self._seconds.items())
+        wanted = any(2 * count > self._asked for count in self._runnable.values())  # on a busy machine: wants to compute, may not
+        self._since, self._asked, self._runnable = time.monotonic(), 0, {}
+        self._quiet = 0 if worked or wanted else self._quiet + 1
         return self.rendezvous.stacks(pids) if self._quiet >= WINDOWS else {}
 
-    def _processor_time(self, pid: int, rank: int) -> float:
-        """Seconds of processor time of all threads that are not Horovod's own."""
+    def _threads(self, pid: int, rank: int) -> tuple[float, bool]:
+        """(seconds of processor time, whether one could use a processor now) of all threads that are not Horovod's own."""
         own = self.rendezvous.horovod_threads(rank)
-        seconds = 0.0
+        seconds, runnable = 0.0, False
         with contextlib.suppress(OSError):
             for thread in os.listdir(f"/proc/{pid}/task"):
                 if thread in own:
@@ -203,7 +208,8 @@ class StandstillWatch:
                 with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/stat") as file:
                     fields = file.read().rpartition(")")[2].split()
                     seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        return seconds
+                    runnable = runnable or fields[0] in "RD"
+        return seconds, runnable
 
 
 # -- the client's side ----------------------------------------------------------------------------------------------------------------
