@@ -35,9 +35,8 @@ from autograder import check
 from labkit import data, horovod_timeline, keras_models, models, palette, ranks, training
 from labkit.environment import cores, mpi_environment, mpiexec
 
-RANKS = (
-    2  # each of them imports TensorFlow and compiles: a core for each is welcome. 4 work as well, and take three times as long
-)
+# Two: every rank imports TensorFlow and compiles, and wants a core for that. 4 work as well and take longer.
+RANKS = 2
 
 # %%
 ranks.start(RANKS)
