@@ -92,6 +92,12 @@ def test_there_are_enough_of_them():
     assert bank.missing() == []
 
 
+def test_no_two_units_use_the_same_name():
+    """`check(f)` finds the exercise by the function's name alone."""
+    names = [e.function for e in EXERCISES]
+    assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
+
+
 def test_unknown_exercises_are_named_with_what_there_is():
     with pytest.raises(UnknownExercise, match="fair_share"):
         find("fair_shares", "01_mpi_pi")

@@ -11,7 +11,7 @@ from autograder.judge import Runners, chunks_of_file
 from autograder.registry import find
 
 UNIT = "07_horovod"
-RIGHT = {"train_step": "right_broadcast_after.py", "train_torch": "right_as_documented.py"}
+RIGHT = {"horovod_step": "right_broadcast_after.py", "train_torch": "right_as_documented.py"}
 
 
 def sequential(known: dict) -> np.ndarray:

@@ -751,8 +751,8 @@ def reading(case: Case, run: Run, look_at: tuple[str, ...]) -> str | None:
 class TrainStep(Exercise):
     """One training step"""
 
-    unit, function = UNIT, "train_step"
-    signature = "train_step(model, optimizer, loss_function, x, y, first_batch: bool) -> tf.Tensor"
+    unit, function = UNIT, "horovod_step"
+    signature = "horovod_step(model, optimizer, loss_function, x, y, first_batch: bool) -> tf.Tensor"
     runtime = "horovod"
     inputs = "free"
     levels = {"all start equal": 1, "every rank starts with its own model": 2, "rank 0 goes on from a checkpoint": 1}

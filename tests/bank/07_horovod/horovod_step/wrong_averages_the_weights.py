@@ -3,7 +3,7 @@ import horovod.tensorflow as hvd
 import tensorflow as tf
 
 
-def train_step(model, optimizer, loss_function, x, y, first_batch):
+def horovod_step(model, optimizer, loss_function, x, y, first_batch):
     with tf.GradientTape() as tape:
         loss = loss_function(y, model(x, training=True))
     gradients = tape.gradient(loss, model.trainable_variables)

@@ -1,15 +1,13 @@
-# verdict: wrong, diagnosis: p_times_too_long
+# verdict: passed
 import horovod.tensorflow as hvd
 import tensorflow as tf
 
 
-def train_step(model, optimizer, loss_function, x, y, first_batch):
-    if first_batch:
-        optimizer.learning_rate = optimizer.learning_rate * hvd.size()
+@tf.function
+def horovod_step(model, optimizer, loss_function, x, y, first_batch):
     with tf.GradientTape() as tape:
         loss = loss_function(y, model(x, training=True))
-    tape = hvd.DistributedGradientTape(tape)
-    gradients = tape.gradient(loss, model.trainable_variables)
+    gradients = hvd.DistributedGradientTape(tape).gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     if first_batch:
         hvd.broadcast_variables(model.variables, root_rank=0)

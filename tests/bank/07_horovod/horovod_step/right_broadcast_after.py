@@ -1,9 +1,9 @@
-# verdict: wrong, diagnosis: optimizer_not_broadcast
+# verdict: passed
 import horovod.tensorflow as hvd
 import tensorflow as tf
 
 
-def train_step(model, optimizer, loss_function, x, y, first_batch):
+def horovod_step(model, optimizer, loss_function, x, y, first_batch):
     with tf.GradientTape() as tape:
         loss = loss_function(y, model(x, training=True))
     tape = hvd.DistributedGradientTape(tape)
@@ -11,4 +11,5 @@ def train_step(model, optimizer, loss_function, x, y, first_batch):
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     if first_batch:
         hvd.broadcast_variables(model.variables, root_rank=0)
+        hvd.broadcast_variables(optimizer.variables, root_rank=0)
     return loss

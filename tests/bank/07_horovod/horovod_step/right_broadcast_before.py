@@ -3,7 +3,7 @@ import horovod.tensorflow as hvd
 import tensorflow as tf
 
 
-def train_step(model, optimizer, loss_function, x, y, first_batch):
+def horovod_step(model, optimizer, loss_function, x, y, first_batch):
     if first_batch:
         optimizer.build(model.trainable_variables)
         hvd.broadcast_variables(model.variables, root_rank=0)

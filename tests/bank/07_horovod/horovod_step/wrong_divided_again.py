@@ -1,13 +1,14 @@
-# verdict: passed
+# verdict: wrong, diagnosis: divided_again
 import horovod.tensorflow as hvd
 import tensorflow as tf
 
 
-@tf.function
-def train_step(model, optimizer, loss_function, x, y, first_batch):
+def horovod_step(model, optimizer, loss_function, x, y, first_batch):
     with tf.GradientTape() as tape:
         loss = loss_function(y, model(x, training=True))
-    gradients = hvd.DistributedGradientTape(tape).gradient(loss, model.trainable_variables)
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    gradients = [gradient / hvd.size() for gradient in gradients]
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     if first_batch:
         hvd.broadcast_variables(model.variables, root_rank=0)

@@ -1,12 +1,11 @@
-# verdict: passed
+# verdict: wrong, diagnosis: no_average
 import horovod.tensorflow as hvd
 import tensorflow as tf
 
 
-def train_step(model, optimizer, loss_function, x, y, first_batch):
+def horovod_step(model, optimizer, loss_function, x, y, first_batch):
     with tf.GradientTape() as tape:
         loss = loss_function(y, model(x, training=True))
-    tape = hvd.DistributedGradientTape(tape)
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     if first_batch:
