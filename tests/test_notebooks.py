@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -314,7 +314,6 @@ def test_links_to_other_pages_of_the_course_lead_somewhere(unit, work):
 # --- from start to end ------------------------------------------------------------------------------------------------
 
 CELL_DEADLINE = 90  # seconds; two notebooks run at a time, so a cell may take longer here than a student will see
-AT_A_TIME = 2
 
 
 def execute(unit: str, whose: str) -> nbformat.NotebookNode:
@@ -329,16 +328,15 @@ def execute(unit: str, whose: str) -> nbformat.NotebookNode:
     return notebook
 
 
-@pytest.fixture(scope="module")
-def executions(request) -> dict[tuple[str, str], Future]:
-    """(unit, "student" or "solution") -> its finished execution, for those that the selected tests of this file ask for.
+@pytest.fixture(scope="module", params=UNITS)
+def executed(request) -> tuple[str, dict[str, nbformat.NotebookNode]]:
+    """A unit, and "student" or "solution" -> its notebook after it was run.
 
-    They run two at a time and share nothing: each has its own kernel, ranks and folder.
+    The two run at the same time and share nothing: each has its own kernel, ranks and folder.
     """
-    calls = [item.callspec.params for item in request.session.items if hasattr(item, "callspec") and item.path == request.path]
-    wanted = dict.fromkeys((params["unit"], params["whose"]) for params in calls if "whose" in params)
-    with ThreadPoolExecutor(AT_A_TIME) as pool:
-        return {each: pool.submit(execute, *each) for each in wanted}
+    both = ("student", "solution")
+    with ThreadPoolExecutor(len(both)) as pool:
+        return request.param, dict(zip(both, pool.map(lambda whose: execute(request.param, whose), both), strict=True))
 
 
 def text_of(cell: nbformat.NotebookNode) -> str:
@@ -360,12 +358,11 @@ def assert_every_cell_ran(notebook: nbformat.NotebookNode) -> None:
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
 
 
-@every_unit
-@pytest.mark.parametrize("whose", ["student"])
 @pytest.mark.timeout(600)
-def test_a_student_can_run_all_cells_before_anything_is_solved(executions, unit, whose):
+def test_a_student_can_run_all_cells_before_anything_is_solved(executed):
     """A cell that needs a function the student has not written yet is tagged raises-exception: Run All goes on behind it."""
-    notebook = executions[unit, whose].result()
+    unit, notebooks = executed
+    notebook = notebooks["student"]
     assert_every_cell_ran(notebook)
     assert not builder.failures(notebook, but_tagged=True)
     assert set(cards(notebook)) == set(exercises_of(unit))
@@ -374,12 +371,11 @@ def test_a_student_can_run_all_cells_before_anything_is_solved(executions, unit,
         assert "still to be written" in card and "NotImplementedError" in card, card
 
 
-@every_unit
-@pytest.mark.parametrize("whose", ["solution"])
 @pytest.mark.timeout(600)
-def test_the_solution_gets_full_marks(executions, unit, whose):
+def test_the_solution_gets_full_marks(executed):
     """Nothing fails, but for the %%ranks cells that hang on purpose: those set a deadline of their own."""
-    notebook = executions[unit, whose].result()
+    unit, notebooks = executed
+    notebook = notebooks["solution"]
     assert_every_cell_ran(notebook)
     assert not builder.failures(notebook)
     for cell in builder.code_cells(notebook):
