@@ -208,7 +208,7 @@ draw_differences(
 )
 
 # %% [markdown]
-# Three of the four train, and their losses fall. Only one is data parallel training.
+# All four run to the end without a word. Only one is data parallel training.
 #
 # - **Each for itself** and **+ shards** are unrelated models that go unrelated ways.
 # - **+ average** answers your first guess. The middle panel compares the *ways*: what was added to the weights since the start. They are
@@ -336,7 +336,8 @@ check(learning_rate)
 # remembers, and a rank that remembers something else goes somewhere else.
 #
 # There is a snag. A Keras optimizer makes its variables *when it first applies a gradient*. Before the first step there is nothing to
-# broadcast. Hence the advice found everywhere: broadcast **after** the first step. What that means exactly we measure right after this
+# broadcast; when rank 0 goes on from a checkpoint, its optimizer has variables and the others' have none, and a broadcast of unequal lists
+# waits for ever. Hence the advice found everywhere: broadcast **after** the first step. What that means exactly we measure right after this
 # exercise.
 
 
@@ -413,7 +414,8 @@ draw_differences("runs", {"between ranks": between_ranks, "to the sequential run
 #
 # Every rank knows the loss of *its* images. The loss of all images is the mean over all images, and ranks need not have seen equally
 # many: at the end of a test set one of them may have none. And one rank writes the checkpoint, while *all* ranks take part in the
-# all-reduce. Which of the two belongs inside `if hvd.rank() == 0`?
+# all-reduce. Which of the two belongs inside `if hvd.rank() == 0`? (`hvd.allreduce` takes tensors: wrap plain numbers with
+# `tf.constant`.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "finish_epoch", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -473,7 +475,7 @@ above.plot(mean_loss, "o", color=palette.VERMILLION, fillstyle="none", label=f"{
 above.set(ylabel="loss", ylim=(0, 1.05 * max(alone_losses)))
 above.legend(frameon=False)
 below.semilogy(np.maximum(np.abs(mean_loss - alone_losses), 1e-9), "o-", color=palette.INK, markersize=4)
-below.set(xlabel="step", ylabel="difference", ylim=(3e-10, 1e-3))
+below.set(xlabel="step", ylabel="difference, 0 at 1e-9", ylim=(3e-10, 1e-3), xticks=range(0, len(mean_loss), 3))
 for ax in (above, below):
     ax.grid(color=palette.FAINT)
 
@@ -585,9 +587,9 @@ ax.plot(
     label="learning_rate(step)",
 )
 ax.plot(rates, "o", color=palette.VERMILLION, fillstyle="none", label="Keras with LearningRateWarmupCallback")
-for rate, name in ((BASE_RATE, "rate of one process"), (RANKS * BASE_RATE, f"times {RANKS} ranks")):
+for rate, name, place in ((BASE_RATE, "rate of one process", "right"), (RANKS * BASE_RATE, f"times {RANKS} ranks", "left")):
     ax.axhline(rate, color=palette.GREY, linewidth=0.8, linestyle=":")
-    ax.text(-0.5, rate, name, va="bottom", fontsize=9, color=palette.GREY)
+    ax.text(len(rates) - 0.5 if place == "right" else -0.5, rate, name, va="bottom", ha=place, fontsize=9, color=palette.GREY)
 ax.set(xlabel="step", ylabel="learning rate", ylim=(0, RANKS * BASE_RATE * 1.15))
 ax.legend(frameon=False, loc="lower right")
 print(f"largest difference between ranks {between_ranks([[w] for w in ranks.pull('weights')])[0]:.1e}")
@@ -711,8 +713,9 @@ figure = horovod_timeline.draw(steps_of["average_one_by_one"][-1], title="one by
 
 # %% [markdown]
 # Each lane is a tensor. The thick frame is what travels as one. At once: 6 tensors, *one* all-reduce, at the price of two copies in memory.
-# One by one: six all-reduces, and six rounds of agreement, with the thread's sleep between them. It is the one long vector of units 03
-# and 05, made by the library, for whatever happens to be ready. Look at the time axes: what is the factor?
+# (On a busy machine a step may need two.) One by one: six all-reduces, and six rounds of agreement, with the thread's sleep between them.
+# It is the one long vector of units 03 and 05, made by the library, for whatever happens to be ready. Look at the time axes: what is the
+# factor?
 #
 # The diary also tells **who is late**. In the next cell one rank has more to do than the others. Which? The digits in the hatched block
 # mark the moment at which rank 0 hears that a rank is ready.
@@ -905,8 +908,8 @@ for ax, measured, title in (
 # - In Keras the order of callbacks is part of the program: average the metrics before anybody decides by them.
 # - Horovod fuses the gradients that are ready at the same time. The timeline shows it, and shows who is late.
 #
-# **To think about.** Horovod's threads *agree* which tensors to reduce, in every cycle. DDP agrees once, when the model is wrapped. What can
-# go wrong with DDP that cannot with Horovod, and what does Horovod pay for it?
+# **To think about.** Horovod's threads *agree* which tensors to reduce, in every cycle. DDP fixes the order at the beginning: when the model
+# is wrapped, and once more after the first step. What can go wrong with DDP that cannot with Horovod, and what does Horovod pay for it?
 #
 # Next, unit 08: what is a speedup worth?
 
