@@ -519,9 +519,9 @@ figure.suptitle("A model: 5 µs per message, 100 Gbit/s. Lines: formula. Dots: r
 print(f"4096 ranks, 100 MB, ring: {1e3 * scaling.ring_all_reduce_time(4096, 1e8, ALPHA, BETA):.0f} ms; you guessed {guess_3}")
 
 # %% [markdown]
-# The dots lie on the lines. With 100 MB the ring wins for a long time: what it pays for the bytes, $2 n \beta\,(p - 1) / p$, is 8 ms on 2 ranks
-# and never more than 16 ms. But it has $2\,(p - 1)$ steps, and on 4096 ranks 8190 latencies of 5 µs are 41 ms more. With more ranks still, the tree would overtake it, and for small
-# vectors it does so almost at once. From which size on is a ring worth it?
+# The dots lie on the lines. With 100 MB the ring wins for a long time: what it pays for the bytes, $2 n \beta\,(p - 1) / p$, is 8 ms on 2
+# ranks and never more than 16 ms. But it has $2\,(p - 1)$ steps, and on 4096 ranks 8190 latencies of 5 µs are 41 ms more. With more ranks
+# still, the tree would overtake it, and for small vectors it does so almost at once. From which size on is a ring worth it?
 
 # %%
 for p in (4, 64, 512, 4096):
@@ -573,8 +573,8 @@ ax.set(title="a model: ResNet-50, 312 images per second and GPU, 5 µs, 100 Gbit
 
 # %% [markdown]
 # Weak scaling with overlap is a straight line as long as the ring fits behind the backward pass. Without overlap it pays the ring in every
-# step. Strong scaling collapses where a rank's share becomes small: on 4096 GPUs it is two images, 6 ms of work, against 57 ms of ring. The number to watch
-# is communication over computation *of one rank*.
+# step. Strong scaling collapses where a rank's share becomes small: on 4096 GPUs it is two images, 6 ms of work, against 57 ms of ring. The
+# number to watch is communication over computation *of one rank*.
 #
 # What the model leaves out: input that comes too late, ranks that are not equally fast, links that several GPUs share, and what a
 # global batch of 131,072 images does to learning. The last is not a matter of speed: **images per second are not accuracy**, and a large batch
@@ -693,8 +693,8 @@ print(f"added: {(1 / 0.68 - 1) / (1 / 0.9 - 1):.1f} times as much for VGG-16, gr
 # Here two rows support each other. VGG-16 has three times the gradients (most of them in its fully connected layers, which take little
 # computing), and pays four times as much. The last column is the all-reduce over 25 Gbit/s by your formula, one ring through the 128
 # servers: tenths of a second, the size of a training step. So losses like these are what a network of that kind gives. How much was hidden
-# behind computation cannot be told without the time of one step: ask for it. The cause was named, the failure was published beside the success, and the mechanism can be computed. And a "serial
-# fraction" of 0.02 % costs 10 % of 512 GPUs.
+# behind computation cannot be told without the time of one step: ask for it. The cause was named, the failure was published beside the
+# success, and the mechanism can be computed. And a "serial fraction" of 0.02 % costs 10 % of 512 GPUs.
 
 # %% [markdown]
 # ## Break it

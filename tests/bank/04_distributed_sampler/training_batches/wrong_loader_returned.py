@@ -4,7 +4,6 @@ from torch.utils.data import DataLoader, DistributedSampler
 
 
 def training_batches(dataset, global_batch_size, epochs, seed):
-
     sampler = DistributedSampler(dataset, seed=seed)
     loader = DataLoader(dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler)
     result = []

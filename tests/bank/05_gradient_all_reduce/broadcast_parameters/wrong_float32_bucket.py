@@ -4,7 +4,6 @@ import torch.distributed as dist
 
 
 def broadcast_parameters(model):
-
     ts = list(model.state_dict().values())
     flat = torch.cat([t.reshape(-1).float() for t in ts])
     dist.broadcast(flat, 0)

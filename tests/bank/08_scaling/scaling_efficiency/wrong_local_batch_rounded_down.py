@@ -3,7 +3,6 @@ import numpy as np
 
 
 def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
-
     if np.all(global_batch_sizes == global_batch_sizes[0]):
         kind = "strong"
     elif len(set(global_batch_sizes // world_sizes)) == 1:
