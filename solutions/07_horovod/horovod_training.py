@@ -11,7 +11,8 @@
 # are those of the sequential run on the global batch, to 1e-5. Then you do it again in three lines of Keras, and in PyTorch.
 #
 # **You need** units 03 and 05.
-# **It takes** about 90 minutes. The cells themselves run for about a minute on two cores.
+# **It takes** about 90 minutes. The cells themselves run for about a minute and a half on two cores. The last experiment is a good part
+# of that: it starts seven fresh processes, and each one imports TensorFlow and builds a ResNet-34.
 
 # %%
 import json
@@ -336,8 +337,7 @@ check(learning_rate)
 # remembers, and a rank that remembers something else goes somewhere else.
 #
 # There is a snag. A Keras optimizer makes its variables *when it first applies a gradient*. Before the first step there is nothing to
-# broadcast; when rank 0 goes on from a checkpoint, its optimizer has variables and the others' have none, and a broadcast of unequal lists
-# waits for ever. Hence the advice found everywhere: broadcast **after** the first step. What that means exactly we measure right after this
+# broadcast. Hence the advice found everywhere: broadcast **after** the first step. What that means exactly we measure right after this
 # exercise.
 
 
@@ -407,7 +407,9 @@ draw_differences("runs", {"between ranks": between_ranks, "to the sequential run
 #   on all are equal, for ever. It is proper training that began at a slightly different place: right panel, no more than that.
 # - **Before the first step**: equal from the beginning, and the sequential run to rounding.
 # - If all ranks start with the same seed, both are the same. But when rank 0 *continues from a checkpoint* that only it has read, its
-#   first step with foreign gradients may throw away part of what it had learned. Then broadcast before.
+#   first step with foreign gradients may throw away part of what it had learned. Then broadcast before. And call `optimizer.build` on
+#   *every* rank or on none: Horovod matches variables by name, and a momentum made by `build` has another name (`m/...`) than one made by
+#   the first step (`SGD/m/...`). Ranks that disagree wait for ever.
 
 # %% [markdown]
 # ### Steps 7 and 8: the end of an epoch (2 points)
