@@ -10,7 +10,7 @@
 # much at a time, and how to make it wait; you can start it without a notebook, stop it, and go on as if nothing had happened.
 #
 # **You need** units 04 and 05.
-# **It takes** about 90 minutes. The cells themselves run for less than a minute on two cores.
+# **It takes** about 90 minutes. The cells themselves run for about a minute on two cores.
 
 # %%
 import contextlib
@@ -299,7 +299,7 @@ DEEP = (128,) * 40
 CAPS = [1e-5, 0.03, 0.1, 0.3, 1, 25]  # MiB; the first is less than any gradient has
 
 
-def slowest_steps(models, rounds=9):
+def slowest_steps(models, rounds=7):
     """Seconds of a training step of each model on the slowest rank: one list of `rounds` times per model, sorted."""
     optimizers = [torch.optim.SGD(model.parameters(), lr=0.01) for model in models]
     inputs, labels = x[rank * 64 : (rank + 1) * 64], y[rank * 64 : (rank + 1) * 64]

@@ -895,9 +895,9 @@ for ax, measured, title in (
 # %% [markdown]
 # Left, the curve bends where the cores run out. 4 ranks on 2 cores cannot do more work than 2, and they pay for the communication of 4.
 #
-# Right are figures from a course of the Argonne Leadership Computing Facility (H. Zheng, *AI for science training series*, 06 distributed training, 2022): ResNet-34
-# on 1 to 8 GPUs, mean and standard deviation over 10 steps. Look at the error bar of *one* GPU: 27 % of its mean. All the others are
-# compared with that point. Would you believe the 68 %? Unit 08 takes such figures apart.
+# Right are figures from a course of the Argonne Leadership Computing Facility (H. Zheng, *AI for science training series*, 06 distributed
+# training, 2022): ResNet-34 on 1 to 8 GPUs, mean and standard deviation over 10 steps. Look at the error bar of *one* GPU: 27 % of its
+# mean. All the others are compared with that point. Would you believe the 68 %? Unit 08 takes such figures apart.
 
 # %% [markdown]
 # ## What to remember
@@ -910,8 +910,9 @@ for ax, measured, title in (
 # - In Keras the order of callbacks is part of the program: average the metrics before anybody decides by them.
 # - Horovod fuses the gradients that are ready at the same time. The timeline shows it, and shows who is late.
 #
-# **To think about.** Horovod's threads *agree* which tensors to reduce, in every cycle. DDP fixes the order at the beginning: when the model
-# is wrapped, and once more after the first step. What can go wrong with DDP that cannot with Horovod, and what does Horovod pay for it?
+# **To think about.** Horovod's threads *agree* which tensors to reduce, in every cycle. DDP fixes the order at the beginning: when the
+# model is wrapped, and once more after the first step. What can go wrong with DDP that cannot with Horovod, and what does Horovod pay for
+# it?
 #
 # Next, unit 08: what is a speedup worth?
 
