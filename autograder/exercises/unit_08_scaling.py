@@ -835,6 +835,13 @@ class AlphaBetaFromRing(Exercise):
         "tree": Diagnosis(
             "These are the steps of a tree, 2 ceil(log2 p) of the whole vector.", "A ring: 2 (p - 1) steps of nbytes / p."
         ),
+        "chunks_multiplied": Diagnosis(
+            "The bytes were multiplied by p: no rank ever sends more than the vector has.", "A message has nbytes / p bytes."
+        ),
+        "power_law": Diagnosis(
+            "A straight line was fitted to the logarithms: that is a power law. alpha + n beta is a line in n itself.",
+            "Fit seconds against bytes; the weights 1 / seconds do what the logarithms were to do.",
+        ),
         "swapped": Diagnosis("You returned (beta, alpha). `np.polyfit` gives the slope first.", "Return alpha first."),
         "swapped_line": Diagnosis(
             "You took the slope for alpha and the constant for beta: `np.polyfit` gives the slope first.",
@@ -902,6 +909,7 @@ class AlphaBetaFromRing(Exercise):
             "alpha_of_all_messages": (constant, beta),
             "beta_of_all_messages": (alpha, slope) if p > 2 else None,
             "beta_forgets_chunks": (alpha, slope / steps),
+            "chunks_multiplied": (alpha, beta / p**2),
             "one_way": (2 * alpha, 2 * beta),
             "p_for_p_minus_1": (constant / (2 * p), slope / 2),
             "multiplied": (constant * steps, slope * steps / p) if p > 2 else None,
@@ -917,8 +925,14 @@ class AlphaBetaFromRing(Exercise):
             "smallest_vector": (float(times.min() / steps), beta) if exact else None,
             "through_zero": (alpha, float(np.mean(times / sizes)) * p / steps) if exact else None,
             "two_points": None if exact else self._two_points(p, sizes, times),
+            "power_law": self._power_law(sizes / p, times / steps),
         }
         return {name: None if value is None else [value] for name, value in values.items()}
+
+    @staticmethod
+    def _power_law(chunks, times) -> tuple[float, float]:
+        slope, constant = np.polyfit(np.log(chunks), np.log(times), 1)
+        return math.exp(constant), float(slope)
 
     @staticmethod
     def _two_points(p, sizes, times, first=0, last=-1) -> tuple[float, float]:
