@@ -187,6 +187,10 @@ def harness(f, values, sizes, batches, lr):
             "The gradients were averaged, but the ranks started with different weights and keep their distance for ever.",
             "`DistributedDataParallel(model)` sends rank 0's weights to all, before anything else.",
         ),
+        "with_momentum": Diagnosis(
+            "The first step is right, the others go further: these are steps with a momentum of 0.9.",
+            "Plain SGD is asked for: `torch.optim.SGD(..., lr=lr)`.",
+        ),
         "one_share_only": Diagnosis(
             "Only rank 0's share of the batches was trained on.",
             "Every rank trains on its own share, and DDP averages the gradients.",
@@ -260,6 +264,15 @@ def harness(f, values, sizes, batches, lr):
             values = [v - known["lr"] * mean for v in values]
         return values
 
+    def _with_momentum(self, case) -> np.ndarray:
+        """The weights after SGD with momentum on the whole minibatches."""
+        values, whole, sizes, lr = self._right(case)
+        velocity = np.zeros_like(values)
+        for batch in whole:
+            velocity = MOMENTUM * velocity + loss_and_gradient(values, batch, sizes)[1]
+            values = values - lr * velocity
+        return values
+
     def _own_losses(self, case) -> np.ndarray:
         """What each rank's share lost in each step of the right run: shape (ranks, steps)."""
         known = case.known
@@ -292,6 +305,7 @@ def harness(f, values, sizes, batches, lr):
             "one_step_only": everywhere(sgd(first, whole[:1], sizes, lr)[0]) if steps > 1 else None,
             "weights_averaged": everywhere(np.mean(alone, axis=0)) if steps > 1 else None,
             "unequal_starts": [self._value(weights) for weights in self._from_unequal_starts(case)],
+            "with_momentum": everywhere(self._with_momentum(case)) if steps > 1 else None,
             "one_share_only": everywhere(alone[0]),
         }
         if case.level == "the loss of all ranks":

@@ -399,6 +399,9 @@ def harness(f, asked):
             "The dataset holds another number of minibatches than the steps say: a loop over it does not end where the others end.",
             "Cut it: `.take(steps)`; and shard before it is cut, not after.",
         ),
+        "not_whole": Diagnosis(
+            "The number of steps is not a whole number.", "Divide with `//`: a step that not all ranks can fill is none."
+        ),
         "InvalidArgumentError": Diagnosis(
             "TensorFlow refuses the arguments of `shard`: the index must lie between 0 and the number of shards minus 1.",
             "`shard(num_shards=hvd.size(), index=hvd.rank())`.",
@@ -468,6 +471,9 @@ def harness(f, asked):
         reports = returned(run)
         for k, (n, batch) in enumerate(case.known["sizes"]):
             right, where = n // (batch * case.world_size), f"With n = {n} and minibatches of {batch}: "
+            found = float(reports[0][k]["steps"])
+            if found != int(found):
+                return Finding("not_whole", f"{where}{found:.3g} steps.")
             steps = [int(report[k]["steps"]) for report in reports]
             held = [report[k]["minibatches"] for report in reports]
             if len(set(steps)) > 1:
@@ -951,6 +957,10 @@ def harness(f, asked, epochs):
             HANGS,
             Diagnosis(NOT_ALL_RANKS.why, "Every rank takes part in an allreduce; only `save()` is rank 0's alone."),
         ),
+        "AttributeError": Diagnosis(
+            "Something has not the attribute it was asked for. If that is `dtype`: Horovod's collectives take tensors, not plain numbers.",
+            "`hvd.allreduce(tf.constant(loss), ...)`.",
+        ),
         "ZeroDivisionError": Diagnosis(
             "A rank without samples has count 0, and something was divided by it.", "Divide by the sum of all counts."
         ),
@@ -1325,6 +1335,11 @@ def harness(f, x, y, weights, momentum, rate):
         ),
         "gradients_pile_up": Diagnosis(
             "The gradients of all earlier steps are still in every step.", "`optimizer.zero_grad()` before every `backward()`."
+        ),
+        "AssertionError": Diagnosis(
+            "A rule of Horovod's optimizer was broken, most likely this one: every `backward()` is followed by `step()` of the *wrapped* "
+            "optimizer, and only then by the next zero_grad() or backward().",
+            "Wrap once, and from then on use what DistributedOptimizer gave you: `zero_grad()`, `backward()`, `step()`, in that order.",
         ),
         **dict.fromkeys(
             HANGS,
