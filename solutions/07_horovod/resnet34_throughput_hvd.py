@@ -1,4 +1,4 @@
-"""How many images per second does a ResNet-34 train on many devices? (TensorFlow and Horovod, one process per device.)
+"""How many images per second does a ResNet-34 train on many devices? (PyTorch and Horovod, one process per device.)
 
     mpiexec -n 4 python resnet34_throughput_hvd.py --num-steps 10 --batch-size 32      images made of random numbers
     ... --data /datasets/imagenet/train                                                a folder with one folder per class
@@ -12,18 +12,21 @@ resnet34_throughput.py is the same program for one process. Compare the two: eve
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import statistics
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-import horovod.tensorflow as hvd
-import tensorflow as tf
+import horovod.torch as hvd
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset
 
-from labkit.keras_models import resnet34
+from labkit.models import resnet34
 
 CLASSES = 1000  # of ImageNet, whatever the data: the model is then the published one
 PICTURES = (".jpeg", ".jpg", ".png")
@@ -33,41 +36,44 @@ LEARNING_RATE = 0.1 / 256  # per image of the global batch: 0.1 for 256 images (
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--num-steps", type=int, default=10, help="steps that are timed (default: 10)")
-    parser.add_argument("--warmup-steps", type=int, default=3, help="steps before them; the first one compiles (default: 3)")
+    parser.add_argument("--warmup-steps", type=int, default=3, help="steps before them; the first one is slow (default: 3)")
     parser.add_argument("--batch-size", type=int, default=32, help="images per step on each device (default: 32)")
     parser.add_argument("--image-size", type=int, default=224, help="height and width in pixels (default: 224)")
     parser.add_argument("--width", type=int, default=64, help="feature maps of the first stage (default: 64)")
     parser.add_argument("--data", default="synthetic", help="a folder of class folders, or a list file (default: random numbers)")
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto: a GPU where there is one")
-    parser.add_argument("--threads", type=int, default=0, help="computing threads (default: TensorFlow decides)")
+    parser.add_argument("--threads", type=int, default=0, help="computing threads (default: PyTorch decides)")
+    parser.add_argument("--workers", type=int, default=0, help="processes that only read pictures (default: none)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the record to this file, too")
     options = parser.parse_args()
     if options.num_steps < 2:
         parser.error("--num-steps must be at least 2: the spread over steps is part of the result")
-    if min(options.batch_size, options.image_size, options.width) < 1 or min(options.warmup_steps, options.threads) < 0:
-        parser.error("--batch-size, --image-size and --width must be at least 1; --warmup-steps and --threads at least 0")
+    if min(options.batch_size, options.image_size, options.width) < 1:
+        parser.error("--batch-size, --image-size and --width must be at least 1")
+    if min(options.warmup_steps, options.threads, options.workers) < 0:
+        parser.error("--warmup-steps, --threads and --workers must be at least 0")
+    if options.batch_size == 1 and options.image_size <= 32:
+        parser.error("--batch-size 1 leaves batch normalisation a single number at the end of images of up to 32 pixels: give 2")
     if options.data != "synthetic" and not Path(options.data).exists():
         parser.error(f"--data {options.data}: there is no such folder or file")
     return options
 
 
-def choose_device(options: argparse.Namespace) -> str:
-    """Starts Horovod and shows TensorFlow the devices it may use, before it uses any. Returns "cpu" or "gpu"."""
+def choose_device(options: argparse.Namespace) -> torch.device:
+    """Starts Horovod. Returns the device this rank computes on."""
     hvd.init()  # Horovod: from here on each process knows its rank
     if options.threads:
-        tf.config.threading.set_intra_op_parallelism_threads(options.threads)
-        tf.config.threading.set_inter_op_parallelism_threads(options.threads)
-    gpus = [] if options.device == "cpu" else tf.config.list_physical_devices("GPU")
+        torch.set_num_threads(options.threads)
+    gpus = 0 if options.device == "cpu" else torch.cuda.device_count()
     if options.device == "gpu" and not gpus:
-        sys.exit("--device gpu: TensorFlow finds no GPU here")
-    if 1 < len(gpus) < hvd.local_size():
-        sys.exit(f"{hvd.local_size()} ranks on this node, but {len(gpus)} GPUs: start as many ranks, or give --device cpu")
-    if len(gpus) > 1:  # where the launcher binds GPUs, a rank sees one: its own
-        gpus = gpus[hvd.local_rank() : hvd.local_rank() + 1]  # Horovod: one GPU for each rank of this node
-    tf.config.set_visible_devices(gpus, "GPU")
-    for gpu in gpus:
-        tf.config.experimental.set_memory_growth(gpu, True)
-    return "gpu" if gpus else "cpu"
+        sys.exit("--device gpu: PyTorch finds no GPU here")
+    if 1 < gpus < hvd.local_size():
+        sys.exit(f"{hvd.local_size()} ranks on this node, but {gpus} GPUs: start as many ranks, or give --device cpu")
+    number = hvd.local_rank() if gpus > 1 else 0  # Horovod: one GPU for each rank of this node (a launcher may have bound it)
+    if not gpus:
+        return torch.device("cpu")
+    torch.cuda.set_device(number)
+    return torch.device("cuda", number)
 
 
 def list_pictures(data: str) -> tuple[list[str], list[int]]:
@@ -89,80 +95,85 @@ def list_pictures(data: str) -> tuple[list[str], list[int]]:
     return [path for path, _ in pairs], [label for _, label in pairs]
 
 
-def read_picture(path: tf.Tensor, label: tf.Tensor, size: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """The file as (size, size, 3) float32 in [-1, 1]."""
-    picture = tf.io.decode_image(tf.io.read_file(path), channels=3, expand_animations=False)
-    return tf.ensure_shape(tf.image.resize(picture, (size, size)), (size, size, 3)) / 127.5 - 1.0, label
+class Pictures(Dataset):
+    """The files of `list_pictures`, each as an image of shape (3, size, size), float32 in [-1, 1], and its label."""
+
+    def __init__(self, paths: list[str], labels: list[int], size: int) -> None:
+        self.paths, self.labels, self.size = paths, labels, size
+
+    def __getitem__(self, number: int) -> tuple[torch.Tensor, int]:
+        from PIL import Image  # here: a run on random numbers does not need it, and starts earlier
+
+        with Image.open(self.paths[number]) as file:
+            pixels = np.array(file.convert("RGB").resize((self.size, self.size), Image.Resampling.BILINEAR))
+        return torch.from_numpy(pixels).permute(2, 0, 1) / 127.5 - 1.0, self.labels[number]
 
 
-def make_batches(options: argparse.Namespace) -> tf.data.Dataset:
-    """Batches without end: images (batch, size, size, 3) float32, labels (batch,)."""
+def shuffled(count: int) -> Iterator[int]:
+    """The numbers below `count` in random order, then in another one, and so on without end."""
+    generator = torch.Generator().manual_seed(0)
+    while True:
+        yield from torch.randperm(count, generator=generator).tolist()
+
+
+def make_batches(options: argparse.Namespace, device: torch.device) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Batches without end: images (batch, 3, size, size) float32, labels (batch,) int64."""
     size, batch_size = options.image_size, options.batch_size
     if options.data == "synthetic":  # one batch again and again: nothing is measured but the training
-        # Horovod: each rank has images of its own
-        images = tf.random.stateless_uniform((batch_size, size, size, 3), (0, hvd.rank()), -1.0, 1.0)
-        labels = tf.random.stateless_uniform((batch_size,), (1, hvd.rank()), 0, CLASSES, tf.int32)
-        return tf.data.Dataset.from_tensors((images, labels)).repeat()
+        generator = torch.Generator().manual_seed(hvd.rank())  # Horovod: each rank has images of its own
+        images = torch.rand((batch_size, 3, size, size), generator=generator) * 2.0 - 1.0
+        labels = torch.randint(CLASSES, (batch_size,), generator=generator)
+        return itertools.repeat((images.to(device), labels.to(device)))
     paths, labels = list_pictures(options.data)
-    pictures = tf.data.Dataset.from_tensor_slices((paths, labels)).shuffle(len(paths), seed=0).repeat()
-    pictures = pictures.shard(hvd.size(), hvd.rank())  # Horovod: every size-th picture; all ranks shuffle with the same seed
-    pictures = pictures.map(lambda path, label: read_picture(path, label, size), tf.data.AUTOTUNE)
-    return pictures.batch(batch_size, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+    order = shuffled(len(paths))
+    order = itertools.islice(order, hvd.rank(), None, hvd.size())  # Horovod: every size-th picture of an order common to all ranks
+    start = "forkserver" if options.workers else None  # a forked copy of a process with threads can hang
+    pictures = Pictures(paths, labels, size)
+    return iter(DataLoader(pictures, batch_size, sampler=order, num_workers=options.workers, multiprocessing_context=start))
 
 
-def make_training_step(model: tf.keras.Model, optimizer: tf.keras.optimizers.Optimizer):
-    """One SGD step as a compiled function of images and labels that returns the loss."""
-    loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-
-    @tf.function(autograph=False)  # there is no if or for over tensors to translate: the first step starts seconds earlier
-    def training_step(images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            loss = loss_function(labels, model(images, training=True))
-        tape = hvd.DistributedGradientTape(tape)  # Horovod: its gradients are means over all ranks
-        gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-        return loss
-
-    return training_step
-
-
-def time_steps(options: argparse.Namespace) -> tuple[list[float], int]:
-    """Seconds of each timed step, and the number of the model's trainable parameters."""
-    model = resnet34(classes=CLASSES, width=options.width)
+def time_steps(options: argparse.Namespace, device: torch.device) -> tuple[list[float], int]:
+    """Seconds of each timed step, and the number of the model's parameters."""
+    model = resnet34(classes=CLASSES, width=options.width).to(device)
     learning_rate = LEARNING_RATE * options.batch_size * hvd.size()  # Horovod: grows with the global batch
-    optimizer = tf.keras.optimizers.SGD(learning_rate, momentum=0.9)
-    optimizer.build(model.trainable_variables)
-    hvd.broadcast_variables(model.variables, root_rank=0)  # Horovod: all ranks start with the values of rank 0
-    hvd.broadcast_variables(optimizer.variables, root_rank=0)
-    training_step = make_training_step(model, optimizer)
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9)
+    # Horovod: its gradients are means over all ranks
+    optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+    hvd.broadcast_parameters(model.state_dict(), root_rank=0)  # Horovod: all ranks start with the values of rank 0
+    hvd.broadcast_optimizer_state(optimizer, root_rank=0)
     seconds = []
-    batches = iter(make_batches(options))
+    batches = make_batches(options, device)
     for _ in range(options.warmup_steps + options.num_steps):
         start = time.perf_counter()
-        loss = training_step(*next(batches))
-        loss.numpy()  # waits for the device: without it only the launch would be timed
+        images, labels = (part.to(device) for part in next(batches))
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        if device.type == "cuda":
+            torch.cuda.synchronize()  # waits for the device: without it only the launch would be timed
         seconds.append(time.perf_counter() - start)
     # Horovod: a step takes as long as its slowest rank
-    seconds = hvd.allreduce(tf.constant(seconds, tf.float64), op=hvd.Max).numpy().tolist()
-    return seconds[options.warmup_steps :], sum(int(tf.size(variable)) for variable in model.trainable_variables)
+    seconds = hvd.allreduce(torch.tensor(seconds, dtype=torch.float64), op=hvd.Max).tolist()
+    return seconds[options.warmup_steps :], sum(parameter.numel() for parameter in model.parameters())
 
 
 def main() -> None:
     options = parse_options()
     device = choose_device(options)
     try:
-        seconds, parameters = time_steps(options)
-    except (tf.errors.NotFoundError, tf.errors.InvalidArgumentError) as error:
-        reason = error.message.splitlines()[0].split("}} ")[-1]  # without the names of TensorFlow's own functions
-        sys.exit(f"--data {options.data}: a picture cannot be read: {reason}")
+        seconds, parameters = time_steps(options, device)
+    except OSError as error:  # its last line: the report of a --workers process has more of them
+        sys.exit(f"--data {options.data}: a picture cannot be read: {str(error).splitlines()[-1]}")
     if hvd.rank() != 0:  # Horovod: one rank reports for all
         return
     global_batch_size = options.batch_size * hvd.size()
     rates = [global_batch_size / step for step in seconds]
+    device_name = "gpu" if device.type == "cuda" else "cpu"
     record = {
         "program": Path(__file__).stem,
         "world_size": hvd.size(),
-        "device": device,
+        "device": device_name,
         "data": options.data,
         "image_size": options.image_size,
         "width": options.width,
@@ -176,7 +187,7 @@ def main() -> None:
         "seconds_per_step": seconds,
     }
     print(f"ResNet-34, {parameters:,} parameters, images of {options.image_size} x {options.image_size} pixels ({options.data})")
-    print(f"world size {hvd.size()} on {device}: {global_batch_size} images per step, {options.batch_size} on each rank")
+    print(f"world size {hvd.size()} on {device_name}: {global_batch_size} images per step, {options.batch_size} on each rank")
     print(f"images/s: mean {record['images_per_second']:.2f}, standard deviation {record['images_per_second_sd']:.2f}", end="")
     print(f" over {options.num_steps} steps after {options.warmup_steps} to warm up")
     print(json.dumps(record))
