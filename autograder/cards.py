@@ -158,3 +158,21 @@ def _with_code(text: str) -> str:
     """Escaped text in which `code` is set as code."""
     pieces = html.escape(text).split("`")
     return "".join(f"<code>{piece}</code>" if k % 2 else piece for k, piece in enumerate(pieces))
+
+
+def plain_card(name: str, points: float, max_points: float, verdict: str, said: list[str]) -> tuple[str, str]:
+    """(HTML, text) of a card without levels: a test that an instructor wrote, or something that could not be judged."""
+    colour = _COLOURS.get(verdict, _BAD)
+    score = f"{points:g} of {max_points:g} point" + ("" if max_points == 1 else "s")
+    lines = [_sendable(line) for line in said[:40]]
+    text = "\n".join(
+        [f"{name}{score:>{max(2, _WIDTH - len(name))}}", f"  {verdict.replace('_', ' ')}", *(f"      {line}" for line in lines)]
+    )
+    shown = _pre("\n".join(lines)) if lines else ""
+    return _sendable(
+        f'<div role="group" aria-label="{html.escape(name)}: {score}" '
+        f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;padding:8px 12px;max-width:62em;font-size:13px">'
+        f'<div style="display:flex;justify-content:space-between;margin-bottom:4px">'
+        f'<code style="font-weight:600">{html.escape(name)}</code>'
+        f'<span style="color:{colour};font-weight:600">{verdict.replace("_", " ")}, {score}</span></div>{shown}</div>'
+    ), text
