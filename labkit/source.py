@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import linecache
 import re
 import symtable
@@ -101,10 +102,11 @@ def _first_line(node: ast.stmt) -> int:
     return min([node.lineno, *[d.lineno for d in decorators]])
 
 
-def _statements(cell: Cell) -> list[_Statement]:
+@functools.lru_cache(maxsize=1024)  # a notebook is sliced once per exercise, and most of its cells are the same in every student's
+def _statements(cell: Cell) -> tuple[_Statement, ...]:
     source = python_of(cell.source)
     if source is None:
-        return []
+        return ()
     lines = source.split("\n")
     found = []
     for node in ast.parse(source).body:
@@ -131,7 +133,7 @@ def _statements(cell: Cell) -> list[_Statement]:
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             statement.reads_now.add(node.target.id)
         found.append(statement)
-    return found
+    return tuple(found)
 
 
 def bound_names(source: str) -> set[str]:
