@@ -102,7 +102,7 @@ def _first_line(node: ast.stmt) -> int:
     return min([node.lineno, *[d.lineno for d in decorators]])
 
 
-@functools.lru_cache(maxsize=1024)  # a notebook is sliced once per exercise, and most of its cells are the same in every student's
+@functools.lru_cache(maxsize=1024)  # a notebook is sliced once per exercise
 def _statements(cell: Cell) -> tuple[_Statement, ...]:
     source = python_of(cell.source)
     if source is None:
