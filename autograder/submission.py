@@ -173,6 +173,28 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+def odd_files(folder: Path) -> list[Path]:
+    """What in a submission's folder must not be copied: links, pipes and the like, and files larger than any notebook may be."""
+    found = []
+    for place, _, names in os.walk(folder):
+        for path in sorted(Path(place, name) for name in names):
+            with contextlib.suppress(OSError):
+                about = path.lstat()
+                if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES:
+                    found.append(path)
+    return found
+
+
+def file_flags(folder: Path) -> list[Flag]:
+    """Flags for the files that were left out."""
+    flags = []
+    for path in odd_files(folder)[:20]:
+        name = _shown(str(path.relative_to(folder)))
+        what = "is a link" if path.is_symlink() else "is too large" if path.is_file() else "is no ordinary file"
+        flags.append(Flag("file", f"The file {name} {what}: it was left out.", needs_person=path.is_symlink()))
+    return flags
+
+
 # -- outputs and text of students, made harmless --------------------------------------------------------------------------------------
 
 
@@ -256,7 +278,7 @@ class Rebuilt:
 
     cells: the code, in the order in which Run All would run it, labelled by the numbers the notebook shows. stubs: labels of answers that
     are as they were released. items: what earns points. flags: what was put right. refused: why nothing was taken over, or "".
-    answers: grade_id -> whether something was written, for the cells a person grades.
+    answers: grade_id -> whether something was written.
     """
 
     notebook: NotebookNode
@@ -482,8 +504,7 @@ class _Builder:
             cell.source = taken.source if cell.cell_type == "code" else harmless_markdown(taken.source)
             if cell.cell_type == "code":
                 cell.outputs = taken.get("outputs", [])
-        if _marked(cell, "grade"):
-            rebuilt.answers[grade_id] = not untouched
+        rebuilt.answers[grade_id] = not untouched
         label = self._append(rebuilt, cell)
         if untouched and label:
             rebuilt.stubs.add(label)
@@ -546,8 +567,10 @@ def _marked(cell: NotebookNode, name: str) -> bool:
     return bool(cell.metadata.get("nbgrader", {}).get(name, False))
 
 
-def _same(cell: NotebookNode, other: NotebookNode) -> bool:
-    return cell.cell_type == other.cell_type and cell.source.strip() == other.source.strip()
+def _same(cell: NotebookNode, released: NotebookNode) -> bool:
+    """Whether a submitted cell is as students were given it (`as_released`, where hidden tests make a difference)."""
+    text = released.get("as_released", released.source)
+    return cell.cell_type == released.cell_type and cell.source.strip() == text.strip()
 
 
 def _shown(name: str) -> str:
@@ -558,6 +581,7 @@ def _copy(cell: NotebookNode) -> NotebookNode:
     """A released cell without outputs and without the checksum, by which nbgrader would give an unanswered question 0 by itself."""
     copied = from_dict(json.loads(json.dumps(cell)))
     copied.metadata.get("nbgrader", {}).pop("checksum", None)
+    copied.pop("as_released", None)
     copied.setdefault("id", hashlib.sha1(copied.source.encode()).hexdigest()[:8])
     if copied.cell_type == "code":
         copied.outputs, copied.execution_count = [], None
@@ -673,6 +697,7 @@ def judge(rebuilt: Rebuilt, unit: str | None, runners: Runners, *, key: str = PU
             failed.add(item.function)
     faults = [Flag("fault", f"{g.grade_id}: {g.fault}", needs_person=True) for g in grades.values() if g.fault]
     items = [grades[item.grade_id] for item in rebuilt.items]
+    runners.close()  # the processes of one student's MPI job must not serve another's
     seconds = round(time.monotonic() - start, 3)
     return Graded(unit or "", items, [*rebuilt.flags, *faults], hints, rebuilt.refused, seconds)
 
@@ -805,28 +830,6 @@ def _versions() -> dict[str, str]:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
     return found
-
-
-def stored(folder: Path, name: str) -> Graded | None:
-    """The result of that digest; None where there is none or it is damaged."""
-    try:
-        return Graded.from_json(json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return None
-
-
-def store(folder: Path, name: str, graded: Graded) -> None:
-    """Keep a result: whole or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f".{name}.{os.getpid()}.part"
-    try:
-        with open(part, "w", encoding="utf-8") as file:
-            json.dump(graded.to_json(), file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(folder / f"{name}.json")
-    finally:
-        part.unlink(missing_ok=True)
 
 
 # -- the notebook that formgrader and feedback show -----------------------------------------------------------------------------------
