@@ -70,14 +70,15 @@ def configure(c: Config, root: Path) -> None:
 # -- what is graded against -----------------------------------------------------------------------------------------------------------
 
 
-def released(coursedir: CourseDirectory, assignment: str, notebook: str, config: Config | None = None) -> NotebookNode:
+def released(coursedir: CourseDirectory, config: Config, assignment: str, notebook: str) -> NotebookNode:
     """The notebook of source/ without its solutions and mark schemes, with all its tests: what submissions are rebuilt from.
 
+    config: of the application (its ClearSolutions counts); a CourseDirectory does not always have all of it.
     Raises FileNotFoundError where source/ has no such notebook.
     """
     path = Path(coursedir.format_path(coursedir.source_directory, ".", assignment), f"{notebook}.ipynb")
     about = path.stat()
-    settings = json.dumps((config or coursedir.config).get("ClearSolutions", {}), sort_keys=True, default=str)
+    settings = json.dumps(config.get("ClearSolutions", {}), sort_keys=True, default=str)
     found = copy.deepcopy(_without_solutions(str(path), about.st_mtime_ns, about.st_size, settings))
     for cell in found.cells:
         if cell.cell_type == "code" and _AUTOTEST in cell.source:  # nbgrader has written out these tests when it released them
@@ -113,14 +114,14 @@ def submitted_folder(coursedir: CourseDirectory, assignment: str, student: str) 
     return Path(coursedir.format_path(coursedir.submitted_directory, student, assignment))
 
 
-def load(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> Rebuilt:
+def load(coursedir: CourseDirectory, config: Config, assignment: str, student: str, notebook: str) -> Rebuilt:
     """A student's submitted notebook, rebuilt. Never fails because of what was submitted."""
     folder = submitted_folder(coursedir, assignment, student)
     try:
         submitted = submission.read(folder / f"{notebook}.ipynb")
     except Refused as refused:
         submitted = refused
-    rebuilt = submission.rebuild(released(coursedir, assignment, notebook), submitted)
+    rebuilt = submission.rebuild(released(coursedir, config, assignment, notebook), submitted)
     rebuilt.flags += submission.file_flags(folder)
     return rebuilt
 
@@ -262,7 +263,7 @@ class _Step(NbGraderPreprocessor):
 
     def load(self, resources) -> Rebuilt:
         told = resources["nbgrader"]
-        return load(self.coursedir, told["assignment"], told["student"], told["notebook"])
+        return load(self.coursedir, self.config, told["assignment"], told["student"], told["notebook"])
 
 
 class Rebuild(_Step):
