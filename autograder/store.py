@@ -181,7 +181,9 @@ def _told(holder: str) -> str:
     try:
         note = json.loads(holder)
         since = time.strftime("%H:%M on %d %B", time.localtime(note["since"]))
-        return f"{note['who']} {note['doing']} since {since} (process {note['pid']} on {note['host']}); try again when that is done"
+        return (
+            f"{note['who']} {note['doing']} since {since} (process {note['pid']} on {note['host']}); try again when that is done"
+        )
     except (ValueError, KeyError, TypeError):
         return "somebody else grades in this course; try again when that is done"
 
