@@ -40,7 +40,7 @@ from nbgrader.preprocessors import (
 from traitlets import Bool, Enum, Float
 from traitlets.config import Config
 
-from autograder import submission
+from autograder import isolation, submission
 from autograder.course import OVERLAY, Course
 from autograder.judge import Runners
 from autograder.registry import all_exercises
@@ -135,20 +135,12 @@ def unit_of(assignment: str) -> str | None:
 # -- where it is judged ---------------------------------------------------------------------------------------------------------------
 
 
-def isolation(weak: bool = False) -> dict | None:
+def jail(weak: bool = False) -> dict:
     """How submissions are shut in on this machine (`autograder.isolation`). Raises NbGraderException where that is too little."""
     try:
-        from autograder.isolation import WeakIsolation, spec
-    except ImportError:
-        return None
-    try:
-        return spec(weak=weak)
-    except WeakIsolation as error:
+        return isolation.spec(weak=weak)
+    except isolation.WeakIsolation as error:
         raise NbGraderException(str(error)) from None
-
-
-def level_of(spec: dict | None) -> str:
-    return spec["level"] if spec else "none"
 
 
 class _Warm:
@@ -161,14 +153,13 @@ class _Warm:
         self.timer: threading.Timer | None = None
 
     @contextlib.contextmanager
-    def use(self, spec: dict | None) -> Iterator[Runners]:
+    def use(self, spec: dict) -> Iterator[Runners]:
         with self.lock:
             if self.timer is not None:
                 self.timer.cancel()
             if self.runners is None or self.spec != spec:
                 self._close()
-                launcher = Launcher() if spec is None else Launcher(isolation=spec)
-                self.runners, self.spec = Runners(launcher), spec
+                self.runners, self.spec = Runners(Launcher(isolation=spec)), spec
             try:
                 yield self.runners
             finally:
@@ -221,7 +212,7 @@ def _guard(converter: Autograde, wait_s: float) -> None:
     coursedir, timestamp = converter.coursedir, converter.coursedir.get_existing_timestamp
 
     def convert_notebooks() -> None:
-        isolation(Judge(parent=converter.exporter).allow_weak_isolation)  # says so before anything old is removed
+        jail(Judge(parent=converter.exporter).allow_weak_isolation)  # says so before anything old is removed
         try:
             with Store(coursedir.root).lock(f"grades {coursedir.assignment_id}", wait_s):
                 coursedir.get_existing_timestamp = careful_timestamp
@@ -291,8 +282,8 @@ class Judge(_Step):
         """The result of a rebuilt notebook; a result that a failure of ours decided is not kept."""
         root = Path(self.coursedir.root)
         store, key, unit = Store(root), Course(root).key(assignment), unit_of(assignment)
-        spec = isolation(self.allow_weak_isolation)
-        digest = submission.digest(rebuilt, unit, key, level_of(spec))
+        spec = jail(self.allow_weak_isolation)
+        digest = submission.digest(rebuilt, unit, key, spec["level"])
         kept = store.result(digest)
         if kept is not None:
             with contextlib.suppress(ValueError):
