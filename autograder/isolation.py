@@ -185,7 +185,7 @@ def _try(mode: str, protections: tuple[str, ...]) -> dict | None:
         outside["stay"] = "namespaces" in protections
         spec = _spec(mode, 0, protections)
         spec |= {"keep": [], "folder": outside["writable"][-1]}
-        spec["limits"] = {"file_bytes": 1 << 20, "processes": _TRIAL_PROCESSES}
+        spec["limits"] = {"file_bytes": 1 << 20, "memory_bytes": 2 << 30, "processes": _TRIAL_PROCESSES}
         command = [sys.executable, "-I", "-c", _TRIAL, json.dumps(outside)]
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", jail.__file__, json.dumps(spec), "run", *command],
@@ -301,6 +301,7 @@ def _judged(mode: str, protections: tuple[str, ...], found: dict | None) -> Prot
 def _spec(mode: str, slot: int, protections: tuple[str, ...]) -> dict:
     """The SPEC that `labkit.jail` builds. mode: "root", "user", or "none" where not even the user can be changed."""
     binds, links = _shown()
+    course = jail.ROOT_MAP if "namespaces" in protections else str(_package_root())
     uid = FIRST_UID + slot
     return {
         "level": f"{mode}:{'+'.join(protections)}",
@@ -313,8 +314,8 @@ def _spec(mode: str, slot: int, protections: tuple[str, ...]) -> dict:
         "labkit": os.path.dirname(os.path.realpath(labkit.__file__)),
         "hidden": _hidden(binds),
         "files": _files(uid),
-        "environment": _environment(),
-        "path": [jail.ROOT_MAP if "namespaces" in protections else str(_package_root()), *_library_folders()],
+        "environment": _environment(course),
+        "path": [course, *_library_folders()],
         "tmp_bytes": TMP_BYTES,
         "shm_bytes": SHM_BYTES,
     }
@@ -390,7 +391,7 @@ def _files(uid: int) -> dict[str, str]:
     }
 
 
-def _environment() -> dict[str, str]:
+def _environment(course: str) -> dict[str, str]:
     """The environment inside: an allow-list, because an instructor's holds tokens and paths."""
     kept = {name: os.environ[name] for name in ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH") if name in os.environ}
     folders = dict.fromkeys(
@@ -399,7 +400,7 @@ def _environment() -> dict[str, str]:
     return {
         **kept,
         "PATH": os.pathsep.join(folders),
-        "PYTHONPATH": jail.ROOT_MAP,
+        "PYTHONPATH": course,
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": "/tmp",
         "USER": "student",

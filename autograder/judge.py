@@ -76,10 +76,8 @@ def judge(
 def judge_with(
     runners: Runners, exercise: Exercise, chunks: Sequence[Chunk] | None, *, key: str = PUBLIC_KEY, note: str = ""
 ) -> Result:
-    """`judge` for one candidate after another: an MPI job that one has left in order serves the next, unless the launcher is isolated:
-    nothing of one person's code may be left where the next one's runs."""
-    if runners.launcher.isolation is not None:
-        runners.close()
+    """`judge` for one candidate after another: an MPI job that one has left in order serves the next, unless the launcher is isolated
+    (see `Runners.student`)."""
     if chunks is None:
         return _nothing(exercise, "missing", note)
     with runners.student([exercise]):
@@ -133,7 +131,10 @@ class Runners:
 
     @contextlib.contextmanager
     def student(self, exercises: Sequence[Exercise]) -> Iterator[None]:
-        """Within, every case is one and the same student's answer to one of these exercises: ranks may serve one after the other."""
+        """Within, every case is one and the same student's answer to one of these exercises: ranks may serve one after the other.
+
+        With an isolated launcher an MPI job ends with the student as well: nothing of one person's code may be left where another's runs.
+        """
         if self.sharing:
             yield
             return
@@ -144,6 +145,8 @@ class Runners:
         finally:
             self.sharing = False
             self.end_ranks()
+            if self.launcher.isolation is not None:
+                self.close()
 
     def end_ranks(self) -> None:
         if self.ranks is not None:

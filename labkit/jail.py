@@ -248,7 +248,7 @@ def drop_rights(spec: dict, processes: int) -> None:
 
 def shield_leader(spec: dict) -> None:
     """What a cell's leader does once its ranks are forked: it keeps the right to end them, and they cannot look into it."""
-    if spec["mode"] == "root":
+    if spec["mode"] == "root" and "namespaces" in spec["protections"]:
         _drop_bounding_set()
         _prctl(_KEEPCAPS, 1)
         _become(LEADER_UID)
@@ -508,11 +508,12 @@ def _outside(spec: dict, what: str, command: list[str], lifeline: socket.socket 
             print(f"the jail cannot be built: {error}", file=sys.stderr, flush=True)
         finally:
             os._exit(status)
-    watched = [os.pidfd_open(pid)]
-    if lifeline is not None and what == "run":
-        watched.append(lifeline)
-    ready, _, _ = select.select(watched, [], [])
-    if watched[0] not in ready:
+    first = os.pidfd_open(pid)
+    watched = select.poll()
+    watched.register(first, select.POLLIN)
+    if lifeline is not None:
+        watched.register(lifeline, select.POLLRDHUP)  # the other end has closed; what it says is for the first process
+    if first not in dict(watched.poll()):
         os.kill(pid, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     return code if code >= 0 else 128 - code
@@ -548,11 +549,18 @@ def _run(spec: dict, command: list[str], lifeline: socket.socket | None) -> int:
             print(f"the jail cannot be built: {error}", file=sys.stderr, flush=True)
         os._exit(125)
     shield_leader(spec)
+    main_process = os.pidfd_open(pid)
     while True:
-        ended, status = os.waitpid(-1, 0)
+        select.select([main_process], [], [], 0.2)
+        ended, status = os.waitpid(-1, os.WNOHANG)
+        while ended and ended != pid:  # orphans that were left to us
+            ended, status = os.waitpid(-1, os.WNOHANG)
         if ended == pid:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
+        if os.getpid() == 1 and usage()[0] > spec["limits"]["memory_bytes"]:
+            print("the jail's processes together have taken too much memory: ended", file=sys.stderr, flush=True)
+            return 128 + signal.SIGKILL
 
 
 def _hand_over_folder(spec: dict, lifeline: socket.socket) -> None:

@@ -36,7 +36,7 @@ from labkit.relay import Outcome, Relay
 VERSION = 1
 MAX_RANKS = 128
 _PR_SET_PDEATHSIG = 1
-_PROCESSES = 96  # that a rank in a jail may have, threads included: TensorFlow alone starts two dozen
+PROCESSES = 96  # that a rank in a jail may have, threads included: TensorFlow alone starts two dozen
 _WATCH = 0.2  # seconds between two looks at what a cell uses
 _SCRATCH = "LABKIT_LAUNCHER_SCRATCH"  # the launcher's temporary folder: each case gets one in it, gone with the case
 
@@ -585,7 +585,7 @@ def _rank(
         if rendezvous is not None:
             rendezvous.enter_rank(rank)
         if spec is not None:
-            jail.drop_rights(spec, _PROCESSES * request["ranks"])
+            jail.drop_rights(spec, PROCESSES * request["ranks"])
         from labkit import rank_program
 
         rank_program.run_rank(sock)
