@@ -17,6 +17,7 @@ import keyword
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 from pygments.lexers import PythonLexer
@@ -24,6 +25,7 @@ from pygments.token import Comment, Keyword, Literal, Name, Text
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
+from autograder.pages import page
 from labkit.source import bound_names
 
 ENOUGH = 30  # tokens that a pair has in common beyond the known answers, in all cells together, to be shown
@@ -218,7 +220,10 @@ def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compare
     written: set[str] = set()
     functions: dict[str, set[str]] = {}
     for name in results.notebooks(coursedir, assignment):
-        for notebook in (results.source(coursedir, assignment, name), nbgrader_plugin.released(coursedir, assignment, name)):
+        for notebook in (
+            results.source(coursedir, assignment, name),
+            nbgrader_plugin.released(coursedir, coursedir.config, assignment, name),
+        ):
             for cell_id, cell in answer_cells(notebook).items():
                 known.setdefault(f"{name}/{cell_id}", []).append(cell.source)
                 if cell.cell_type != "code":
@@ -255,3 +260,8 @@ def known_answers(functions: Iterable[str]) -> list[str]:
     for e in wanted:
         texts += [path.read_text() for path in sorted((bank.FOLDER / e.unit / e.function).glob("*.py"))]
     return texts
+
+
+def render(compared: Compared, when: datetime | None = None) -> str:
+    """The pairs side by side, as one HTML page."""
+    return page("copies.html", c=compared, when=(when or datetime.now()).strftime("%A %d %B %Y, %H:%M"))

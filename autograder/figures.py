@@ -37,6 +37,7 @@ def score_histogram(scores: Sequence[float], points: float) -> Markup:
         return left + (value - edges[0]) * across
 
     parts = [_text(0, 12, "students", soft=True), _text((left + WIDTH) / 2, height - 8, "points", "middle", soft=True)]
+    labels = []  # in front of the dashed line
     for tick in _ticks(most):
         parts.append(_path("guide", f"M{left} {base - tick * scale:.1f}H{WIDTH - 10}"))
         parts.append(_text(left - 7, base - tick * scale + 4, tick, "end", soft=True))
@@ -44,7 +45,7 @@ def score_histogram(scores: Sequence[float], points: float) -> Markup:
         middle = (low + high) / 2
         if count:
             parts.append(_rect(x(low) + 1, base - count * scale, (high - low) * across - 2, count * scale))
-            parts.append(_text(x(middle), base - count * scale - 4, count, "middle"))
+            labels.append(_text(x(middle), base - count * scale - 4, count, "middle"))
         whole = high - low == 1
         if not whole or len(edges) <= 13 or round(middle) % max(1, round(points / 10)) == 0:
             parts.append(_text(x(middle), base + 17, f"{middle:g}" if whole else f"{low:g} to {high:g}", "middle", soft=True))
@@ -56,7 +57,7 @@ def score_histogram(scores: Sequence[float], points: float) -> Markup:
         parts.append(_path("mean", f"M{x(mean):.1f} {top - 6}V{base}"))
         parts.append(_text(x(mean) + (-5 if at_right else 5), top - 8, f"mean {mean:.1f}", "end" if at_right else "start"))
         told += f", mean {mean:.1f}"
-    return _svg(WIDTH, height, told, parts)
+    return _svg(WIDTH, height, told, [*parts, Markup('<g class="halo">'), *labels, Markup("</g>")])
 
 
 def _edges(points: float, highest: float) -> np.ndarray:
@@ -87,9 +88,7 @@ def small_bars(scores: Sequence[float], points: float) -> Markup:
     for k, count in enumerate(counts):
         if count:
             tall = max((height - 3) * count / most, 1)
-            parts.append(
-                f'<rect x="{k * each + 1:.1f}" y="{height - 1 - tall:.1f}" width="{each - 2:.1f}" height="{tall:.1f}" fill="{BLUE}"/>'
-            )
+            parts.append(_rect(k * each + 1, height - 1 - tall, each - 2, tall))
     told = "; ".join(f"{points * k / (bins - 1):g} points: {count}" for k, count in enumerate(counts) if count) or "no scores"
     return _svg(width, height, told, parts, fixed=True)
 

@@ -166,6 +166,10 @@ class ClassReport:
         return sum(score >= self.points for score in self.scores)
 
     @property
+    def provisional(self) -> bool:
+        return any(written.waiting for written in self.to_read)
+
+    @property
     def late(self) -> list[Row]:
         return sorted((row for row in self.handed_in if row.seconds_late > 0), key=lambda row: -row.seconds_late)
 
@@ -252,17 +256,25 @@ def _todo(marks: Marks, judged: Sequence[Judged]) -> list[Todo]:
             ungraded.append(student)
     for one in judged:
         if one.refused:
-            add(1, one.student, one.name, one.refused, "Look at the file; ask the student for a new one, or grade it by hand.")
+            add(
+                1,
+                one.student,
+                f"notebook {one.name}",
+                one.refused,
+                "Look at the file; ask for a new one, or grade it by hand.",
+            )
             continue
         for flag in one.flags:
             if flag.needs_person:
-                where, _, rest = flag.sentence.partition(": ") if flag.kind == "fault" else (one.name, "", flag.sentence)
+                where, _, rest = (
+                    flag.sentence.partition(": ") if flag.kind == "fault" else (f"notebook {one.name}", "", flag.sentence)
+                )
                 add(2 if flag.kind == "fault" else 3, one.student, _plain(where), _sentence(rest), _ACTIONS.get(flag.kind, _LOOK))
         if one.graded is None and one.student not in ungraded and not _faults(rows.get(one.student), marks):
             add(
                 4,
                 one.student,
-                one.name,
+                f"notebook {one.name}",
                 "What is in `submitted/` now is not what was graded, or its result was removed.",
                 f"Run {again}.",
             )
@@ -323,7 +335,7 @@ def _mistakes(exercise: str, items: Sequence[tuple[str, ItemGrade]]) -> tuple[Mi
     """The failures of an exercise by diagnosis, the most frequent first."""
     groups: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for student, item in items:
-        if item.verdict != "passed" and not item.fault:
+        if item.verdict != "passed" and not item.fault and item.diagnosis != "refused":
             groups[item.diagnosis or item.verdict, item.verdict].append((student, hint_of(item)))
     found = []
     for (name, verdict), those in groups.items():

@@ -90,7 +90,7 @@ def submitted(coursedir: CourseDirectory, assignment: str, with_results: bool = 
     find = _Kept(coursedir, assignment) if with_results else None
     for student in students(coursedir, assignment):
         for name in names:
-            rebuilt = nbgrader_plugin.load(coursedir, assignment, student, name)
+            rebuilt = nbgrader_plugin.load(coursedir, coursedir.config, assignment, student, name)
             graded = find(student, name, rebuilt) if find else None
             flags = tuple(graded.flags if graded else rebuilt.flags)
             yield Submitted(student, name, rebuilt.notebook, graded, flags, rebuilt.refused)
