@@ -100,13 +100,15 @@ def _bytes_of(path: Path) -> bytes:
         raise Refused("There is no such file.") from None
     except OSError:
         raise Refused("The file cannot be read, or it is a link to another one.") from None
-    with open(handle, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise Refused("That is no ordinary file.")
-        try:
+        with open(handle, "rb", closefd=False) as file:
             return file.read(MAX_BYTES + 1)
-        except OSError:
-            raise Refused("The file cannot be read.") from None
+    except OSError:
+        raise Refused("The file cannot be read.") from None
+    finally:
+        os.close(handle)
 
 
 def _text_of(data: bytes) -> str:
