@@ -171,13 +171,11 @@ class Runners:
         if exercise.runtime == "horovod":
             warm = self.launcher.having(horovod_job.FRAMEWORKS)
             return horovod_job.run(warm, jobs, ranks_per_node=case.ranks_per_node, limits=limits)
-        usable = (
-            self.ranks is not None and self.ranks.usable and self.ranks.most >= case.world_size and self.ranks.limits == limits
-        )
+        usable = self.ranks is not None and self.ranks.serves(case.world_size, limits, exercise.shares_files)
         if fresh or not self.sharing or not usable:
             self.end_ranks()
             most = self.most if self.sharing and not fresh else case.world_size
-            self.ranks = RankSet(self.launcher, most, limits)
+            self.ranks = RankSet(self.launcher, most, limits, exercise.shares_files)
         self.served_before = self.ranks.served > 0
         return self.ranks.run(jobs, alpha=case.alpha, beta=case.beta, late=case.late, seed=seed)
 

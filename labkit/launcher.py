@@ -158,14 +158,17 @@ class Launcher:
             self._beside = Launcher(frameworks, self.isolation)
         return self._beside.having(frameworks)
 
-    def case(self, world_size: int, limits: Limits, horovod: dict | None = None) -> _Case:
-        """Fork `world_size` ranks that wait for their jobs. horovod: how they are to find each other (`labkit.horovod_job`)."""
+    def case(self, world_size: int, limits: Limits, horovod: dict | None = None, together: bool = False) -> _Case:
+        """Fork `world_size` ranks that wait for their jobs.
+
+        horovod: how they are to find each other (`labkit.horovod_job`). together: in a jail, whether they see each other's files.
+        """
         if not 1 <= world_size <= MAX_RANKS:
             raise ValueError(f"{world_size} ranks: between 1 and {MAX_RANKS} are possible")
         for attempt in (1, 2):
             self.wait_until_ready()
             pairs = [socket.socketpair() for _ in range(world_size + 1)]
-            cells = world_size if self.isolation is not None and horovod is None else 1
+            cells = world_size if self.isolation is not None and horovod is None and not together else 1
             theirs = [b for _, b in pairs]
             try:
                 with self._lock:
@@ -237,7 +240,15 @@ class Launcher:
             outcome = relay.run()
         finally:
             ends = case.end()
+        self.still_there(outcome, ends)
         return outcome, ends
+
+    def still_there(self, outcome: Outcome, ends: list[dict]) -> None:
+        """Raises LauncherError where ranks have died because this process did: that is not what the function has done."""
+        if any(rank.state == "dead" and not (ends[r : r + 1] or [{}])[0] for r, rank in enumerate(outcome.ranks)):
+            with contextlib.suppress(subprocess.TimeoutExpired, AttributeError):
+                self._process.wait(0.3)  # its ranks go a moment before it can be waited for
+                raise LauncherError("the launcher has gone away in the middle of a case")
 
 
 class _Case:
@@ -370,7 +381,7 @@ def _serve() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     spec = json.loads(sys.argv[3]) if len(sys.argv) > 3 else None
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # leaders need no reaping
+    signal.signal(signal.SIGCHLD, _reap)  # waited for, so that their processor time counts as that of this process' children
     _import_frameworks(sys.argv[2].split(","))
     sys.argv = [""]
     gc.collect()
@@ -396,6 +407,12 @@ def _serve() -> None:
                     os._exit(status)
         for fd in fds:
             os.close(fd)
+
+
+def _reap(*_) -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _receive_request(control: socket.socket) -> tuple[dict | None, list[int]]:

@@ -16,24 +16,26 @@ from labkit.relay import Outcome, Relay
 class RankSet:
     """`most` ranks that wait in one case of the launcher for jobs over the relay."""
 
-    def __init__(self, launcher: Launcher, most: int, limits: Limits):
-        self.most, self.limits, self.served = most, limits, 0
-        self._case = launcher.case(most, limits)
+    def __init__(self, launcher: Launcher, most: int, limits: Limits, together: bool = False):
+        self.launcher, self.most, self.limits, self.together, self.served = launcher, most, limits, together, 0
+        self._case = launcher.case(most, limits, together=together)
 
-    @property
-    def usable(self) -> bool:
-        return self._case is not None
+    def serves(self, world_size: int, limits: Limits, together: bool) -> bool:
+        """Whether these ranks can run a case of that kind."""
+        return self._case is not None and world_size <= self.most and (limits, together) == (self.limits, self.together)
 
     def run(self, jobs: Sequence[tuple[dict, bytes]], **network) -> tuple[Outcome, list[dict]]:
         """Run a case on the first len(jobs) ranks. network: alpha, beta, late and seed of the relay.
 
-        Returns what `Launcher.run` does; how the processes ended is known only if the case has ended them.
+        Returns and raises what `Launcher.run` does; how the processes ended is known only if the case has ended them.
         """
         outcome = Relay(self._case.sockets[: len(jobs)], jobs, deadline=self.limits.deadline, **network).run()
         self.served += 1
         if outcome.hang is None and not outcome.too_slow and all(r.state == "returned" and not r.unwaited for r in outcome.ranks):
             return outcome, [{} for _ in jobs]
-        return outcome, self.close()
+        ends = self.close()
+        self.launcher.still_there(outcome, ends)
+        return outcome, ends
 
     def close(self) -> list[dict]:
         """End the ranks; returns how each one ended."""
