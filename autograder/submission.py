@@ -690,16 +690,25 @@ def judge(rebuilt: Rebuilt, unit: str | None, runners: Runners, *, key: str = PU
     start = time.monotonic()
     grades: dict[str, ItemGrade] = {}
     failed: set[str] = set()
-    for item in _in_order(rebuilt.items, unit):
-        begin = time.monotonic()
-        grade = _refused(item, rebuilt.refused) if rebuilt.refused else _judge_twice(rebuilt, item, unit, runners, key, failed)
-        grade.seconds = round(time.monotonic() - begin, 3)
-        grades[item.grade_id] = grade
-        if item.function and grade.verdict != "passed":
-            failed.add(item.function)
+    ordered = _in_order(rebuilt.items, unit)
+    exercises = [exercise for item in ordered if (exercise := exercise_of(item, unit)) is not None]
+    try:
+        with runners.student(exercises):
+            for item in ordered:
+                begin = time.monotonic()
+                grade = (
+                    _refused(item, rebuilt.refused)
+                    if rebuilt.refused
+                    else _judge_twice(rebuilt, item, unit, runners, key, failed)
+                )
+                grade.seconds = round(time.monotonic() - begin, 3)
+                grades[item.grade_id] = grade
+                if item.function and grade.verdict != "passed":
+                    failed.add(item.function)
+    finally:
+        runners.close()  # the processes of one student must not serve another
     faults = [Flag("fault", f"{g.grade_id}: {g.fault}", needs_person=True) for g in grades.values() if g.fault]
     items = [grades[item.grade_id] for item in rebuilt.items]
-    runners.close()  # the processes of one student's MPI job must not serve another's
     seconds = round(time.monotonic() - start, 3)
     return Graded(unit or "", items, [*rebuilt.flags, *faults], hints, rebuilt.refused, seconds)
 
