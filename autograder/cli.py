@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from autograder import bank as bank_module
-from autograder import cards
+from autograder import cards, isolation
 from autograder.exercise import PUBLIC_KEY
 from autograder.registry import UnknownExercise, all_exercises, find
 from autograder.verdict import HINT_LEVELS
@@ -80,6 +80,25 @@ def exercises(as_json: AsJson = False) -> None:
             row["signature"],
         )
     Console().print(table)
+
+
+@app.command("doctor")
+def doctor(as_json: AsJson = False) -> None:
+    """Try what this machine enforces against dishonest submissions. Exit status 0 when nothing is missing, 1 otherwise."""
+    found = isolation.probe()
+    if as_json:
+        rows = [{"protection": i.name, "holds": i.holds, "says": i.sentence, "remedy": i.remedy} for i in found.items]
+        print(json.dumps({"mode": found.mode, "protections": rows}, indent=2))
+    else:
+        table = Table("protection", "here", "what it means", show_lines=True)
+        for item in found.items:
+            table.add_row(item.name, "yes" if item.holds else "NO", item.sentence + ("" if item.holds else f"\n-> {item.remedy}"))
+        Console().print(table)
+        if found.missing:
+            print(f"{len(found.missing)} of {len(found.items)} missing: grading asks for --allow-weak-isolation.")
+        else:
+            print("This machine enforces all of them: grade.")
+    raise typer.Exit(1 if found.missing else 0)
 
 
 @app.command("bank")
@@ -157,12 +176,13 @@ def copies(
 
 def _of_class(make, course: Path, assignment: str, *more):
     """What `make` makes of an assignment; what a user can cause is said in one line."""
+    from autograder.course import BadKey
     from autograder.marks import UnknownAssignment
     from autograder.results import NoCourse, open_course
 
     try:
         return make(open_course(course), assignment, *more)
-    except (NoCourse, UnknownAssignment) as error:
+    except (NoCourse, UnknownAssignment, BadKey) as error:
         _refuse(str(error))
 
 

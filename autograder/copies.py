@@ -234,12 +234,12 @@ def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compare
         known[place] += known_answers(names)
     answers: dict[str, dict[str, str]] = {}
     skipped = []
-    for one in results.submitted(coursedir, assignment, with_results=False):
-        if one.refused:
-            skipped.append(one.student)
+    for student, name, rebuilt in results.answers(coursedir, assignment):
+        if rebuilt.refused:
+            skipped.append(student)
             continue
-        mine = answers.setdefault(one.student, {})
-        mine.update({f"{one.name}/{cell_id}": cell.source for cell_id, cell in answer_cells(one.notebook).items()})
+        mine = answers.setdefault(student, {})
+        mine.update({f"{name}/{cell_id}": cell.source for cell_id, cell in answer_cells(rebuilt.notebook).items()})
     pairs = similar_pairs(answers, known, written, enough)
     return Compared(assignment, len(answers), tuple(known), tuple(pairs), tuple(skipped))
 

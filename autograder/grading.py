@@ -147,10 +147,12 @@ def _pool(wish: Wish) -> Pool:
 
 @dataclass
 class _Prepared:
-    """A submission that is being worked on. state: the hash of everything that decides what will be written for it."""
+    """A submission that is being worked on. state: the hash of everything that decides what will be written for it; files: of what was
+    handed in."""
 
     student: str
     state: str
+    files: dict[str, str]
     rebuilt: dict[str, Rebuilt]
     digests: dict[str, str]
     graded: dict[str, Graded] = field(default_factory=dict)
@@ -232,6 +234,7 @@ class _Run:
     def _prepare(self, student: str, state: str) -> _Prepared:
         rebuilt, digests, graded = {}, {}, {}
         folder = nbgrader_plugin.submitted_folder(self.coursedir, self.wish.assignment, student)
+        files = hashes(folder)
         for name in self.notebooks:
             if not (folder / f"{name}.ipynb").exists():
                 continue  # nbgrader gives 0 for it
@@ -243,7 +246,7 @@ class _Run:
                     graded[name] = Graded.from_json(kept)
         if not rebuilt:
             raise CannotGrade(f"nothing in {folder} is called {' or '.join(f'{name}.ipynb' for name in self.notebooks)}")
-        return _Prepared(student, state, rebuilt, digests, graded)
+        return _Prepared(student, state, files, rebuilt, digests, graded)
 
     def _take(self, writer: _Writer, done: Done) -> None:
         prepared = self.in_hand.pop(done.student)
@@ -272,14 +275,11 @@ class _Run:
             line.points = sum(score for score in scores.values() if score is not None)
             line.max_points = sum(notebook.max_points for notebook in graded)
             line.reasons = [flag.sentence for notebook in graded for flag in notebook.flags if flag.needs_person]
-            if not any(
-                item.fault for notebook in graded for item in notebook.items
-            ):  # a fault of ours is tried again by the next run
+            if not any(item.fault for notebook in graded for item in notebook.items):  # else the next run tries again
                 about = {"points": line.points, "max_points": line.max_points, "reasons": line.reasons}
-                files = hashes(self._graded_folder(student))
-                self.store.set_mark(
-                    self.wish.assignment, student, {"state": prepared.state, "scores": scores, "files": files, **about}
-                )
+                about |= {"submitted": prepared.files, "results": prepared.digests}  # by which a report finds what was said
+                note = {"state": prepared.state, "scores": scores, "files": hashes(self._graded_folder(student)), **about}
+                self.store.set_mark(self.wish.assignment, student, note)
         except Exception as error:
             shutil.rmtree(self._graded_folder(student), ignore_errors=True)
             self._failed(student, error)

@@ -28,8 +28,9 @@ TALK = 5  # mistakes to talk about
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One notebook of one student as far as a report needs it. graded: None where no result of the judge is kept."""
+class Submitted:
+    """One notebook of one student. graded: the judge's result; None where it has not been judged as it stands now, or where the judge
+    failed. flags: what was noticed when it was rebuilt and judged. refused: why it was not read, or ""."""
 
     student: str
     name: str
@@ -211,9 +212,9 @@ _NOT_A_MISTAKE = ("unrecognised", "not_written", "missing", "refused", "fault")
 # -- gathering --------------------------------------------------------------------------------------------------------------------------
 
 
-def class_report(marks: Marks, judged: Iterable[Judged], course: str = "", when: datetime | None = None) -> ClassReport:
-    """The report of a class. judged: one for every notebook in submitted/, in any order."""
-    judged = sorted(judged, key=lambda one: (one.student, one.name))
+def class_report(marks: Marks, submitted: Iterable[Submitted], course: str = "", when: datetime | None = None) -> ClassReport:
+    """The report of a class. submitted: every notebook in submitted/, in any order."""
+    judged = sorted(submitted, key=lambda one: (one.student, one.name))
     return ClassReport(
         marks.assignment,
         course,
@@ -231,7 +232,7 @@ def class_report(marks: Marks, judged: Iterable[Judged], course: str = "", when:
     )
 
 
-def _todo(marks: Marks, judged: Sequence[Judged]) -> list[Todo]:
+def _todo(marks: Marks, judged: Sequence[Submitted]) -> list[Todo]:
     """What needs a person, student by student: what is not graded at all first, then what may be wrong."""
     rows = {row.student: row for row in marks.rows}
     again = f"`autograder grade {marks.assignment}`"
@@ -280,9 +281,9 @@ def _todo(marks: Marks, judged: Sequence[Judged]) -> list[Todo]:
             )
     told = {(todo.student, todo.where) for _, todo in found}
     for row in marks.rows:
-        for column in _faults(row, marks):
-            if (row.student, column.name) not in told:
-                add(2, row.student, column.name, "The judge itself failed on it.", _ACTIONS["fault"])
+        names = [column.name for column in _faults(row, marks) if (row.student, column.name) not in told]
+        if names:
+            add(2, row.student, ", ".join(names), "The judge itself failed on it.", _ACTIONS["fault"])
     return [todo for _, todo in sorted(found, key=lambda entry: entry[0])]
 
 
@@ -311,7 +312,7 @@ def _to_read(marks: Marks) -> list[Written]:
     return found
 
 
-def _exercise(marks: Marks, column: Column, judged: Sequence[Judged]) -> ExerciseReport:
+def _exercise(marks: Marks, column: Column, judged: Sequence[Submitted]) -> ExerciseReport:
     place = (column.notebook, column.cell)
     scores = tuple(row.marks[place].score for row in marks.rows if row.handed_in and place in row.marks)
     items = [
@@ -323,7 +324,7 @@ def _exercise(marks: Marks, column: Column, judged: Sequence[Judged]) -> Exercis
     return ExerciseReport(column.name, title, column.points, scores, verdicts, _mistakes(column.name, items))
 
 
-def _item(one: Judged, cell: str) -> ItemGrade | None:
+def _item(one: Submitted, cell: str) -> ItemGrade | None:
     return next((item for item in one.graded.items if item.grade_id == cell), None) if one.graded else None
 
 
@@ -351,7 +352,7 @@ def hint_of(item: ItemGrade) -> str:
     return item.said[-1] if item.said else ""
 
 
-def _stopped(marks: Marks, judged: Sequence[Judged]) -> list[Stopped]:
+def _stopped(marks: Marks, judged: Sequence[Submitted]) -> list[Stopped]:
     names = {(column.notebook, column.cell): column.name for column in marks.columns}
     found = []
     for one in judged:
@@ -364,7 +365,7 @@ def _stopped(marks: Marks, judged: Sequence[Judged]) -> list[Stopped]:
     return sorted(found, key=lambda s: (STOPPED.index(s.verdict), s.exercise, s.student))
 
 
-def _noticed(judged: Sequence[Judged]) -> list[Noticed]:
+def _noticed(judged: Sequence[Submitted]) -> list[Noticed]:
     """What was put right, the most frequent first; what a person has to look at stands in the list of what to do, too."""
     groups: dict[str, dict[str, str]] = defaultdict(dict)
     for one in judged:
@@ -398,10 +399,7 @@ def report_of(coursedir, assignment: str) -> ClassReport:
     from autograder import results  # nbgrader takes a second to import
 
     found = results.marks(coursedir, assignment)
-    judged = [
-        Judged(one.student, one.name, one.graded, one.flags, one.refused) for one in results.submitted(coursedir, assignment)
-    ]
-    return class_report(found, judged, course=Path(coursedir.root).name)
+    return class_report(found, results.submitted(coursedir, assignment), course=Path(coursedir.root).name)
 
 
 def write_page(path: Path, text: str) -> None:

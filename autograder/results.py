@@ -1,54 +1,38 @@
 """A class as reports see it: who handed in what, and what the judge said of it. Reads, never judges, never writes.
 
-The judge keeps a result under the hash of everything that decides it (`autograder.submission.digest`), so it is found again from the
-submission itself, whoever graded it: the command, nbgrader's own, or the formgrader's button.
+The judge keeps a result under the hash of everything that decides it (`autograder.submission.digest`). `autograder grade` notes that hash
+for every student; what nbgrader's own command or the formgrader's button graded is found again from the submission itself.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
-from traitlets.config import Config, PyFileConfigLoader
 
-from autograder import nbgrader_plugin, submission
+from autograder import grading, nbgrader_plugin, submission
 from autograder.course import Course
 from autograder.marks import Marks, read_marks
+from autograder.report import Submitted
 from autograder.store import Store
-from autograder.submission import Flag, Graded
+from autograder.submission import Graded, Rebuilt
 
 
 class NoCourse(ValueError):
     """The folder is no course root, or it lacks what was asked for."""
 
 
-@dataclass(frozen=True)
-class Submitted:
-    """One notebook of one student. graded: the judge's result; None where it has not been judged as it stands now, or where the
-    judge failed. notebook: as rebuilt. flags: what was noticed when it was rebuilt and judged. refused: why it was not read, or ""."""
-
-    student: str
-    name: str
-    notebook: NotebookNode
-    graded: Graded | None
-    flags: tuple[Flag, ...]
-    refused: str
-
-
 def open_course(root: Path) -> CourseDirectory:
-    """The course whose root is `root`, with the settings of its nbgrader_config.py. Raises NoCourse."""
-    root = root.resolve()
-    if not (root / "nbgrader_config.py").is_file():
-        raise NoCourse(f"{root} holds no nbgrader_config.py: name the root of a class (`make course-release DIR` makes one)")
-    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
-    config.merge(Config({"CourseDirectory": {"root": str(root)}}))
-    return CourseDirectory(config=config)
+    """The course whose root is `root`, with its settings. Raises NoCourse."""
+    try:
+        return CourseDirectory(config=grading.settings(root, grading.Wish("")))
+    except grading.CannotGrade as error:
+        raise NoCourse(str(error)) from None
 
 
 def marks(coursedir: CourseDirectory, assignment: str) -> Marks:
@@ -58,14 +42,6 @@ def marks(coursedir: CourseDirectory, assignment: str) -> Marks:
         raise NoCourse(f"there is no gradebook {database}: release and grade an assignment first")
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         return read_marks(gradebook, assignment)
-
-
-def students(coursedir: CourseDirectory, assignment: str) -> list[str]:
-    """Those who have a folder in submitted/ for this assignment, sorted."""
-    pattern = Path(coursedir.format_path(coursedir.submitted_directory, "*", assignment))
-    return sorted(
-        path.parent.name for path in Path(coursedir.root).glob(str(pattern.relative_to(coursedir.root))) if path.is_dir()
-    )
 
 
 def notebooks(coursedir: CourseDirectory, assignment: str) -> list[str]:
@@ -84,34 +60,53 @@ def source(coursedir: CourseDirectory, assignment: str, notebook: str) -> Notebo
     )
 
 
-def submitted(coursedir: CourseDirectory, assignment: str, with_results: bool = True) -> Iterator[Submitted]:
-    """Every submitted notebook of the class, rebuilt, with what the judge said of it."""
-    names = notebooks(coursedir, assignment)
-    find = _Kept(coursedir, assignment) if with_results else None
-    for student in students(coursedir, assignment):
+def submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted]:
+    """Every submitted notebook of the class with what the judge said of it."""
+    names, store, judged = notebooks(coursedir, assignment), Store(Path(coursedir.root)), _Judged(coursedir, assignment)
+    for student in grading.submitted_students(coursedir, assignment):
+        folder = nbgrader_plugin.submitted_folder(coursedir, assignment, student)
+        mark = store.mark(assignment, student) or {}
+        unchanged = "results" in mark and mark.get("submitted") == grading.hashes(folder)
         for name in names:
-            rebuilt = nbgrader_plugin.load(coursedir, coursedir.config, assignment, student, name)
-            graded = find(student, name, rebuilt) if find else None
-            flags = tuple(graded.flags if graded else rebuilt.flags)
-            yield Submitted(student, name, rebuilt.notebook, graded, flags, rebuilt.refused)
+            graded = judged.kept(mark["results"].get(name, "")) if unchanged else None
+            if graded is not None:
+                yield Submitted(student, name, graded, tuple(graded.flags), graded.refused)
+            else:
+                yield judged.now(student, name)
 
 
-class _Kept:
-    """Finds the kept result of a rebuilt notebook, at whatever level of isolation it was judged."""
+def answers(coursedir: CourseDirectory, assignment: str) -> Iterator[tuple[str, str, Rebuilt]]:
+    """(student, notebook's name, notebook as it is graded) of the whole class."""
+    for student in grading.submitted_students(coursedir, assignment):
+        for name in notebooks(coursedir, assignment):
+            yield student, name, nbgrader_plugin.load(coursedir, coursedir.config, assignment, student, name)
+
+
+class _Judged:
+    """Finds kept results: by their name, or for a notebook as it stands now, at whatever level of isolation it was judged."""
 
     def __init__(self, coursedir: CourseDirectory, assignment: str):
-        self.store, self.assignment = Store(Path(coursedir.root)), assignment
-        self.key, self.unit = Course(Path(coursedir.root)).key(assignment), nbgrader_plugin.unit_of(assignment)
+        self.coursedir, self.assignment, root = coursedir, assignment, Path(coursedir.root)
+        self.store, self.key, self.unit = Store(root), Course(root).key(assignment), nbgrader_plugin.unit_of(assignment)
         self.levels = levels()
 
-    def __call__(self, student: str, name: str, rebuilt: submission.Rebuilt) -> Graded | None:
-        for k, level in enumerate(self.levels):
-            kept = self.store.result(submission.digest(rebuilt, self.unit, self.key, level))
-            if kept is not None:
-                self.levels.insert(0, self.levels.pop(k))  # the others were probably judged at the same level
-                with contextlib.suppress(ValueError):
-                    return Graded.from_json(kept)
+    def kept(self, digest: str) -> Graded | None:
+        found = self.store.result(digest)
+        with contextlib.suppress(ValueError):
+            return None if found is None else Graded.from_json(found)
         return None
+
+    def now(self, student: str, name: str) -> Submitted:
+        """Rebuilt here, as for grading: for what the formgrader's button graded, and for what is not graded."""
+        rebuilt = nbgrader_plugin.load(self.coursedir, self.coursedir.config, self.assignment, student, name)
+        graded = None
+        for level in list(self.levels):
+            graded = self.kept(submission.digest(rebuilt, self.unit, self.key, level))
+            if graded is not None:
+                self.levels.remove(level)
+                self.levels.insert(0, level)  # the others were probably judged at the same level
+                break
+        return Submitted(student, name, graded, tuple(graded.flags if graded else rebuilt.flags), rebuilt.refused)
 
 
 def levels() -> list[str]:

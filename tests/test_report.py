@@ -48,7 +48,7 @@ def student(
     marks["collectives", "explain"] = Mark(explain or 0.0, explain is None)
     score = sum(mark.score for mark in marks.values())
     row = Row(name, "", last_name, timestamp=HANDED_IN + timedelta(seconds=late), seconds_late=late, score=score, marks=marks)
-    return row, report.Judged(name, "collectives", Graded(UNIT, items, list(flags)), tuple(flags))
+    return row, report.Submitted(name, "collectives", Graded(UNIT, items, list(flags)), tuple(flags))
 
 
 def of_class(*those, absent=()) -> report.ClassReport:
@@ -98,7 +98,7 @@ def test_what_needs_a_person_comes_first_and_says_why():
     ok = student("ok", explain=3.0)
     unreadable = student("a_cell", explain=3.0, flags=[Flag("unreadable", "1 cell could not be read and was left out.", True)])
     refused = Row("broken", score=0.0, marks={})
-    broken = report.Judged(
+    broken = report.Submitted(
         "broken", "collectives", None, (Flag("refused", "The submission was refused: no JSON.", True),), "no JSON."
     )
     fault = student(
@@ -107,8 +107,8 @@ def test_what_needs_a_person_comes_first_and_says_why():
     fault[0].marks["collectives", "check_ring_all_reduce"] = Mark(0.0, True)
     silent = student("silent", explain=3.0)
     silent[0].marks["collectives", "check_mean_over_ranks"] = Mark(0.0, True)
-    stale = student("stale", explain=3.0)[0], report.Judged("stale", "collectives", None)
-    fresh = Row("fresh"), report.Judged("fresh", "collectives", None)
+    stale = student("stale", explain=3.0)[0], report.Submitted("stale", "collectives", None)
+    fresh = Row("fresh"), report.Submitted("fresh", "collectives", None)
     stranger = student("stranger")[1]
     made = of_class(ok, unreadable, (refused, broken), fault, silent, stale, fresh, (None, stranger))
     assert [(t.student, t.where) for t in made.todo] == [
