@@ -236,7 +236,7 @@ def drop_rights(spec: dict, processes: int) -> None:
     if spec["mode"] == "root":
         _drop_bounding_set()
         _become(spec["uid"])
-    elif "namespaces" in protections:
+    elif "namespaces" in protections or os.geteuid() == 0:
         _drop_bounding_set()
     _set_capabilities(0)
     _prctl(_NO_NEW_PRIVS, 1)
@@ -536,9 +536,9 @@ def _run(spec: dict, command: list[str], lifeline: socket.socket | None) -> int:
         _private_folders(spec)
         if spec.get("loopback"):
             _loopback_up()
-    os.chdir("/tmp" if "namespaces" in spec["protections"] else spec["folder"])
     if lifeline is not None:
         _hand_over_folder(spec, lifeline)
+    os.chdir("/tmp" if "namespaces" in spec["protections"] else spec["folder"])
     pid = os.fork()
     if pid == 0:
         try:
@@ -566,7 +566,7 @@ def _run(spec: dict, command: list[str], lifeline: socket.socket | None) -> int:
 def _hand_over_folder(spec: dict, lifeline: socket.socket) -> None:
     """Make /tmp/job for the command, hand it to whoever started us, and wait for the word to begin."""
     folder = "/tmp/job" if "namespaces" in spec["protections"] else spec["folder"]
-    os.makedirs(folder, exist_ok=True)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
     give(spec, folder)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     socket.send_fds(lifeline, [b"folder"], [handle])
