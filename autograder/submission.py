@@ -36,7 +36,7 @@ from autograder.judge import Runners, judge_with
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.launcher import make_jobs
-from labkit.source import Cell, Chunk, bound_names, defining_label, free_names, python_of, slice_cells
+from labkit.source import Cell, Chunk, bound_names, defining_label, free_names, lacking_names, python_of, slice_cells
 
 FORMAT = 1  # of the JSON of `Graded`
 MAX_BYTES = 32 << 20
@@ -295,14 +295,10 @@ class Rebuilt:
         """The cells that count for `item`: those above it, as in Run All, and a later one only for a name that is nowhere above it."""
         above, below = self._written(self.cells[: item.at]), self._written(self.cells[item.at :])
         for _ in range(8):
-            chunks = slice_cells(above, names)
-            if any(re.search(r"import\s+\*", chunk.source) for chunk in chunks):
-                return above
-            bound = bound_names("\n".join(chunk.source for chunk in chunks))
-            lacking = (free_names("\n".join(chunk.source for chunk in chunks)) | set(names)) - bound
+            lacking = lacking_names(above, names)
             more = [cell for cell in below if bound_names(cell.source) & lacking]
             if not more:
-                return above
+                break
             above += more
             below = [cell for cell in below if cell not in more]
         return above

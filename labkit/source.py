@@ -216,6 +216,17 @@ def slice_cells(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str]
     older one brings that along. Names in `skip` are left alone (they are provided otherwise). Unknown names are nobody's business
     here: running the slice will say `NameError` with the student's line.
     """
+    found, _ = _reached(cells, names, skip)
+    return [Chunk(statement.label, statement.line, statement.source) for statement in found]
+
+
+def lacking_names(cells: Sequence[Cell], names: Iterable[str]) -> set[str]:
+    """The names that `names` reach and that nothing in the cells defines, themselves included; builtins left out."""
+    return _reached(cells, names, ())[1]
+
+
+def _reached(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str]) -> tuple[list[_Statement], set[str]]:
+    """(the statements that `names` reach, in their order; the names that are nowhere defined)."""
     statements = [statement for cell in cells for statement in _statements(cell)]
     binding: dict[str, list[int]] = {}  # name -> the statements that bind it, in their order
     touching: dict[str, list[int]] = {}
@@ -226,6 +237,7 @@ def slice_cells(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str]
             touching.setdefault(name, []).append(k)
     stars = [k for k, statement in enumerate(statements) if statement.star_import]
     wanted: set[int] = set()
+    lacking: set[str] = set()
 
     def last_binding(name: str, before: int) -> int | None:
         places = binding.get(name, [])
@@ -252,6 +264,8 @@ def slice_cells(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str]
             found = {k, *(j for j in touching.get(name, ()) if k < j < before)}
         else:
             found = set() if name in _BUILTINS else {j for j in stars if j < before}
+            if not found and name not in _BUILTINS:
+                lacking.add(name)
         for j in found - wanted:
             wanted.add(j)
             if k is None:
@@ -259,7 +273,7 @@ def slice_cells(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str]
             more = {need for need in needs(j) if need[0] not in skip} - looked_for
             looked_for |= more
             open_ends += more
-    return [Chunk(statements[k].label, statements[k].line, statements[k].source) for k in sorted(wanted)]
+    return [statements[k] for k in sorted(wanted)], lacking
 
 
 def execute(chunks: Iterable[Chunk], namespace: dict) -> None:

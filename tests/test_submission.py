@@ -150,6 +150,14 @@ def test_a_chain_of_definitions_longer_than_pythons_stack_is_followed():
     assert len(chunks) >= 1500
 
 
+def test_a_long_sum_is_no_trouble():
+    notebook = handed_in()
+    cell_of(notebook, "twice").source = f"ZERO = {' + '.join(['0'] * 600)}\n\n\ndef twice(x):\n    return 2 * x + ZERO"
+    rebuilt = built(notebook)
+    assert rebuilt.flags == [] and len(rebuilt.chunks_of_test(rebuilt.items[2])[:-2]) == 2
+    assert digest(rebuilt, None, "k", "full")
+
+
 # -- what instructors see -------------------------------------------------------------------------------------------------------------
 
 
