@@ -24,12 +24,8 @@ def all_exercises() -> tuple[Exercise, ...]:
     """Every exercise, by unit, in the order in which the module defines them."""
     found = []
     for module in _modules():
-        classes = [
-            c
-            for _, c in inspect.getmembers(module, inspect.isclass)
-            if issubclass(c, Exercise) and c.__module__ == module.__name__ and "function" in vars(c)
-        ]
-        found += [c() for c in sorted(classes, key=lambda c: inspect.getsourcelines(c)[1])]
+        classes = [c for c in vars(module).values() if inspect.isclass(c) and issubclass(c, Exercise)]
+        found += [c() for c in classes if c.__module__ == module.__name__ and "function" in vars(c)]
     return tuple(found)
 
 
