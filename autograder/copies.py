@@ -194,8 +194,8 @@ def _similarities(rows: list[str], columns: list[str]) -> np.ndarray:
 
 
 def _spans(tokens: list[Token], ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Ranges of tokens as ranges of characters."""
-    return tuple((tokens[a].start, tokens[b - 1].end) for a, b in ranges if b > a)
+    """Ranges of tokens as ranges of characters, one for each token: what stands between two, a comment, may differ."""
+    return tuple((token.start, token.end) for a, b in ranges for token in tokens[a:b])
 
 
 # -- a class ----------------------------------------------------------------------------------------------------------------------------

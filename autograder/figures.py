@@ -26,7 +26,7 @@ _DARK = {VERMILLION, BLACK, GREY, GREEN, BLUE}  # white figures stand on these, 
 
 def score_histogram(scores: Sequence[float], points: float) -> Markup:
     """How many students have how many points, the mean dashed. scores: of those who handed in, in points."""
-    height, left, bottom, top = 230, 44, 44, 22
+    height, left, bottom, top = 242, 44, 44, 34
     edges = _edges(points, max(scores, default=0))
     counts, _ = np.histogram(scores, bins=edges)
     base, most = height - bottom, max(int(counts.max()), 1)
@@ -36,7 +36,7 @@ def score_histogram(scores: Sequence[float], points: float) -> Markup:
     def x(value: float) -> float:
         return left + (value - edges[0]) * across
 
-    parts = [_text(0, 12, "students", soft=True), _text((left + WIDTH) / 2, height - 8, "points", "middle", soft=True)]
+    parts = [_text(0, 11, "students", soft=True), _text((left + WIDTH) / 2, height - 8, "points", "middle", soft=True)]
     labels = []  # in front of the dashed line
     for tick in _ticks(most):
         parts.append(_path("guide", f"M{left} {base - tick * scale:.1f}H{WIDTH - 10}"))

@@ -370,7 +370,7 @@ def _noticed(judged: Sequence[Submitted]) -> list[Noticed]:
     groups: dict[str, dict[str, str]] = defaultdict(dict)
     for one in judged:
         for flag in one.flags:
-            if flag.kind != "fault":
+            if flag.kind not in ("fault", "refused"):
                 groups[flag.kind].setdefault(one.student, flag.sentence)
     found = [Noticed(kind, next(iter(those.values())), tuple(those)) for kind, those in groups.items()]
     return sorted(found, key=lambda noticed: -len(noticed.students))
@@ -399,7 +399,7 @@ def report_of(coursedir, assignment: str) -> ClassReport:
     from autograder import results  # nbgrader takes a second to import
 
     found = results.marks(coursedir, assignment)
-    return class_report(found, results.submitted(coursedir, assignment), course=Path(coursedir.root).name)
+    return class_report(found, results.submitted(coursedir, assignment), course=coursedir.course_id or Path(coursedir.root).name)
 
 
 def write_page(path: Path, text: str) -> None:
