@@ -18,7 +18,7 @@ import shutil
 import stat
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,9 +33,10 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
-from nbgrader.converters import Autograde
+from nbgrader.converters import Autograde, autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import latesubmissions, saveautogrades
 from sqlalchemy import select
 from traitlets.config import Config, ConfigFileNotFound, PyFileConfigLoader
 
@@ -176,8 +177,12 @@ class _Run:
         self.unit = nbgrader_plugin.unit_of(self.wish.assignment)
         self.level = nbgrader_plugin.jail(self.wish.weak)["level"]
         self.hints = nbgrader_plugin.Judge(config=self.config).hints
-        self.notebooks = notebooks_of(self.coursedir, self.wish.assignment)
-        self.scores = scores_of(self.coursedir, self.wish.assignment)
+        with one_gradebook(self.coursedir) as self.gradebook:
+            self._go()
+
+    def _go(self) -> None:
+        self.notebooks = notebooks_of(self.gradebook, self.wish.assignment)
+        self.scores = scores_of(self.gradebook, self.wish.assignment)
         students = self._students()
         self.watcher.begins(len(students))
         writer = _Writer(coursedir=self.coursedir, config=self.config, log=_log)
@@ -190,8 +195,8 @@ class _Run:
 
     def _students(self) -> list[str]:
         handed_in = submitted_students(self.coursedir, self.wish.assignment)
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
-            known = {student.id for student in gradebook.students}
+        with self.gradebook:
+            known = {student.id for student in self.gradebook.students}
         self.report.missing = sorted(known - set(handed_in))
         if not self.wish.students:
             return handed_in
@@ -270,7 +275,7 @@ class _Run:
                 writer.write(student)
             finally:
                 nbgrader_plugin.prepared.clear()
-            scores = scores_of(self.coursedir, self.wish.assignment, student).get(student, {})
+            scores = scores_of(self.gradebook, self.wish.assignment, student).get(student, {})
             graded = prepared.graded.values()
             line.points = sum(score for score in scores.values() if score is not None)
             line.max_points = sum(notebook.max_points for notebook in graded)
@@ -365,9 +370,29 @@ def submitted_students(coursedir: CourseDirectory, assignment: str) -> list[str]
     return sorted(path[len(around[0]) : -len(around[1]) or None] for path in glob.glob(pattern) if os.path.isdir(path))
 
 
-def notebooks_of(coursedir: CourseDirectory, assignment: str) -> list[str]:
+class _StaysOpen(Gradebook):
+    """A gradebook whose `close` ends what was begun, not the connection."""
+
+    def close(self) -> None:
+        self.db.remove()
+
+
+@contextlib.contextmanager
+def one_gradebook(coursedir: CourseDirectory) -> Iterator[Gradebook]:
+    """Within, nbgrader's own steps use one open gradebook. They would open eight for each submission and look through all tables each time,
+    which takes longer than the rest of what they do."""
+    gradebook = _StaysOpen(coursedir.db_url, coursedir.course_id)
+    with contextlib.ExitStack() as stack:
+        stack.callback(Gradebook.close, gradebook)
+        for module in (autograde, saveautogrades, latesubmissions):
+            stack.callback(setattr, module, "Gradebook", module.Gradebook)
+            module.Gradebook = lambda *_, **__: gradebook
+        yield gradebook
+
+
+def notebooks_of(gradebook: Gradebook, assignment: str) -> list[str]:
     """The names of its notebooks. Raises CannotGrade where it was never released."""
-    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+    with gradebook:
         try:
             return [notebook.name for notebook in gradebook.find_assignment(assignment).notebooks]
         except MissingEntry:
@@ -375,7 +400,7 @@ def notebooks_of(coursedir: CourseDirectory, assignment: str) -> list[str]:
     raise CannotGrade(f"the gradebook has no assignment {assignment}; there are: {known}")
 
 
-def scores_of(coursedir: CourseDirectory, assignment: str, student: str | None = None) -> dict[str, dict[str, float | None]]:
+def scores_of(gradebook: Gradebook, assignment: str, student: str | None = None) -> dict[str, dict[str, float | None]]:
     """student -> {"notebook/cell": points given automatically}, as the gradebook has them, for one student or all."""
     query = (
         select(SubmittedAssignment.student_id, Notebook.name, BaseCell.name, Grade.auto_score)
@@ -389,7 +414,7 @@ def scores_of(coursedir: CourseDirectory, assignment: str, student: str | None =
     if student is not None:
         query = query.where(SubmittedAssignment.student_id == student)
     scores: dict[str, dict[str, float | None]] = {}
-    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+    with gradebook:
         for owner, notebook, cell, points in gradebook.db.execute(query):
             scores.setdefault(owner, {})[f"{notebook}/{cell}"] = points
     return scores
