@@ -18,14 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder import submission
+from autograder.course import OVERLAY
+from autograder.worker import CannotJudge, leave_engine, on_engine, prepare_engine
 
 ROOT = Path(__file__).resolve().parent.parent
 ATTEMPTS = 2
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from autograder import worker; worker.main()"
-
-
-class CannotJudge(RuntimeError):
-    """No worker can be started here."""
 
 
 @dataclass
@@ -130,7 +128,11 @@ class LocalPool(Pool):
         self.workers.append(worker)
         if self.closing.is_set():
             worker.end()
-        worker.greet()
+        try:
+            worker.greet()
+        except BaseException:
+            self._forget(worker)
+            raise
         return worker
 
     def _forget(self, worker: _Worker | None) -> None:
@@ -223,17 +225,15 @@ class EnginePool(Pool):
         self._prepare(weak)
 
     def _prepare(self, weak: bool) -> None:
-        from autograder import worker
-
-        overlay = os.environ.get("COURSE_OVERLAY", "")
+        overlay = os.environ.get(OVERLAY, "")
         code = submission._our_code()
-        refusals = []
+        answers = []
         for slot, engine in enumerate(self.client.ids):
             view = self.client[engine]
-            view.execute(f"import sys\nif {str(ROOT)!r} not in sys.path: sys.path.insert(0, {str(ROOT)!r})", block=True)
+            view.execute(f"import sys\nif {str(ROOT)!r} not in sys.path: sys.path.insert(0, {str(ROOT)!r})")
             options = {"slot": slot, "weak": weak, "overlay": overlay}
-            refusals.append(view.apply_sync(worker.prepare_engine, options, code))
-        for said in filter(None, refusals):
+            answers.append(view.apply_async(prepare_engine, options, code))
+        for said in filter(None, [answer.get() for answer in answers]):
             self.close()
             raise CannotJudge(said)
 
@@ -242,13 +242,11 @@ class EnginePool(Pool):
         self._send()
 
     def _send(self) -> None:
-        from autograder import worker
-
         while len(self.flying) < self.size and not self.tasks.empty():
             task = self.tasks.get()
             task.attempts += 1
             self.running[task.student] = start = time.monotonic()
-            self.flying.append((task, start, self.view.apply_async(worker.on_engine, task.request)))
+            self.flying.append((task, start, self.view.apply_async(on_engine, task.request)))
 
     def result(self, timeout: float) -> Done | None:
         self._collect(timeout)
@@ -275,11 +273,9 @@ class EnginePool(Pool):
                 self.results.put(Done(task.student, None, time.monotonic() - start, f"{type(error).__name__}: {error}"))
 
     def close(self) -> None:
-        from autograder import worker
-
         for _, _, answer in self.flying:
             with contextlib.suppress(Exception):
                 answer.abort()
         with contextlib.suppress(Exception):
-            self.client[:].apply_async(worker.leave_engine).wait(20)
+            self.client[:].apply_async(leave_engine).wait(20)
         self.client.close()

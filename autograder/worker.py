@@ -25,8 +25,8 @@ from autograder.course import OVERLAY
 from autograder.isolation import WeakIsolation, spec
 from autograder.judge import Runners
 from autograder.submission import Flag, Item, Rebuilt
-from labkit.launcher import Launcher
-from labkit.source import Cell
+from labkit.launcher import Launcher, LauncherError, make_jobs
+from labkit.source import Cell, Chunk
 
 MAY_GROW = 256 << 20  # bytes that the launcher may take on top of what it had at first; then it is started anew
 
@@ -55,6 +55,21 @@ def unpacked(data: dict) -> Rebuilt:
     )
 
 
+class CannotJudge(RuntimeError):
+    """No submission can be judged here."""
+
+
+_TRIAL = """
+import torch
+import torch.distributed as dist
+
+def trial(x):
+    x = torch.tensor(x)
+    dist.all_reduce(x)
+    return int(x)
+"""
+
+
 class Judging:
     """A warm launcher in the jail of one slot, and what it takes to judge with it. options: {"slot": 0, "weak": false}.
 
@@ -67,8 +82,19 @@ class Judging:
         self.runners = Runners(self.launcher)
         self.first_size = 0
 
-    def warm(self) -> None:
-        self.launcher.wait_until_ready()
+    def make_sure(self) -> None:
+        """Two ranks add up what they hold. Raises CannotJudge where they do not: better no grades than a class full of zeros."""
+        jobs = make_jobs([Chunk("trial", 1, _TRIAL)], "trial", [(1,), (2,)])
+        for _ in range(2):
+            with contextlib.suppress(LauncherError):
+                outcome = self.launcher.run(jobs)[0]
+                found = [rank.value for rank in outcome.ranks]
+                break
+        else:
+            raise CannotJudge("the launcher does not stay alive; `labkit doctor` says more")
+        if found != [3, 3]:
+            told = "; ".join(f"{rank.state} {rank.error.get('text', '')}".strip() for rank in outcome.ranks)
+            raise CannotJudge(f"two ranks that add 1 and 2 get {found} here ({told}); `labkit doctor` says more")
 
     def judge(self, task: dict) -> dict:
         """task: {"unit", "key", "hints", "notebooks": {name: packed}}; returns {name: graded, as JSON}."""
@@ -114,14 +140,14 @@ def main() -> None:
         answers.write(json.dumps(message) + "\n")
         answers.flush()
 
+    tasks: queue.Queue[dict] = queue.Queue()
     try:
         judging = Judging(json.loads(sys.argv[1]))
-    except WeakIsolation as error:
+        threading.Thread(target=_listen, args=(tasks, judging), daemon=True).start()
+        judging.make_sure()
+    except (WeakIsolation, CannotJudge) as error:
         answer(refused=str(error))
         return
-    tasks: queue.Queue[dict] = queue.Queue()
-    threading.Thread(target=_listen, args=(tasks, judging), daemon=True).start()
-    judging.launcher.start()
     answer(ready=os.getpid())
     while True:
         answer(graded=judging.judge(tasks.get()), resident=resident_bytes(os.getpid()))
@@ -150,12 +176,11 @@ def prepare_engine(options: dict, course_code: str) -> str:
         os.environ[OVERLAY] = options["overlay"]
     if submission._our_code() != course_code:
         return f"{Path(__file__).resolve().parent.parent} on {os.uname().nodename} is another version of the course"
-    if _here is None:
-        try:
-            _here = Judging(options)
-        except WeakIsolation as error:
-            return str(error)
-        _here.launcher.start()
+    try:
+        _here = _here or Judging(options)
+        _here.make_sure()
+    except (WeakIsolation, CannotJudge) as error:
+        return str(error)
     return ""
 
 
