@@ -1,9 +1,10 @@
 """The jail in which a grader runs code it does not trust: namespaces, a root that holds only what is listed, no rights, narrow limits.
 
 `python -I -S jail.py SPEC serve COMMAND...` starts the warm launcher inside: it sees the allow-list root and nothing else, has no network
-and no other process in sight. For every case it forks *cells* (`enter_cell`): namespaces of their own with a fresh /tmp and /dev/shm, in
-which the ranks give up every right (`drop_rights`). Ranks that talk over the relay get a cell each, so that nothing leads around it;
-ranks that find each other by themselves (Horovod, MPI) share one, with a loopback device.
+and no other process in sight. For every case it forks a leader into a process namespace of its own (`fork_leader`); ranks run in *cells*
+below it, namespaces with a fresh /tmp and /dev/shm (`enter_cell`), where they give up every right (`drop_rights`). Ranks that talk over
+the relay get a cell each, so that nothing leads around it; ranks that find each other by themselves (Horovod, MPI) share one, with a
+loopback device.
 
 `python -I -S jail.py SPEC run COMMAND...` runs one command in such a cell, as mpiexec is. `autograder.isolation` writes the SPEC.
 
@@ -18,6 +19,7 @@ import ctypes
 import errno
 import fcntl
 import json
+import mmap
 import os
 import platform
 import resource
@@ -34,6 +36,7 @@ _NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x4000000, 0x800
 _NEW_ANYTHING = _NEWNS | _NEWUTS | _NEWIPC | _NEWUSER | _NEWPID | _NEWNET | 0x2000000 | 0x80  # and cgroup, time
 _RDONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT, _BIND, _MOVE, _REC, _PRIVATE = 1, 2, 4, 8, 32, 4096, 8192, 16384, 1 << 18
 _DETACH = 2
+_CLONE_VM, _CLONE_FILES = 0x100, 0x400
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _SYS_MOUNT_SETATTR = 442
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
@@ -169,23 +172,70 @@ def _read_only(path: str) -> None:
 # -- cells: where one case runs -------------------------------------------------------------------------------------------------------
 
 
-def fork_cell(spec: dict) -> int:
+def fork_leader(spec: dict) -> int:
     """`os.fork` of a child that is the first process of a fresh process namespace; with it all others in there end."""
     if "namespaces" not in spec["protections"]:
         return os.fork()
     _call("unshare", _NEWPID)
     pid = os.fork()
     if pid:
-        own = os.open("/proc/self/ns/pid", os.O_RDONLY)
-        try:
-            _call("setns", own, _NEWPID)  # the next child's parent namespace is ours again
-        finally:
-            os.close(own)
+        _children_belong_to("self")
     return pid
 
 
+def watch_cells(spec: dict) -> None:
+    """In a leader whose ranks get a cell each: a /proc in which it sees them all."""
+    if "namespaces" in spec["protections"]:
+        _call("unshare", _NEWNS)
+        _mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
+        os.chdir("/")
+
+
+_stacks: list[mmap.mmap] = []  # of the processes that `start_cell` has made
+
+
+def start_cell(spec: dict) -> int:
+    """A process namespace below the leader's; returns its first process, which sleeps until the leader ends it, and its children with it.
+
+    Forking a warm process takes milliseconds, and this one has nothing to do: it sits in pause(2), with the leader's memory and open files.
+    """
+    if "namespaces" not in spec["protections"]:
+        return 0
+    stack = mmap.mmap(-1, 1 << 16)
+    _stacks.append(stack)
+    top = ctypes.addressof(ctypes.c_char.from_buffer(stack)) + len(stack)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited: orphans that are left to it vanish
+    try:
+        pid = _libc.clone(_libc.pause, ctypes.c_void_p(top), _NEWPID | _CLONE_VM | _CLONE_FILES | signal.SIGCHLD, None)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    if pid < 0:
+        raise JailError(ctypes.get_errno(), f"clone: {os.strerror(ctypes.get_errno())}")
+    return pid
+
+
+def fork_into(cell: int) -> int:
+    """`os.fork` of a child within a cell that `start_cell` has made (0: there are none)."""
+    if not cell:
+        return os.fork()
+    _children_belong_to(str(cell))
+    pid = os.fork()
+    if pid:
+        _children_belong_to("self")
+    return pid
+
+
+def _children_belong_to(process: str) -> None:
+    """Whose process namespace the next child is born in."""
+    handle = os.open(f"/proc/{process}/ns/pid", os.O_RDONLY)
+    try:
+        _call("setns", handle, _NEWPID)
+    finally:
+        os.close(handle)
+
+
 def enter_cell(spec: dict, network: bool) -> None:
-    """In the child of `fork_cell`: the other namespaces, its own /proc, /tmp, /dev/shm. network: whether a loopback device is up."""
+    """The other namespaces, and in them an own /proc, /tmp and /dev/shm. network: whether a loopback device is up."""
     if "namespaces" not in spec["protections"]:
         return
     apart = _NEWNS | _NEWIPC | _NEWUTS

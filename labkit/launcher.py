@@ -5,8 +5,8 @@ launcher forks a *leader*, which forks the ranks, waits for them and reports how
 socket between client and leader: when it closes, the leader kills its ranks. The launcher holds no job: ranks get theirs from the
 client, through their own sockets, after the fork.
 
-A grader's launcher runs in a jail (`labkit.jail`), and its leaders are the first processes of cells: each rank in a cell of its own where
-all talk goes over the relay, all ranks in one where they find each other by themselves.
+A grader's launcher runs in a jail (`labkit.jail`), and so do its cases: each rank in a cell of its own where all talk goes over the relay,
+all ranks in one where they find each other by themselves.
 """
 
 from __future__ import annotations
@@ -168,15 +168,15 @@ class Launcher:
         for attempt in (1, 2):
             self.wait_until_ready()
             pairs = [socket.socketpair() for _ in range(world_size + 1)]
-            cells = world_size if self.isolation is not None and horovod is None and not together else 1
+            apart = self.isolation is not None and horovod is None and not together
             theirs = [b for _, b in pairs]
             try:
                 with self._lock:
                     request = json.dumps(
-                        {"ranks": world_size, "cells": cells, "limits": asdict(limits), "horovod": horovod}
+                        {"ranks": world_size, "apart": apart, "limits": asdict(limits), "horovod": horovod}
                     ).encode()
                     socket.send_fds(self._control, [len(request).to_bytes(4, "little") + request], [s.fileno() for s in theirs])
-                return _Case(pairs[0][0], [a for a, _ in pairs[1:]], cells)
+                return _Case(pairs[0][0], [a for a, _ in pairs[1:]])
             except OSError:
                 for a, _ in pairs:
                     a.close()
@@ -252,30 +252,24 @@ class Launcher:
 
 
 class _Case:
-    def __init__(self, lifeline: socket.socket, sockets: list[socket.socket], cells: int = 1):
-        self.lifeline, self.sockets, self.cells = lifeline, sockets, cells
+    def __init__(self, lifeline: socket.socket, sockets: list[socket.socket]):
+        self.lifeline, self.sockets = lifeline, sockets
 
     def end(self) -> list[dict]:
-        """Close everything; the leaders kill what still runs and say how each rank ended. Raises LauncherError where a jail failed."""
+        """Close everything; the leader kills what still runs and says how each rank ended. Raises LauncherError where a jail failed."""
         for sock in self.sockets:
             sock.close()
-        ends: list[dict] = [{} for _ in self.sockets]
-        left, failed = self.cells, ""
+        report: dict = {}
         with contextlib.suppress(OSError, wire.Closed, wire.WireError):
             self.lifeline.settimeout(20)
             self.lifeline.shutdown(socket.SHUT_WR)
-            while left:
-                kind, meta, _ = wire.receive(self.lifeline)
-                if kind != wire.RESULT:
-                    continue
-                left -= 1
-                failed = failed or meta.get("failed", "")
-                for rank, end in zip(meta["ranks"], meta["ends"], strict=True):
-                    ends[rank] = end
+            kind = None
+            while kind != wire.RESULT:
+                kind, report, _ = wire.receive(self.lifeline)
         self.lifeline.close()
-        if failed:
-            raise LauncherError(failed)
-        return ends if left < self.cells else []
+        if report.get("failed"):
+            raise LauncherError(report["failed"])
+        return list(report.get("ends", []))
 
 
 _shared: dict[tuple[str, ...], Launcher] = {}
@@ -394,17 +388,14 @@ def _serve() -> None:
         request, fds = _receive_request(control)
         if request is None:
             return
-        count = request["ranks"]
-        cells = [list(range(count))] if request["cells"] == 1 else [[rank] for rank in range(count)]
-        for ranks in cells:
-            pid = os.fork() if spec is None else jail.fork_cell(spec)
-            if pid == 0:
-                control.close()
-                status = 1
-                try:
-                    status = _lead(request, [socket.socket(fileno=fd) for fd in fds], ranks, spec)
-                finally:
-                    os._exit(status)
+        pid = os.fork() if spec is None else jail.fork_leader(spec)
+        if pid == 0:
+            control.close()
+            status = 1
+            try:
+                status = _lead(request, [socket.socket(fileno=fd) for fd in fds], spec)
+            finally:
+                os._exit(status)
         for fd in fds:
             os.close(fd)
 
@@ -460,17 +451,15 @@ def apply_limits(limits: dict) -> None:
             set_limit(resource.RLIMIT_DATA, data + limits["memory_bytes"])
 
 
-def _lead(request: dict, sockets: list[socket.socket], ranks: list[int], spec: dict | None) -> int:
-    """The life of a leader: enter the cell, run its ranks, say how they ended."""
+def _lead(request: dict, sockets: list[socket.socket], spec: dict | None) -> int:
+    """The life of a leader: run the ranks of a case, say how they ended."""
     lifeline = sockets[0]
     die_with_parent()
-    report: dict = {"ranks": ranks, "ends": [{} for _ in ranks]}
+    report: dict = {}
     try:
-        if spec is not None:
-            jail.enter_cell(spec, network=bool(request.get("horovod")))
-        report["ends"] = _lead_ranks(request, lifeline, sockets[1:], ranks, spec)
+        report["ends"] = _lead_ranks(request, lifeline, sockets[1:], spec)
     except jail.JailError as error:
-        report["failed"] = f"a case's jail could not be built: {error}"
+        report["failed"] = f"the jail of a case could not be built: {error}"
     if spec is not None:
         jail.end_everybody(spec)
     with contextlib.suppress(OSError):
@@ -478,38 +467,46 @@ def _lead(request: dict, sockets: list[socket.socket], ranks: list[int], spec: d
     return 0
 
 
-def _lead_ranks(
-    request: dict, lifeline: socket.socket, sockets: list[socket.socket], ranks: list[int], spec: dict | None
-) -> list[dict]:
-    """Fork the ranks, wait for them or for the end of the lifeline; how each ended."""
+def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socket], spec: dict | None) -> list[dict]:
+    """Fork the ranks, wait for them or for the end of the lifeline; how each ended. Raises JailError."""
+    apart = request["apart"]
+    if spec is not None and apart:
+        jail.watch_cells(spec)
+    elif spec is not None:
+        jail.enter_cell(spec, network=bool(request["horovod"]))
     wake_read, wake_write = os.pipe()
+    trouble_read, trouble_write = os.pipe()
     os.set_blocking(wake_write, False)
     os.set_blocking(wake_read, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake_write)
-    folder = tempfile.mkdtemp(prefix="case-", dir=os.environ.get(_SCRATCH))
+    folder = None
+    if not apart:
+        folder = tempfile.mkdtemp(prefix="case-", dir=os.environ.get(_SCRATCH))
+        if spec is not None:
+            jail.give(spec, folder)
     rendezvous = watch = None
     if request.get("horovod"):
         from labkit import horovod_job
 
         rendezvous = horovod_job.Rendezvous(len(ranks), **request["horovod"])
         watch = horovod_job.StandstillWatch(rendezvous)
-    if spec is not None:
-        jail.give(spec, folder)
+    cells = [jail.start_cell(spec) if apart else 0 for _ in ranks]
     pids: dict[int, int] = {}
-    for r in ranks:
-        pid = os.fork()
+    for r, sock in enumerate(ranks):
+        pid = jail.fork_into(cells[r])
         if pid == 0:
-            others = [lifeline, *(s for s in sockets if s is not sockets[r])]
-            _rank(r, sockets[r], others, request, (wake_read, wake_write), folder, rendezvous, spec)
+            others = [lifeline, *(s for s in ranks if s is not sock)]
+            _rank(r, sock, others, request, (wake_read, wake_write, trouble_read), folder, rendezvous, spec, trouble_write)
         pids[pid] = r
+    os.close(trouble_write)
     if spec is not None:
         jail.shield_leader(spec)
     if rendezvous is not None:
         rendezvous.serve()
-    for sock in sockets:
+    for sock in ranks:
         sock.close()
-    ends: dict[int, dict] = {r: {} for r in ranks}
+    ends: list[dict] = [{} for _ in ranks]
     over = ""  # which of the cell's limits was passed
 
     def reap(flags: int) -> None:
@@ -544,10 +541,14 @@ def _lead_ranks(
         if pids and (over or lifeline in readable):
             _kill(pids)
             reap(0)
-    shutil.rmtree(folder, ignore_errors=True)
+    trouble = os.read(trouble_read, 4096).decode(errors="replace")  # every rank has closed its end before it took its job
+    if trouble:
+        raise jail.JailError(trouble)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
     # What the ranks of a case wrote for each other, whether they came to their end or not (tempfile's folder, their parent's pid).
     shutil.rmtree(os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getpid()}"), ignore_errors=True)
-    return [ends[r] for r in ranks]
+    return ends
 
 
 def _over(limits: dict, ranks: int, spec: dict | None) -> str:
@@ -576,12 +577,13 @@ def _rank(
     sock: socket.socket,
     others: list[socket.socket],
     request: dict,
-    pipe: tuple[int, int],
-    folder: str,
+    pipes: tuple[int, ...],
+    folder: str | None,
     rendezvous,
     spec: dict | None,
+    trouble: int,
 ) -> None:
-    """What a freshly forked rank does first; never returns."""
+    """What a freshly forked rank does first; never returns. trouble: where it says that its jail could not be built."""
     status = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -589,20 +591,22 @@ def _rank(
         die_with_parent()
         for other in others:
             other.close()
-        for fd in pipe:
+        for fd in pipes:
             os.close(fd)
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
+        os.close(null)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         apply_limits(request["limits"])
+        if spec is not None:
+            folder = _shut_in(request, folder, spec, trouble)
+        os.close(trouble)
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         os.chdir(folder)
         if rendezvous is not None:
             rendezvous.enter_rank(rank)
-        if spec is not None:
-            jail.drop_rights(spec, PROCESSES * request["ranks"])
         from labkit import rank_program
 
         rank_program.run_rank(sock)
@@ -611,3 +615,17 @@ def _rank(
         status = 0
     finally:
         os._exit(status)
+
+
+def _shut_in(request: dict, folder: str | None, spec: dict, trouble: int) -> str:
+    """A rank enters its cell, if it has one of its own, and gives up all rights; returns its folder. Where that fails nothing runs."""
+    try:
+        if folder is None:
+            jail.enter_cell(spec, network=False)
+            folder = tempfile.mkdtemp(prefix="case-", dir="/tmp")
+            jail.give(spec, folder)
+        jail.drop_rights(spec, PROCESSES * request["ranks"])
+    except OSError as error:
+        os.write(trouble, f"{error}\n".encode()[:500])
+        os._exit(1)
+    return folder
