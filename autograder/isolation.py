@@ -24,8 +24,8 @@ from labkit import jail
 
 FIRST_UID = 60000  # slot k runs as user 60000 + k
 SLOTS = 4000
-TMP_BYTES = 256 << 20
-SHM_BYTES = 512 << 20
+TMP_BYTES = 128 << 20
+SHM_BYTES = 256 << 20
 ALL = ("namespaces", "network", "seccomp")  # what a SPEC can switch on; users, rights and limits always apply
 
 _SYSTEM = ("bin", "lib", "lib32", "lib64", "libx32", "libexec")

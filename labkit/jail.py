@@ -272,9 +272,13 @@ def _loopback_up() -> None:
 # -- rights and limits ----------------------------------------------------------------------------------------------------------------
 
 
-def drop_rights(spec: dict, processes: int) -> None:
-    """What a rank does before it takes its job: it becomes nobody, for good. processes: how many, threads included, it may have."""
+def drop_rights(spec: dict, processes: int, apart: bool = False) -> None:
+    """What a rank does before it takes its job: it becomes nobody, for good.
+
+    processes: how many, threads included, it may have. apart: whether it must not hear of other ranks but over the relay.
+    """
     protections = spec["protections"]
+    _prctl(_DUMPABLE, 1)  # its leader is not, and nobody could write to its own /proc/self
     if "namespaces" in protections and spec["mode"] == "user":
         _call("unshare", _NEWUSER)  # a namespace of users for each rank: its processes are counted in it
         _map_user(spec["uid"], 0)
@@ -291,9 +295,14 @@ def drop_rights(spec: dict, processes: int) -> None:
     _set_capabilities(0)
     _prctl(_NO_NEW_PRIVS, 1)
     if "seccomp" in protections:
-        install_filter()
+        install_filter(apart)
     _prctl(_DUMPABLE, 1)  # changing the user has cleared it, and a process could not open its own /proc/self
     die_with_parent()  # cleared as well
+
+
+def hide() -> None:
+    """Nobody of the same user may look into this process from here on (and into its children, until they say otherwise)."""
+    _prctl(_DUMPABLE, 0)
 
 
 def shield_leader(spec: dict) -> None:
@@ -445,6 +454,16 @@ DENIED = {
     "shmget": (29, 194),
     "msgget": (68, 186),
 }
+# By these a process tells another one something through a file that both may only read.
+DENIED_APART = {
+    "flock": (73, 32),
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+    "inotify_add_watch": (254, 27),
+    "mincore": (27, 232),
+}
+_FCNTL = (72, 25)
+_LOCK_COMMANDS = (5, 6, 7, 36, 37, 38, 1024, 1025, 1026)  # F_GETLK, F_SETLK, F_SETLKW, those of open files, leases, notices
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _CLONE, _CLONE3, _SOCKET = (56, 220), (435, 435), (41, 198)
 _FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)  # and netlink, by which a process lists its network devices
@@ -452,10 +471,11 @@ _LOAD, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_ANY, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x
 _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 
 
-def filter_program(machine: str) -> bytes:
+def filter_program(machine: str, apart: bool = False) -> bytes:
     """The seccomp filter as BPF instructions: the calls in DENIED fail with EPERM, and so do new namespaces and unusual sockets.
 
-    Raises KeyError for a machine whose system calls are not in the table.
+    apart: those of DENIED_APART and locks on files, too, for ranks that must not hear of each other. Raises KeyError for a machine whose
+    system calls are not in the table.
     """
     arch = _AUDIT_ARCH[machine]
     column = list(_AUDIT_ARCH).index(machine)
@@ -470,9 +490,13 @@ def filter_program(machine: str) -> bytes:
     program.append(instruction(_LOAD, 0))
     if machine == "x86_64":  # the x32 numbers, by which every call could be made once more
         program += [instruction(_JUMP_ABOVE, 0x40000000, 0, 1), instruction(_RETURN, _KILL_PROCESS)]
-    for numbers in DENIED.values():
+    for numbers in (DENIED | DENIED_APART if apart else DENIED).values():
         if numbers[column] is not None:
             program += [instruction(_JUMP_EQUAL, numbers[column], 0, 1), fail(errno.EPERM)]
+    if apart:
+        commands = [instruction(_JUMP_EQUAL, command, 0, 1) + fail(errno.ENOLCK) for command in _LOCK_COMMANDS]
+        program += [instruction(_JUMP_EQUAL, _FCNTL[column], 0, 2 * len(commands) + 2), instruction(_LOAD, 24)]
+        program += [*commands, instruction(_RETURN, _ALLOW)]
     # clone3 hides its flags behind a pointer; told that it does not exist, the C library uses clone
     program += [instruction(_JUMP_EQUAL, _CLONE3[column], 0, 1), fail(errno.ENOSYS)]
     program += [instruction(_JUMP_EQUAL, _CLONE[column], 0, 4), instruction(_LOAD, 16)]
@@ -483,9 +507,9 @@ def filter_program(machine: str) -> bytes:
     return b"".join([*program, fail(errno.EAFNOSUPPORT)])
 
 
-def install_filter() -> None:
+def install_filter(apart: bool = False) -> None:
     """From here on, for this process and all its descendants. Needs no_new_privs."""
-    program = filter_program(platform.machine())
+    program = filter_program(platform.machine(), apart)
     buffer = ctypes.create_string_buffer(program, len(program))
     description = struct.pack("=H6xQ", len(program) // 8, ctypes.addressof(buffer))
     _call("prctl", _SET_SECCOMP, ctypes.c_ulong(2), ctypes.c_char_p(description), ctypes.c_ulong(0), ctypes.c_ulong(0))

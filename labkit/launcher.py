@@ -491,6 +491,8 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
 
         rendezvous = horovod_job.Rendezvous(len(ranks), **request["horovod"])
         watch = horovod_job.StandstillWatch(rendezvous)
+    if spec is not None:
+        jail.hide()
     cells = [jail.start_cell(spec) if apart else 0 for _ in ranks]
     pids: dict[int, int] = {}
     for r, sock in enumerate(ranks):
@@ -544,10 +546,11 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
     trouble = os.read(trouble_read, 4096).decode(errors="replace")  # every rank has closed its end before it took its job
     if trouble:
         raise jail.JailError(trouble)
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
-    # What the ranks of a case wrote for each other, whether they came to their end or not (tempfile's folder, their parent's pid).
-    shutil.rmtree(os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getpid()}"), ignore_errors=True)
+    if folder is not None and os.getpid() != 1:  # the files of a cell go with it
+        # And what the ranks of a case wrote for each other, whether they came to their end or not (tempfile's folder, their parent's pid).
+        for path in (folder, os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getpid()}")):
+            with contextlib.suppress(RecursionError):  # folders too deep to walk
+                shutil.rmtree(path, ignore_errors=True)
     return ends
 
 
@@ -624,7 +627,7 @@ def _shut_in(request: dict, folder: str | None, spec: dict, trouble: int) -> str
             jail.enter_cell(spec, network=False)
             folder = tempfile.mkdtemp(prefix="case-", dir="/tmp")
             jail.give(spec, folder)
-        jail.drop_rights(spec, PROCESSES * request["ranks"])
+        jail.drop_rights(spec, PROCESSES * request["ranks"], request["apart"])
     except OSError as error:
         os.write(trouble, f"{error}\n".encode()[:500])
         os._exit(1)
