@@ -230,7 +230,8 @@ def compare(root: Path, unit: str, students: list[Student]) -> int:
         shown = "-" if points is None else f"{points:g} of {judged.max_points:g}" if judged else f"{points:g}"
         table.add_row(student.name, student.kind, expected, got, shown, "ok" if agree else "NOT AS EXPECTED")
     Console(width=None if sys.stdout.isatty() else 180).print(table)
-    print(f"{len(students) - wrong} of {len(students)} as expected; the class's page: {root / 'reports' / f'{unit}.html'}")
+    page = root / f"report-{unit}.html"
+    print(f"{len(students) - wrong} of {len(students)} as expected; the class's page: {page}")
     return 1 if wrong else 0
 
 
