@@ -1,0 +1,13 @@
+# exercise: count_inside
+# must not: end the launcher by running out of its stack
+# verdict: anything but passed
+import sys
+
+
+def count_inside(x, y):
+    sys.setrecursionlimit(10**9)
+
+    def down(n):
+        return [down(n + 1)]
+
+    return down(0)

@@ -1,0 +1,7 @@
+# exercise: count_inside
+# must not: keep the judge busy with a value that has no end
+# verdict: anything but passed
+def count_inside(x, y):
+    endless = []
+    endless += [endless] * 10
+    return endless
