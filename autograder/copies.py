@@ -13,6 +13,7 @@ assignment does, and its cells add up.
 from __future__ import annotations
 
 import builtins
+import functools
 import keyword
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -80,7 +81,8 @@ class Pair:
 # -- an answer as tokens ----------------------------------------------------------------------------------------------------------------
 
 
-def code_tokens(source: str) -> list[Token]:
+@functools.lru_cache(maxsize=4096)  # the known answers, and what many students left as it was
+def code_tokens(source: str) -> tuple[Token, ...]:
     """Python, valid or not, without layout, comments, docstrings and imports. Names of functions, methods and attributes that are used
     stay; all others are the same name."""
     source = _IMPORT.sub(lambda found: " " * len(found.group()), source.replace("\r\n", "\n"))
@@ -105,12 +107,12 @@ def code_tokens(source: str) -> list[Token]:
         else:
             shown = text
         found.append(Token(shown, at, at + len(text)))
-    return found
+    return tuple(found)
 
 
-def word_tokens(text: str) -> list[Token]:
+def word_tokens(text: str) -> tuple[Token, ...]:
     """The words of a written answer, in lower case."""
-    return [Token(word.group().lower(), word.start(), word.end()) for word in re.finditer(r"\w+", text)]
+    return tuple(Token(word.group().lower(), word.start(), word.end()) for word in re.finditer(r"\w+", text))
 
 
 # -- comparing --------------------------------------------------------------------------------------------------------------------------
@@ -145,7 +147,7 @@ class _Compared:
     """One cell of all students. similarity, beyond: student x student; known: per student."""
 
     texts: Sequence[str]
-    tokens: Sequence[list[Token]]
+    tokens: Sequence[Sequence[Token]]
     encoded: Sequence[str]
     similarity: np.ndarray
     known: np.ndarray
@@ -165,7 +167,7 @@ def _compare(texts: Sequence[str], known: Iterable[str], written: bool) -> _Comp
     tokens = [tokenize(text) for text in texts]
     letters: dict[str, str] = {}  # a character for each token, so that strings can be compared
 
-    def encode(row: list[Token]) -> str:
+    def encode(row: Sequence[Token]) -> str:
         return "".join(
             letters.setdefault(token.text, chr(0x100 + len(letters) + (0x800 if len(letters) > 0xD000 else 0))) for token in row
         )
@@ -193,7 +195,7 @@ def _similarities(rows: list[str], columns: list[str]) -> np.ndarray:
     return process.cdist(rows, columns, scorer=Indel.normalized_similarity, dtype=np.float32).astype(float)
 
 
-def _spans(tokens: list[Token], ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def _spans(tokens: Sequence[Token], ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Ranges of tokens as ranges of characters, one for each token: what stands between two, a comment, may differ."""
     return tuple((token.start, token.end) for a, b in ranges for token in tokens[a:b])
 
