@@ -452,8 +452,8 @@ def harness(training_batches, n, global_batch_size, epochs, seed):
     )
     diagnoses = {
         "forgot_set_epoch": Diagnosis(
-            "Every epoch deals out the order of epoch 0: without set_epoch the sampler never shuffles again.",
-            "Call `sampler.set_epoch(epoch)` at the beginning of every epoch.",
+            "Every epoch deals out one and the same order: the sampler shuffles anew only when it is told which epoch begins.",
+            "Call `sampler.set_epoch(epoch)` at the beginning of every epoch, before you go through the loader.",
         ),
         "set_epoch_late": Diagnosis(
             "The new epoch was set after the loader had been asked for its batches: each epoch runs in the order of the one before.",
@@ -664,6 +664,10 @@ def harness(minibatch_shares, order, batch_size, world_size):
             "for it in the all-reduce.",
             "Append the empty list, too: every rank has one entry per minibatch.",
         ),
+        "one_minibatch_too_many": Diagnosis(
+            "There are more entries than minibatches: the last ones are empty on every rank.",
+            "n samples are ceil(n / batch_size) minibatches; where n divides, n // batch_size + 1 is one too many.",
+        ),
         "none_for_empty": Diagnosis(
             "None stands where a rank has no sample.",
             "Return an empty list there: a loop over it does nothing, a loop over None fails.",
@@ -776,6 +780,8 @@ def harness(minibatch_shares, order, batch_size, world_size):
                 [ids for ids in share if ids] == [ids for ids in own if ids]
                 for share, own in zip(shares, self.split(order, m, p), strict=True)
             )
+            if missing and all(len(share) > len(wanted) for share in shares):
+                return "one_minibatch_too_many"
             return "leaves_out_empty" if missing else found or self._step(shares, wanted) or Finding("mixes_minibatches")
         return self._step(shares, wanted) or found or Finding("split_otherwise")
 
@@ -1082,19 +1088,18 @@ def harness(epoch_generators, seeds, epochs, world_size):
         "streams_meet": Diagnosis(
             "Rank and epoch were added up in a way that gives the same number twice, as 1 + 0 = 0 + 1: one rank draws today what "
             "another will draw tomorrow.",
-            "Number all (epoch, rank) without repetition, for example epoch * world_size + rank.",
+            "Number all (epoch, rank) without repetition, for any number of ranks: for example epoch * world_size + rank.",
         ),
     }
 
-    EPOCHS = 100
-
     def cases(self, rng):
-        def case(level, world_size):
+        def case(level, world_size, epochs=100):
             seeds = [int(rng.integers(1000, 10_000)), 0]
-            says = f"{world_size} ranks, {self.EPOCHS} epochs, seeds {seeds[0]} and {seeds[1]}"
-            return Case(level, 1, (seeds, self.EPOCHS, world_size), says=says, known={"seeds": seeds})
+            says = f"{world_size} ranks, {epochs} epochs, seeds {seeds[0]} and {seeds[1]}"
+            return Case(level, 1, (seeds, epochs, world_size), says=says, known={"seeds": seeds})
 
-        return [case("the order", 3), case("the noise", 4), case("the noise", 5)]
+        # 10 * epoch + rank is a number of its own for every pair only as long as there are no more than 10 ranks
+        return [case("the order", 3), case("the noise", 4), case("the noise", 5), case("the noise", 200, epochs=3)]
 
     def expected(self, case):
         return [ANYTHING]  # any streams will do; `facts` compares them

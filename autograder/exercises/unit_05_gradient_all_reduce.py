@@ -237,6 +237,10 @@ def harness(f, spec):
         "parameters_forgotten": Diagnosis(
             "The buffers are equal, the parameters are not.", "Go through `model.parameters()` as well."
         ),
+        "integers_rounded": Diagnosis(
+            "An integer buffer arrived rounded: it travelled as float32, which has 24 bits only.",
+            "Broadcast every tensor in its own dtype; one vector of floats for all of them does not do.",
+        ),
         "some_left_out": Diagnosis(
             "Some tensors are equal on all ranks and others were forgotten.",
             "Go through all of `model.parameters()` and `model.buffers()`.",
@@ -279,6 +283,9 @@ def harness(f, spec):
     def _case(rng, level, p, parts, dtype, **options):
         held = {part.name: contributions.summands(rng, p, part.shape, dtype)[0] for part in parts}
         kinds = {part.name: "int64" if "num_batches" in part.name else dtype for part in parts}
+        for name, kind in kinds.items():
+            if kind == "int64":  # float32 has no such numbers: a counter that travels as one arrives rounded
+                held[name] = [values * 2**25 + 1 for values in held[name]]
         specs = [
             [[part.name, part.kind, Tensor(held[part.name][rank], kinds[part.name]), None] for part in parts] for rank in range(p)
         ]
@@ -331,7 +338,7 @@ def harness(f, spec):
             called = any(rank.collectives or rank.sends for rank in run.ranks)
             return Finding("detached_copy" if called else "no_communication", "")
         if right == set(held):
-            return None
+            return self._rounded(case, found)
         sources = [
             q
             for q in range(1, case.world_size)
@@ -354,6 +361,17 @@ def harness(f, spec):
         if all(np.allclose(v[n].values, found[0][n].values) for v in found for n in held if n not in own):
             return "another_start"
         return "still_different"
+
+    @staticmethod
+    def _rounded(case, found) -> Finding | None:
+        """An integer that is right within the tolerance of floats, and not equal."""
+        for name in (n for n, kind in case.known["kinds"].items() if kind == "int64"):
+            wanted = int(case.known["held"][name][0])
+            for rank, value in enumerate(found):
+                got = int(value[name].values)
+                if got != wanted:
+                    return Finding("integers_rounded", f"Rank {rank} has {name} = {got}, rank 0 had {wanted}.")
+        return None
 
     @staticmethod
     def _right(case, found, names) -> bool:

@@ -187,6 +187,10 @@ def harness(f, values, sizes, batches, lr):
             "The gradients were averaged, but the ranks started with different weights and keep their distance for ever.",
             "`DistributedDataParallel(model)` sends rank 0's weights to all, before anything else.",
         ),
+        "with_momentum": Diagnosis(
+            "The first step is right, the others go further: these are steps with a momentum of 0.9.",
+            "Plain SGD is asked for: `torch.optim.SGD(..., lr=lr)`.",
+        ),
         "one_share_only": Diagnosis(
             "Only rank 0's share of the batches was trained on.",
             "Every rank trains on its own share, and DDP averages the gradients.",
@@ -260,6 +264,15 @@ def harness(f, values, sizes, batches, lr):
             values = [v - known["lr"] * mean for v in values]
         return values
 
+    def _with_momentum(self, case) -> np.ndarray:
+        """The weights after SGD with momentum on the whole minibatches."""
+        values, whole, sizes, lr = self._right(case)
+        velocity = np.zeros_like(values)
+        for batch in whole:
+            velocity = MOMENTUM * velocity + loss_and_gradient(values, batch, sizes)[1]
+            values = values - lr * velocity
+        return values
+
     def _own_losses(self, case) -> np.ndarray:
         """What each rank's share lost in each step of the right run: shape (ranks, steps)."""
         known = case.known
@@ -292,6 +305,7 @@ def harness(f, values, sizes, batches, lr):
             "one_step_only": everywhere(sgd(first, whole[:1], sizes, lr)[0]) if steps > 1 else None,
             "weights_averaged": everywhere(np.mean(alone, axis=0)) if steps > 1 else None,
             "unequal_starts": [self._value(weights) for weights in self._from_unequal_starts(case)],
+            "with_momentum": everywhere(self._with_momentum(case)) if steps > 1 else None,
             "one_share_only": everywhere(alone[0]),
         }
         if case.level == "the loss of all ranks":
@@ -408,9 +422,13 @@ def harness(f, values, sizes, x, y):
             "The gradients differ between the ranks: DDP's backward pass was not used.",
             "Return the loss and leave backward() to the caller.",
         ),
-        "missing_rank": Diagnosis(
-            "A rank left out something the others wait for: a collective, or a loss to call backward() on.",
-            "All ranks count, and all return a loss made from `outputs`, also a rank without samples.",
+        **dict.fromkeys(
+            # A rank that leaves a collective out meets the others' in its own backward pass: other sizes, another type.
+            ("missing_rank", "mismatched_shape", "mismatched_dtype", "mismatched_collective"),
+            Diagnosis(
+                "A rank left out something the others wait for: a collective, or a loss to call backward() on.",
+                "All ranks count, and all return a loss made from `outputs`, also a rank without samples.",
+            ),
         ),
         "scaled": Diagnosis(
             "The gradient points the right way and has the wrong length.",
@@ -524,6 +542,14 @@ def harness(f, values, sizes, micro_batches):
             "Each rank holds the sum over its own micro-batches: neither averaged nor synchronised.",
             "Divide each loss by their number, and do the last forward and backward pass outside `no_sync()`.",
         ),
+        "only_last_divided": Diagnosis(
+            "Only the last micro-batch's loss was divided by their number: the others count in full.",
+            "Divide every loss, inside `no_sync()` too.",
+        ),
+        "last_not_divided": Diagnosis(
+            "Every loss was divided by the number of micro-batches but the last one, which counts in full.",
+            "Divide every loss, the one outside of `no_sync()` too.",
+        ),
         "last_only": Diagnosis(
             "Only the last micro-batch is in the gradient.",
             "No zero_grad() between the micro-batches: gradients add up by themselves.",
@@ -600,6 +626,8 @@ def harness(f, values, sizes, micro_batches):
             "own_gradient": each.mean(axis=1),
             "not_divided": [mean.sum(axis=0)] * p if several else None,
             "own_not_divided": each.sum(axis=1) if several else None,
+            "only_last_divided": [mean[:-1].sum(axis=0) + mean[-1] / k] * p if several else None,
+            "last_not_divided": [mean[:-1].sum(axis=0) / k + mean[-1]] * p if several else None,
             "last_only": [mean[-1]] * p if several else None,
             "last_only_divided": [mean[-1] / k] * p if several else None,
             "first_synchronised": mean[0] / k + each[:, 1:].sum(axis=1) / k if several else None,
@@ -658,6 +686,10 @@ class Buckets(Exercise):
         "only_above_the_cap": Diagnosis(
             "A bucket that holds exactly its cap was left open.", "A bucket is full from its cap on: `>=`, not `>`."
         ),
+        "never_emptied": Diagnosis(
+            "The bytes of earlier buckets were counted again: from the first full bucket on every gradient has a bucket of its own.",
+            "A new bucket begins with 0 bytes.",
+        ),
         "one_cap": Diagnosis("The first bucket got the cap of the others.", "The first bucket is closed at first_cap."),
         "first_cap_for_all": Diagnosis("Every bucket got the cap of the first one.", "From the second bucket on it is cap."),
         "small_bucket_last": Diagnosis(
@@ -711,14 +743,17 @@ class Buckets(Exercise):
         return Case(level, 1, (sizes, first_cap, cap), says=says, known={"sizes": sizes, "first_cap": first_cap, "cap": cap})
 
     @staticmethod
-    def _fill(order, sizes, caps, full=lambda held, cap: held >= cap) -> list[list[int]]:
-        """Buckets in the order of `order`; caps: of the first bucket and of the others. Source: compute_bucket_assignment_by_size."""
+    def _fill(order, sizes, caps, full=lambda held, cap: held >= cap, emptied=True) -> list[list[int]]:
+        """Buckets in the order of `order`; caps: of the first bucket and of the others. Source: compute_bucket_assignment_by_size.
+
+        emptied: whether a new bucket counts its bytes from 0.
+        """
         result, held = [], 0
         open_ = False
         for k in order:
             if not open_:
                 result.append([])
-                held, open_ = 0, True
+                held, open_ = 0 if emptied else held, True
             result[-1].append(k)
             held += sizes[k]
             open_ = not full(held, caps[0] if len(result) == 1 else caps[1])
@@ -752,6 +787,7 @@ class Buckets(Exercise):
             "reversed_at_the_end": self._fill(numbers, sizes, (cap, cap))[::-1],
             "never_above_the_cap": self._fill_below(backwards, sizes, (first, cap)),
             "only_above_the_cap": self._fill(backwards, sizes, (first, cap), lambda held, cap: held > cap),
+            "never_emptied": self._fill(backwards, sizes, (first, cap), emptied=False),
             "one_cap": self._fill(backwards, sizes, (cap, cap)),
             "first_cap_for_all": self._fill(backwards, sizes, (first, first)),
             "small_bucket_last": [bucket[::-1] for bucket in small_last],
@@ -798,12 +834,14 @@ class SaveCheckpoint(Exercise):
         MODEL
         + """
 
-def harness(f, values, velocity, sizes, epoch):
+def harness(f, values, velocity, sizes, epoch, seen):
 """
         + FOLDER.replace("\n", "\n    ")
         + """
     rank = dist.get_rank()
-    model = DistributedDataParallel(build(values, sizes), process_group=dist.new_group([rank], use_local_synchronization=True))
+    module = build(values, sizes)
+    module.register_buffer("seen", torch.tensor([seen], dtype=torch.float64))  # as batch normalisation has them
+    model = DistributedDataParallel(module, process_group=dist.new_group([rank], use_local_synchronization=True))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.25, momentum=0.9)
     for parameter, part in zip(model.parameters(), torch.from_numpy(velocity).split([p.numel() for p in model.parameters()])):
         optimizer.state[parameter]["momentum_buffer"] = part.view_as(parameter).clone()
@@ -874,6 +912,11 @@ def contents(path):
             '`{"model": ..., "optimizer": ..., "epoch": ...}`',
         ),
         "other_epoch": Diagnosis("The epoch in the file is not the one you were given.", "Store `epoch` as it is."),
+        "buffers_missing": Diagnosis(
+            "The parameters are in the file, the model's buffers are not: what it holds without training it, such as the running "
+            "averages of a batch normalisation.",
+            "Save `ddp.module.state_dict()`, which holds both.",
+        ),
         "other_weights": Diagnosis(
             "The weights in the file are not those of the model.", "`ddp.module.state_dict()` holds all of them, in their dtype."
         ),
@@ -892,8 +935,9 @@ def contents(path):
         values, velocity = start_values(rng, sizes), start_values(rng, sizes)
         epoch = int(rng.integers(2, 90))
         says = "rank 0 is late" if late else f"epoch {epoch}"
-        known = {"values": values, "velocity": velocity, "epoch": epoch}
-        return Case(level, p, (values, velocity, sizes, epoch), says=says, known=known, late=late)
+        seen = float(rng.integers(1, 100))
+        known = {"values": values, "velocity": velocity, "epoch": epoch, "seen": seen}
+        return Case(level, p, (values, velocity, sizes, epoch, seen), says=says, known=known, late=late)
 
     def expected(self, case):
         known = case.known
@@ -905,8 +949,8 @@ def contents(path):
             "file": "there",
             "entries": ["epoch", "model", "optimizer"],
             "epoch": known["epoch"],
-            "model": ["0.bias", "0.weight", "2.bias", "2.weight"],
-            "weights": known["values"],
+            "model": ["0.bias", "0.weight", "2.bias", "2.weight", "seen"],
+            "weights": np.concatenate([[known["seen"]], known["values"]]),
             "optimizer": "state_dict",
             "momentum": known["velocity"],
         }
@@ -925,6 +969,8 @@ def contents(path):
             return "whole_object"
         if any(name.startswith("module.") for name in mine["model"]):
             return "module_prefix"
+        if mine["model"] == right["model"][:-1]:
+            return "buffers_missing"
         if "momentum" not in mine:
             return "no_momentum"
         if mine["epoch"] != right["epoch"]:

@@ -399,6 +399,9 @@ def harness(f, asked):
             "The dataset holds another number of minibatches than the steps say: a loop over it does not end where the others end.",
             "Cut it: `.take(steps)`; and shard before it is cut, not after.",
         ),
+        "not_whole": Diagnosis(
+            "The number of steps is not a whole number.", "Divide with `//`: a step that not all ranks can fill is none."
+        ),
         "InvalidArgumentError": Diagnosis(
             "TensorFlow refuses the arguments of `shard`: the index must lie between 0 and the number of shards minus 1.",
             "`shard(num_shards=hvd.size(), index=hvd.rank())`.",
@@ -468,6 +471,9 @@ def harness(f, asked):
         reports = returned(run)
         for k, (n, batch) in enumerate(case.known["sizes"]):
             right, where = n // (batch * case.world_size), f"With n = {n} and minibatches of {batch}: "
+            found = float(reports[0][k]["steps"])
+            if found != int(found):
+                return Finding("not_whole", f"{where}{found:.3g} steps.")
             steps = [int(report[k]["steps"]) for report in reports]
             held = [report[k]["minibatches"] for report in reports]
             if len(set(steps)) > 1:
@@ -541,6 +547,9 @@ def harness(f, steps, base_rate, world_size, warmup_steps):
             "Each step multiplies the rate by the same factor.", "Here it climbs by the same amount each step."
         ),
         "falls": Diagnosis("The rate falls during the warm-up.", "It starts at base_rate and climbs."),
+        "starts_elsewhere": Diagnosis(
+            "The warm-up does not start at base_rate.", "At step 0 it is base_rate, at step warmup_steps base_rate * world_size."
+        ),
         "ZeroDivisionError": Diagnosis(
             "Without a warm-up (warmup_steps = 0) there is nothing to divide by.",
             "Ask first whether the warm-up is over: step >= warmup_steps.",
@@ -594,10 +603,10 @@ def harness(f, steps, base_rate, world_size, warmup_steps):
         return told_apart(case, self.expected(case), wrong)
 
     def facts(self, case: Case, run: Run):
-        """Endless climbs of the mistakes that have a name already."""
+        """Endless climbs of the mistakes that have a name already, and other starts."""
         if first_that_fits(case, returned(run), [("right", self.expected(case))]):
             return None
-        _, _, p, _ = case.arguments_of(0)
+        steps, rate, p, warmup = case.arguments_of(0)
         endless = {
             "starts_at_zero": self._rates(case, lambda part: p * part),
             "adds_base_rate": self._rates(case, lambda part: 1 + p * part),
@@ -605,7 +614,11 @@ def harness(f, steps, base_rate, world_size, warmup_steps):
             "geometric": self._rates(case, lambda part: p**part),
             "unscaled": self._rates(case, lambda part: part),
         }
-        return first_that_fits(case, returned(run), endless.items())
+        known = [*endless.items(), *((name, value) for name, value in self.misconceptions(case).items() if value)]
+        name, start = first_that_fits(case, returned(run), known), float(returned(run)[0][0])
+        if name or steps[0] != 0 or warmup == 0 or np.isclose(start, rate):
+            return name
+        return Finding("starts_elsewhere", f"At step 0 it is {start:.4g}, base_rate is {rate:.4g}.")
 
 
 # -- training ---------------------------------------------------------------------------------------------------------------------------
@@ -834,6 +847,8 @@ def harness(f, x, y, weights, offset, momentum, rate):
             (resumed, 2, {"own_start": True, "first_is_zero": True, "resumed": True}),
         ):
             known = training_data(rng, p, 4, 4, **how)
+            # Built on all ranks or on none: Keras gives variables made by `build` other names than those made by the first step, and
+            # Horovod matches by name.
             momenta = known["momentum"] if level == resumed else [None] * p
             arguments = [
                 (known["x"][r], known["y"][r], known["weights"][r], known["offsets"][r], momenta[r], known["rate"])
@@ -907,6 +922,10 @@ def harness(f, asked, epochs):
         "divided_by_ranks": Diagnosis(
             "The sum of loss * count was divided by the number of ranks.", "Divide by the number of samples of all ranks."
         ),
+        "divided_again": Diagnosis(
+            "The mean over all samples was divided by the number of ranks as well: a mean of the ranks' sums over a sum of the counts.",
+            "The same op for both: hvd.Sum over hvd.Sum, or hvd.Average over hvd.Average.",
+        ),
         "only_one_rank": Diagnosis(
             "Rank 0 has the metrics of all samples, the others have their own.", "Every rank returns the same numbers."
         ),
@@ -937,6 +956,10 @@ def harness(f, asked, epochs):
         **dict.fromkeys(
             HANGS,
             Diagnosis(NOT_ALL_RANKS.why, "Every rank takes part in an allreduce; only `save()` is rank 0's alone."),
+        ),
+        "AttributeError": Diagnosis(
+            "Something has not the attribute it was asked for. If that is `dtype`: Horovod's collectives take tensors, not plain numbers.",
+            "`hvd.allreduce(tf.constant(loss), ...)`.",
         ),
         "ZeroDivisionError": Diagnosis(
             "A rank without samples has count 0, and something was divided by it.", "Divide by the sum of all counts."
@@ -995,6 +1018,7 @@ def harness(f, asked, epochs):
             "sum_of_means",
             "not_divided",
             "divided_by_ranks",
+            "divided_again",
             "only_one_rank",
             "rank_0_metrics",
         )
@@ -1017,6 +1041,7 @@ def harness(f, asked, epochs):
             "sum_of_means": self._metrics(case, lambda v, n, rank: float(v.sum())),
             "not_divided": self._metrics(case, lambda v, n, rank: float((v * n).sum())),
             "divided_by_ranks": self._metrics(case, lambda v, n, rank: float((v * n).mean())),
+            "divided_again": self._metrics(case, lambda v, n, rank: float((v * n).mean() / n.sum())),
             "only_one_rank": [right[0], *own[1:]],
             "rank_0_metrics": self._metrics(case, lambda v, n, rank: float(v[0])),
             "accuracy_not_averaged": [
@@ -1311,7 +1336,19 @@ def harness(f, x, y, weights, momentum, rate):
         "gradients_pile_up": Diagnosis(
             "The gradients of all earlier steps are still in every step.", "`optimizer.zero_grad()` before every `backward()`."
         ),
-        **HANGS,
+        "AssertionError": Diagnosis(
+            "A rule of Horovod's optimizer was broken, most likely this one: every `backward()` is followed by `step()` of the *wrapped* "
+            "optimizer, and only then by the next zero_grad() or backward().",
+            "Wrap once, and from then on use what DistributedOptimizer gave you: `zero_grad()`, `backward()`, `step()`, in that order.",
+        ),
+        **dict.fromkeys(
+            HANGS,
+            Diagnosis(
+                NOT_ALL_RANKS.why,
+                f"{NOT_ALL_RANKS.how} Collectives meet by name: `broadcast_object` takes the type of its object for one, so objects of "
+                "different types on different ranks (here a dict and None) need the same `name=`.",
+            ),
+        ),
     }
 
     def cases(self, rng):

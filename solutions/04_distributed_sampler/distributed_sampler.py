@@ -180,8 +180,8 @@ show_shares(
 # blocks they hold 0, 1, 6, 7, 12, 13, 18, 19.
 #
 # Blocks have merits of their own. A rank that reads its samples from one file reads one piece of it. But if the samples lie
-# sorted by class, as they do when they come from folders, a rank with a block sees one class only, and so does every batch it
-# ever makes.
+# sorted by class, as they do when they come from folders, a rank with a block sees a few classes only, and most of its batches a
+# single one.
 #
 # ### Like a card dealer (2 points)
 #
@@ -542,7 +542,7 @@ ax.legend(frameon=False, fontsize=9, ncol=3, loc="lower center", bbox_to_anchor=
 # %% [markdown]
 # One model, 50 images, and an accuracy that moves by several points with the number of ranks. Where 50 divides by the ranks, it
 # is right. Elsewhere the first images of the data set count twice. When images lie sorted by class, as they do in folders,
-# these are all of one class: if that class is easy, your model gets better with every GPU.
+# these are of the first classes only: if they are easy, your model seems to get better with more GPUs.
 #
 # `drop_last=True` is no way out: then images are missing. Nor is the mean of the ranks' own accuracies. The way out is to
 # remember *why* shares had to be equally long: because ranks meet in every step. In an evaluation they meet once, at the end.

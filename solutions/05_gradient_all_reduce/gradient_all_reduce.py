@@ -575,7 +575,9 @@ ax.grid(color=palette.FAINT)
 ax.legend(frameon=False);
 
 # %% [markdown]
-# The line is nothing but a constant price per call. Few large calls are cheap, many small ones are not.
+# The dashed line gives every call the same price, drawn through the first point and the last. Points above it: a piece of some
+# ten kilobytes costs more than its latency. But the direction is plain. The bytes are the same throughout; few large calls are cheap,
+# many small ones are not.
 #
 # One bucket has a price too: it can leave only when the *last* gradient is there, so nobody communicates during `backward`. Libraries
 # take several buckets of some megabytes, and send each as soon as it is full. That is unit 06.

