@@ -333,7 +333,7 @@ def test_killed_at_any_moment_the_next_run_completes(handed_in_class, graded_cla
         assert {s: scores(root)[s] for s in marked} == {s: EXPECTED[s] for s in marked}, context
         if whom != "command":
             assert marked == set(EXPECTED), context
-        report = grading.grade(root, Wish("homework", workers=2, weak=True))
+        report = grading.grade(root, Wish("homework", workers=1, weak=True))
         assert {line.student for line in report.lines if line.how == "unchanged"} == marked, context
         assert scores(root) == EXPECTED and shown(root) == fair, context
         assert not list(root.glob(".autograder/**/.*.json.*")), context
@@ -368,10 +368,10 @@ def may_mount() -> bool:
 
 
 def graded_with_little_room(root: Path, place: Path) -> tuple[subprocess.CompletedProcess, Path]:
-    """Grade on a disk that fills up half-way; where none can be had, with files that may not grow. Returns what was said, and the course."""
+    """Grade on a disk that fills up half-way; where none can be had, with files that may not grow. Returns what was said and the course."""
     if may_mount():
         (place / "disk").mkdir()
-        free = 200 << 10
+        free = 72 << 10
         around = ["unshare", "--mount", sys.executable, "-c", ON_A_SMALL_DISK, str(place / "disk"), str(root), str(free)]
         done = subprocess.run([*around, *command(root)], capture_output=True, text=True, timeout=PATIENCE_S)
         return done, Path(f"{root}.after")
@@ -391,7 +391,7 @@ def test_a_full_disk_is_one_clear_error_and_costs_nothing(handed_in_class, grade
     marked = {path.stem for path in root.glob(".autograder/graded/homework/*.json")}
     assert len(marked) < len(EXPECTED)
     assert {s: scores(root)[s] for s in marked} == {s: EXPECTED[s] for s in marked}
-    report = grading.grade(root, Wish("homework", workers=2, weak=True))
+    report = grading.grade(root, Wish("homework", workers=1, weak=True))
     assert {line.student for line in report.lines if line.how == "unchanged"} == marked
     assert scores(root) == EXPECTED and shown(root) == shown(graded_class[0])
 
