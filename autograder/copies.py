@@ -35,6 +35,8 @@ MARGIN = 0.1  # and by at least this much more similar than either is to a known
 NEAR = 0.95  # two answers as similar as that are the same answer
 COMMON = 0.04  # an answer that this share of the class has is a known one
 FEW = 5  # but never one that fewer others have
+LONGEST = 5000  # tokens of an answer that are looked at
+SIDE_BY_SIDE = 100  # pairs whose answers a page shows
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)\s.*$", re.MULTILINE)
 _KEPT = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
 
@@ -164,13 +166,11 @@ class _Compared:
 
 def _compare(texts: Sequence[str], known: Iterable[str], written: bool) -> _Compared:
     tokenize = word_tokens if written else code_tokens
-    tokens = [tokenize(text) for text in texts]
+    tokens = [tokenize(text)[:LONGEST] for text in texts]
     letters: dict[str, str] = {}  # a character for each token, so that strings can be compared
 
     def encode(row: Sequence[Token]) -> str:
-        return "".join(
-            letters.setdefault(token.text, chr(0x100 + len(letters) + (0x800 if len(letters) > 0xD000 else 0))) for token in row
-        )
+        return "".join(letters.setdefault(token.text, _character(len(letters))) for token in row)
 
     encoded = [encode(row) for row in tokens]
     explained = sorted({encode(tokenize(text)) for text in known} - {""})
@@ -187,6 +187,11 @@ def _compare(texts: Sequence[str], known: Iterable[str], written: bool) -> _Comp
     beyond = np.where(counts, excess * (lengths[:, None] + lengths[None, :]) / 2, 0.0)
     np.fill_diagonal(beyond, 0.0)
     return _Compared(texts, tokens, encoded, similarity, nearest, beyond)
+
+
+def _character(k: int) -> str:
+    """The k-th character, surrogates left out."""
+    return chr(k + 1 if k + 1 < 0xD800 else k + 1 + 0x800)
 
 
 def _similarities(rows: list[str], columns: list[str]) -> np.ndarray:
@@ -266,4 +271,4 @@ def known_answers(functions: Iterable[str]) -> list[str]:
 
 def render(compared: Compared, when: datetime | None = None) -> str:
     """The pairs side by side, as one HTML page."""
-    return page("copies.html", c=compared, when=(when or datetime.now()).strftime("%A %d %B %Y, %H:%M"))
+    return page("copies.html", c=compared, most=SIDE_BY_SIDE, when=(when or datetime.now()).strftime("%A %d %B %Y, %H:%M"))
