@@ -441,3 +441,6 @@ def _hash(path: Path) -> str:
 _log = logging.getLogger("autograder.grading")
 _log.addHandler(logging.NullHandler())
 _log.propagate = False
+logging.getLogger("tornado.application").addHandler(
+    logging.NullHandler()
+)  # nbgrader's gradebook writes a traceback there and then raises

@@ -159,6 +159,7 @@ def _listen(tasks: queue.Queue, judging: Judging) -> None:
         for line in sys.stdin:
             tasks.put(json.loads(line))
     finally:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what the other thread says about it is no news
         with contextlib.suppress(Exception):
             judging.close()
         os._exit(0)
