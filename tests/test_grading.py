@@ -403,7 +403,7 @@ def test_the_engines_of_a_cluster_judge_as_workers_do(handed_in_class, graded_cl
     import ipyparallel
 
     root = copy(handed_in_class, tmp_path)
-    with ipyparallel.Cluster(n=2, profile="grading", engines="local", log_level=40) as client:
+    with ipyparallel.Cluster(n=2, profile="grading", cluster_id="", engines="local", log_level=40) as client:
         report = grading.grade(root, Wish("homework", engines="grading", weak=True))
         engines = client[:].apply_sync(os.getpid)
         left = [child for pid in engines for child in psutil.Process(pid).children(recursive=True)]
