@@ -1,0 +1,227 @@
+"""What grading costs: `autograder grade` beside stock `nbgrader autograde`, the same submissions in one run (`make bench-grading`).
+
+    python benchmarks/grading.py                    20 submissions of unit 08 (all its exercises are plain functions) and of unit 03
+    python benchmarks/grading.py --stock 3          stock nbgrader on 3 of them only; it takes a minute for each
+    python benchmarks/grading.py --class 1000       how time and memory grow with the class
+
+Stock nbgrader executes the notebook as it was released, with the same checks in it, one submission after another. Processor time is that of
+the command and of all processes it has waited for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from labkit.environment import cores  # noqa: E402
+
+UNITS = ("08_scaling", "03_collectives")
+GRADE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from autograder.cli import main; main()"
+LESS_CPU, FASTER = 15.0, 1.4  # the bars
+STOCK = """
+c = get_config()
+c.CourseDirectory.course_id = "stock"
+c.Execute.timeout = 600
+"""
+
+
+@dataclass
+class Cost:
+    """What a command took. cpu, wall: seconds. memory: (seconds since the start, submissions done, bytes of all processes)."""
+
+    cpu: float
+    wall: float
+    output: str
+    memory: list[tuple[float, int, int]]
+
+
+def measured(command: list[str], place: Path, done=lambda: 0) -> Cost:
+    """Run a command. done: how many submissions are graded by now."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.perf_counter()
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    memory: list[tuple[float, int, int]] = []
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(command, cwd=place, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        over = threading.Event()
+
+        def look() -> None:
+            while not over.wait(2.0):
+                memory.append((time.perf_counter() - start, done(), own_bytes(process.pid)))
+
+        watching = threading.Thread(target=look)
+        watching.start()
+        status = process.wait()
+        over.set()
+        watching.join()
+        wall = time.perf_counter() - start
+        said.seek(0)
+        output = said.read()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if status:
+        raise SystemExit(f"{' '.join(command)} failed:\n{output[-3000:]}")
+    return Cost(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall, output, memory)
+
+
+def own_bytes(pid: int) -> int:
+    """Memory that a process and its descendants hold; what several share counts once (proportional set size)."""
+    total = 0
+    try:
+        family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return 0
+    for process in family:
+        try:
+            total += process.memory_full_info().pss
+        except psutil.Error:
+            continue
+    return total
+
+
+def solution(unit: str) -> Path:
+    return next((ROOT / "solutions" / unit).glob("*.ipynb"))
+
+
+def submission(unit: str, number: int) -> str:
+    """A right submission; its text differs from all others, so that no result can be found instead of judged."""
+    notebook = nbformat.read(solution(unit), as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+            if cell.metadata.get("nbgrader", {}).get("solution"):
+                cell.source = cell.source.replace("### BEGIN SOLUTION", f"unused = {number}").replace("### END SOLUTION", "")
+    return nbformat.writes(notebook)
+
+
+def own_course(place: Path, unit: str, students: int) -> Path:
+    root = place / f"own_{unit}_{students}"
+    release = [sys.executable, str(ROOT / "tools/course_release.py"), str(root), "--units", unit]
+    subprocess.run(release, check=True, capture_output=True)
+    hand_in(root, unit, students)
+    return root
+
+
+def stock_course(place: Path, unit: str, students: int) -> Path:
+    root = place / f"stock_{unit}"
+    (root / "source").mkdir(parents=True)
+    ignored = shutil.ignore_patterns(*(path.name for path in solution(unit).parent.glob(f"{solution(unit).stem}.py")))
+    shutil.copytree(solution(unit).parent, root / "source" / unit, ignore=ignored)
+    (root / "nbgrader_config.py").write_text(STOCK)
+    measured(["nbgrader", "generate_assignment", unit, "--create"], root)
+    hand_in(root, unit, students)
+    return root
+
+
+def hand_in(root: Path, unit: str, students: int) -> None:
+    for number in range(students):
+        folder = root / "submitted" / f"student{number:04}" / unit
+        folder.mkdir(parents=True)
+        (folder / solution(unit).name).write_text(submission(unit, number))
+        for path in solution(unit).parent.iterdir():  # scripts that a lesson starts
+            if path.suffix == ".py" and path.stem != solution(unit).stem:
+                shutil.copy(path, folder)
+
+
+def grade(root: Path, unit: str, workers: int, weak: bool) -> Cost:
+    command = [sys.executable, "-c", GRADE, str(ROOT), "grade", unit, "--course", str(root), "--workers", str(workers)]
+    marks = root / ".autograder/graded" / unit
+    cost = measured(command + ["--allow-weak-isolation"] * weak, root, lambda: len(list(marks.glob("*.json"))))
+    for line in cost.output.splitlines():
+        if ": graded, " in line:
+            points, whole = line.split(": graded, ")[1].split(", ")[0].split(" of ")
+            if points != whole:
+                raise SystemExit(f"a right answer did not get full points: {line}")
+    return cost
+
+
+def compare(place: Path, students: int, stock_students: int, weak: bool) -> tuple[Table, list[str]]:
+    table = Table(
+        *("unit", "grader", "submissions", "CPU s each", "wall s each", "less CPU", "less wall"),
+        title=f"{cores()} cores, load {os.getloadavg()[0]:.1f}; seconds per submission, start-up included",
+    )
+    short = []
+    for unit in UNITS:
+        stock_root = stock_course(place, unit, stock_students)
+        stock = measured(["nbgrader", "autograde", unit], stock_root)
+        stock_cpu, stock_wall = stock.cpu / stock_students, stock.wall / stock_students
+        table.add_row(unit, "stock nbgrader", str(stock_students), f"{stock_cpu:.1f}", f"{stock_wall:.1f}", "", "")
+        walls = {}
+        for workers in (1, 2):
+            own_root = own_course(place / str(workers), unit, students)
+            own = grade(own_root, unit, workers, weak)
+            cpu, walls[workers] = own.cpu / students, own.wall / students
+            less = stock_cpu / cpu
+            name = f"autograder, {workers} worker{'s' * (workers > 1)}"
+            factor = f"{stock_wall / walls[workers]:.1f} x"
+            table.add_row("", name, str(students), f"{cpu:.2f}", f"{walls[workers]:.2f}", f"{less:.1f} x", factor)
+            if workers == 1 and less < LESS_CPU:
+                short.append(f"{unit}: {less:.1f} times less processor time than stock, {LESS_CPU:g} wanted")
+            shutil.rmtree(own_root)
+        if walls[1] / walls[2] < FASTER:
+            short.append(f"{unit}: a second worker makes it {walls[1] / walls[2]:.2f} times as fast, {FASTER:g} wanted")
+        table.add_row("", "a second worker", "", "", f"{walls[1] / walls[2]:.2f} x", "", "", end_section=True)
+    return table, short
+
+
+def large_class(place: Path, unit: str, students: int, weak: bool) -> Table:
+    """Time and memory at every tenth of a class."""
+    root = own_course(place, unit, students)
+    cost = grade(root, unit, cores(), weak)
+    title = f"{unit}, {students} submissions, {cores()} workers: {cost.wall:.0f} s, {cost.cpu / students:.2f} CPU s each"
+    table = Table("graded", "seconds", "seconds for each so far", "memory of all processes, MB", title=title)
+    for part in range(1, 11):
+        wanted = students * part // 10
+        reached = next(((when, count, size) for when, count, size in cost.memory if count >= wanted), None)
+        if reached is not None:
+            when, count, size = reached
+            table.add_row(str(count), f"{when:.0f}", f"{when / count:.3f}", f"{size / 1e6:.0f}")
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--students", type=int, default=20, help="submissions of each unit")
+    parser.add_argument("--stock", type=int, metavar="N", help="stock nbgrader grades only the first N of them")
+    parser.add_argument("--class", dest="whole_class", type=int, metavar="N", help="a class of N instead of the comparison")
+    parser.add_argument("--unit", default=UNITS[0], help="of that class")
+    parser.add_argument("--allow-weak-isolation", action="store_true")
+    options = parser.parse_args()
+    console = Console(width=130)
+    os.environ.pop("NBGRADER_EXECUTION", None)
+    with tempfile.TemporaryDirectory(prefix="bench-grading-") as place:
+        if options.whole_class:
+            console.print(large_class(Path(place), options.unit, options.whole_class, options.allow_weak_isolation))
+            return
+        stock = min(options.stock or options.students, options.students)
+        table, short = compare(Path(place), options.students, stock, options.allow_weak_isolation)
+    console.print(table)
+    if stock < options.students:
+        console.print(f"Stock nbgrader graded {stock} of the {options.students} submissions; they cost it the same, one by one.")
+    for line in short:
+        console.print(f"below the bar: {line}")
+    sys.exit(1 if short else 0)
+
+
+if __name__ == "__main__":
+    main()
