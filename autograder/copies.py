@@ -16,9 +16,11 @@ import builtins
 import functools
 import keyword
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 
 import numpy as np
 from pygments.lexers import PythonLexer
@@ -37,7 +39,7 @@ COMMON = 0.04  # an answer that this share of the class has is a known one
 FEW = 5  # but never one that fewer others have
 LONGEST = 5000  # tokens of an answer that are looked at
 SIDE_BY_SIDE = 100  # pairs whose answers a page shows
-_IMPORT = re.compile(r"^[ \t]*(?:import|from)\s.*$", re.MULTILINE)
+_IMPORT = re.compile(r"[ \t]*(?:import|from)\s")
 _KEPT = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
 
 
@@ -87,11 +89,19 @@ class Pair:
 def code_tokens(source: str) -> tuple[Token, ...]:
     """Python, valid or not, without layout, comments, docstrings and imports. Names of functions, methods and attributes that are used
     stay; all others are the same name."""
-    source = _IMPORT.sub(lambda found: " " * len(found.group()), source.replace("\r\n", "\n"))
+    lines = [(at, line) for at, line in _lines(source) if line.strip() and not _IMPORT.match(line)]
+    text = "".join(line for _, line in lines)  # without blank lines, of which very many would keep the lexer busy for minutes
+    starts = list(accumulate((len(line) for _, line in lines), initial=0))
+
+    def place(at: int) -> int:
+        """Where a character of `text` stands in `source`."""
+        k = bisect_right(starts, at) - 1
+        return lines[k][0] + at - starts[k]
+
     raw = [
-        (kind, text, at)
-        for at, kind, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens_unprocessed(source)
-        if text.strip() and kind not in Comment and kind not in Text and kind not in Literal.String.Doc
+        (kind, piece, place(at))
+        for at, kind, piece in PythonLexer(stripnl=False, ensurenl=False).get_tokens_unprocessed(text)
+        if piece.strip() and kind not in Comment and kind not in Text and kind not in Literal.String.Doc
     ]
     own = {text for kind, text, _ in raw if kind in Name.Function or kind in Name.Class}
     found: list[Token] = []
@@ -110,6 +120,14 @@ def code_tokens(source: str) -> tuple[Token, ...]:
             shown = text
         found.append(Token(shown, at, at + len(text)))
     return tuple(found)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with their line ends, and where they begin."""
+    at = 0
+    for line in text.splitlines(keepends=True):
+        yield at, line
+        at += len(line)
 
 
 def word_tokens(text: str) -> tuple[Token, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import random
 
 import pytest
@@ -145,8 +146,8 @@ def test_layout_names_and_comments_make_no_tokens():
     assert [token.text for token in code_tokens("print(f'{x} a', 'b' \"c\"")][:3] == ["print", "(", "string"]
     broken = "def f(:\n    return ((\n\tx = 'open\n"
     assert code_tokens(broken), "an answer that is no valid Python is compared, too"
-    for token in code_tokens(broken):
-        assert 0 <= token.start < token.end <= len(broken)
+    spread = "import os\r\n\r\n   \r\ndef f(x):\r\n\r\n    # why\r\n    return x.sum() + 1\r\n"
+    assert [spread[t.start : t.end] for t in code_tokens(spread)] == "def f ( x ) : return x . sum ( ) + 1".split()
     assert [token.text for token in word_tokens("Die Ränder, the Edges")] == ["die", "ränder", "the", "edges"]
 
 
@@ -190,3 +191,11 @@ def test_a_huge_answer_and_a_huge_vocabulary_are_compared():
     assert pair.cells[0].similarity == 1.0
     letters = "".join(copies._character(k) for k in (0, 0xD7FE, 0xD7FF, 0xF0000))
     assert len(set(letters)) == 4 and letters.encode()
+
+
+@pytest.mark.parametrize("text", ["\n \n", "(", "'", "a.", '"""', "f'{", "@a", "import ", "# \r"], ids=repr)
+@pytest.mark.timeout(60)
+def test_no_text_keeps_the_check_busy(text):
+    """As much of it as a cell may hold. Where the lexer's work grows with the square of the text, this takes many minutes."""
+    many = code_tokens(text * (200_000 // len(text)))
+    assert all(one.end <= other.start for one, other in itertools.pairwise(many))
