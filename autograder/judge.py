@@ -158,7 +158,8 @@ class Runners:
     ) -> tuple[Outcome, list[dict]]:
         """Run one case. hurry: an earlier case of this candidate was too slow, so this one gets little time. fresh: in new ranks."""
         self.served_before = False
-        limits = replace(self.limits, cpu_seconds=min(self.limits.cpu_seconds, 2)) if hurry else self.limits
+        short = {"cpu_seconds": min(self.limits.cpu_seconds, 2), "deadline": min(self.limits.deadline, 15.0)}
+        limits = replace(self.limits, **short) if hurry else self.limits
         arguments = [case.arguments_of(r) for r in range(case.world_size)]
         jobs = make_jobs(chunks, exercise.function, arguments, runtime=exercise.runtime, harness=exercise.harness, seed=seed)
         if exercise.runtime == "mpi4py":

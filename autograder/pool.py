@@ -23,6 +23,7 @@ from autograder.worker import CannotJudge, leave_engine, on_engine, prepare_engi
 
 ROOT = Path(__file__).resolve().parent.parent
 ATTEMPTS = 2
+LONGEST_S = 3600.0  # for one submission; every case has a deadline of its own, so only a fault of ours takes longer
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from autograder import worker; worker.main()"
 
 
@@ -172,12 +173,17 @@ class _Worker:
             raise CannotJudge(hello["refused"])
 
     def judge(self, request: dict) -> dict[str, dict]:
+        too_long = threading.Timer(LONGEST_S, self.process.kill)
+        too_long.daemon = True
+        too_long.start()
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
+            return self._hear()["graded"]
         except OSError:
             raise _WorkerLost(self._how()) from None
-        return self._hear()["graded"]
+        finally:
+            too_long.cancel()
 
     def _hear(self) -> dict:
         try:
