@@ -17,11 +17,13 @@ import contextlib
 import functools
 import hashlib
 import importlib.metadata
+import importlib.util
 import json
 import os
 import platform
 import re
 import stat
+import sys
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -44,6 +46,7 @@ MAX_CELLS = 2000
 MAX_CELL_TEXT = 100_000  # characters of one cell
 MAX_TEXT = 1_000_000  # characters of all cells together
 MAX_STATEMENTS = 4000
+MAX_MODULES = 50
 MAX_OUTPUT_TEXT = 20_000
 MAX_IMAGE = 2 << 20
 _FLAG_NAMES = ("grade", "solution", "locked", "task")
@@ -197,6 +200,20 @@ def file_flags(folder: Path) -> list[Flag]:
     return flags
 
 
+def modules_of(folder: Path) -> dict[str, str]:
+    """Name -> source of the modules beside a notebook, which its cells may import; none that would hide an installed one."""
+    found = {}
+    for path in sorted(folder.glob("*.py"))[:MAX_MODULES]:
+        name = path.stem
+        if not name.isidentifier() or name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
+            continue
+        with contextlib.suppress(Refused):
+            source = _clean(_bytes_of(path).decode("utf-8-sig", errors="replace"))
+            if len(source) <= MAX_CELL_TEXT:
+                found[name] = source
+    return found
+
+
 # -- outputs and text of students, made harmless --------------------------------------------------------------------------------------
 
 
@@ -280,7 +297,7 @@ class Rebuilt:
 
     cells: the code, in the order in which Run All would run it, labelled by the numbers the notebook shows. stubs: labels of answers that
     are as they were released. items: what earns points. flags: what was put right. refused: why nothing was taken over, or "".
-    answers: grade_id -> whether something was written.
+    answers: grade_id -> whether something was written. modules: those beside the notebook (`modules_of`).
     """
 
     notebook: NotebookNode
@@ -290,6 +307,7 @@ class Rebuilt:
     flags: list[Flag] = field(default_factory=list)
     answers: dict[str, bool] = field(default_factory=dict)
     refused: str = ""
+    modules: dict[str, str] = field(default_factory=dict)
 
     def cells_until(self, item: Item, names: Iterable[str]) -> list[Cell]:
         """The cells that count for `item`: those above it, as in Run All, and a later one only for a name that is nowhere above it."""
@@ -325,7 +343,7 @@ class Rebuilt:
         if defining_label(cells, exercise.function) is None:
             return None, broken
         chunks, note = slice_for(exercise, cells, failed)
-        return chunks, " ".join(part for part in (broken, note) if part)
+        return [*self._imported(chunks), *chunks], " ".join(part for part in (broken, note) if part)
 
     def chunks_of_test(self, item: Item) -> list[Chunk]:
         """What an instructor's test needs of the notebook, and the test itself; `__outcome__()` is the value of its last line."""
@@ -333,7 +351,48 @@ class Rebuilt:
         needed = slice_cells(self.cells_until(item, names), names)
         body, last = _last_expression(python_of(item.source) or item.source)
         outcome = f"__value__ = ({last}\n)\ndef __outcome__():\n    return __value__\n"
-        return [*needed, Chunk(f"test {item.grade_id}", 1, body), Chunk("the last line of the test", 1, outcome)]
+        return [
+            *self._imported(needed),
+            *needed,
+            Chunk(f"test {item.grade_id}", 1, body),
+            Chunk("the last line of the test", 1, outcome),
+        ]
+
+    def _imported(self, chunks: list[Chunk]) -> list[Chunk]:
+        """The student's own modules that the chunks import, each before those that import it."""
+        ordered: dict[str, Chunk] = {}
+        open_ends = [(name, False) for chunk in chunks for name in sorted(_imports(chunk.source) & set(self.modules))]
+        seen: set[str] = set()
+        while open_ends and self.modules:
+            name, its_own_are_there = open_ends.pop()
+            if its_own_are_there:
+                ordered[name] = Chunk(f"{name}.py", 1, _module_statement(name, self.modules[name]))
+            elif name not in seen:
+                seen.add(name)
+                open_ends.append((name, True))
+                open_ends += [(other, False) for other in sorted(_imports(self.modules[name]) & set(self.modules))]
+        if not ordered:
+            return []
+        made = (
+            f"for __name in {sorted(ordered)!r}:\n    __import__('sys').modules[__name] = __import__('types').ModuleType(__name)"
+        )
+        return [Chunk("modules", 1, made), *ordered.values()]
+
+
+def _imports(source: str) -> set[str]:
+    """The top-level names of the modules that a source imports."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    return {name.split(".")[0] for name in names}
+
+
+def _module_statement(name: str, source: str) -> str:
+    """One statement that fills a module: where ranks run there is no such file."""
+    return f"exec(compile({source!r}, {name + '.py'!r}, 'exec'), __import__('sys').modules[{name!r}].__dict__)"
 
 
 def _last_expression(source: str) -> tuple[str, str]:
@@ -346,10 +405,11 @@ def _last_expression(source: str) -> tuple[str, str]:
     return "\n".join([*lines[: body[-1].lineno - 1], before]), ast.get_source_segment(source, body[-1]) or "None"
 
 
-def rebuild(released: NotebookNode, submitted: NotebookNode | Refused) -> Rebuilt:
+def rebuild(released: NotebookNode, submitted: NotebookNode | Refused, modules: dict[str, str] | None = None) -> Rebuilt:
     """The released notebook with the student's work in it.
 
     released: without solutions, with all tests (`autograder.nbgrader_plugin.released`). submitted: what `read` returned or raised.
+    modules: what `modules_of` found beside it.
     """
     if isinstance(submitted, Refused):
         flag = Flag("refused", f"The submission was refused: {submitted}", needs_person=True)
@@ -361,6 +421,7 @@ def rebuild(released: NotebookNode, submitted: NotebookNode | Refused) -> Rebuil
     except Refused as refused:
         return rebuild(released, refused)
     rebuilt = _Builder(released, cells).build()
+    rebuilt.modules = modules or {}
     unreadable = submitted.metadata.get("unreadable", 0) + sum("unreadable" in cell for cell in cells)
     if unreadable:
         rebuilt.flags.append(
@@ -601,9 +662,9 @@ def _item(cell: NotebookNode, at: int) -> Item:
 
 
 def checked_function(source: str) -> str:
-    """The function a check cell is about: `check(f)` and nothing else; "" for any other test."""
+    """The function a check cell is about: `check(f)` and nothing else but imports; "" for any other test."""
     try:
-        body = ast.parse(source).body
+        body = [line for line in ast.parse(source).body if not isinstance(line, (ast.Import, ast.ImportFrom))]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     if len(body) != 1 or not isinstance(body[0], ast.Expr) or not isinstance(body[0].value, ast.Call):
