@@ -121,7 +121,9 @@ def load(coursedir: CourseDirectory, config: Config, assignment: str, student: s
         submitted = submission.read(folder / f"{notebook}.ipynb")
     except Refused as refused:
         submitted = refused
-    rebuilt = submission.rebuild(released(coursedir, config, assignment, notebook), submitted)
+    given = Path(coursedir.format_path(coursedir.release_directory, ".", assignment))
+    modules = submission.modules_of(folder) | submission.modules_of(given)  # what was given is as it was given
+    rebuilt = submission.rebuild(released(coursedir, config, assignment, notebook), submitted, modules)
     rebuilt.flags += submission.file_flags(folder)
     return rebuilt
 

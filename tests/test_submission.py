@@ -513,6 +513,28 @@ def exercise_reference(name):
     return find(name).reference
 
 
+def test_a_module_beside_the_notebook_can_be_imported(runners, tmp_path):
+    (tmp_path / "cutting.py").write_text("from sizes import base_and_rest\n\n\ndef first(n, rank, p):\n"
+                                         "    base, rest = base_and_rest(n, p)\n    return rank * base + min(rank, rest)\n")  # fmt: skip
+    (tmp_path / "sizes.py").write_text("import cutting\n\n\ndef base_and_rest(n, p):\n    return divmod(n, p)\n")
+    (tmp_path / "math.py").write_text("raise RuntimeError('in place of the real one')\n")
+    (tmp_path / "numpy.py").write_text("raise RuntimeError('in place of the real one')\n")
+    (tmp_path / "unused.py").write_text("raise RuntimeError('nobody asked')\n")
+    (tmp_path / "broken.py").write_text("def\n")
+    (tmp_path / "link.py").symlink_to(tmp_path / "sizes.py")
+    modules = submission.modules_of(tmp_path)
+    assert set(modules) == {"cutting", "sizes", "unused", "broken"}
+    notebook = handed_in()
+    cell_of(notebook, "fair_share").source = (
+        "import math\nfrom cutting import first\n\n\ndef fair_share(n, rank, p):\n"
+        "    return first(n, rank, p), math.floor(first(n, rank + 1, p))"
+    )
+    cell_of(notebook, "twice").source = "from broken import double\n\n\ndef twice(x):\n    return double(x)"
+    graded = judge(rebuild(released_notebook(), read(as_bytes(notebook)), modules), None, runners)
+    assert {i.grade_id: i.points for i in graded.items} == FULL | {"test_twice": 0.0, "test_twice_partly": 0.0}
+    assert [i.verdict for i in graded.items] == ["passed", "passed", "raised", "raised"]
+
+
 def test_a_refused_notebook_gets_a_card_that_says_why(runners):
     rebuilt = rebuild(released_notebook(), Refused("The file is empty."))
     graded = judge(rebuilt, None, runners)
