@@ -99,7 +99,8 @@ class CsvExporter(Exporter):
             ("yes" if row.to_grade else "no") if row.handed_in else "",
         ]
         by_exercise = [number(scores[name].score) if scores.get(name) else "" for name in names]
-        return [*map(safe, cells), *facts, *by_exercise, number(row.penalty), self.mark(row.score), number(one.points)]
+        penalty = number(row.penalty) if row.handed_in else ""
+        return [*map(safe, cells), *facts, *by_exercise, penalty, self.mark(row.score), number(one.points)]
 
 
 class CanvasExporter(Exporter):
@@ -112,7 +113,7 @@ class CanvasExporter(Exporter):
     Format: "How do I import grades in the Gradebook?" in the Canvas Instructor Guide, and what reads it, `lib/gradebook_importer.rb` of
     instructure/canvas-lms: columns Student, ID, SIS User ID, SIS Login ID, Section, then assignments as "Name (number)"; below the
     header a row "    Points Possible". Students are found by ID, then SIS User ID, then SIS Login ID, then name; those who are not in the
-    file keep what they have.
+    file keep what they have, and so do those in it who handed in nothing here (an empty cell would remove their mark).
     """
 
     default_file = "canvas.csv"
@@ -149,7 +150,8 @@ class CanvasExporter(Exporter):
             if line is None:
                 self.log.warning("%s is not in the file from Canvas and was left out", same[0].student)
                 continue
-            rows.append([*map(safe, line[: canvas.people]), *[self.mark(one.score) for one in same]])
+            marks_here = [self.mark(one.score) or canvas.standing(line, k) for one, k in zip(same, places, strict=True)]
+            rows.append([*map(safe, line[: canvas.people]), *marks_here])
         return rows
 
 
@@ -177,6 +179,11 @@ class CanvasFile:
         keys = [("ID", row.lms_user_id)]
         keys += [(name, value) for value in (row.student, row.email) for name in ("SIS Login ID", "SIS User ID")]
         return next((self.students[n, v.casefold()] for n, v in keys if v and (n, v.casefold()) in self.students), None)
+
+    def standing(self, line: list[str], column: int | None) -> str:
+        """The mark that stands in Canvas already: an empty cell would remove it."""
+        mark = line[column].strip() if column is not None else ""
+        return mark if _value(mark) is not None or mark == "EX" else ""
 
     def assignment(self, name: str) -> int | None:
         """The column of an assignment given by its name or its number, or None."""

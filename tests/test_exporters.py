@@ -114,6 +114,7 @@ CANVAS = [
     ["O'Neill, Bob", "502", "S2", "BOB@example.org", "Tue", "4.00", "", "70"],
     ['="=Eve"', "503", "eve", "e3", "Tue", "", "", ""],
     ["Nobody, Knows", "504", "S4", "nk", "Tue", "3.00", "11.00", ""],
+    ["Absent, Zoe", "505", "S5", "zoe", "Tue", "3.00", "7.50", ""],
 ]
 
 
@@ -129,6 +130,7 @@ def test_canvas_keeps_its_own_numbers(course, tmp_path, caplog, delimiter, mark)
         ["501", "S1", "al1815", "Mon", "9.5"],
         ["502", "S2", "BOB@example.org", "Tue", "1.5"],
         ["503", "eve", "e3", "Tue", "1.12"],
+        ["505", "S5", "zoe", "Tue", "7.50"],  # was given in Canvas; an empty cell would remove it
     ]
     assert formulas(rows) == [] and rows[2][0] == '\'="=Eve"'
 
