@@ -19,6 +19,7 @@ from pathlib import Path
 
 from autograder import submission
 from autograder.course import OVERLAY
+from autograder.isolation import WeakIsolation, spec
 from autograder.worker import CannotJudge, leave_engine, on_engine, prepare_engine
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -119,13 +120,15 @@ class LocalPool(Pool):
                     self.tasks.put(task)
                 else:
                     self.results.put(Done(task.student, None, time.monotonic() - start, str(lost)))
+            except WeakIsolation as error:
+                self.results.put(Done(task.student, None, error=CannotJudge(str(error))))
             except Exception as error:
                 self.results.put(Done(task.student, None, error=error))
             finally:
                 self.running.pop(task.student, None)
 
     def _start(self, slot: int) -> _Worker:
-        worker = _Worker(slot, self.weak)
+        worker = _Worker(spec(slot, weak=self.weak))
         self.workers.append(worker)
         if self.closing.is_set():
             worker.end()
@@ -156,10 +159,9 @@ class _WorkerLost(RuntimeError):
 class _Worker:
     """One worker process, seen from here."""
 
-    def __init__(self, slot: int, weak: bool):
-        options = json.dumps({"slot": slot, "weak": weak})
+    def __init__(self, jail: dict):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, str(ROOT), options],
+            [sys.executable, "-c", _PROGRAM, str(ROOT), json.dumps(jail)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

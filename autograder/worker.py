@@ -1,6 +1,6 @@
 """A process that judges one submission after another for `autograder grade`: it has a warm launcher of its own, in a jail of its own.
 
-It is started by exec and speaks JSON, one line per message: options on the command line, tasks on its standard input, answers on its
+It is started by exec and speaks JSON, one line per message: its jail on the command line, tasks on its standard input, answers on its
 standard output. It ends when its input does, whatever has become of the process that started it. The same two functions serve an engine of
 ipyparallel (`on_engine`).
 """
@@ -71,13 +71,9 @@ def trial(x):
 
 
 class Judging:
-    """A warm launcher in the jail of one slot, and what it takes to judge with it. options: {"slot": 0, "weak": false}.
+    """A warm launcher in a jail (`autograder.isolation.spec`), and what it takes to judge with it."""
 
-    Raises WeakIsolation.
-    """
-
-    def __init__(self, options: dict):
-        jail = spec(options["slot"], weak=options["weak"])
+    def __init__(self, jail: dict):
         self.launcher = Launcher(isolation=jail)
         self.runners = Runners(self.launcher)
         self.first_size = 0
@@ -145,7 +141,7 @@ def main() -> None:
         judging = Judging(json.loads(sys.argv[1]))
         threading.Thread(target=_listen, args=(tasks, judging), daemon=True).start()
         judging.make_sure()
-    except (WeakIsolation, CannotJudge) as error:
+    except CannotJudge as error:
         answer(refused=str(error))
         return
     answer(ready=os.getpid())
@@ -178,7 +174,7 @@ def prepare_engine(options: dict, course_code: str) -> str:
     if submission._our_code() != course_code:
         return f"{Path(__file__).resolve().parent.parent} on {os.uname().nodename} is another version of the course"
     try:
-        _here = _here or Judging(options)
+        _here = _here or Judging(spec(options["slot"], weak=options["weak"]))
         _here.make_sure()
     except (WeakIsolation, CannotJudge) as error:
         return str(error)
