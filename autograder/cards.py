@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import textwrap
 
 from autograder.verdict import HINT_LEVELS, CaseResult, LevelResult, Result
@@ -59,8 +60,13 @@ def text_card(result: Result, hints: str = "how") -> str:
     return _sendable("\n".join(lines))
 
 
+# Characters by which a student's text would steer a terminal, or stand in another direction than it is written.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
 def _sendable(text: str) -> str:
-    """Half of a surrogate pair, which a student can print, has no place in UTF-8: it is shown as its escape."""
+    """Characters that steer a terminal are shown as their escapes, and so is half of a surrogate pair, which UTF-8 cannot hold."""
+    text = _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,7 +1,7 @@
 # exercise: sum_over_ranks
 # must not: hold up the judge longer than a case may take
 # verdict: anything but passed
-# deadline: 2
+# deadline: 1
 import time
 
 from wire import connection, record

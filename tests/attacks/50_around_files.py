@@ -1,4 +1,4 @@
-# exercise: ring_all_reduce
+# exercise: sum_over_ranks
 # must not: move data between ranks through files
 # verdict: anything but passed
 # without a jail: reaches
@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 
-def ring_all_reduce(x):
+def sum_over_ranks(x):
     rank, n = dist.get_rank(), dist.get_world_size()
     places = [place for place in ("/tmp", "/dev/shm", "/var/tmp", "/run", os.path.expanduser("~")) if os.access(place, os.W_OK)]
     for place in places:

@@ -1,4 +1,4 @@
-# exercise: ring_all_reduce
+# exercise: sum_over_ranks
 # must not: move data between ranks by signals
 # verdict: anything but passed
 # without a jail: reaches
@@ -9,7 +9,7 @@ import time
 import torch.distributed as dist
 
 
-def ring_all_reduce(x):
+def sum_over_ranks(x):
     heard = []
     signal.signal(signal.SIGUSR1, lambda *a: heard.append(a[0]))
     time.sleep(0.2)

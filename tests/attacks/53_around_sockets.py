@@ -1,4 +1,4 @@
-# exercise: ring_all_reduce
+# exercise: sum_over_ranks
 # must not: move data between ranks over abstract sockets, loopback or multicast
 # verdict: anything but passed
 # without a jail: reaches
@@ -8,7 +8,7 @@ import time
 import torch.distributed as dist
 
 
-def ring_all_reduce(x):
+def sum_over_ranks(x):
     rank, n = dist.get_rank(), dist.get_world_size()
     server = socket.socket(socket.AF_UNIX)
     inet = socket.socket()

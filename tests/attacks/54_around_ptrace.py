@@ -1,4 +1,4 @@
-# exercise: ring_all_reduce
+# exercise: sum_over_ranks
 # must not: write into another rank's memory
 # verdict: anything but passed
 import ctypes
@@ -8,7 +8,7 @@ import time
 import torch.distributed as dist
 
 
-def ring_all_reduce(x):
+def sum_over_ranks(x):
     libc = ctypes.CDLL(None, use_errno=True)
     mine = ctypes.create_string_buffer(b"from rank %d" % dist.get_rank())
     here = (ctypes.c_size_t * 2)(ctypes.addressof(mine), 10)

@@ -1,4 +1,4 @@
-# exercise: ring_all_reduce
+# exercise: sum_over_ranks
 # must not: signal other ranks by locking files that all of them can read
 # verdict: anything but passed
 # without a jail: reaches
@@ -10,7 +10,7 @@ import time
 import torch.distributed as dist
 
 
-def ring_all_reduce(x):
+def sum_over_ranks(x):
     rank, n = dist.get_rank(), dist.get_world_size()
     file, other = open(os.__file__, "rb"), open(time.__spec__.origin if time.__spec__.has_location else fcntl.__file__, "rb")
     try:

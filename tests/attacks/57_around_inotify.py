@@ -1,4 +1,4 @@
-# exercise: ring_all_reduce
+# exercise: sum_over_ranks
 # must not: watch which files of the libraries other ranks open
 # verdict: anything but passed
 # without a jail: reaches
@@ -9,7 +9,7 @@ import time
 import torch.distributed as dist
 
 
-def ring_all_reduce(x):
+def sum_over_ranks(x):
     libc = ctypes.CDLL(None, use_errno=True)
     handle = libc.inotify_init1(0o4000)  # not blocking
     if handle >= 0 and dist.get_rank() == 0:

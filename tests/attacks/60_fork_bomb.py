@@ -2,13 +2,13 @@
 # must not: starve an honest neighbour of processes
 # verdict: anything but passed
 # beside an honest neighbour
-# deadline: 4
+# deadline: 3
 import os
 import time
 
 
 def count_inside(x, y):
-    end = time.monotonic() + 2
+    end = time.monotonic() + 1
     for _ in range(200):
         try:
             if os.fork() == 0:

@@ -1,7 +1,7 @@
 # exercise: count_inside
 # must not: survive the end of its time by ignoring signals
 # verdict: anything but passed
-# processor time: 1 s
+# deadline: 2
 import signal
 
 

@@ -1,7 +1,7 @@
 # exercise: count_inside
 # must not: hold up the grader as a stopped process
 # verdict: too_slow
-# deadline: 2
+# deadline: 1
 import os
 import signal
 

@@ -1,6 +1,9 @@
 # exercise: count_inside
 # must not: end the launcher by running out of its stack
 # verdict: anything but passed
+# processor time: 1 s
+# memory: 256 MB
+# deadline: 4
 import sys
 
 

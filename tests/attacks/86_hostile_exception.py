@@ -1,6 +1,6 @@
 # exercise: count_inside
 # must not: end the judge by the text, the type or the traceback of an exception
-# verdict: raised
+# verdict: anything but passed
 class Hostile(Exception):
     def __str__(self):
         raise SystemExit(0)
