@@ -40,6 +40,7 @@ def packed(rebuilt: Rebuilt) -> dict:
         "flags": [asdict(flag) for flag in rebuilt.flags],
         "answers": rebuilt.answers,
         "refused": rebuilt.refused,
+        "modules": rebuilt.modules,
     }
 
 
@@ -52,6 +53,7 @@ def unpacked(data: dict) -> Rebuilt:
         [Flag(**flag) for flag in data["flags"]],
         data["answers"],
         data["refused"],
+        data["modules"],
     )
 
 
