@@ -649,7 +649,7 @@ def _copy(cell: NotebookNode) -> NotebookNode:
 
 def _students(cell: NotebookNode, place: NotebookNode) -> NotebookNode:
     """A cell of the student's, with the id and the metadata of the place it gets."""
-    source = harmless_markdown(cell.source) if cell.cell_type == "markdown" else cell.source
+    source = cell.source if cell.cell_type == "code" else harmless_markdown(cell.source)  # formulas are set in raw cells, too
     shown = NotebookNode(cell_type=cell.cell_type, id=place.id, metadata=place.metadata, source=source)
     if cell.cell_type == "code":
         shown.outputs, shown.execution_count = cell.outputs, None

@@ -174,10 +174,14 @@ class Elements(HTMLParser):
     def __init__(self):
         super().__init__()
         self.bad: list[str] = []
-        self.inside = ""
+        self.inside, self.pre = "", 0
+
+    def handle_endtag(self, tag):
+        self.pre -= tag == "pre"
 
     def handle_starttag(self, tag, attributes):
         self.inside = tag
+        self.pre += tag == "pre"
         for name, value in attributes:
             address = re.sub(r"[\x00-\x20]", "", value or "").lower()
             if name.startswith("on") or name == "srcdoc" or address.startswith(("javascript:", "vbscript:", "data:text")):
@@ -186,3 +190,5 @@ class Elements(HTMLParser):
     def handle_data(self, data):
         if self.inside in ("script", "style") and "ATTACK" in data:
             self.bad.append(f"{self.inside}: {data[:80]}")
+        if not self.pre and "\\href{" in data:  # MathJax makes links of such formulas, except in preformatted text
+            self.bad.append(f"a formula with a link: {data[:80]}")
