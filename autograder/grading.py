@@ -38,6 +38,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import latesubmissions, saveautogrades
 from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 from traitlets.config import Config, ConfigFileNotFound, PyFileConfigLoader
 
 from autograder import nbgrader_plugin, submission
@@ -137,6 +138,7 @@ def settings(course: Path, wish: Wish) -> Config:
             config.merge(PyFileConfigLoader("nbgrader_config.py", path=folder).load_config())
     config.CourseDirectory.assignment_id = wish.assignment
     config.CourseDirectory.setdefault("root", str(course))
+    config.SubmissionExporter.optimistic_validation = True  # once, after all steps
     if wish.weak:
         config.Judge.allow_weak_isolation = True
     return config
@@ -240,9 +242,8 @@ class _Run:
         rebuilt, digests, graded = {}, {}, {}
         folder = nbgrader_plugin.submitted_folder(self.coursedir, self.wish.assignment, student)
         files = hashes(folder)
-        for name in self.notebooks:
-            if not (folder / f"{name}.ipynb").exists():
-                continue  # nbgrader gives 0 for it
+        handed_in = nbgrader_plugin.notebooks_to_grade(self.coursedir, self.wish.assignment, student)
+        for name in (name for name in self.notebooks if name in handed_in):  # for another one nbgrader gives 0
             rebuilt[name] = nbgrader_plugin.load(self.coursedir, self.config, self.wish.assignment, student, name)
             digests[name] = submission.digest(rebuilt[name], self.unit, self.key, self.level)
             kept = None if self.wish.force else self.store.result(digests[name])
@@ -273,6 +274,7 @@ class _Run:
                 nbgrader_plugin.prepared[self.wish.assignment, student, name] = (rebuilt, prepared.graded[name])
             try:
                 writer.write(student)
+                self.gradebook.save()
             finally:
                 nbgrader_plugin.prepared.clear()
             scores = scores_of(self.gradebook, self.wish.assignment, student).get(student, {})
@@ -287,6 +289,8 @@ class _Run:
                 self.store.set_mark(self.wish.assignment, student, note)
         except Exception as error:
             shutil.rmtree(self._graded_folder(student), ignore_errors=True)
+            with contextlib.suppress(SQLAlchemyError):
+                self.gradebook.forget()
             self._failed(student, error)
             return
         self._has(line)
@@ -371,17 +375,31 @@ def submitted_students(coursedir: CourseDirectory, assignment: str) -> list[str]
 
 
 class _StaysOpen(Gradebook):
-    """A gradebook whose `close` ends what was begun, not the connection."""
+    """A gradebook that stays open for a whole run, and in which a submission is one transaction: all of its grades, or none."""
+
+    def __init__(self, coursedir: CourseDirectory):
+        super().__init__(coursedir.db_url, coursedir.course_id)
+        self._commit = self.db.commit
+        self.db.commit = self.db.flush  # nbgrader commits after every cell
 
     def close(self) -> None:
+        """nbgrader's steps open and close theirs; this one goes on."""
+
+    def save(self) -> None:
+        self._commit()
+        self.db.remove()
+
+    def forget(self) -> None:
+        """Undo what was not saved."""
+        self.db.rollback()
         self.db.remove()
 
 
 @contextlib.contextmanager
-def one_gradebook(coursedir: CourseDirectory) -> Iterator[Gradebook]:
+def one_gradebook(coursedir: CourseDirectory) -> Iterator[_StaysOpen]:
     """Within, nbgrader's own steps use one open gradebook. They would open eight for each submission and look through all tables each time,
     which takes longer than the rest of what they do."""
-    gradebook = _StaysOpen(coursedir.db_url, coursedir.course_id)
+    gradebook = _StaysOpen(coursedir)
     with contextlib.ExitStack() as stack:
         stack.callback(Gradebook.close, gradebook)
         for module in (autograde, saveautogrades, latesubmissions):

@@ -45,7 +45,7 @@ from autograder.course import OVERLAY, Course
 from autograder.judge import Runners
 from autograder.registry import all_exercises
 from autograder.store import Busy, Store
-from autograder.submission import Graded, Rebuilt, Refused
+from autograder.submission import Flag, Graded, Rebuilt, Refused
 from autograder.verdict import HINT_LEVELS
 from labkit.launcher import Launcher
 
@@ -114,17 +114,41 @@ def submitted_folder(coursedir: CourseDirectory, assignment: str, student: str) 
     return Path(coursedir.format_path(coursedir.submitted_directory, student, assignment))
 
 
+def notebook_file(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> Path:
+    """Where a student's notebook is: under its own name, or under another one where only this one can be meant."""
+    folder = submitted_folder(coursedir, assignment, student)
+    path = folder / f"{notebook}.ipynb"
+    expected = _names(Path(coursedir.format_path(coursedir.source_directory, ".", assignment)))
+    there = _names(folder)
+    if notebook not in there and len(there - expected) == 1 and len(expected - there) == 1:
+        return folder / f"{(there - expected).pop()}.ipynb"
+    return path
+
+
+def notebooks_to_grade(coursedir: CourseDirectory, assignment: str, student: str) -> list[str]:
+    """The notebooks of an assignment that a student handed in. Where none of those handed in is one of them: all, to be refused."""
+    expected = sorted(_names(Path(coursedir.format_path(coursedir.source_directory, ".", assignment))))
+    there = [name for name in expected if os.path.lexists(notebook_file(coursedir, assignment, student, name))]
+    return there or (expected if _names(submitted_folder(coursedir, assignment, student)) else [])
+
+
+def _names(folder: Path) -> set[str]:
+    return {path.stem for path in folder.glob("*.ipynb")}
+
+
 def load(coursedir: CourseDirectory, config: Config, assignment: str, student: str, notebook: str) -> Rebuilt:
     """A student's submitted notebook, rebuilt. Never fails because of what was submitted."""
-    folder = submitted_folder(coursedir, assignment, student)
+    path = notebook_file(coursedir, assignment, student, notebook)
     try:
-        submitted = submission.read(folder / f"{notebook}.ipynb")
+        submitted = submission.read(path)
     except Refused as refused:
         submitted = refused
     given = Path(coursedir.format_path(coursedir.release_directory, ".", assignment))
-    modules = submission.modules_of(folder) | submission.modules_of(given)  # what was given is as it was given
+    modules = submission.modules_of(path.parent) | submission.modules_of(given)  # what was given is as it was given
     rebuilt = submission.rebuild(released(coursedir, config, assignment, notebook), submitted, modules)
-    rebuilt.flags += submission.file_flags(folder)
+    if path.stem != notebook:
+        rebuilt.flags.append(Flag("renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb."))
+    rebuilt.flags += submission.file_flags(path.parent)
     return rebuilt
 
 
@@ -234,7 +258,10 @@ def _guard(converter: Autograde, wait_s: float) -> None:
             return None
 
     def init_assignment(assignment_id: str, student_id: str) -> None:
-        odd = submission.odd_files(submitted_folder(coursedir, assignment_id, student_id))
+        folder = submitted_folder(coursedir, assignment_id, student_id)
+        names = notebooks_to_grade(coursedir, assignment_id, student_id)
+        converter.notebooks = [str(folder / f"{name}.ipynb") for name in names] or converter.notebooks
+        odd = submission.odd_files(folder)
         ignored = coursedir.ignore
         coursedir.ignore = [*ignored, *(glob.escape(path.name) for path in odd)]
         try:

@@ -100,7 +100,7 @@ def _bytes_of(path: Path) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
-        raise Refused("There is no such file.") from None
+        raise Refused("No file of that name was handed in.") from None
     except OSError:
         raise Refused("The file cannot be read, or it is a link to another one.") from None
     try:

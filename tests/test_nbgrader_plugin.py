@@ -73,6 +73,7 @@ def class_of_students() -> dict[str, bytes]:
         "forger": forger,
         "empty": handed_in(False),
     }
+    notebooks |= {"renamed": right, "two": right}
     return {name: as_bytes(notebook) for name, notebook in notebooks.items()} | {"broken": b'{"cells": ['}
 
 
@@ -84,6 +85,11 @@ def make_course(root: Path) -> None:
         folder = root / "submitted" / student / "homework"
         folder.mkdir(parents=True)
         (folder / "homework.ipynb").write_bytes(content)
+    renamed = root / "submitted/renamed/homework/homework.ipynb"
+    renamed.rename(renamed.with_name("homework (1).ipynb"))
+    two = root / "submitted/two/homework/homework.ipynb"
+    shutil.copy(two, two.with_name("old.ipynb"))
+    two.rename(two.with_name("new.ipynb"))
     (root / "secret.txt").write_text("the instructor's")
     broken = root / "submitted/broken/homework"
     (broken / "mine.txt").symlink_to(root / "secret.txt")
@@ -148,6 +154,8 @@ def test_scores_are_in_the_gradebook(course):
         "forger": NOTHING,
         "empty": NOTHING,
         "broken": NOTHING,
+        "renamed": FULL,
+        "two": NOTHING,
     }
 
 
@@ -183,6 +191,12 @@ def test_a_refused_submission_has_a_card_that_says_why_and_its_links_lead_nowher
     left = {path.name for path in (course.root / "autograded/broken/homework").iterdir()}
     assert left == {"homework.ipynb", "timestamp.txt"}
     assert "mine.txt is a link" in course.autograded("broken").cells[0].source
+
+
+def test_a_renamed_notebook_counts_where_only_it_can_be_meant(course):
+    assert "another name" in course.autograded("renamed").cells[0].source
+    card = cell_of(course.autograded("two"), "check_fair_share").outputs[0].data["text/plain"]
+    assert "No file of that name was handed in." in card
 
 
 def test_no_solution_text_anywhere_students_look(course):
