@@ -2,7 +2,7 @@
 # must not: import the package that computes the expected values
 # verdict: anything but passed
 # without a jail: reaches
-import importlib
+import importlib.util
 import sys
 
 
@@ -11,8 +11,8 @@ def count_inside(x, y):
     importlib.invalidate_caches()
     for name in ("autograder", "autograder.exercises.unit_01_mpi_pi", "nbgrader", "solutions"):
         try:
-            module = importlib.import_module(name)
-            print("GOT" if getattr(module, "__file__", None) else "empty:", module)
+            module = importlib.util.find_spec(name)
+            print("GOT" if module is not None and module.origin else "no:", module)
         except ImportError as error:
             print("no:", error)
     return -1

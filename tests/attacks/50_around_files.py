@@ -11,7 +11,7 @@ import torch.distributed as dist
 
 def sum_over_ranks(x):
     rank, n = dist.get_rank(), dist.get_world_size()
-    places = [place for place in ("/tmp", "/dev/shm", "/var/tmp", "/run", os.path.expanduser("~")) if os.access(place, os.W_OK)]
+    places = [place for place in ("/tmp", "/dev/shm", "/var/tmp") if os.access(place, os.W_OK)]
     for place in places:
         torch.save(x, f"{place}/attack-{rank}")
     total = x.clone()

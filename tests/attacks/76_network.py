@@ -15,7 +15,7 @@ def count_inside(x, y):
             sock.settimeout(1)
             try:
                 sock.connect(address)
-                print("GOT", sock.recv(100))
+                print("GOT a connection to", address)
             except OSError as error:
                 print("no:", error)
     return -1
