@@ -30,7 +30,6 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import (
     AssignLatePenalties,
-    CheckCellMetadata,
     ClearHiddenTests,
     ClearMarkScheme,
     ClearSolutions,
@@ -63,7 +62,7 @@ def configure(c: Config, root: Path) -> None:
     c.ClearSolutions.text_stub = "*Write your answer here.*"
     c.Autograde.exporter_class = SubmissionExporter
     c.Autograde.sanitize_preprocessors = [Rebuild]
-    c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties, CheckCellMetadata]
+    c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties]  # the cells' metadata are the released ones
     os.environ.setdefault(OVERLAY, str(root / "overlay"))
 
 

@@ -44,16 +44,25 @@ c.Execute.timeout = 600
 
 @dataclass
 class Cost:
-    """What a command took. cpu, wall: seconds. memory: (seconds since the start, submissions done, bytes of all processes)."""
+    """What a command took. cpu, wall: seconds. lines: what it said, and when. memory: (seconds since the start, bytes of all processes)."""
 
     cpu: float
     wall: float
-    output: str
-    memory: list[tuple[float, int, int]]
+    lines: list[tuple[float, str]]
+    memory: list[tuple[float, int]]
+
+    def graded(self) -> list[float]:
+        """When each submission was done."""
+        return [when for when, line in self.lines if ": graded, " in line]
+
+    def warm(self, workers: int) -> float:
+        """Wall seconds for each submission once every worker has done its first."""
+        done = self.graded()
+        return (done[-1] - done[workers - 1]) / (len(done) - workers)
 
 
-def measured(command: list[str], place: Path, done=lambda: 0) -> Cost:
-    """Run a command. done: how many submissions are graded by now."""
+def measured(command: list[str], place: Path) -> Cost:
+    """Run a command. Ends the program where it fails."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     environment = {
@@ -61,27 +70,30 @@ def measured(command: list[str], place: Path, done=lambda: 0) -> Cost:
         "PYTHONPATH": str(ROOT),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
-    memory: list[tuple[float, int, int]] = []
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(command, cwd=place, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-        over = threading.Event()
+    environment["PYTHONUNBUFFERED"] = "1"
+    lines: list[tuple[float, str]] = []
+    memory: list[tuple[float, int]] = []
+    over = threading.Event()
+    process = subprocess.Popen(
+        command, cwd=place, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
-        def look() -> None:
-            while not over.wait(2.0):
-                memory.append((time.perf_counter() - start, done(), own_bytes(process.pid)))
+    def look() -> None:
+        while not over.wait(3.0):
+            memory.append((time.perf_counter() - start, own_bytes(process.pid)))
 
-        watching = threading.Thread(target=look)
-        watching.start()
-        status = process.wait()
-        over.set()
-        watching.join()
-        wall = time.perf_counter() - start
-        said.seek(0)
-        output = said.read()
+    watching = threading.Thread(target=look)
+    watching.start()
+    for line in process.stdout:
+        lines.append((time.perf_counter() - start, line.rstrip()))
+    status = process.wait()
+    over.set()
+    watching.join()
+    wall = time.perf_counter() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if status:
-        raise SystemExit(f"{' '.join(command)} failed:\n{output[-3000:]}")
-    return Cost(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall, output, memory)
+        raise SystemExit(f"{' '.join(command)} failed:\n" + "\n".join(line for _, line in lines[-40:]))
+    return Cost(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall, lines, memory)
 
 
 def own_bytes(pid: int) -> int:
@@ -144,10 +156,10 @@ def hand_in(root: Path, unit: str, students: int) -> None:
 
 
 def grade(root: Path, unit: str, workers: int, weak: bool) -> Cost:
+    """Grade a course. Ends the program where a right answer does not get full points."""
     command = [sys.executable, "-c", GRADE, str(ROOT), "grade", unit, "--course", str(root), "--workers", str(workers)]
-    marks = root / ".autograder/graded" / unit
-    cost = measured(command + ["--allow-weak-isolation"] * weak, root, lambda: len(list(marks.glob("*.json"))))
-    for line in cost.output.splitlines():
+    cost = measured(command + ["--allow-weak-isolation"] * weak, root)
+    for _, line in cost.lines:
         if ": graded, " in line:
             points, whole = line.split(": graded, ")[1].split(", ")[0].split(" of ")
             if points != whole:
@@ -156,46 +168,55 @@ def grade(root: Path, unit: str, workers: int, weak: bool) -> Cost:
 
 
 def compare(place: Path, students: int, stock_students: int, weak: bool) -> tuple[Table, list[str]]:
+    """The table, and which bars were missed."""
     table = Table(
-        *("unit", "grader", "submissions", "CPU s each", "wall s each", "less CPU", "less wall"),
-        title=f"{cores()} cores, load {os.getloadavg()[0]:.1f}; seconds per submission, start-up included",
+        *("unit", "grader", "submissions", "CPU s each", "less CPU", "wall s each", "less wall", "wall s each, once warm"),
+        title=f"{cores()} cores, load {os.getloadavg()[0]:.1f}; seconds per submission, start-up included but in the last column",
     )
     short = []
     for unit in UNITS:
-        stock_root = stock_course(place, unit, stock_students)
-        stock = measured(["nbgrader", "autograde", unit], stock_root)
+        stock = measured(["nbgrader", "autograde", unit], stock_course(place, unit, stock_students))
         stock_cpu, stock_wall = stock.cpu / stock_students, stock.wall / stock_students
-        table.add_row(unit, "stock nbgrader", str(stock_students), f"{stock_cpu:.1f}", f"{stock_wall:.1f}", "", "")
-        walls = {}
+        table.add_row(unit, "stock nbgrader", str(stock_students), f"{stock_cpu:.1f}", "", f"{stock_wall:.1f}", "", "")
+        handed_in, warm = own_course(place, unit, students), {}
         for workers in (1, 2):
-            own_root = own_course(place / str(workers), unit, students)
-            own = grade(own_root, unit, workers, weak)
-            cpu, walls[workers] = own.cpu / students, own.wall / students
-            less = stock_cpu / cpu
-            name = f"autograder, {workers} worker{'s' * (workers > 1)}"
-            factor = f"{stock_wall / walls[workers]:.1f} x"
-            table.add_row("", name, str(students), f"{cpu:.2f}", f"{walls[workers]:.2f}", f"{less:.1f} x", factor)
-            if workers == 1 and less < LESS_CPU:
-                short.append(f"{unit}: {less:.1f} times less processor time than stock, {LESS_CPU:g} wanted")
-            shutil.rmtree(own_root)
-        if walls[1] / walls[2] < FASTER:
-            short.append(f"{unit}: a second worker makes it {walls[1] / walls[2]:.2f} times as fast, {FASTER:g} wanted")
-        table.add_row("", "a second worker", "", "", f"{walls[1] / walls[2]:.2f} x", "", "", end_section=True)
+            root = Path(shutil.copytree(handed_in, place / "graded"))
+            own = grade(root, unit, workers, weak)
+            shutil.rmtree(root)
+            cpu, wall, warm[workers] = own.cpu / students, own.wall / students, own.warm(workers)
+            table.add_row(
+                "",
+                f"autograder, {workers} worker{'s' * (workers > 1)}",
+                str(students),
+                f"{cpu:.2f}",
+                f"{stock_cpu / cpu:.1f} x",
+                f"{wall:.2f}",
+                f"{stock_wall / wall:.1f} x",
+                f"{warm[workers]:.2f}",
+            )
+            if stock_cpu / cpu < LESS_CPU:
+                short.append(
+                    f"{unit}, {workers}: {stock_cpu / cpu:.1f} times less processor time than stock, {LESS_CPU:g} wanted"
+                )
+        faster = warm[1] / warm[2]
+        table.add_row("", "a second worker", "", "", "", "", "", f"{faster:.2f} x", end_section=True)
+        if faster < FASTER:
+            short.append(f"{unit}: a second worker makes it {faster:.2f} times as fast, {FASTER:g} wanted")
     return table, short
 
 
 def large_class(place: Path, unit: str, students: int, weak: bool) -> Table:
     """Time and memory at every tenth of a class."""
-    root = own_course(place, unit, students)
-    cost = grade(root, unit, cores(), weak)
+    cost = grade(own_course(place, unit, students), unit, cores(), weak)
+    done = cost.graded()
     title = f"{unit}, {students} submissions, {cores()} workers: {cost.wall:.0f} s, {cost.cpu / students:.2f} CPU s each"
-    table = Table("graded", "seconds", "seconds for each so far", "memory of all processes, MB", title=title)
+    table = Table("graded", "seconds", "seconds each in this tenth", "memory of all processes, MB", title=title)
     for part in range(1, 11):
-        wanted = students * part // 10
-        reached = next(((when, count, size) for when, count, size in cost.memory if count >= wanted), None)
-        if reached is not None:
-            when, count, size = reached
-            table.add_row(str(count), f"{when:.0f}", f"{when / count:.3f}", f"{size / 1e6:.0f}")
+        begin, end = students * (part - 1) // 10, students * part // 10
+        since = done[begin - 1] if begin else 0.0
+        then = [size for when, size in cost.memory if since <= when <= done[end - 1]]
+        memory = f"{max(then) / 1e6:.0f}" if then else ""
+        table.add_row(str(end), f"{done[end - 1]:.0f}", f"{(done[end - 1] - since) / max(end - begin, 1):.3f}", memory)
     return table
 
 
