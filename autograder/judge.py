@@ -94,9 +94,10 @@ def _judge(runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], key: s
         results: list[CaseResult] = []
         for case in (c for c in cases if c.level == name):
             result = judge_case(exercise, case, *runners.run(exercise, case, list(chunks), seed, hurry, fresh))
-            if result.verdict != "passed" and runners.served_before:  # is it the function, or what an earlier case left behind?
-                fresh = True
-                result = judge_case(exercise, case, *runners.run(exercise, case, list(chunks), seed, hurry, fresh))
+            if result.verdict != "passed":
+                fresh = True  # nothing that an earlier case left behind helps or harms from here on
+                if runners.served_before:
+                    result = judge_case(exercise, case, *runners.run(exercise, case, list(chunks), seed, hurry, fresh))
             results.append(result)
             hurry = hurry or result.verdict == "too_slow"
             if result.diagnosis == "not_written":
