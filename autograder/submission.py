@@ -26,7 +26,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from nbformat import NotebookNode, from_dict
@@ -47,6 +47,9 @@ MAX_CELL_TEXT = 100_000  # characters of one cell
 MAX_TEXT = 1_000_000  # characters of all cells together
 MAX_STATEMENTS = 4000
 MAX_MODULES = 50
+WAITED_S = (
+    20.0  # where one exercise of a notebook slept for so long, the others are waited for no longer: a case takes milliseconds
+)
 MAX_OUTPUT_TEXT = 20_000
 MAX_IMAGE = 2 << 20
 _FLAG_NAMES = ("grade", "solution", "locked", "task")
@@ -747,7 +750,7 @@ def judge(rebuilt: Rebuilt, unit: str | None, runners: Runners, *, key: str = PU
     start = time.monotonic()
     grades: dict[str, ItemGrade] = {}
     failed: set[str] = set()
-    ordered = _in_order(rebuilt.items, unit)
+    ordered, limits = _in_order(rebuilt.items, unit), runners.limits
     exercises = [exercise for item in ordered if (exercise := exercise_of(item, unit)) is not None]
     try:
         with runners.student(exercises):
@@ -762,7 +765,10 @@ def judge(rebuilt: Rebuilt, unit: str | None, runners: Runners, *, key: str = PU
                 grades[item.grade_id] = grade
                 if item.function and grade.verdict != "passed":
                     failed.add(item.function)
+                if grade.verdict == "too_slow" and grade.seconds > WAITED_S:
+                    runners.limits = replace(limits, deadline=min(limits.deadline, WAITED_S))
     finally:
+        runners.limits = limits
         runners.close()  # the processes of one student must not serve another
     faults = [Flag("fault", f"{g.grade_id}: {g.fault}", needs_person=True) for g in grades.values() if g.fault]
     items = [grades[item.grade_id] for item in rebuilt.items]
@@ -846,7 +852,11 @@ def _picture(result: Result) -> str:
 
 
 def _judge_test(rebuilt: Rebuilt, item: Item, runners: Runners) -> ItemGrade:
-    """A test that an instructor wrote: it has to come to its end, and a number in its last line is the points it gives."""
+    """A test that an instructor wrote: it has to come to its end, and a number in its last line is the points it gives.
+
+    It runs beside the student's code, in the same process, so it proves less than a check does: what it compares with can be looked up
+    by code that is out for it. It cannot harm anything else.
+    """
     jobs = make_jobs(rebuilt.chunks_of_test(item), "__outcome__", [()], runtime="plain")
     outcome, ends = runners.launcher.run(jobs, limits=runners.limits)
     rank = outcome.ranks[0]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import threading
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -15,6 +17,7 @@ from submissions import ANSWERS, POINTS, SETUP, as_bytes, cell_of, handed_in, ma
 from autograder import submission
 from autograder.judge import Runners
 from autograder.submission import Flag, Graded, Refused, digest, judge, read, rebuild
+from labkit.relay import Outcome, RankOutcome
 from labkit.source import Chunk
 
 FULL = {"check_count_inside": 2, "check_fair_share": 4, "test_twice": 3, "test_twice_partly": 2}
@@ -511,6 +514,25 @@ def exercise_reference(name):
     from autograder.registry import find
 
     return find(name).reference
+
+
+def test_who_sleeps_is_waited_for_once(warm):
+    """Otherwise a notebook full of sleepers would hold a worker for a quarter of an hour."""
+    waits = []
+
+    class Asleep(Runners):
+        def run(self, exercise, case, *arguments):
+            waits.append(self.limits.deadline)
+            ranks = [RankOutcome("running") for _ in range(case.world_size)]
+            return Outcome(ranks, [], [], None, True), [{}] * case.world_size
+
+    clock = itertools.count(step=2 * submission.WAITED_S)
+    with Asleep(warm) as runners, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(submission, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+        graded = judge(built(handed_in()), None, runners)
+        assert runners.limits.deadline == 60
+    assert [i.verdict for i in graded.items[:2]] == ["too_slow", "too_slow"]
+    assert waits[0] == 60 and waits[-1] == submission.WAITED_S
 
 
 def test_a_module_beside_the_notebook_can_be_imported(runners, tmp_path):
