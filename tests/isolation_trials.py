@@ -38,10 +38,10 @@ def trial(function):
 class Place:
     """A launcher in the jail, and cases in it."""
 
-    def __init__(self):
+    def __init__(self, frameworks: tuple[str, ...] = ("torch",)):
         os.environ["A_TOKEN"] = "the instructor's"
         self.spec = isolation.spec(SLOT)
-        self.launcher = Launcher(isolation=self.spec).start()
+        self.launcher = Launcher(frameworks, isolation=self.spec).start()
 
     def run(self, source: str, ranks: int = 1, runtime: str = "plain", limits: Limits = LIMITS, arguments: tuple = ()):
         jobs = make_jobs([Chunk("cell 1", 1, source)], "f", [arguments] * ranks, runtime=runtime)

@@ -19,7 +19,7 @@ from labkit import jail, recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = str(ROOT / "tests" / "isolation_trials.py")
-AS_ORDINARY_USER = str(ROOT / "tests" / "ordinary_user.py")
+AS_ORDINARY_USER = str(ROOT / "tests" / "as_ordinary_user.py")
 DEADLINE = 300
 
 
@@ -123,7 +123,7 @@ sys.path.insert(0, {str(ROOT / "tests")!r})
 import isolation_trials as trials, psutil
 from labkit import wire
 from labkit.launcher import make_jobs
-place = trials.Place()
+place = trials.Place(("numpy",))
 case = place.launcher.case(2, trials.LIMITS)
 job, payload = make_jobs([trials.Chunk("cell 1", 1, trials.BACKGROUND + "    time.sleep(300)")], "f", [()], runtime="plain")[0]
 wire.send(case.sockets[0], wire.JOB, job, payload)
