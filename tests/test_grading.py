@@ -28,6 +28,7 @@ from autograder import grading, pool
 from autograder.grading import CannotGrade, Wish
 from autograder.store import Busy, Store
 
+pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's about its own models
 ROOT = Path(__file__).resolve().parents[1]
 KILLS = 50 if os.environ.get("COURSE_TEST_ALL") else 5
 PATIENCE_S = 150
