@@ -246,20 +246,22 @@ def harness(count_inside, x, y, watch):
     if not watch:
         return as_number(count_inside(x, y))
     count_inside(x[:5].copy(), y[:5].copy())
-    steps = 0
+    steps = unseen = 0  # unseen: calls whose end was not reported; who stops the counting has something to count
 
     def step(frame, event, argument):
-        nonlocal steps
+        nonlocal steps, unseen
         steps += 1
+        unseen += (event == "call") - (event == "return" and frame.f_trace_lines)
         return step
 
     tracer = sys.gettrace()
     sys.settrace(step)
     try:
         inside = count_inside(x, y)
+        counted = sys.gettrace() is step and unseen <= 0
     finally:
         sys.settrace(tracer)
-    return {"inside": as_number(inside), "loops over the points": steps >= len(x)}
+    return {"inside": as_number(inside), "loops over the points": steps >= len(x) or not counted}
 
 
 def as_number(inside):
