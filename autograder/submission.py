@@ -464,6 +464,9 @@ class _Builder:
         self.flags: list[Flag] = []
         self.taken: dict[int, NotebookNode] = {}  # place in the released notebook -> the submitted cell that stands for it
         self.added: dict[int, list[NotebookNode]] = {}  # place -> cells the student put behind it
+        self.by_text: set[int | None] = (
+            set()
+        )  # places found by what stands in them: the next cell of the same text is the next one
         self.place_of = {_grade_id(cell): k for k, cell in enumerate(self.released) if _grade_id(cell)}
 
     def build(self) -> Rebuilt:
@@ -502,8 +505,12 @@ class _Builder:
         by_id = next((k for k, other in enumerate(self.released) if cell.id and other.get("id") == cell.id), None)
         if by_id is not None and self.released[by_id].cell_type == cell.cell_type:
             return by_id
-        same = (k for k, other in enumerate(self.released) if _same(cell, other) and not _grade_id(other))
-        return next(same, None)
+        same = (
+            k for k, other in enumerate(self.released) if k not in self.by_text and _same(cell, other) and not _grade_id(other)
+        )
+        place = next(same, None)
+        self.by_text.add(place)
+        return place
 
     def _drop_duplicates(self, matches: list[int | None]) -> None:
         """Of cells that claim the same place one stays; the others become cells the student added."""
@@ -534,7 +541,7 @@ class _Builder:
     def _put(self, rebuilt: Rebuilt, place: int) -> None:
         original, taken = self.released[place], self.taken.get(place)
         grade_id = _grade_id(original)
-        cell = _copy(original)
+        cell = _copy(original, place)
         if taken is not None:
             self._compare(original, taken)
         if grade_id and _marked(original, "solution"):
@@ -639,12 +646,12 @@ def _shown(name: str) -> str:
     return re.sub(r"[^\w .-]", "?", name)[:40]
 
 
-def _copy(cell: NotebookNode) -> NotebookNode:
+def _copy(cell: NotebookNode, place: int) -> NotebookNode:
     """A released cell without outputs and without the checksum, by which nbgrader would give an unanswered question 0 by itself."""
     copied = from_dict(json.loads(json.dumps(cell)))
     copied.metadata.get("nbgrader", {}).pop("checksum", None)
     copied.pop("as_released", None)
-    copied.setdefault("id", hashlib.sha1(copied.source.encode()).hexdigest()[:8])
+    copied.setdefault("id", f"cell-{place}")  # before nbformat 4.5 cells had none
     if copied.cell_type == "code":
         copied.outputs, copied.execution_count = [], None
     return copied

@@ -303,6 +303,19 @@ def test_what_a_notebook_says_of_itself_has_no_effect_and_is_reported(what):
     nbformat.validate(rebuilt.notebook)
 
 
+def test_an_assignment_from_before_cells_had_ids():
+    released, submitted = released_notebook(), handed_in()
+    for notebook in (released, submitted):
+        notebook.nbformat_minor = 4
+        notebook.cells += [new_code_cell(""), new_code_cell("")]
+        for cell in notebook.cells:
+            del cell["id"]
+    rebuilt = rebuild(released, read(as_bytes(submitted)))
+    assert rebuilt.flags == [] and rebuilt.stubs == set()
+    ids = [cell.id for cell in rebuilt.notebook.cells]
+    assert len(set(ids)) == len(ids) == len(released.cells)
+
+
 def test_a_notebook_of_another_assignment_needs_a_person():
     other = nbformat.v4.new_notebook(cells=[new_code_cell("print(1)"), new_markdown_cell("hello")])
     rebuilt = built(other)
