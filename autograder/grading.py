@@ -44,7 +44,7 @@ from traitlets.config import Config, ConfigFileNotFound, PyFileConfigLoader
 from autograder import nbgrader_plugin, submission
 from autograder.course import BadKey, Course
 from autograder.pool import CannotJudge, Done, EnginePool, LocalPool, Pool
-from autograder.store import Store, is_disk_full
+from autograder.store import Store, free_bytes, is_disk_full
 from autograder.submission import Flag, Graded, ItemGrade, Rebuilt
 from autograder.worker import packed
 from labkit.environment import cores
@@ -324,8 +324,9 @@ class _Run:
 
     def told_of_a_full_disk(self) -> str:
         done = self.report.count("graded") + self.report.count("kept") + self.report.count("unchanged")
+        root = Path(self.coursedir.root)
         return (
-            f"there is no room left in {self.coursedir.root}: {done} submissions are graded and safe. "
+            f"there is no room left in {root} ({free_bytes(root) / 1e6:.1f} MB free): {done} submissions are graded and safe. "
             "Make room and give the same command again; it goes on from there."
         )
 
