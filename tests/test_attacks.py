@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import shutil
 import socket
 import sys
+import tarfile
 import threading
+import zipfile
 from html.parser import HTMLParser
 
 import nbformat
@@ -15,6 +19,7 @@ import ordinary_user
 import pytest
 from attack_course import ATTACKS, ROOT, Range, Report, all_attacks
 from nbconvert import HTMLExporter
+from nbgrader.plugins.zipcollect import ExtractorPlugin
 from submissions import handed_in, released_notebook
 
 from autograder import isolation, submission
@@ -166,6 +171,32 @@ def test_submission(place, tmp_path, path):
     elements.feed(html)
     assert not elements.bad
     assert not (place.outside.disturbed() or place.left())
+
+
+def test_an_archive_stays_in_its_folder(tmp_path):
+    """Files that students upload elsewhere come through `nbgrader zip_collect`: none leaves its folder, by dots, by an absolute name, by a
+    link, or under a name of its own making."""
+    archives, extracted = tmp_path / "archive", tmp_path / "course" / "extracted"
+    archives.mkdir()
+    extracted.mkdir(parents=True)
+    names = ["../../pwned", f"{tmp_path}/absolute", "..\\..\\pwned", "link/pwned", "a/../../../pwned", "good.ipynb"]
+    with zipfile.ZipFile(archives / "a.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+    with tarfile.open(archives / "b.tar.gz", "w:gz") as archive:
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, str(tmp_path)
+        archive.addfile(link)
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.size = 1
+            archive.addfile(member, io.BytesIO(b"x"))
+    shutil.copy(archives / "a.zip", archives / "c.zip")
+    ExtractorPlugin().extract(str(archives), str(extracted))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "course"]
+    assert [path.name for path in (tmp_path / "course").iterdir()] == ["extracted"]
+    assert any(path.name == "good.ipynb" for path in extracted.rglob("*"))
+    assert not [path for path in extracted.rglob("*") if path.is_symlink()]
 
 
 class Elements(HTMLParser):
