@@ -31,6 +31,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import attack_course  # noqa: E402
 import ordinary_user  # noqa: E402
 
+UID = 61235  # of stock nbgrader and of nobody else: all its processes are ended after each attack
 SECONDS = 90  # for one submission; nbgrader's own limit for a cell is 20
 CONFIG = """
 c = get_config()
@@ -95,7 +96,7 @@ class Stock:
         """None: the time was up."""
         program = f"import os, sys; os.chdir({str(course)!r}); from nbgrader.apps.nbgraderapp import main; main()"
         try:
-            return ordinary_user.run([sys.executable, "-c", program, *command], [ROOT], SECONDS)
+            return ordinary_user.run([sys.executable, "-c", program, *command], [ROOT], SECONDS, UID)
         except subprocess.TimeoutExpired:
             return None
         finally:
@@ -150,14 +151,14 @@ def said(path: Path) -> str:
 def own(folder: Path) -> None:
     for place, _, names in os.walk(folder):
         for path in (place, *(os.path.join(place, name) for name in names)):
-            os.chown(path, ordinary_user.UID, ordinary_user.UID, follow_symlinks=False)
+            os.chown(path, UID, UID, follow_symlinks=False)
 
 
 def end_users_processes() -> None:
     """Nobody but stock nbgrader and what it has started runs as this user."""
     for process in psutil.process_iter():
         try:
-            if process.uids().real == ordinary_user.UID:
+            if process.uids().real == UID:
                 process.kill()
         except psutil.Error:
             continue

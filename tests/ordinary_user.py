@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -10,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-UID = 61234
+UID = 61233
 # Shows `needed` below folders that only root may enter, in a mount namespace of its own, and becomes the user.
 _ENTER = """
 import ctypes, json, os, sys
@@ -35,10 +36,8 @@ os.execv(command[0], command)
 """
 
 
-def run(command: list[str], needed: list[Path], timeout: float) -> subprocess.CompletedProcess:
-    """Run `command` as user UID with a home and a temporary folder of its own. needed: folders it must be able to read."""
-    import json
-
+def run(command: list[str], needed: list[Path], timeout: float, uid: int = UID) -> subprocess.CompletedProcess:
+    """Run `command` as user `uid` with a home and a temporary folder of its own. needed: folders it must be able to read."""
     folders = {os.path.realpath(path) for path in (*needed, sys.prefix, sys.base_prefix)}
     covered: dict[str, list[str]] = {}
     for folder in sorted(folders):
@@ -46,10 +45,10 @@ def run(command: list[str], needed: list[Path], timeout: float) -> subprocess.Co
         if cover is not None:
             covered.setdefault(cover, []).append(folder)
     home = tempfile.mkdtemp(prefix="user-", dir="/tmp")
-    os.chown(home, UID, UID)
+    os.chown(home, uid, uid)
     environment = {**os.environ, "HOME": home, "TMPDIR": home, "USER": "student", "MPLCONFIGDIR": f"{home}/matplotlib"}
     try:
-        entered = [sys.executable, "-I", "-c", _ENTER, json.dumps([UID, covered, command])]
+        entered = [sys.executable, "-I", "-c", _ENTER, json.dumps([uid, covered, command])]
         return subprocess.run(entered, env=environment, cwd="/", capture_output=True, text=True, timeout=timeout)
     finally:
         shutil.rmtree(home, ignore_errors=True)
