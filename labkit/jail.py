@@ -261,6 +261,8 @@ def _private_folders(spec: dict) -> None:
         for name in shown:
             os.mkdir(f"/opt/{name}")
             _mount(f"/tmp/{name}", f"/opt/{name}", None, _BIND | _REC)
+            # the folders on the way to what is shown belong to the user who grades: without this, ranks could write into them
+            _mount(None, f"/opt/{name}", None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
         _mount("/opt", "/tmp", None, _MOVE)
 
 
