@@ -4,21 +4,32 @@ PYTHON ?= $(shell command -v python3 || command -v python3.11 || echo python3)
 COURSE := $(PYTHON) tools/bootstrap.py
 RUN := $(COURSE) run
 
-.PHONY: help lab test notebooks bank bench-comm bench-check bench-train doctor horovod clean
+.PHONY: help lab test test-all notebooks bank course-release grade-demo bench-comm bench-check bench-train bench-grading doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (OPTIONS="--port 9000" goes to JupyterLab)
 	@$(COURSE) lab $(OPTIONS)
 
 test:  ## run the tests (OPTIONS="-k setup" goes to pytest)
+	@test -d tests || { echo "These are the students' files: the tests are in the course's repository. Try: make doctor"; exit 1; }
 	@$(COURSE) setup --wait-horovod
 	@$(RUN) python -m pytest $(OPTIONS)
+
+test-all:  ## the tests with many more random cases: killed graders, damaged notebooks (an hour)
+	@COURSE_TEST_ALL=1 $(MAKE) --no-print-directory test
 
 notebooks:  ## build notebooks/ from solutions/
 	@$(RUN) python tools/build_notebooks.py $(OPTIONS)
 
 bank:  ## judge the bank of right and wrong answers to every exercise
 	@$(RUN) autograder bank $(OPTIONS)
+
+course-release:  ## build the root of a class: make course-release DIR=/srv/courses/dl2027
+	@test -n "$(DIR)" || { echo "Say where: make course-release DIR=/srv/courses/dl2027"; exit 1; }
+	@$(RUN) python tools/course_release.py "$(DIR)" $(OPTIONS)
+
+grade-demo:  ## grade a pretend class of 40 and show what was expected and what was given
+	@$(RUN) python tools/grade_demo.py $(DIR) $(OPTIONS)
 
 bench-comm:  ## measure the MPI backend against gloo and against plain MPI
 	@$(RUN) python benchmarks/comm.py $(OPTIONS)
@@ -28,6 +39,9 @@ bench-check:  ## measure how long a check takes
 
 bench-train:  ## measure training steps: by hand, DDP and Horovod, against independent processes
 	@$(RUN) python benchmarks/train.py $(OPTIONS)
+
+bench-grading:  ## measure grading against stock nbgrader
+	@$(RUN) python benchmarks/grading.py $(OPTIONS)
 
 doctor:  ## what this machine can do, and what to do about what it cannot
 	@$(RUN) labkit doctor $(OPTIONS)

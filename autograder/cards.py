@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import textwrap
 
 from autograder.verdict import HINT_LEVELS, CaseResult, LevelResult, Result
@@ -59,8 +60,13 @@ def text_card(result: Result, hints: str = "how") -> str:
     return _sendable("\n".join(lines))
 
 
+# Characters by which a student's text would steer a terminal, or stand in another direction than it is written.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
 def _sendable(text: str) -> str:
-    """Half of a surrogate pair, which a student can print, has no place in UTF-8: it is shown as its escape."""
+    """Characters that steer a terminal are shown as their escapes, and so is half of a surrogate pair, which UTF-8 cannot hold."""
+    text = _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -158,3 +164,21 @@ def _with_code(text: str) -> str:
     """Escaped text in which `code` is set as code."""
     pieces = html.escape(text).split("`")
     return "".join(f"<code>{piece}</code>" if k % 2 else piece for k, piece in enumerate(pieces))
+
+
+def plain_card(name: str, points: float, max_points: float, verdict: str, said: list[str]) -> tuple[str, str]:
+    """(HTML, text) of a card without levels: a test that an instructor wrote, or something that could not be judged."""
+    colour = _COLOURS.get(verdict, _BAD)
+    score = f"{points:g} of {max_points:g} point" + ("" if max_points == 1 else "s")
+    lines = [_sendable(line) for line in said[:40]]
+    text = "\n".join(
+        [f"{name}{score:>{max(2, _WIDTH - len(name))}}", f"  {verdict.replace('_', ' ')}", *(f"      {line}" for line in lines)]
+    )
+    shown = _pre("\n".join(lines)) if lines else ""
+    return _sendable(
+        f'<div role="group" aria-label="{html.escape(name)}: {score}" '
+        f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;padding:8px 12px;max-width:62em;font-size:13px">'
+        f'<div style="display:flex;justify-content:space-between;margin-bottom:4px">'
+        f'<code style="font-weight:600">{html.escape(name)}</code>'
+        f'<span style="color:{colour};font-weight:600">{verdict.replace("_", " ")}, {score}</span></div>{shown}</div>'
+    ), text

@@ -1,4 +1,4 @@
-"""`autograder`: try a candidate, list the exercises, run the bank."""
+"""`autograder`: try a candidate, list the exercises, run the bank, report on a class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from autograder import bank as bank_module
-from autograder import cards
+from autograder import cards, isolation
 from autograder.exercise import PUBLIC_KEY
 from autograder.registry import UnknownExercise, all_exercises, find
 from autograder.verdict import HINT_LEVELS
@@ -82,6 +82,25 @@ def exercises(as_json: AsJson = False) -> None:
     Console().print(table)
 
 
+@app.command("doctor")
+def doctor(as_json: AsJson = False) -> None:
+    """Try what this machine enforces against dishonest submissions. Exit status 0 when nothing is missing, 1 otherwise."""
+    found = isolation.probe()
+    if as_json:
+        rows = [{"protection": i.name, "holds": i.holds, "says": i.sentence, "remedy": i.remedy} for i in found.items]
+        print(json.dumps({"mode": found.mode, "protections": rows}, indent=2))
+    else:
+        table = Table("protection", "here", "what it means", show_lines=True)
+        for item in found.items:
+            table.add_row(item.name, "yes" if item.holds else "NO", item.sentence + ("" if item.holds else f"\n-> {item.remedy}"))
+        Console().print(table)
+        if found.missing:
+            print(f"{len(found.missing)} of {len(found.items)} missing: grading asks for --allow-weak-isolation.")
+        else:
+            print("This machine enforces all of them: grade.")
+    raise typer.Exit(1 if found.missing else 0)
+
+
 @app.command("bank")
 def bank(
     which: Annotated[str, typer.Argument(help="UNIT or UNIT/EXERCISE; everything when left out")] = "",
@@ -117,6 +136,97 @@ def bank(
             f"{report['wrong_caught']} of {report['wrong']} wrong ones caught, {report['wrong_named']} named as declared"
         )
     raise typer.Exit(1 if report["short"] or not tried else 0)
+
+
+Root = Annotated[Path, typer.Option("--course", help="The root of the class.")]
+To = Annotated[Path | None, typer.Option("--to", help="The file to write; in the class's root when left out.")]
+
+
+@app.command("report")
+def report(
+    assignment: Annotated[str, typer.Argument(help="as nbgrader knows it, for example 03_collectives")],
+    course: Root = Path("."),
+    to: To = None,
+) -> None:
+    """Write one HTML page about the class: what needs a person, mistakes, scores. Exit status 2 when there is nothing to report on."""
+    from autograder import report as reports
+
+    made = _of_class(reports.report_of, course, assignment)
+    path = to or course / f"report-{assignment}.html"
+    reports.write_page(path, reports.render(made))
+    print(f"{path}: {len(made.handed_in)} of {made.students} handed in, {len(made.todo)} need a person")
+
+
+@app.command("copies")
+def copies(
+    assignment: Annotated[str, typer.Argument(help="as nbgrader knows it, for example 03_collectives")],
+    course: Root = Path("."),
+    to: To = None,
+    enough: Annotated[float, typer.Option(help="Tokens alike beyond all known answers from which a pair is shown.")] = 30,
+) -> None:
+    """Write one HTML page with answers of two students that are alike, for a person to read. It scores nobody."""
+    from autograder import copies as copying
+    from autograder.report import write_page
+
+    made = _of_class(copying.compare_class, course, assignment, enough)
+    path = to or course / f"copies-{assignment}.html"
+    write_page(path, copying.render(made))
+    print(f"{path}: {len(made.pairs)} pairs to look at among {made.students} notebooks")
+
+
+def _of_class(make, course: Path, assignment: str, *more):
+    """What `make` makes of an assignment; what a user can cause is said in one line."""
+    from autograder.course import BadKey
+    from autograder.marks import UnknownAssignment
+    from autograder.results import NoCourse, open_course
+
+    try:
+        return make(open_course(course), assignment, *more)
+    except (NoCourse, UnknownAssignment, BadKey) as error:
+        _refuse(str(error))
+
+
+@app.command("grade")
+def grade(
+    assignment: Annotated[str, typer.Argument(help="as it is called in submitted/, for example 03_collectives")],
+    course: Annotated[Path, typer.Option(help="The root of the class, where nbgrader_config.py lies.")] = Path("."),
+    workers: Annotated[int, typer.Option(min=0, help="How many submissions at a time; 0: one per core.")] = 0,
+    student: Annotated[list[str] | None, typer.Option(help="Only this one; may be given several times.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Judge again what is unchanged, too.")] = False,
+    allow_weak_isolation: Annotated[
+        bool, typer.Option("--allow-weak-isolation", help="Grade although this machine lacks protections (autograder doctor).")
+    ] = False,
+    engines: Annotated[str, typer.Option(help="Judge on the engines of the ipyparallel cluster of this profile.")] = "",
+) -> None:
+    """Grade all submissions of an assignment into nbgrader's gradebook. Given again, it does only what is missing.
+
+    Exit status 0 when everything is graded, 1 when some submission could not be, 2 when grading could not begin or had to stop.
+    """
+    import sys
+    import warnings
+
+    sys.modules.setdefault(
+        "rfc3987_syntax", None
+    )  # on import it compiles a grammar of web addresses: a second that nobody here needs
+    from autograder import grading, progress  # nbgrader takes another
+    from autograder.store import Busy
+
+    warnings.simplefilter("ignore")  # of nbgrader's about its own database
+    console = Console()
+    watcher = progress.Bar(console) if console.is_terminal else progress.Lines(console)
+    wish = grading.Wish(assignment, workers, tuple(student or ()), force, allow_weak_isolation, engines)
+    try:
+        report = grading.grade(course, wish, watcher)
+    except (grading.CannotGrade, Busy) as error:
+        watcher.close()
+        _refuse(str(error))
+    except KeyboardInterrupt:
+        watcher.close()
+        typer.echo("autograder: stopped; what is graded is safe, and the same command goes on from there", err=True)
+        raise typer.Exit(130) from None
+    watcher.close()
+    console.print(progress.summary(report))
+    raise typer.Exit(1 if report.count("failed") else 0)
 
 
 def _refuse(message: str) -> None:

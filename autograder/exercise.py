@@ -127,6 +127,8 @@ class Exercise:
         counts is the first tensor or array argument after the call, not the returned value).
     harness: Python source defining ``harness(f, *arguments)``, run on every rank instead of ``f(*arguments)``; it may import
         torch, numpy, torch.distributed. It runs beside the student's code: put no expected value into it.
+    shares_files: whether the ranks of a case see each other's files (checkpoints). If not, a grader keeps them apart: what they tell
+        each other goes over the relay.
     uses: functions of earlier exercises the student's code may call; if the student's own failed, the reference stands in.
     reference: Python source of a right answer, needed only where a later exercise `uses` this one.
     diagnoses: name -> Diagnosis, for misconceptions, for findings, and to replace the general text of a hang
@@ -140,6 +142,7 @@ class Exercise:
     runtime: str = "torch"
     inputs: str = "kept"
     harness: str = ""
+    shares_files: bool = False
     uses: tuple[str, ...] = ()
     reference: str = ""
     diagnoses: dict[str, Diagnosis] = {}

@@ -5,8 +5,9 @@ The expected values, the misconceptions and the comparison never leave this proc
 
 from __future__ import annotations
 
+import contextlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from autograder.compare import Difference, difference, name_of_type, show, unchanged
@@ -15,6 +16,7 @@ from autograder.verdict import CaseResult, LevelResult, Result
 from labkit import hang, horovod_job
 from labkit.launcher import Launcher, Limits, make_jobs
 from labkit.mpi_job import MpiRunner
+from labkit.rank_set import RankSet
 from labkit.relay import Outcome
 from labkit.source import Cell, Chunk, bound_names, slice_cells
 
@@ -74,17 +76,28 @@ def judge(
 def judge_with(
     runners: Runners, exercise: Exercise, chunks: Sequence[Chunk] | None, *, key: str = PUBLIC_KEY, note: str = ""
 ) -> Result:
-    """`judge` for one candidate after another: an MPI job that one has left in order serves the next."""
+    """`judge` for one candidate after another: an MPI job that one has left in order serves the next, unless the launcher is isolated
+    (see `Runners.student`)."""
     if chunks is None:
         return _nothing(exercise, "missing", note)
+    with runners.student([exercise]):
+        return _judge(runners, exercise, chunks, key, note)
+
+
+def _judge(runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], key: str, note: str) -> Result:
     cases = exercise.cases(rng_for(exercise, key))
     seed = zlib.crc32(f"{key}/{exercise.unit}/{exercise.function}".encode())
     levels = []
     hurry = False  # an endless loop is waited for once, not in every level
+    fresh = False  # whether every further case gets ranks of its own
     for name, points in exercise.levels.items():
         results: list[CaseResult] = []
         for case in (c for c in cases if c.level == name):
-            result = judge_case(exercise, case, *runners.run(exercise, case, list(chunks), seed, hurry))
+            result = judge_case(exercise, case, *runners.run(exercise, case, list(chunks), seed, hurry, fresh))
+            if result.verdict != "passed":
+                fresh = True  # nothing that an earlier case left behind helps or harms from here on
+                if runners.served_before:
+                    result = judge_case(exercise, case, *runners.run(exercise, case, list(chunks), seed, hurry, fresh))
             results.append(result)
             hurry = hurry or result.verdict == "too_slow"
             if result.diagnosis == "not_written":
@@ -107,35 +120,72 @@ def _nothing(exercise: Exercise, diagnosis: str, note: str) -> Result:
 
 
 class Runners:
-    """How a case is run: over the relay, or as part of one MPI job that lasts from case to case."""
+    """How a case is run: over the relay, by ranks that serve a student's cases one after the other, or as part of one MPI job that lasts
+    from case to case."""
 
     def __init__(self, launcher: Launcher, limits: Limits | None = None):
         self.launcher, self.limits = launcher, limits or Limits(cpu_seconds=8)
         self.mpi: MpiRunner | None = None
+        self.ranks: RankSet | None = None
+        self.sharing, self.most = False, 1
+        self.served_before = False  # whether the ranks of the latest case had served another one
+
+    @contextlib.contextmanager
+    def student(self, exercises: Sequence[Exercise]) -> Iterator[None]:
+        """Within, every case is one and the same student's answer to one of these exercises: ranks may serve one after the other.
+
+        With an isolated launcher an MPI job ends with the student as well: nothing of one person's code may be left where another's runs.
+        """
+        if self.sharing:
+            yield
+            return
+        sizes = [case.world_size for e in exercises if e.runtime in ("plain", "torch") for case in e.cases(rng_for(e))]
+        self.sharing, self.most = True, max(sizes, default=1)
+        try:
+            yield
+        finally:
+            self.sharing = False
+            self.end_ranks()
+            if self.launcher.isolation is not None:
+                self.close()
+
+    def end_ranks(self) -> None:
+        if self.ranks is not None:
+            self.ranks.close()
+            self.ranks = None
 
     def run(
-        self, exercise: Exercise, case: Case, chunks: list[Chunk], seed: int, hurry: bool = False
+        self, exercise: Exercise, case: Case, chunks: list[Chunk], seed: int, hurry: bool = False, fresh: bool = False
     ) -> tuple[Outcome, list[dict]]:
-        """Run one case. hurry: an earlier case of this candidate was too slow, so this one gets little time."""
-        limits = replace(self.limits, cpu_seconds=min(self.limits.cpu_seconds, 2)) if hurry else self.limits
+        """Run one case. hurry: an earlier case of this candidate was too slow, so this one gets little time. fresh: in new ranks."""
+        self.served_before = False
+        short = {"cpu_seconds": min(self.limits.cpu_seconds, 2), "deadline": min(self.limits.deadline, 15.0)}
+        limits = replace(self.limits, **short) if hurry else self.limits
         arguments = [case.arguments_of(r) for r in range(case.world_size)]
         jobs = make_jobs(chunks, exercise.function, arguments, runtime=exercise.runtime, harness=exercise.harness, seed=seed)
         if exercise.runtime == "mpi4py":
             most = max(c.world_size for c in exercise.cases(rng_for(exercise)))
             if self.mpi is None or self.mpi.most < most:
                 self.close()
-                self.mpi = MpiRunner(most, limits)
+                self.mpi = MpiRunner(most, limits, self.launcher.isolation)
             self.mpi.limits = limits  # counts for a job that is started anew, as after every case that was too slow
             return self.mpi.run(jobs)
         if exercise.runtime == "horovod":
             warm = self.launcher.having(horovod_job.FRAMEWORKS)
             return horovod_job.run(warm, jobs, ranks_per_node=case.ranks_per_node, limits=limits)
-        return self.launcher.run(jobs, alpha=case.alpha, beta=case.beta, late=case.late, seed=seed, limits=limits)
+        usable = self.ranks is not None and self.ranks.serves(case.world_size, limits, exercise.shares_files)
+        if fresh or not self.sharing or not usable:
+            self.end_ranks()
+            most = self.most if self.sharing and not fresh else case.world_size
+            self.ranks = RankSet(self.launcher, most, limits, exercise.shares_files)
+        self.served_before = self.ranks.served > 0
+        return self.ranks.run(jobs, alpha=case.alpha, beta=case.beta, late=case.late, seed=seed)
 
     def close(self) -> None:
         if self.mpi is not None:
             self.mpi.close()
             self.mpi = None
+        self.end_ranks()
 
     def __enter__(self) -> Runners:
         return self
@@ -241,7 +291,9 @@ def _died(exercise: Exercise, case: Case, r: int, rank, ends: list[dict]):
     signal_number = end.get("signal")
     if rank.error.get("type") == "protocol":
         return "crashed", "protocol", [f"rank {r}: {rank.error['text']}"], _diagnosis(exercise, "protocol")
-    if signal_number == 24:  # SIGXCPU
+    if end.get("over") == "memory":
+        return "out_of_memory", "out_of_memory", [f"rank {r} and its processes"], _diagnosis(exercise, "out_of_memory")
+    if signal_number == 24 or end.get("over") == "cpu":  # SIGXCPU
         return "too_slow", "too_slow", [f"rank {r} used up its processor time"], _diagnosis(exercise, "too_slow")
     if signal_number == 25:
         return "crashed", "rank_died", [f"rank {r} wrote too large a file"], _diagnosis(exercise, "rank_died")

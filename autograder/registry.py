@@ -1,13 +1,17 @@
-"""All exercises of the course, found in `autograder/exercises/unit_*.py`."""
+"""All exercises of the course, found in `autograder/exercises/unit_*.py` and in the instructor's overlay (`autograder.course`)."""
 
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.util
 import inspect
 import pkgutil
+import sys
+from pathlib import Path
+from types import ModuleType
 
 from autograder import exercises
+from autograder.course import overlay_exercises
 from autograder.exercise import Exercise
 
 
@@ -19,17 +23,28 @@ class UnknownExercise(LookupError):
 def all_exercises() -> tuple[Exercise, ...]:
     """Every exercise, by unit, in the order in which the module defines them."""
     found = []
-    for module_info in sorted(pkgutil.iter_modules(exercises.__path__), key=lambda m: m.name):
-        if not module_info.name.startswith("unit_"):
-            continue
-        module = importlib.import_module(f"{exercises.__name__}.{module_info.name}")
-        classes = [
-            c
-            for _, c in inspect.getmembers(module, inspect.isclass)
-            if issubclass(c, Exercise) and c.__module__ == module.__name__ and "function" in vars(c)
-        ]
-        found += [c() for c in sorted(classes, key=lambda c: inspect.getsourcelines(c)[1])]
+    for module in _modules():
+        classes = [c for c in vars(module).values() if inspect.isclass(c) and issubclass(c, Exercise)]
+        found += [c() for c in classes if c.__module__ == module.__name__ and "function" in vars(c)]
     return tuple(found)
+
+
+def _modules() -> list[ModuleType]:
+    """The modules that define exercises, by name; one of the overlay stands in for a public one of the same name."""
+    public = {m.name: None for m in pkgutil.iter_modules(exercises.__path__) if m.name.startswith("unit_")}
+    private = {path.stem: path for path in overlay_exercises()}
+    modules = []
+    for name, path in sorted({**public, **private}.items()):
+        modules.append(importlib.import_module(f"{exercises.__name__}.{name}") if path is None else _module_of(path))
+    return modules
+
+
+def _module_of(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"{exercises.__name__}.{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses and inspect look a class's module up
+    spec.loader.exec_module(module)
+    return module
 
 
 def find(function: str, unit: str | None = None) -> Exercise:

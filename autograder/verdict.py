@@ -80,6 +80,14 @@ class Result:
         case = self.decisive
         return " ".join(part for part in (case.why, case.how) if part) if case else ""
 
+    @classmethod
+    def from_json(cls, data: dict) -> Result:
+        """What `to_json` gave, without the events of the cases. Raises KeyError, TypeError."""
+        cases = [CaseResult(**case) for case in data["cases"]]
+        levels = [LevelResult(**level, cases=[case for case in cases if case.level == level["name"]]) for level in data["levels"]]
+        title = data.get("title", data["exercise"])
+        return cls(data["unit"], data["exercise"], title, data["max_score"], levels, data["note"])
+
     def to_json(self) -> dict:
         """The documented result of `autograder try --json`."""
         return {

@@ -231,7 +231,9 @@ def run(
     finally:
         ends = case.end()
     labels = {label for job, _ in jobs for label, _, _ in job["chunks"]}
-    return _outcome(ranks, printed, stacks, too_slow, labels), ends
+    outcome = _outcome(ranks, printed, stacks, too_slow, labels)
+    launcher.still_there(outcome, ends)
+    return outcome, ends
 
 
 def _watch(case, ranks: list[RankOutcome], printed, deadline: float) -> tuple[dict | None, bool]:

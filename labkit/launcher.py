@@ -4,6 +4,9 @@ Three kinds of processes: the *client* (a notebook's kernel, or the grader) talk
 launcher forks a *leader*, which forks the ranks, waits for them and reports how they ended. A case lives as long as its lifeline, a
 socket between client and leader: when it closes, the leader kills its ranks. The launcher holds no job: ranks get theirs from the
 client, through their own sockets, after the fork.
+
+A grader's launcher runs in a jail (`labkit.jail`), and so do its cases: each rank in a cell of its own where all talk goes over the relay,
+all ranks in one where they find each other by themselves.
 """
 
 from __future__ import annotations
@@ -27,12 +30,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from labkit import wire
+from labkit import jail, wire
 from labkit.relay import Outcome, Relay
 
 VERSION = 1
 MAX_RANKS = 128
 _PR_SET_PDEATHSIG = 1
+PROCESSES = 96  # that a rank in a jail may have, threads included: TensorFlow alone starts two dozen
+_WATCH = 0.2  # seconds between two looks at what a cell uses
 _SCRATCH = "LABKIT_LAUNCHER_SCRATCH"  # the launcher's temporary folder: each case gets one in it, gone with the case
 
 
@@ -55,13 +60,18 @@ class LauncherError(RuntimeError):
 
 
 class Launcher:
-    """A warm process of one's own. Start it early (`start`), use it when needed (`case`), close it at the end."""
+    """A warm process of one's own. Start it early (`start`), use it when needed (`case`), close it at the end.
 
-    def __init__(self, frameworks: Sequence[str] = ("torch",)):
+    isolation: the jail it and its ranks run in, from `autograder.isolation.spec()`; None: no jail.
+    """
+
+    def __init__(self, frameworks: Sequence[str] = ("torch",), isolation: dict | None = None):
         self.frameworks = tuple(frameworks)
+        self.isolation = isolation
         self._process: subprocess.Popen | None = None
         self._control: socket.socket | None = None
         self._scratch: str | None = None
+        self._said = None  # what an isolated launcher wrote to its standard error
         self._beside: Launcher | None = None
         self._ready = False
         self._lock = threading.Lock()
@@ -76,27 +86,43 @@ class Launcher:
         if self._process is not None and self._process.poll() is None:
             return
         mine, theirs = socket.socketpair()
-        environment = dict(os.environ)
-        environment.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TF_CPP_MIN_LOG_LEVEL="2", MPLBACKEND="Agg")
-        environment.update(TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="1", CUDA_VISIBLE_DEVICES="")
-        environment.pop("PYTHONSTARTUP", None)
         self._remove_scratch()
+        if self.isolation is None:
+            command, environment, errors = *self._open_command(theirs.fileno()), None
+        else:
+            command, environment, errors = *self._jailed_command(theirs.fileno()), tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            command,
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            env=environment,
+            start_new_session=True,  # Ctrl-C in the notebook is none of its business
+        )
+        self._said = errors
+        theirs.close()
+        self._control, self._ready = mine, False
+
+    def _open_command(self, control: int) -> tuple[list[str], dict[str, str]]:
+        """(command, environment) of a launcher without a jail."""
+        environment = {**os.environ, **_QUIET_FRAMEWORKS}
+        environment.pop("PYTHONSTARTUP", None)
         self._scratch = environment[_SCRATCH] = tempfile.mkdtemp(prefix="labkit-launcher-")
         environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(
             self._scratch, "inductor"
         )  # made on import; nothing is compiled here
         package_root = str(Path(__file__).resolve().parent.parent)
         program = f"import sys; sys.path.insert(0, {package_root!r}); from labkit import launcher; launcher.serve()"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", program, str(theirs.fileno()), ",".join(self.frameworks)],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            env=environment,
-            start_new_session=True,  # Ctrl-C in the notebook is none of its business
-        )
-        theirs.close()
-        self._control, self._ready = mine, False
+        return [sys.executable, "-c", program, str(control), ",".join(self.frameworks)], environment
+
+    def _jailed_command(self, control: int) -> tuple[list[str], dict[str, str]]:
+        """The same for one in a jail. Its environment is the jail's, not ours."""
+        environment = {**self.isolation["environment"], **_QUIET_FRAMEWORKS, "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor"}
+        inside = {**self.isolation, "keep": [control]}
+        program = f"import sys; sys.path[:] = {self.isolation['path']!r}; from labkit import launcher; launcher.serve()"
+        command = [sys.executable, "-c", program, str(control), ",".join(self.frameworks), json.dumps(self.isolation)]
+        return [sys.executable, "-I", "-S", jail.__file__, json.dumps(inside), "serve", *command], environment
 
     def wait_until_ready(self, timeout: float = 120.0) -> None:
         with self._lock:
@@ -107,10 +133,18 @@ class Launcher:
             try:
                 _, hello, _ = wire.receive(self._control)
             except (wire.Closed, TimeoutError, OSError):
-                raise LauncherError("the launcher did not come up; run `labkit doctor`") from None
+                raise LauncherError(f"the launcher did not come up; run `labkit doctor`{self._last_words()}") from None
             if hello.get("version") != VERSION:
                 raise LauncherError("the launcher is of another version: restart the kernel")
             self._ready = True
+
+    def _last_words(self) -> str:
+        """What an isolated launcher wrote to its standard error, the end of it."""
+        if self._said is None:
+            return ""
+        self._said.seek(0, os.SEEK_END)
+        self._said.seek(max(0, self._said.tell() - 2000))
+        return "\n" + self._said.read().decode(errors="replace")
 
     @property
     def pid(self) -> int | None:
@@ -121,20 +155,26 @@ class Launcher:
         if set(frameworks) <= set(self.frameworks):
             return self
         if self._beside is None:
-            self._beside = Launcher(frameworks)
+            self._beside = Launcher(frameworks, self.isolation)
         return self._beside.having(frameworks)
 
-    def case(self, world_size: int, limits: Limits, horovod: dict | None = None) -> _Case:
-        """Fork `world_size` ranks that wait for their jobs. horovod: how they are to find each other (`labkit.horovod_job`)."""
+    def case(self, world_size: int, limits: Limits, horovod: dict | None = None, together: bool = False) -> _Case:
+        """Fork `world_size` ranks that wait for their jobs.
+
+        horovod: how they are to find each other (`labkit.horovod_job`). together: in a jail, whether they see each other's files.
+        """
         if not 1 <= world_size <= MAX_RANKS:
             raise ValueError(f"{world_size} ranks: between 1 and {MAX_RANKS} are possible")
         for attempt in (1, 2):
             self.wait_until_ready()
             pairs = [socket.socketpair() for _ in range(world_size + 1)]
+            apart = self.isolation is not None and horovod is None and not together
             theirs = [b for _, b in pairs]
             try:
                 with self._lock:
-                    request = json.dumps({"ranks": world_size, "limits": asdict(limits), "horovod": horovod}).encode()
+                    request = json.dumps(
+                        {"ranks": world_size, "apart": apart, "limits": asdict(limits), "horovod": horovod}
+                    ).encode()
                     socket.send_fds(self._control, [len(request).to_bytes(4, "little") + request], [s.fileno() for s in theirs])
                 return _Case(pairs[0][0], [a for a, _ in pairs[1:]])
             except OSError:
@@ -162,6 +202,9 @@ class Launcher:
                 self._process.wait()
             self._process = None
         self._remove_scratch()
+        if self._said is not None:
+            self._said.close()
+            self._said = None
         self._ready = False
 
     def _remove_scratch(self) -> None:
@@ -197,7 +240,15 @@ class Launcher:
             outcome = relay.run()
         finally:
             ends = case.end()
+        self.still_there(outcome, ends)
         return outcome, ends
+
+    def still_there(self, outcome: Outcome, ends: list[dict]) -> None:
+        """Raises LauncherError where ranks have died because this process did: that is not what the function has done."""
+        if any(rank.state == "dead" and not (ends[r : r + 1] or [{}])[0] for r, rank in enumerate(outcome.ranks)):
+            with contextlib.suppress(subprocess.TimeoutExpired, AttributeError):
+                self._process.wait(0.3)  # its ranks go a moment before it can be waited for
+                raise LauncherError("the launcher has gone away in the middle of a case")
 
 
 class _Case:
@@ -205,19 +256,20 @@ class _Case:
         self.lifeline, self.sockets = lifeline, sockets
 
     def end(self) -> list[dict]:
-        """Close everything; the leader kills what still runs and says how each rank ended."""
+        """Close everything; the leader kills what still runs and says how each rank ended. Raises LauncherError where a jail failed."""
         for sock in self.sockets:
             sock.close()
-        report: list[dict] = []
+        report: dict = {}
         with contextlib.suppress(OSError, wire.Closed, wire.WireError):
             self.lifeline.settimeout(20)
             self.lifeline.shutdown(socket.SHUT_WR)
             kind = None
             while kind != wire.RESULT:
-                kind, meta, _ = wire.receive(self.lifeline)
-            report = list(meta.get("ends", []))
+                kind, report, _ = wire.receive(self.lifeline)
         self.lifeline.close()
-        return report
+        if report.get("failed"):
+            raise LauncherError(report["failed"])
+        return list(report.get("ends", []))
 
 
 _shared: dict[tuple[str, ...], Launcher] = {}
@@ -276,6 +328,17 @@ def simulate(function, world_size, arguments=(), *, alpha=5e-6, beta=1e-10, late
     return outcome
 
 
+_QUIET_FRAMEWORKS = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "1",
+    "MPLBACKEND": "Agg",
+    "CUDA_VISIBLE_DEVICES": "",
+}
+
+
 # -- the launcher's side --------------------------------------------------------------------------------------------------------------
 
 
@@ -301,7 +364,7 @@ def _import_frameworks(names: Sequence[str]) -> None:
 
 
 def serve() -> None:
-    """The launcher's life: import, then fork a leader for every request; its temporary folder goes with it."""
+    """The launcher's life: import, then fork the leaders of every request; its temporary folder goes with it."""
     try:
         _serve()
     finally:
@@ -310,8 +373,9 @@ def serve() -> None:
 
 def _serve() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
+    spec = json.loads(sys.argv[3]) if len(sys.argv) > 3 else None
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # leaders need no reaping
+    signal.signal(signal.SIGCHLD, _reap)  # waited for, so that their processor time counts as that of this process' children
     _import_frameworks(sys.argv[2].split(","))
     sys.argv = [""]
     gc.collect()
@@ -324,16 +388,22 @@ def _serve() -> None:
         request, fds = _receive_request(control)
         if request is None:
             return
-        pid = os.fork()
+        pid = os.fork() if spec is None else jail.fork_leader(spec)
         if pid == 0:
             control.close()
             status = 1
             try:
-                status = _lead(request, [socket.socket(fileno=fd) for fd in fds])
+                status = _lead(request, [socket.socket(fileno=fd) for fd in fds], spec)
             finally:
                 os._exit(status)
         for fd in fds:
             os.close(fd)
+
+
+def _reap(*_) -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _receive_request(control: socket.socket) -> tuple[dict | None, list[int]]:
@@ -381,34 +451,65 @@ def apply_limits(limits: dict) -> None:
             set_limit(resource.RLIMIT_DATA, data + limits["memory_bytes"])
 
 
-def _lead(request: dict, sockets: list[socket.socket]) -> int:
-    """Fork the ranks, wait for them or for the end of the lifeline, say how they ended."""
-    lifeline, ranks = sockets[0], sockets[1:]
+def _lead(request: dict, sockets: list[socket.socket], spec: dict | None) -> int:
+    """The life of a leader: run the ranks of a case, say how they ended."""
+    lifeline = sockets[0]
     die_with_parent()
+    report: dict = {}
+    try:
+        report["ends"] = _lead_ranks(request, lifeline, sockets[1:], spec)
+    except jail.JailError as error:
+        report["failed"] = f"the jail of a case could not be built: {error}"
+    if spec is not None:
+        jail.end_everybody(spec)
+    with contextlib.suppress(OSError):
+        wire.send(lifeline, wire.RESULT, report)
+    return 0
+
+
+def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socket], spec: dict | None) -> list[dict]:
+    """Fork the ranks, wait for them or for the end of the lifeline; how each ended. Raises JailError."""
+    apart = request["apart"]
+    if spec is not None and apart:
+        jail.watch_cells(spec)
+    elif spec is not None:
+        jail.enter_cell(spec, network=bool(request["horovod"]))
     wake_read, wake_write = os.pipe()
+    trouble_read, trouble_write = os.pipe()
     os.set_blocking(wake_write, False)
     os.set_blocking(wake_read, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake_write)
-    folder = tempfile.mkdtemp(prefix="case-", dir=os.environ.get(_SCRATCH))
+    folder = None
+    if not apart:
+        folder = tempfile.mkdtemp(prefix="case-", dir=os.environ.get(_SCRATCH))
+        if spec is not None:
+            jail.give(spec, folder)
     rendezvous = watch = None
     if request.get("horovod"):
         from labkit import horovod_job
 
         rendezvous = horovod_job.Rendezvous(len(ranks), **request["horovod"])
         watch = horovod_job.StandstillWatch(rendezvous)
+    if spec is not None:
+        jail.hide()
+    cells = [jail.start_cell(spec) if apart else 0 for _ in ranks]
     pids: dict[int, int] = {}
     for r, sock in enumerate(ranks):
-        pid = os.fork()
+        pid = jail.fork_into(cells[r])
         if pid == 0:
             others = [lifeline, *(s for s in ranks if s is not sock)]
-            _rank(r, sock, others, request["limits"], (wake_read, wake_write), folder, rendezvous)
+            _rank(r, sock, others, request, (wake_read, wake_write, trouble_read), folder, rendezvous, spec, trouble_write)
         pids[pid] = r
+    os.close(trouble_write)
+    if spec is not None:
+        jail.shield_leader(spec)
     if rendezvous is not None:
         rendezvous.serve()
     for sock in ranks:
         sock.close()
     ends: list[dict] = [{} for _ in ranks]
+    over = ""  # which of the cell's limits was passed
 
     def reap(flags: int) -> None:
         while pids:
@@ -422,11 +523,13 @@ def _lead(request: dict, sockets: list[socket.socket]) -> int:
                     "signal": -code if code < 0 else None,
                     "cpu": usage.ru_utime + usage.ru_stime,
                     "rss": usage.ru_maxrss << 10,
+                    "over": over,
                 }
 
     reap(os.WNOHANG)
     while pids:
-        readable, _, _ = select.select([lifeline, wake_read], [], [], None if watch is None else 0.1)
+        pause = 0.1 if watch is not None else _WATCH if spec is not None else None
+        readable, _, _ = select.select([lifeline, wake_read], [], [], pause)
         stacks = watch.report(pids) if watch is not None else {}
         if stacks:
             watch = None
@@ -436,15 +539,32 @@ def _lead(request: dict, sockets: list[socket.socket]) -> int:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake_read, 4096)
             reap(os.WNOHANG)
-        if lifeline in readable and pids:
+        over = over or _over(request["limits"], len(ranks), spec)
+        if pids and (over or lifeline in readable):
             _kill(pids)
             reap(0)
-    shutil.rmtree(folder, ignore_errors=True)
-    # What the ranks of a case wrote for each other, whether they came to their end or not (tempfile's folder, their parent's pid).
-    shutil.rmtree(os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getpid()}"), ignore_errors=True)
-    with contextlib.suppress(OSError):
-        wire.send(lifeline, wire.RESULT, {"ends": ends})
-    return 0
+    trouble = os.read(trouble_read, 4096).decode(errors="replace")  # every rank has closed its end before it took its job
+    if trouble:
+        raise jail.JailError(trouble)
+    if folder is not None and os.getpid() != 1:  # the files of a cell go with it
+        # And what the ranks of a case wrote for each other, whether they came to their end or not (tempfile's folder, their parent's pid).
+        for path in (folder, os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getpid()}")):
+            with contextlib.suppress(RecursionError):  # folders too deep to walk
+                shutil.rmtree(path, ignore_errors=True)
+    return ends
+
+
+def _over(limits: dict, ranks: int, spec: dict | None) -> str:
+    """Which limit all processes of a cell together have passed: "memory", "cpu" or none. Limits count for each process by itself, and a
+    rank may start others."""
+    if spec is None or os.getpid() != 1:
+        return ""
+    used_bytes, used_seconds = jail.usage()
+    if limits["memory_bytes"] and used_bytes > limits["memory_bytes"] * ranks:
+        return "memory"
+    if limits["cpu_seconds"] and used_seconds > (limits["cpu_seconds"] + 4) * ranks:
+        return "cpu"
+    return ""
 
 
 def _kill(pids) -> None:
@@ -456,9 +576,17 @@ def _kill(pids) -> None:
 
 
 def _rank(
-    rank: int, sock: socket.socket, others: list[socket.socket], limits: dict, pipe: tuple[int, int], folder: str, rendezvous
+    rank: int,
+    sock: socket.socket,
+    others: list[socket.socket],
+    request: dict,
+    pipes: tuple[int, ...],
+    folder: str | None,
+    rendezvous,
+    spec: dict | None,
+    trouble: int,
 ) -> None:
-    """What a freshly forked rank does first; never returns."""
+    """What a freshly forked rank does first; never returns. trouble: where it says that its jail could not be built."""
     status = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -466,14 +594,18 @@ def _rank(
         die_with_parent()
         for other in others:
             other.close()
-        for fd in pipe:
+        for fd in pipes:
             os.close(fd)
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
+        os.close(null)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        apply_limits(limits)
+        apply_limits(request["limits"])
+        if spec is not None:
+            folder = _shut_in(request, folder, spec, trouble)
+        os.close(trouble)
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         os.chdir(folder)
         if rendezvous is not None:
@@ -486,3 +618,17 @@ def _rank(
         status = 0
     finally:
         os._exit(status)
+
+
+def _shut_in(request: dict, folder: str | None, spec: dict, trouble: int) -> str:
+    """A rank enters its cell, if it has one of its own, and gives up all rights; returns its folder. Where that fails nothing runs."""
+    try:
+        if folder is None:
+            jail.enter_cell(spec, network=False)
+            folder = tempfile.mkdtemp(prefix="case-", dir="/tmp")
+            jail.give(spec, folder)
+        jail.drop_rights(spec, PROCESSES * request["ranks"], request["apart"])
+    except OSError as error:
+        os.write(trouble, f"{error}\n".encode()[:500])
+        os._exit(1)
+    return folder

@@ -2,11 +2,15 @@
 
 The watching side never trusts the ranks to come back: it reads from their recorders who waits for whom, and ends the job when nobody can
 move any more.
+
+With `isolation` (see `autograder.isolation`) mpiexec and its ranks run in a jail. What they write there, their recordings too, is then
+read with care: through a handle of the folder, following no link, believing no size.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import selectors
 import shutil
@@ -16,31 +20,36 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from labkit import hang, recorder, warden, wire
+from labkit import hang, jail, recorder, warden, wire
 from labkit.environment import mpi_environment, mpiexec
 from labkit.events import RankState
-from labkit.launcher import Limits, die_with_parent
+from labkit.launcher import PROCESSES, Limits, die_with_parent
 from labkit.relay import Outcome, RankOutcome, take
 
 START_TIMEOUT = 60.0
+LAST_WORDS = 5.0  # seconds mpiexec has to say how a rank died
 QUIET = 1.0  # seconds without any progress after which a circle of waiting counts as one
 
 
 class MpiRunner:
-    """Runs cases of up to `most` ranks under mpiexec; the job is started with the first case and again after a case that hung."""
+    """Runs cases of up to `most` ranks under mpiexec; the job is started with the first case and again after a case that hung.
 
-    def __init__(self, most: int, limits: Limits):
-        self.most, self.limits = most, limits
+    isolation: the jail it runs in, None for none. Whatever a case's code has done to its processes is still there in the next case:
+    before another person's code, `close`.
+    """
+
+    def __init__(self, most: int, limits: Limits, isolation: dict | None = None):
+        self.most, self.limits, self.isolation = most, limits, isolation
         self._job: _Job | None = None
 
     def run(self, jobs: Sequence[tuple[dict, bytes]]) -> tuple[Outcome, list[dict]]:
         """Run one case (one job per rank, see `labkit.launcher.make_jobs`)."""
         if self._job is None:
-            self._job = _Job(self.most, self.limits)
+            self._job = _Job(self.most, self.limits, self.isolation)
         outcome, ends, usable = self._job.run(jobs, self.limits.deadline)
         if not usable:
             self.close()
@@ -53,7 +62,10 @@ class MpiRunner:
 
 
 class _Job:
-    def __init__(self, most: int, limits: Limits):
+    def __init__(self, most: int, limits: Limits, isolation: dict | None = None):
+        self.isolation, self.limits = isolation, limits
+        self.lifeline: socket.socket | None = None  # of a jail: it ends when this closes
+        self.handle: int | None = None  # of the job's folder within a jail
         self.folder = Path(tempfile.mkdtemp(prefix="labkit-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
         self.errors = open(self.folder / "errors", "wb")
         self.number = 0
@@ -68,9 +80,17 @@ class _Job:
         )
         try:
             with socket.socket(socket.AF_UNIX) as server:
-                server.bind(str(self.folder / "socket"))
-                server.listen(most)
-                self.process = self._start(most)
+                if isolation is None:
+                    server.bind(str(self.folder / "socket"))
+                    server.listen(most)
+                    self.process = self._start(most)
+                else:
+                    self.process = self._start_jail(most)
+                    self.handle = self._receive_folder()
+                    server.bind(f"/proc/self/fd/{self.handle}/socket")
+                    os.chmod(f"/proc/self/fd/{self.handle}/socket", 0o777)
+                    server.listen(most)
+                    self.lifeline.send(b"!")
                 self.sockets = self._accept(server, most)
             for sock in self.sockets:
                 wire.send(sock, wire.JOB, {"limits": vars(limits)})
@@ -104,9 +124,68 @@ class _Job:
             preexec_fn=die_with_parent,
         )
 
+    def _start_jail(self, most: int) -> subprocess.Popen:
+        """mpiexec in a jail; the jail's folder for the job comes over the lifeline, and the jail waits for a word before it begins."""
+        inside = "namespaces" in self.isolation["protections"]
+        folder = "/tmp/job" if inside else str(self.folder / "job")
+        os.chmod(self.folder, 0o700 if inside else 0o711)
+        environment = {**self.isolation["environment"], **mpi_environment(most), "MPLBACKEND": "Agg", "TMPDIR": folder}
+        environment["OMPI_MCA_btl_vader_backing_directory"] = "/dev/shm" if inside else folder
+        environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"  # one process may not read another's memory there
+        self.lifeline, theirs = socket.socketpair()
+        limits = {
+            "file_bytes": self.limits.file_bytes,
+            "memory_bytes": self.limits.memory_bytes * most,
+            "processes": PROCESSES * most,
+        }
+        spec = {**self.isolation, "keep": [theirs.fileno()], "lifeline": theirs.fileno(), "folder": folder}
+        spec |= {"loopback": True, "limits": limits}
+        program = [sys.executable, "-m", "labkit.mpi_program", f"{folder}/socket", folder]
+        command = [*mpiexec(), "-n", str(most), *program]
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-I", "-S", jail.__file__, json.dumps(spec), "run", *command],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self.errors,
+                env=environment,
+                cwd="/",
+                start_new_session=True,
+            )
+        finally:
+            theirs.close()
+
+    def _receive_folder(self) -> int:
+        self.lifeline.settimeout(START_TIMEOUT)
+        _, handles, _, _ = socket.recv_fds(self.lifeline, 64, 1)
+        if not handles:
+            raise RuntimeError(
+                f"the jail of an MPI job could not be built; `autograder doctor` says more.\n{self._said()[-1500:]}"
+            )
+        return handles[0]
+
+    @contextlib.contextmanager
+    def _recordings(self) -> Iterator[Path | None]:
+        """Where the flight recorders of the present case write; None where there is no such folder."""
+        name = f"case{self.number}"
+        if self.isolation is None:
+            yield self.folder / name if (self.folder / name).exists() else None
+            return
+        try:
+            handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=self.handle)
+        except OSError:
+            yield None
+            return
+        try:
+            yield Path(f"/proc/self/fd/{handle}")
+        finally:
+            os.close(handle)
+
     def _said(self) -> str:
         """What mpiexec and the ranks wrote to their standard error. A file, not a pipe: a full pipe would stop them."""
-        return (self.folder / "errors").read_text(errors="replace")
+        with open(self.folder / "errors", "rb") as file:
+            return file.read(1 << 20).decode(errors="replace")
 
     def _accept(self, server: socket.socket, most: int) -> list[socket.socket]:
         found: dict[int, socket.socket] = {}
@@ -130,26 +209,26 @@ class _Job:
     def run(self, jobs, deadline: float) -> tuple[Outcome, list[dict], bool]:
         """(outcome, how processes ended, whether the job can run another case)."""
         self.number += 1
-        folder = self.folder / f"case{self.number}"
         ranks = [RankOutcome("running") for _ in jobs]
         printed: list[tuple[int, str]] = []
         for r, (job, payload) in enumerate(jobs):
             wire.send(self.sockets[r], wire.JOB, {**job, "number": self.number}, payload)
-        report, too_slow = self._watch(ranks, printed, folder, deadline)
-        events = recorder.events(folder) if folder.exists() else []
+        report, too_slow = self._watch(ranks, printed, deadline)
+        events = self._events()
         for r, rank in enumerate(ranks):
             _count(rank, [e for e in events if e.rank == r])
         usable = all(rank.state in ("returned", "raised") for rank in ranks) and report is None
         if usable:
             for r in range(len(jobs)):
                 wire.send(self.sockets[r], wire.REPLY, {})
-        shutil.rmtree(folder, ignore_errors=True)
+        if self.isolation is None:  # a jail's files go with it
+            shutil.rmtree(self.folder / f"case{self.number}", ignore_errors=True)
         ends = [{} for _ in jobs]
         if not usable:
-            ends = self._ends(len(jobs))
+            ends = self._ends(len(jobs), died=any(rank.state == "dead" for rank in ranks))
         return Outcome(ranks, printed, events, report, too_slow), ends, usable
 
-    def _watch(self, ranks, printed, folder: Path, deadline: float):
+    def _watch(self, ranks, printed, deadline: float):
         end = time.monotonic() + deadline
         seen, since = None, time.monotonic()
         with selectors.DefaultSelector() as selector:
@@ -167,7 +246,7 @@ class _Job:
                             ranks[r].state = "dead"
                 if not any(rank.state == "running" for rank in ranks):
                     return None, False
-                states = self._states(ranks, folder)
+                states = self._states(ranks)
                 now = [(s.state, s.kind, s.operations) for s in states]
                 if now != seen:
                     seen, since = now, time.monotonic()
@@ -181,8 +260,15 @@ class _Job:
                     return None, True
         return None, False
 
-    def _states(self, ranks: list[RankOutcome], folder: Path) -> list[RankState]:
-        recorded = {s.rank: s for s in recorder.states(folder)} if folder.exists() else {}
+    def _events(self) -> list:
+        with self._recordings() as folder, contextlib.suppress(OSError, ValueError):
+            return recorder.events(folder) if folder else []
+        return []
+
+    def _states(self, ranks: list[RankOutcome]) -> list[RankState]:
+        recorded: dict[int, RankState] = {}
+        with self._recordings() as folder, contextlib.suppress(OSError, ValueError):
+            recorded = {s.rank: s for s in recorder.states(folder)} if folder else {}
         states = []
         for r, rank in enumerate(ranks):
             if rank.state == "running":
@@ -193,8 +279,11 @@ class _Job:
                 states.append(RankState(r, rank.state, detail=detail))
         return states
 
-    def _ends(self, count: int) -> list[dict]:
-        """What mpiexec says about a rank that a signal ended."""
+    def _ends(self, count: int, died: bool) -> list[dict]:
+        """What mpiexec says about a rank that a signal ended. died: whether one did, so that mpiexec will end by itself."""
+        if self.isolation is not None and died:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(LAST_WORDS)
         self._stop()
         errors = self._said()
         ends = [{} for _ in range(count)]
@@ -210,6 +299,10 @@ class _Job:
             sock.close()
         process = getattr(self, "process", None)
         if process is None:
+            return
+        if self.lifeline is not None:
+            self.lifeline.close()
+            process.wait()
             return
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(0.3)
@@ -231,6 +324,9 @@ class _Job:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(3)
         self._stop()
+        if self.handle is not None:
+            os.close(self.handle)
+            self.handle = None
         self.errors.close()
         self.warden.stdin.close()
         self.warden.wait()

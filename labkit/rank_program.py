@@ -159,22 +159,53 @@ def _is_comm(argument, placeholders) -> bool:
 
 
 def run_rank(sock: socket.socket) -> None:
-    """The life of a rank forked by the launcher."""
+    """The life of a rank forked by the launcher: one job, and then more of the same candidate for as long as they return."""
     _, job, payload = wire.receive(sock)
     if job["runtime"] == "horovod":
         from labkit import horovod_job
 
         horovod_job.run_rank(sock, job, payload)
         return
-    if job["runtime"] != "torch":
-        torch = sys.modules.get("torch")
-        run_job(sock, job, payload, torch=torch)
-        return
-    import torch
-    import torch.distributed as dist
+    torch = sys.modules.get("torch")
+    on_relay = job["runtime"] == "torch"
+    if on_relay:
+        import torch
 
-    from labkit import relay_backend
+        from labkit import relay_backend
 
-    relay_backend.register(relay_backend.Connection(sock))
-    dist.init_process_group("relay", store=dist.HashStore(), rank=job["rank"], world_size=job["world_size"])
-    run_job(sock, job, payload, torch=torch)
+        relay_backend.register(relay_backend.Connection(sock))
+    surroundings = _Surroundings(torch)
+    while True:
+        if on_relay:
+            torch.distributed.init_process_group(
+                "relay", store=torch.distributed.HashStore(), rank=job["rank"], world_size=job["world_size"]
+            )
+        if not run_job(sock, job, payload, torch=torch):
+            return
+        _, job, payload = wire.receive(sock)
+        surroundings.restore()
+
+
+class _Surroundings:
+    """What a candidate's function can change in its process without meaning to, and what is put back before the next case."""
+
+    def __init__(self, torch=None):
+        self.torch = torch
+        self.folder, self.environment, self.path = os.getcwd(), dict(os.environ), list(sys.path)
+        self.float_errors, self.recursion = np.geterr(), sys.getrecursionlimit()
+
+    def restore(self) -> None:
+        os.chdir(self.folder)
+        if os.environ != self.environment:
+            os.environ.clear()
+            os.environ.update(self.environment)
+        sys.path[:] = self.path
+        np.seterr(**self.float_errors)
+        sys.setrecursionlimit(self.recursion)
+        if self.torch is not None:
+            if self.torch.distributed.is_initialized():
+                self.torch.distributed.destroy_process_group()
+            self.torch.set_default_dtype(self.torch.float32)
+            self.torch.set_grad_enabled(True)
+            self.torch.use_deterministic_algorithms(False)
+            self.torch.set_num_threads(1)

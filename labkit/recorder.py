@@ -25,6 +25,7 @@ import builtins
 import itertools
 import mmap
 import os
+import stat
 import struct
 import sys
 import sysconfig
@@ -67,6 +68,7 @@ _ENDED = struct.Struct("<d")
 _BYTES = struct.Struct("<q")
 _SOURCE = struct.Struct("<ii")  # peer, tag: what a receive from any source learns when it completes
 _COUNT = struct.Struct("<Q")
+_MAX_RANKS = 1 << 20
 
 _LIBRARIES = tuple(
     {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -295,10 +297,25 @@ class _Operation:
 
 
 def _read(path: Path) -> _Flight:
-    data = path.read_bytes()
+    """One recording. Raises ValueError for anything that is none: whoever wrote it may be a rank that nobody trusts."""
+    try:
+        return _parse(_bytes_of(path))
+    except (struct.error, IndexError, OverflowError) as error:
+        raise ValueError(f"{path} is not a flight recording: {error}") from None
+
+
+def _bytes_of(path: Path) -> bytes:
+    """A recording's bytes, never more than one has. A link, a pipe, a device is none."""
+    with builtins.open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError(f"{path} is no plain file")
+        return file.read(_RING_AT + CAPACITY * _RECORD_BYTES)
+
+
+def _parse(data: bytes) -> _Flight:
     magic, rank, world_size, pid, first, started, completed, text_used = _HEADER.unpack_from(data, 0)
-    if magic != _MAGIC:
-        raise ValueError(f"{path} is not a flight recording")
+    if magic != _MAGIC or not 0 <= rank < world_size <= _MAX_RANKS:
+        raise ValueError("not a flight recording")
     texts = data[_TEXT_AT : _TEXT_AT + text_used].decode(errors="replace").split("\n")
 
     def text(number: int) -> str:

@@ -22,8 +22,13 @@ import numpy as np
 from labkit import hang, wire
 from labkit.events import Event, RankState
 
-MAX_OPERATIONS = 200_000
+# What the ranks of one case may ask of the relay. Far more than any exercise needs; what goes beyond is a rank that means harm.
+MAX_OPERATIONS = 100_000
+MAX_PENDING = 2_000  # messages of one rank that are under way: matching them takes time with the square
+MAX_BYTES = 256 << 20  # of all messages and results together
+MAX_PRINTED = 256 << 10  # characters a rank prints; `labkit.rank_program` cuts off what is more than a quarter of it
 MAX_FRUITLESS_POLLS = 2_000
+MAX_DIMENSIONS = 64
 SEND_TIMEOUT = 20.0  # seconds a rank may leave a message unread
 
 
@@ -86,6 +91,15 @@ class RankOutcome:
     collectives: list[str] = field(default_factory=list)
     collective_bytes: int = 0
     unwaited: int = 0
+    printed: int = 0  # characters
+
+    def say(self, meta: dict) -> list[str]:
+        """The lines of a record of type PRINT. Raises WireError where a rank prints more than it should be able to."""
+        text = str(meta.get("text", ""))
+        self.printed += len(text) + 1
+        if self.printed > MAX_PRINTED:
+            raise wire.WireError(f"more than {MAX_PRINTED} printed characters")
+        return text.split("\n")
 
 
 @dataclass
@@ -107,7 +121,7 @@ class Outcome:
 def take(rank: RankOutcome, r: int, printed, kind: int, meta: dict, payload: bytes) -> None:
     """Note in `rank` what rank r has said. Raises WireError."""
     if kind == wire.PRINT:
-        printed.extend((r, line) for line in str(meta.get("text", "")).split("\n"))
+        printed.extend((r, line) for line in rank.say(meta))
     elif kind == wire.RESULT:
         rank.value, rank.after = wire.decode(meta["value"], payload)
         rank.state = "returned"
@@ -166,6 +180,9 @@ class Relay:
         self.heard = [[0] * n for _ in range(n)]  # per rank: how many lines of each rank came before, by its own messages
         self.matches = 0
         self.polls = 0
+        self.pending = [0] * n  # sends and receives that are not complete
+        self.bytes = 0  # that arrived in whole records
+        self.inboxes: dict[int, wire.Inbox] = {}
         self.report: hang.HangReport | None = None
 
     # -- the loop
@@ -175,22 +192,23 @@ class Relay:
         with selectors.DefaultSelector() as selector:
             for r, sock in enumerate(self.sockets):
                 sock.settimeout(SEND_TIMEOUT)
-                selector.register(sock, selectors.EVENT_READ, (r, wire.Inbox(sock)))
+                self.inboxes[r] = wire.Inbox(sock)
+                selector.register(sock, selectors.EVENT_READ, r)
             for r in range(len(self.sockets)):
                 if r not in self.late:
                     self._start(r)
             try:
                 while self.report is None:
-                    if not any(r.state == "running" for r in self.ranks):
-                        if not self._advance():
-                            break
-                        continue
                     left = end - time.monotonic()
                     if left <= 0 or self.cancelled():
                         too_slow = True
                         break
+                    if not any(r.state == "running" for r in self.ranks):
+                        if not self._advance():
+                            break
+                        continue
                     for key, _ in selector.select(min(left, 0.5)):
-                        self._read(selector, *key.data)
+                        self._read(selector, key.data)
             except _Mismatch as mismatch:
                 self.report = mismatch.report
         for r, rank in enumerate(self.ranks):
@@ -208,10 +226,13 @@ class Relay:
         except OSError:
             self.ranks[r].state = "dead"
 
-    def _read(self, selector, r: int, inbox: wire.Inbox) -> None:
+    def _read(self, selector, r: int) -> None:
         try:
-            for kind, meta, payload in inbox.frames():
+            for kind, meta, payload in self.inboxes[r].frames():
+                self.bytes += len(payload)
                 self._handle(r, kind, meta, payload)
+            if self.bytes + sum(inbox.waiting for inbox in self.inboxes.values()) > MAX_BYTES:
+                raise wire.WireError(f"more than {MAX_BYTES >> 20} MB of messages in one case")
         except wire.Closed:
             selector.unregister(self.sockets[r])
             if self.ranks[r].state not in ("returned", "raised"):
@@ -220,6 +241,7 @@ class Relay:
             raise
         except Exception as error:  # whatever a rank makes up must never end the judge
             selector.unregister(self.sockets[r])
+            self.inboxes[r].clear()
             self.ranks[r].state = "dead"
             self.ranks[r].error = {"type": "protocol", "text": f"{type(error).__name__}: {error}", "rows": []}
 
@@ -239,7 +261,7 @@ class Relay:
             if op.done:
                 self._deliver(op)
         elif kind == wire.PRINT:
-            for line in str(meta.get("text", "")).split("\n"):
+            for line in rank.say(meta):
                 self.lines[r].append((line, tuple(self.heard[r])))
                 self.heard[r][r] += 1
         elif kind == wire.RESULT:
@@ -261,8 +283,14 @@ class Relay:
         members = tuple(int(m) for m in meta["members"])
         peer = meta.get("peer")
         shape = tuple(int(s) for s in meta.get("shape", []))
-        if r not in members or min(members) < 0 or max(members) >= n or (shape and min(shape) < 0):
+        sizes = [int(s) for s in meta.get("sizes", [])]
+        root = meta.get("root")
+        if r not in members or min(members) < 0 or max(members) >= n or len(set(members)) < len(members):
             raise wire.WireError("an operation outside its group")
+        if len(shape) > MAX_DIMENSIONS or any(not 0 <= s < 1 << 48 for s in shape) or len(sizes) > n:
+            raise wire.WireError("an operation of impossible size")
+        if root is not None and (type(root) is not int or root not in members):
+            raise wire.WireError("a root outside its group")
         if peer is not None and not 0 <= int(peer) < n:
             raise wire.WireError("a peer that does not exist")
         if len(self.history) >= MAX_OPERATIONS:
@@ -274,12 +302,12 @@ class Relay:
             group=str(meta["group"])[:100],
             members=members,
             peer=None if peer is None else int(peer),
-            tag=int(meta.get("tag", 0)),
+            tag=_tag(meta.get("tag", 0)),
             dtype=str(meta.get("dtype", ""))[:20],
             shape=shape,
-            root=meta.get("root"),
+            root=root,
             reduce=str(meta.get("reduce", ""))[:10],
-            sizes=[int(s) for s in meta.get("sizes", [])],
+            sizes=sizes,
             line=str(meta.get("line", ""))[:200],
             payload=payload,
             posted=self.ranks[r].clock,
@@ -289,6 +317,10 @@ class Relay:
             raise wire.WireError("a ticket used twice")
         if op.kind == "send" and len(payload) != op.elements * wire.DTYPES.get(op.dtype, 0):
             raise wire.WireError("a message whose bytes and shape differ")
+        if op.kind in ("send", "recv"):
+            self.pending[r] += 1
+            if self.pending[r] > MAX_PENDING:
+                raise wire.WireError(f"more than {MAX_PENDING} messages at a time")
         self.operations[r][op.ticket] = op
         self.history.append(op)
         return op
@@ -467,6 +499,7 @@ class Relay:
             receiver.recvs += 1
             receiver.received_bytes += len(send.payload)
             for op in pair:
+                self.pending[op.rank] -= 1
                 if self.waiting_for[op.rank] == op.ticket:
                     self._deliver(op)
         self.pairs = rest
@@ -592,6 +625,12 @@ class Relay:
 
 
 # -- plain functions ------------------------------------------------------------------------------------------------------------------
+
+
+def _tag(tag) -> int:
+    if not -1 << 31 <= int(tag) < 1 << 31:
+        raise wire.WireError("a tag that is no tag")
+    return int(tag)
 
 
 def _latest(clocks: Sequence[Sequence[int]]) -> tuple[int, ...]:

@@ -7,7 +7,9 @@ local variable of a function is never mistaken for a notebook's global of the sa
 from __future__ import annotations
 
 import ast
+import bisect
 import builtins
+import functools
 import linecache
 import re
 import symtable
@@ -101,17 +103,24 @@ def _first_line(node: ast.stmt) -> int:
     return min([node.lineno, *[d.lineno for d in decorators]])
 
 
-def _statements(cell: Cell) -> list[_Statement]:
-    source = python_of(cell.source)
+def _segment(lines: Sequence[str], node: ast.stmt) -> str:
+    """`ast.get_source_segment`, without taking the whole source apart for every statement. Columns count bytes of UTF-8."""
+    wanted = [line.encode() for line in lines[node.lineno - 1 : node.end_lineno]]
+    wanted[-1] = wanted[-1][: node.end_col_offset]
+    wanted[0] = wanted[0][node.col_offset :]
+    return b"\n".join(wanted).decode()
+
+
+@functools.lru_cache(maxsize=1024)  # a notebook is sliced once per exercise
+def _statements(cell: Cell) -> tuple[_Statement, ...]:
+    source = python_of(cell.source.replace("\r\n", "\n").replace("\r", "\n"))
     if source is None:
-        return []
+        return ()
     lines = source.split("\n")
     found = []
     for node in ast.parse(source).body:
         first = _first_line(node)
-        segment = ast.get_source_segment(source, node) or ""
-        if first != node.lineno:
-            segment = "\n".join(lines[first - 1 : node.end_lineno])
+        segment = _segment(lines, node) if first == node.lineno else "\n".join(lines[first - 1 : node.end_lineno])
         statement = _Statement(cell.label, first, segment)
         try:
             _names(
@@ -131,7 +140,7 @@ def _statements(cell: Cell) -> list[_Statement]:
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             statement.reads_now.add(node.target.id)
         found.append(statement)
-    return found
+    return tuple(found)
 
 
 def bound_names(source: str) -> set[str]:
@@ -207,44 +216,64 @@ def slice_cells(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str]
     older one brings that along. Names in `skip` are left alone (they are provided otherwise). Unknown names are nobody's business
     here: running the slice will say `NameError` with the student's line.
     """
+    found, _ = _reached(cells, names, skip)
+    return [Chunk(statement.label, statement.line, statement.source) for statement in found]
+
+
+def lacking_names(cells: Sequence[Cell], names: Iterable[str]) -> set[str]:
+    """The names that `names` reach and that nothing in the cells defines, themselves included; builtins left out."""
+    return _reached(cells, names, ())[1]
+
+
+def _reached(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str]) -> tuple[list[_Statement], set[str]]:
+    """(the statements that `names` reach, in their order; the names that are nowhere defined)."""
     statements = [statement for cell in cells for statement in _statements(cell)]
+    binding: dict[str, list[int]] = {}  # name -> the statements that bind it, in their order
+    touching: dict[str, list[int]] = {}
+    for k, statement in enumerate(statements):
+        for name in statement.binds:
+            binding.setdefault(name, []).append(k)
+        for name in statement.touches:
+            touching.setdefault(name, []).append(k)
+    stars = [k for k, statement in enumerate(statements) if statement.star_import]
     wanted: set[int] = set()
-    skip = set(skip)
+    lacking: set[str] = set()
 
     def last_binding(name: str, before: int) -> int | None:
-        return next((k for k in range(before - 1, -1, -1) if name in statements[k].binds), None)
+        places = binding.get(name, [])
+        k = bisect.bisect_left(places, before)
+        return places[k - 1] if k else None
 
-    def want(name: str, before: int) -> None:
-        if name in skip:
-            return
-        k = last_binding(name, before)
-        if k is None:
-            if name not in _BUILTINS:
-                for j, statement in enumerate(statements[:before]):
-                    if statement.star_import:
-                        wanted.add(j)
-            return
-        add(k)
-        for j in range(k + 1, before):
-            if name in statements[j].touches:
-                add(j)
-
-    def add(k: int) -> None:
-        if k in wanted:
-            return
-        wanted.add(k)
+    def needs(k: int) -> Iterable[tuple[str, int]]:
+        """What statement k needs: (name, the statement before which it is looked for)."""
         statement = statements[k]
-        for name in sorted(statement.reads_now | statement.touches):
+        for name in statement.reads_now | statement.touches:
             if last_binding(name, k) is not None:
-                want(name, k)
+                yield name, k
             elif name not in statement.binds:
-                want(name, len(statements))
-        for name in sorted(statement.reads_later):
-            want(name, len(statements))
+                yield name, len(statements)
+        for name in statement.reads_later:
+            yield name, len(statements)
 
-    for name in names:
-        want(name, len(statements))
-    return [Chunk(statements[k].label, statements[k].line, statements[k].source) for k in sorted(wanted)]
+    looked_for = {(name, len(statements)) for name in names} - {(name, len(statements)) for name in skip}
+    open_ends = list(looked_for)
+    while open_ends:  # no recursion: a chain of definitions may be longer than Python's stack
+        name, before = open_ends.pop()
+        k = last_binding(name, before)
+        if k is not None:
+            found = {k, *(j for j in touching.get(name, ()) if k < j < before)}
+        else:
+            found = set() if name in _BUILTINS else {j for j in stars if j < before}
+            if not found and name not in _BUILTINS:
+                lacking.add(name)
+        for j in found - wanted:
+            wanted.add(j)
+            if k is None:
+                continue
+            more = {need for need in needs(j) if need[0] not in skip} - looked_for
+            looked_for |= more
+            open_ends += more
+    return [statements[k] for k in sorted(wanted)], lacking
 
 
 def execute(chunks: Iterable[Chunk], namespace: dict) -> None:

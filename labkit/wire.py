@@ -18,7 +18,7 @@ import numpy as np
 _HEADER = struct.Struct("<4sBIQ")
 _MAGIC = b"LKR1"
 MAX_JSON = 4 << 20
-MAX_PAYLOAD = 512 << 20
+MAX_PAYLOAD = 128 << 20
 _MAX_DEPTH = 32
 _NODE_BYTES = len('["n"],')  # the shortest value there is
 
@@ -183,6 +183,7 @@ def encode(value: Any, torch=None) -> tuple[Any, bytes]:
 
 def decode(tagged: Any, payload: bytes | memoryview) -> Any:
     """The reverse of `encode` on the trusted side. Raises WireError on anything that is not exactly that format."""
+    taken = 0
 
     def array(dtype, shape, offset, nbytes) -> np.ndarray:
         whole = all(isinstance(n, int) and 0 <= n < 1 << 40 for n in (*shape, offset, nbytes))
@@ -193,6 +194,10 @@ def decode(tagged: Any, payload: bytes | memoryview) -> Any:
             count *= n
         if count * DTYPES[dtype] != nbytes:
             raise WireError("an array whose size and shape differ")
+        nonlocal taken
+        taken += nbytes
+        if taken > len(payload):  # the same bytes again and again would become more than was sent
+            raise WireError("arrays that overlap")
         return from_bytes(bytes(payload[offset : offset + nbytes]), dtype, tuple(shape))
 
     def walk(node: Any, depth: int) -> Any:
@@ -298,6 +303,14 @@ class Inbox:
         self.sock = sock
         self._data = bytearray()
         self._missing = 0  # bytes of a frame that has begun
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that have arrived and belong to a frame that is not complete."""
+        return len(self._data)
+
+    def clear(self) -> None:
+        self._data = bytearray()
 
     def frames(self):
         """Take what has arrived and yield the complete frames in it. Raises Closed when the other side is gone, WireError."""

@@ -107,6 +107,14 @@ def block_mistake(starts: np.ndarray, stops: np.ndarray, n: int) -> str | None:
     return "unfair"
 
 
+def is_pair(value: object) -> bool:
+    """Whether a returned value is two numbers, in a tuple, a list or an array."""
+    try:
+        return np.shape(value) == (2,)
+    except ValueError:  # lists of different lengths in it
+        return False
+
+
 class FairShare(Exercise):
     """Fair shares"""
 
@@ -207,7 +215,7 @@ def fair_share(n, rank, world_size):
     def facts(self, case, run):
         n, world_size = case.known["n"], case.known["world_size"]
         value = run.ranks[0].value
-        if not (isinstance(value, list | tuple) and len(value) == world_size and all(np.shape(pair) == (2,) for pair in value)):
+        if not (isinstance(value, list | tuple) and len(value) == world_size and all(map(is_pair, value))):
             return Finding("not_a_pair", f"rank 0 got {value[0] if isinstance(value, list | tuple) and value else value!r}.")
         blocks = np.array([[np.asarray(end).item() for end in pair] for pair in value])
         if blocks.dtype.kind == "f":
@@ -238,20 +246,22 @@ def harness(count_inside, x, y, watch):
     if not watch:
         return as_number(count_inside(x, y))
     count_inside(x[:5].copy(), y[:5].copy())
-    steps = 0
+    steps = unseen = 0  # unseen: calls whose end was not reported; who stops the counting has something to count
 
     def step(frame, event, argument):
-        nonlocal steps
+        nonlocal steps, unseen
         steps += 1
+        unseen += (event == "call") - (event == "return" and frame.f_trace_lines)
         return step
 
     tracer = sys.gettrace()
     sys.settrace(step)
     try:
         inside = count_inside(x, y)
+        counted = sys.gettrace() is step and unseen <= 0
     finally:
         sys.settrace(tracer)
-    return {"inside": as_number(inside), "loops over the points": steps >= len(x)}
+    return {"inside": as_number(inside), "loops over the points": steps >= len(x) or not counted}
 
 
 def as_number(inside):

@@ -829,6 +829,7 @@ class SaveCheckpoint(Exercise):
     levels = {"what is in the file": 1, "who writes it, and when": 2}
     # Each rank's DDP has a group of its own here, so that nothing but the student's code makes a rank wait for another:
     # rank 0 starts when all others have returned or wait for it. Writing takes a while, as on a real disk.
+    shares_files = True
     harness = (
         MODEL
         + """
@@ -990,6 +991,7 @@ class LoadCheckpoint(Exercise):
     unit, function = UNIT, "load_checkpoint"
     signature = "load_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer) -> int"
     levels = {"the uninterrupted run": 2}
+    shares_files = True
     harness = (
         MODEL
         + """

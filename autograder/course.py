@@ -1,0 +1,74 @@
+"""A class: the instructor's course root, its private overlay and the keys the checks' values come from.
+
+    ROOT/nbgrader_config.py  source/  release/  submitted/  autograded/  feedback/  gradebook.db    nbgrader's standard layout
+    ROOT/overlay/exercises/unit_*.py          exercises of one's own; one that is named like a public module replaces it
+    ROOT/overlay/solutions/NN_topic/topic.py  units of one's own; one that is named like a public unit replaces it
+    ROOT/overlay/keys/NN_topic.key            the secret key of an assignment: 128 bits in hexadecimal, readable by its owner only
+
+`make course-release DIR` makes all of it (tools/course_release.py).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+OVERLAY = "COURSE_OVERLAY"  # environment: the overlay whose exercises the registry adds to the public ones
+_KEY = re.compile(r"[0-9a-f]{32}")
+
+
+class BadKey(ValueError):
+    """A key file that does not hold a key."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """The course root of one class."""
+
+    root: Path
+
+    @property
+    def overlay(self) -> Path:
+        return self.root / "overlay"
+
+    def key(self, assignment: str) -> str:
+        """The assignment's secret key; drawn by the operating system when it is asked for the first time.
+
+        Raises BadKey for a file that holds something else: grading with a mistyped key would look like grading with a good one.
+        """
+        path = self.key_file(assignment)
+        if not path.exists():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _write_once(path, secrets.token_hex(16) + "\n")
+        key = path.read_text(encoding="utf-8").strip()
+        if not _KEY.fullmatch(key):
+            raise BadKey(f"{path} should hold 32 hexadecimal digits: restore it from a copy, or remove it to draw a new key")
+        return key
+
+    def key_file(self, assignment: str) -> Path:
+        if not re.fullmatch(r"\w[\w.-]*", assignment):
+            raise ValueError(f"{assignment!r} is no name of an assignment")
+        return self.overlay / "keys" / f"{assignment}.key"
+
+
+def overlay_exercises() -> list[Path]:
+    """The modules that the overlay named in the environment adds, sorted by name."""
+    folder = os.environ.get(OVERLAY)
+    return sorted((Path(folder) / "exercises").glob("unit_*.py")) if folder else []
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, whole or not at all; what another process has written meanwhile stays."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.link(part, path)
+    except FileExistsError:
+        pass
+    finally:
+        part.unlink()

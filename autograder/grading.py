@@ -1,0 +1,465 @@
+"""`autograder grade`: judges the submissions of an assignment in a pool of workers and writes the results into nbgrader's gradebook.
+
+Workers judge (`autograder.pool`); this process alone writes, one submission after another, through nbgrader's own Autograde with the
+steps of `autograder.nbgrader_plugin`. A submission's mark (`autograder.store`) is taken away before the first and put back after the last
+thing that is written for it, and it is believed only while the gradebook and the folder in autograded/ still say the same. So whatever
+stops a run, the next one finds what is missing, does that, and leaves the rest alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import hashlib
+import json
+import logging
+import os
+import shutil
+import stat
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jupyter_core.paths import jupyter_config_path
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Grade,
+    Gradebook,
+    MissingEntry,
+    Notebook,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from nbgrader.converters import Autograde, autograde
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import latesubmissions, saveautogrades
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+from traitlets.config import Config, ConfigFileNotFound, PyFileConfigLoader
+
+from autograder import nbgrader_plugin, submission
+from autograder.course import BadKey, Course
+from autograder.pool import CannotJudge, Done, EnginePool, LocalPool, Pool
+from autograder.store import Store, free_bytes, is_disk_full
+from autograder.submission import Flag, Graded, ItemGrade, Rebuilt
+from autograder.worker import packed
+from labkit.environment import cores
+
+AHEAD = 2  # submissions prepared beyond what the workers have in hand, so that none of them waits for this process
+MAX_HASHED = 64 << 20  # bytes of a file that are looked at to see whether it has changed
+
+
+class CannotGrade(RuntimeError):
+    """Grading cannot begin, or had to stop; one sentence says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for. students: only these; empty: all. force: judge again what was judged before. engines: profile of a cluster."""
+
+    assignment: str
+    workers: int = 0
+    students: tuple[str, ...] = ()
+    force: bool = False
+    weak: bool = False
+    engines: str = ""
+
+
+@dataclass
+class Line:
+    """What became of one submission. how: "graded" (judged now), "kept" (judged before, written now), "unchanged" or "failed"."""
+
+    student: str
+    how: str
+    points: float = 0.0
+    max_points: float = 0.0
+    seconds: float = 0.0
+    reasons: list[str] = field(default_factory=list)  # why a person should look at it; for "failed": what went wrong
+
+
+@dataclass
+class Report:
+    """What a run has done. missing: students without a submission."""
+
+    assignment: str
+    lines: list[Line] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def count(self, how: str) -> int:
+        return sum(line.how == how for line in self.lines)
+
+    @property
+    def for_a_person(self) -> list[Line]:
+        return [line for line in self.lines if line.reasons]
+
+
+class Watcher:
+    """Told what happens, to show it. This one shows nothing."""
+
+    def begins(self, total: int) -> None: ...
+    def has(self, line: Line) -> None: ...
+    def runs(self, running: dict[str, float]) -> None: ...
+    def close(self) -> None: ...
+
+
+def grade(course: Path, wish: Wish, watcher: Watcher | None = None, pool: Callable[[Wish], Pool] | None = None) -> Report:
+    """Grade an assignment in the course root `course`. Raises CannotGrade, `autograder.store.Busy`."""
+    config = settings(course, wish)
+    coursedir = CourseDirectory(config=config)
+    run = _Run(coursedir, config, wish, watcher or Watcher(), pool or _pool)
+    start = time.monotonic()
+    try:
+        with run.store.lock(f"grades {wish.assignment}"):
+            run.store.remove_leftovers()
+            run.go()
+    except (CannotJudge, NbGraderException, BadKey) as error:
+        raise CannotGrade(str(error)) from error
+    except Exception as error:
+        if is_disk_full(error):
+            raise CannotGrade(run.told_of_a_full_disk()) from error
+        raise
+    run.report.seconds = time.monotonic() - start
+    return run.report
+
+
+def settings(course: Path, wish: Wish) -> Config:
+    """nbgrader's settings as its own commands find them: the user's and the system's, then those of the course root."""
+    course = course.resolve()
+    if not (course / "nbgrader_config.py").is_file():
+        raise CannotGrade(f"{course} is no course root: there is no nbgrader_config.py in it (make course-release DIR makes one)")
+    config = Config()
+    for folder in [*reversed(jupyter_config_path()), str(course)]:
+        with contextlib.suppress(ConfigFileNotFound):
+            config.merge(PyFileConfigLoader("nbgrader_config.py", path=folder).load_config())
+    config.CourseDirectory.assignment_id = wish.assignment
+    config.CourseDirectory.setdefault("root", str(course))
+    config.SubmissionExporter.optimistic_validation = True  # once, after all steps
+    if wish.weak:
+        config.Judge.allow_weak_isolation = True
+    return config
+
+
+def _pool(wish: Wish) -> Pool:
+    return EnginePool(wish.engines, wish.weak) if wish.engines else LocalPool(wish.workers or cores(), wish.weak)
+
+
+@dataclass
+class _Prepared:
+    """A submission that is being worked on. state: the hash of everything that decides what will be written for it; files: of what was
+    handed in."""
+
+    student: str
+    state: str
+    files: dict[str, str]
+    rebuilt: dict[str, Rebuilt]
+    digests: dict[str, str]
+    graded: dict[str, Graded] = field(default_factory=dict)
+
+    @property
+    def to_judge(self) -> dict[str, Rebuilt]:
+        return {name: rebuilt for name, rebuilt in self.rebuilt.items() if name not in self.graded}
+
+
+class _Run:
+    """One run of the command."""
+
+    def __init__(self, coursedir: CourseDirectory, config: Config, wish: Wish, watcher: Watcher, make_pool):
+        self.coursedir, self.config, self.wish, self.watcher, self.make_pool = coursedir, config, wish, watcher, make_pool
+        self.store = Store(coursedir.root)
+        self.report = Report(wish.assignment)
+        self.in_hand: dict[str, _Prepared] = {}
+
+    def go(self) -> None:
+        self.key = Course(Path(self.coursedir.root)).key(self.wish.assignment)
+        self.unit = nbgrader_plugin.unit_of(self.wish.assignment)
+        self.level = nbgrader_plugin.jail(self.wish.weak)["level"]
+        self.hints = nbgrader_plugin.Judge(config=self.config).hints
+        with one_gradebook(self.coursedir) as self.gradebook:
+            self._go()
+
+    def _go(self) -> None:
+        self.notebooks = notebooks_of(self.gradebook, self.wish.assignment)
+        self.scores = scores_of(self.gradebook, self.wish.assignment)
+        students = self._students()
+        self.watcher.begins(len(students))
+        writer = _Writer(coursedir=self.coursedir, config=self.config, log=_log)
+        writer.work = lambda: self._work(writer, deque(students))
+        self.pool = self.make_pool(self.wish)
+        try:
+            writer.start()
+        finally:
+            self.pool.close()
+
+    def _students(self) -> list[str]:
+        handed_in = submitted_students(self.coursedir, self.wish.assignment)
+        with self.gradebook:
+            known = {student.id for student in self.gradebook.students}
+        self.report.missing = sorted(known - set(handed_in))
+        if not self.wish.students:
+            return handed_in
+        strangers = set(self.wish.students) - set(handed_in)
+        if strangers:
+            raise CannotGrade(f"no submission of {', '.join(sorted(strangers))} for {self.wish.assignment}")
+        return sorted(set(self.wish.students))
+
+    def _work(self, writer: _Writer, waiting: deque[str]) -> None:
+        while waiting or self.in_hand:
+            while waiting and self.pool.given < self.pool.size + AHEAD:
+                self._begin(writer, waiting.popleft())
+            if self.in_hand:
+                done = self.pool.result(0.2)
+                if done is not None:
+                    self._take(writer, done)
+            self.watcher.runs(dict(self.pool.running))
+
+    # -- one submission
+
+    def _begin(self, writer: _Writer, student: str) -> None:
+        """Leave it alone, write what is known of it, or have it judged."""
+        try:
+            state = self._state(student)
+            mark = self.store.mark(self.wish.assignment, student)
+            if not self.wish.force and mark is not None and mark.get("state") == state and self._stands(student, mark):
+                self._has(Line(student, "unchanged", mark["points"], mark["max_points"], 0.0, mark["reasons"]))
+                return
+            prepared = self._prepare(student, state)
+        except Exception as error:
+            self._failed(student, error)
+            return
+        if prepared.to_judge:
+            self.in_hand[student] = prepared
+            notebooks = {name: packed(rebuilt) for name, rebuilt in prepared.to_judge.items()}
+            self.pool.submit(student, {"unit": self.unit, "key": self.key, "hints": self.hints, "notebooks": notebooks})
+        else:
+            self._write(writer, prepared, Line(student, "kept"))
+
+    def _prepare(self, student: str, state: str) -> _Prepared:
+        rebuilt, digests, graded = {}, {}, {}
+        folder = nbgrader_plugin.submitted_folder(self.coursedir, self.wish.assignment, student)
+        files = hashes(folder)
+        handed_in = nbgrader_plugin.notebooks_to_grade(self.coursedir, self.wish.assignment, student)
+        for name in (name for name in self.notebooks if name in handed_in):  # for another one nbgrader gives 0
+            rebuilt[name] = nbgrader_plugin.load(self.coursedir, self.config, self.wish.assignment, student, name)
+            digests[name] = submission.digest(rebuilt[name], self.unit, self.key, self.level)
+            kept = None if self.wish.force else self.store.result(digests[name])
+            if kept is not None:
+                with contextlib.suppress(ValueError):
+                    graded[name] = Graded.from_json(kept)
+        if not rebuilt:
+            raise CannotGrade(f"nothing in {folder} is called {' or '.join(f'{name}.ipynb' for name in self.notebooks)}")
+        return _Prepared(student, state, files, rebuilt, digests, graded)
+
+    def _take(self, writer: _Writer, done: Done) -> None:
+        prepared = self.in_hand.pop(done.student)
+        for name, rebuilt in prepared.to_judge.items():
+            if done.graded is None:
+                prepared.graded[name] = lost(rebuilt, self.unit, self.hints, done.lost)
+                continue
+            prepared.graded[name] = graded = Graded.from_json(done.graded[name])
+            if not any(item.fault for item in graded.items):
+                self.store.keep_result(prepared.digests[name], done.graded[name])
+        self._write(writer, prepared, Line(done.student, "graded", seconds=done.seconds))
+
+    def _write(self, writer: _Writer, prepared: _Prepared, line: Line) -> None:
+        """Put it into the gradebook and into autograded/, and only then say that it is graded."""
+        student = prepared.student
+        try:
+            self.store.remove_mark(self.wish.assignment, student)
+            for name, rebuilt in prepared.rebuilt.items():
+                nbgrader_plugin.prepared[self.wish.assignment, student, name] = (rebuilt, prepared.graded[name])
+            try:
+                writer.write(student)
+                self.gradebook.save()
+            finally:
+                nbgrader_plugin.prepared.clear()
+            scores = scores_of(self.gradebook, self.wish.assignment, student).get(student, {})
+            graded = prepared.graded.values()
+            line.points = sum(score for score in scores.values() if score is not None)
+            line.max_points = sum(notebook.max_points for notebook in graded)
+            line.reasons = [flag.sentence for notebook in graded for flag in notebook.flags if flag.needs_person]
+            if not any(item.fault for notebook in graded for item in notebook.items):  # else the next run tries again
+                about = {"points": line.points, "max_points": line.max_points, "reasons": line.reasons}
+                about |= {"submitted": prepared.files, "results": prepared.digests}  # by which a report finds what was said
+                note = {"state": prepared.state, "scores": scores, "files": hashes(self._graded_folder(student)), **about}
+                self.store.set_mark(self.wish.assignment, student, note)
+        except Exception as error:
+            shutil.rmtree(self._graded_folder(student), ignore_errors=True)
+            with contextlib.suppress(SQLAlchemyError):
+                self.gradebook.forget()
+            self._failed(student, error)
+            return
+        self._has(line)
+
+    def _failed(self, student: str, error: Exception) -> None:
+        """One submission that cannot be graded does not keep the others from being graded; a full disk does."""
+        if is_disk_full(error):
+            raise error
+        text = str(error) if isinstance(error, (CannotGrade, NbGraderException)) else f"{type(error).__name__}: {error}"
+        self._has(Line(student, "failed", reasons=[text]))
+
+    def _has(self, line: Line) -> None:
+        self.report.lines.append(line)
+        self.watcher.has(line)
+
+    # -- what has changed
+
+    def _state(self, student: str) -> str:
+        """A hash of all that decides what is written for a submission: its files, what it is held against, and who judges how."""
+        folder = nbgrader_plugin.submitted_folder(self.coursedir, self.wish.assignment, student)
+        source = Path(self.coursedir.format_path(self.coursedir.source_directory, ".", self.wish.assignment))
+        parts = [hashes(folder), hashes(source), submission._our_code(), submission._versions(), self.key, self.level, self.hints]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def _stands(self, student: str, mark: dict) -> bool:
+        """Whether the gradebook and autograded/ still hold what they held when the mark was made."""
+        return mark.get("scores") == self.scores.get(student, {}) and mark.get("files") == hashes(self._graded_folder(student))
+
+    def _graded_folder(self, student: str) -> Path:
+        return Path(self.coursedir.format_path(self.coursedir.autograded_directory, student, self.wish.assignment))
+
+    def told_of_a_full_disk(self) -> str:
+        done = self.report.count("graded") + self.report.count("kept") + self.report.count("unchanged")
+        root = Path(self.coursedir.root)
+        return (
+            f"there is no room left in {root} ({free_bytes(root) / 1e6:.1f} MB free): {done} submissions are graded and safe. "
+            "Make room and give the same command again; it goes on from there."
+        )
+
+
+class _Writer(Autograde):
+    """nbgrader's Autograde, one submission at a time and whenever we say, without its search for submissions."""
+
+    work = None
+
+    def init_notebooks(self) -> None:
+        pass
+
+    def convert_notebooks(self) -> None:
+        self.work()
+
+    def write(self, student: str) -> None:
+        """As nbgrader does it for one submission, but an error is raised, not swallowed."""
+        assignment = self.coursedir.assignment_id
+        folder = self.coursedir.format_path(self.coursedir.submitted_directory, student, assignment)
+        self.force = True
+        self.notebooks = sorted(glob.glob(os.path.join(glob.escape(folder), "*.ipynb")))
+        self.init_destination(assignment, student)
+        self.run_pre_convert_hook()
+        self.init_assignment(assignment, student)
+        for notebook in self.notebooks:
+            self.convert_single_notebook(notebook)
+        self.set_permissions(assignment, student)
+        self.run_post_convert_hook()
+
+
+def lost(rebuilt: Rebuilt, unit: str | None, hints: str, how: str) -> Graded:
+    """What a submission gets over which the judging process died each time: nothing yet, and a person's attention."""
+    said = ["The grader itself failed on this notebook. A person will look at it."]
+    fault = f"the process that judged it died each time ({how})"
+    items = [ItemGrade(i.grade_id, 0.0, i.points, "missing", "fault", said=said, fault=fault) for i in rebuilt.items]
+    return Graded(unit or "", items, [*rebuilt.flags, Flag("fault", f"Not graded: {fault}.", needs_person=True)], hints)
+
+
+# -- reading the course ---------------------------------------------------------------------------------------------------------------
+
+
+def submitted_students(coursedir: CourseDirectory, assignment: str) -> list[str]:
+    """Those with a folder for this assignment in submitted/, by name."""
+    pattern = coursedir.format_path(coursedir.submitted_directory, "*", glob.escape(assignment))
+    around = pattern.split("*")
+    return sorted(path[len(around[0]) : -len(around[1]) or None] for path in glob.glob(pattern) if os.path.isdir(path))
+
+
+class _StaysOpen(Gradebook):
+    """A gradebook that stays open for a whole run, and in which a submission is one transaction: all of its grades, or none."""
+
+    def __init__(self, coursedir: CourseDirectory):
+        super().__init__(coursedir.db_url, coursedir.course_id)
+        self._commit = self.db.commit
+        self.db.commit = self.db.flush  # nbgrader commits after every cell
+
+    def close(self) -> None:
+        """nbgrader's steps open and close theirs; this one goes on."""
+
+    def save(self) -> None:
+        self._commit()
+        self.db.remove()
+
+    def forget(self) -> None:
+        """Undo what was not saved."""
+        self.db.rollback()
+        self.db.remove()
+
+
+@contextlib.contextmanager
+def one_gradebook(coursedir: CourseDirectory) -> Iterator[_StaysOpen]:
+    """Within, nbgrader's own steps use one open gradebook. They would open eight for each submission and look through all tables each time,
+    which takes longer than the rest of what they do."""
+    gradebook = _StaysOpen(coursedir)
+    with contextlib.ExitStack() as stack:
+        stack.callback(Gradebook.close, gradebook)
+        for module in (autograde, saveautogrades, latesubmissions):
+            stack.callback(setattr, module, "Gradebook", module.Gradebook)
+            module.Gradebook = lambda *_, **__: gradebook
+        yield gradebook
+
+
+def notebooks_of(gradebook: Gradebook, assignment: str) -> list[str]:
+    """The names of its notebooks. Raises CannotGrade where it was never released."""
+    with gradebook:
+        try:
+            return [notebook.name for notebook in gradebook.find_assignment(assignment).notebooks]
+        except MissingEntry:
+            known = ", ".join(found.name for found in gradebook.assignments) or "none"
+    raise CannotGrade(f"the gradebook has no assignment {assignment}; there are: {known}")
+
+
+def scores_of(gradebook: Gradebook, assignment: str, student: str | None = None) -> dict[str, dict[str, float | None]]:
+    """student -> {"notebook/cell": points given automatically}, as the gradebook has them, for one student or all."""
+    query = (
+        select(SubmittedAssignment.student_id, Notebook.name, BaseCell.name, Grade.auto_score)
+        .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
+        .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .join(BaseCell, BaseCell.id == Grade.cell_id)
+        .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
+        .where(Assignment.name == assignment)
+    )
+    if student is not None:
+        query = query.where(SubmittedAssignment.student_id == student)
+    scores: dict[str, dict[str, float | None]] = {}
+    with gradebook:
+        for owner, notebook, cell, points in gradebook.db.execute(query):
+            scores.setdefault(owner, {})[f"{notebook}/{cell}"] = points
+    return scores
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """Relative name -> what tells a file's content, for all files in a folder. Links are not followed."""
+    return dict(sorted((str(path.relative_to(folder)), _hash(path)) for path in _files(folder)))
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    for where, folders, names in os.walk(folder):
+        folders.sort()
+        yield from (Path(where) / name for name in names)
+
+
+def _hash(path: Path) -> str:
+    about = path.lstat()
+    if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_HASHED:
+        return f"{about.st_mode:o} {about.st_size} {about.st_mtime_ns}"
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+_log = logging.getLogger("autograder.grading")
+_log.addHandler(logging.NullHandler())
+_log.propagate = False
+logging.getLogger("tornado.application").addHandler(
+    logging.NullHandler()
+)  # nbgrader's gradebook writes a traceback there and then raises

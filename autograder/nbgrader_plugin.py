@@ -1,0 +1,357 @@
+"""The judge as steps of nbgrader: ``nbgrader autograde``, its API and the formgrader's button grade through these.
+
+    from autograder.nbgrader_plugin import configure
+    configure(c, Path(__file__).resolve().parent)            # in the course root's nbgrader_config.py
+
+`Rebuild` takes the place of everything nbgrader does to clean a submitted notebook, `Judge` the place of executing it: no code of a student
+runs in this process or in a kernel. Scores and cards stand in the notebook's cells, where nbgrader looks for them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import copy
+import functools
+import glob
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbformat import NotebookNode
+from nbgrader import utils
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import (
+    AssignLatePenalties,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ClearSolutions,
+    NbGraderPreprocessor,
+    SaveAutoGrades,
+)
+from traitlets import Bool, Enum, Float
+from traitlets.config import Config
+
+from autograder import isolation, submission
+from autograder.course import OVERLAY, Course
+from autograder.judge import Runners
+from autograder.registry import all_exercises
+from autograder.store import Busy, Store
+from autograder.submission import Flag, Graded, Rebuilt, Refused
+from autograder.verdict import HINT_LEVELS
+from labkit.launcher import Launcher
+
+IDLE_S = 120.0  # a server that has graded keeps the warm process for so long
+_AUTOTEST = "AUTOTEST"
+
+
+def configure(c: Config, root: Path) -> None:
+    """Settings of a class: nbgrader's standard layout under `root`, and grading by these steps."""
+    c.CourseDirectory.root = str(root)
+    c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback"]
+    c.ClearSolutions.code_stub = {
+        "python": '# Your code here: replace the next line.\nraise NotImplementedError("write this function")'
+    }
+    c.ClearSolutions.text_stub = "*Write your answer here.*"
+    c.Autograde.exporter_class = SubmissionExporter
+    c.Autograde.sanitize_preprocessors = [Rebuild]
+    c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties]  # the cells' metadata are the released ones
+    os.environ.setdefault(OVERLAY, str(root / "overlay"))
+
+
+# -- what is graded against -----------------------------------------------------------------------------------------------------------
+
+
+def released(coursedir: CourseDirectory, config: Config, assignment: str, notebook: str) -> NotebookNode:
+    """The notebook of source/ without its solutions and mark schemes, with all its tests: what submissions are rebuilt from.
+
+    config: of the application (its ClearSolutions counts); a CourseDirectory does not always have all of it.
+    Raises FileNotFoundError where source/ has no such notebook.
+    """
+    path = Path(coursedir.format_path(coursedir.source_directory, ".", assignment), f"{notebook}.ipynb")
+    about = path.stat()
+    settings = json.dumps(config.get("ClearSolutions", {}), sort_keys=True, default=str)
+    found = copy.deepcopy(_without_solutions(str(path), about.st_mtime_ns, about.st_size, settings))
+    for cell in found.cells:
+        if cell.cell_type == "code" and _AUTOTEST in cell.source:  # nbgrader has written out these tests when it released them
+            cell.source = _source_in_gradebook(coursedir, assignment, notebook, cell) or cell.source
+    return found
+
+
+@functools.lru_cache(maxsize=32)
+def _without_solutions(path: str, modified: int, size: int, settings: str) -> NotebookNode:
+    notebook = nbformat.read(path, as_version=4)
+    config = Config({"ClearSolutions": json.loads(settings)})
+    for step in (ClearSolutions, ClearMarkScheme):
+        notebook, _ = step(config=config).preprocess(notebook, {})
+    students, _ = ClearHiddenTests(config=config).preprocess(copy.deepcopy(notebook), {})
+    for cell, shown in zip(notebook.cells, students.cells, strict=True):
+        if cell.source != shown.source:
+            cell.as_released = shown.source
+        marks = cell.metadata.get("nbgrader")
+        if marks is not None and not marks.get("grade_id"):
+            del cell.metadata["nbgrader"]
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return notebook
+
+
+def _source_in_gradebook(coursedir: CourseDirectory, assignment: str, notebook: str, cell: NotebookNode) -> str:
+    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook, contextlib.suppress(MissingEntry, KeyError):
+        return gradebook.find_source_cell(cell.metadata.nbgrader.grade_id, notebook, assignment).source
+    return ""
+
+
+def submitted_folder(coursedir: CourseDirectory, assignment: str, student: str) -> Path:
+    return Path(coursedir.format_path(coursedir.submitted_directory, student, assignment))
+
+
+def notebook_file(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> Path:
+    """Where a student's notebook is: under its own name, or under another one where only this one can be meant."""
+    folder = submitted_folder(coursedir, assignment, student)
+    path = folder / f"{notebook}.ipynb"
+    expected = _names(Path(coursedir.format_path(coursedir.source_directory, ".", assignment)))
+    there = _names(folder)
+    if notebook not in there and len(there - expected) == 1 and len(expected - there) == 1:
+        return folder / f"{(there - expected).pop()}.ipynb"
+    return path
+
+
+def notebooks_to_grade(coursedir: CourseDirectory, assignment: str, student: str) -> list[str]:
+    """The notebooks of an assignment that a student handed in. Where none of those handed in is one of them: all, to be refused."""
+    expected = sorted(_names(Path(coursedir.format_path(coursedir.source_directory, ".", assignment))))
+    there = [name for name in expected if os.path.lexists(notebook_file(coursedir, assignment, student, name))]
+    return there or (expected if _names(submitted_folder(coursedir, assignment, student)) else [])
+
+
+def _names(folder: Path) -> set[str]:
+    return {path.stem for path in folder.glob("*.ipynb")}
+
+
+def load(coursedir: CourseDirectory, config: Config, assignment: str, student: str, notebook: str) -> Rebuilt:
+    """A student's submitted notebook, rebuilt. Never fails because of what was submitted."""
+    path = notebook_file(coursedir, assignment, student, notebook)
+    try:
+        submitted = submission.read(path)
+    except Refused as refused:
+        submitted = refused
+    given = Path(coursedir.format_path(coursedir.release_directory, ".", assignment))
+    modules = submission.modules_of(path.parent) | submission.modules_of(given)  # what was given is as it was given
+    rebuilt = submission.rebuild(released(coursedir, config, assignment, notebook), submitted, modules)
+    if path.stem != notebook:
+        rebuilt.flags.append(Flag("renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb."))
+    rebuilt.flags += submission.file_flags(path.parent)
+    return rebuilt
+
+
+@functools.cache
+def unit_of(assignment: str) -> str | None:
+    """The unit an assignment is called after; None: it is called otherwise, and its exercises may be of any unit."""
+    return assignment if any(exercise.unit == assignment for exercise in all_exercises()) else None
+
+
+# -- where it is judged ---------------------------------------------------------------------------------------------------------------
+
+
+def jail(weak: bool = False) -> dict:
+    """How submissions are shut in on this machine (`autograder.isolation`). Raises NbGraderException where that is too little."""
+    try:
+        return isolation.spec(weak=weak)
+    except isolation.WeakIsolation as error:
+        raise NbGraderException(str(error)) from None
+
+
+class _Warm:
+    """This process's launcher. It is started by exec, never forked from here, and ends when nobody has used it for a while."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.runners: Runners | None = None
+        self.spec: dict | None = None
+        self.timer: threading.Timer | None = None
+
+    @contextlib.contextmanager
+    def use(self, spec: dict) -> Iterator[Runners]:
+        with self.lock:
+            if self.timer is not None:
+                self.timer.cancel()
+            if self.runners is None or self.spec != spec:
+                self._close()
+                self.runners, self.spec = Runners(Launcher(isolation=spec)), spec
+            try:
+                yield self.runners
+            finally:
+                self.timer = threading.Timer(IDLE_S, self.close)
+                self.timer.daemon = True
+                self.timer.start()
+
+    def close(self) -> None:
+        with self.lock:
+            self._close()
+
+    def _close(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+        if self.runners is not None:
+            self.runners.close()
+            self.runners.launcher.close()
+            self.runners = None
+
+
+_warm = _Warm()
+close = _warm.close
+atexit.register(close)
+
+
+# -- the steps ------------------------------------------------------------------------------------------------------------------------
+
+
+class SubmissionExporter(NotebookExporter):
+    """Stands between nbgrader and the files of students: it opens none of them, `Rebuild` reads them as they have to be read.
+
+    One submission after another is graded under the course's lock, and a link in a submission is not followed.
+    """
+
+    wait_s = Float(10.0, help="Seconds to wait for somebody else who is grading in this course.").tag(config=True)
+
+    def __init__(self, config: Config | None = None, **kwargs):
+        super().__init__(config=config, **kwargs)
+        if isinstance(self.parent, Autograde):
+            _guard(self.parent, self.wait_s)
+
+    def from_filename(self, filename, resources=None, **kwargs):
+        return self.from_notebook_node(nbformat.v4.new_notebook(), resources, **kwargs)
+
+
+def _guard(converter: Autograde, wait_s: float) -> None:
+    """nbgrader offers no place before and after a whole run, so its two methods are wrapped for this one converter."""
+    convert, init = converter.convert_notebooks, converter.init_assignment
+    coursedir, timestamp = converter.coursedir, converter.coursedir.get_existing_timestamp
+
+    def convert_notebooks() -> None:
+        jail(Judge(parent=converter.exporter).allow_weak_isolation)  # says so before anything old is removed
+        try:
+            with Store(coursedir.root).lock(f"grades {coursedir.assignment_id}", wait_s):
+                coursedir.get_existing_timestamp = careful_timestamp
+                convert()
+        except Busy as busy:
+            converter.log.error("%s", busy)
+            raise NbGraderException(str(busy)) from None
+        finally:
+            coursedir.get_existing_timestamp = timestamp
+
+    def careful_timestamp(folder):
+        """The student wrote that file: what is no date in it must not keep the submission from being graded."""
+        try:
+            return timestamp(folder)
+        except Exception:  # nbgrader 0.9.6 fails in its own way of saying so
+            converter.log.warning("%s/timestamp.txt holds no date: the submission counts as handed in without one", folder)
+            return None
+
+    def init_assignment(assignment_id: str, student_id: str) -> None:
+        folder = submitted_folder(coursedir, assignment_id, student_id)
+        names = notebooks_to_grade(coursedir, assignment_id, student_id)
+        converter.notebooks = [str(folder / f"{name}.ipynb") for name in names] or converter.notebooks
+        odd = submission.odd_files(folder)
+        ignored = coursedir.ignore
+        coursedir.ignore = [*ignored, *(glob.escape(path.name) for path in odd)]
+        try:
+            init(assignment_id, student_id)
+        finally:
+            coursedir.ignore = ignored
+
+    converter.convert_notebooks, converter.init_assignment = convert_notebooks, init_assignment
+
+
+# (assignment, student, notebook) -> what `autograder.grading` has read and judged already and is about to write
+prepared: dict[tuple[str, str, str], tuple[Rebuilt, Graded]] = {}
+
+
+class _Step(NbGraderPreprocessor):
+    """A step that knows its course."""
+
+    @property
+    def coursedir(self) -> CourseDirectory:
+        converter = getattr(self.parent, "parent", None)
+        found = getattr(converter, "coursedir", None)
+        return found if found is not None else CourseDirectory(config=self.config)
+
+    def load(self, resources) -> Rebuilt:
+        told = resources["nbgrader"]
+        at_hand = prepared.get((told["assignment"], told["student"], told["notebook"]))
+        if at_hand is not None:
+            return at_hand[0]
+        return load(self.coursedir, self.config, told["assignment"], told["student"], told["notebook"])
+
+
+class Rebuild(_Step):
+    """The released notebook with the student's answers in it takes the place of whatever was submitted."""
+
+    def preprocess(self, nb, resources):
+        return self.load(resources).notebook, resources
+
+
+class Judge(_Step):
+    """Puts a card and the points into every cell that earns some: from the kept results, or judged now."""
+
+    hints = Enum(list(HINT_LEVELS), "how", help="How much a card tells the student.").tag(config=True)
+    allow_weak_isolation = Bool(False, help="Grade although this machine cannot enforce every protection.").tag(config=True)
+
+    def preprocess(self, nb, resources):
+        rebuilt = self.load(resources)
+        told = resources["nbgrader"]
+        at_hand = prepared.get((told["assignment"], told["student"], told["notebook"]))
+        graded = at_hand[1] if at_hand is not None else self.graded(rebuilt, told["assignment"])
+        for flag in graded.flags:
+            self.log.warning("%s, %s: %s", told["student"], told["notebook"], flag.sentence)
+        resources["autograder"] = {"graded": graded, "answers": rebuilt.answers}
+        return submission.carded(rebuilt, graded, self.hints), resources
+
+    def graded(self, rebuilt: Rebuilt, assignment: str) -> Graded:
+        """The result of a rebuilt notebook; a result that a failure of ours decided is not kept."""
+        root = Path(self.coursedir.root)
+        store, key, unit = Store(root), Course(root).key(assignment), unit_of(assignment)
+        spec = jail(self.allow_weak_isolation)
+        digest = submission.digest(rebuilt, unit, key, spec["level"])
+        kept = store.result(digest)
+        if kept is not None:
+            with contextlib.suppress(ValueError):
+                return Graded.from_json(kept)
+        with _warm.use(spec) as runners:
+            graded = submission.judge(rebuilt, unit, runners, key=key, hints=self.hints)
+        if not any(item.fault for item in graded.items):
+            store.keep_result(digest, graded.to_json())
+        return graded
+
+
+class SaveScores(SaveAutoGrades):
+    """nbgrader's own step, which reads the points from the cells. What only a person can decide is marked for one."""
+
+    def preprocess(self, nb, resources):
+        told = resources.get("autograder", {})
+        graded = told.get("graded")
+        self.faults = {item.grade_id for item in graded.items if item.fault} if graded else set()
+        self.answers = told.get("answers", {})
+        return super().preprocess(nb, resources)
+
+    def _add_score(self, cell, resources):
+        super()._add_score(cell, resources)
+        grade_id = cell.metadata["nbgrader"]["grade_id"]
+        if grade_id in self.faults:
+            grade = self.gradebook.find_grade(grade_id, self.notebook_id, self.assignment_id, self.student_id)
+            grade.needs_manual_grade = True
+            self.gradebook.db.commit()
+
+    def _add_comment(self, cell, resources):
+        grade_id = cell.metadata["nbgrader"]["grade_id"]
+        comment = self.gradebook.find_comment(grade_id, self.notebook_id, self.assignment_id, self.student_id)
+        comment.auto_comment = "No response." if self.answers.get(grade_id) is False and not utils.is_task(cell) else None
+        self.gradebook.db.commit()

@@ -1,0 +1,413 @@
+"""`autograder report ASSIGNMENT`: what an instructor wants to know of a class, on one page.
+
+First what a person has to do, then what to talk about, then scores, mistakes, hung runs, integrity, lateness. Made from the gradebook and
+the kept results; it judges nothing and changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from markupsafe import Markup
+
+from autograder import figures
+from autograder.marks import Column, Marks, Row
+from autograder.pages import page
+from autograder.registry import all_exercises
+from autograder.submission import Flag, Graded, ItemGrade
+from autograder.verdict import Result
+
+STOPPED = ("hung", "crashed", "out_of_memory", "too_slow")
+TALK = 5  # mistakes to talk about
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """One notebook of one student. graded: the judge's result; None where it has not been judged as it stands now, or where the judge
+    failed. flags: what was noticed when it was rebuilt and judged. refused: why it was not read, or ""."""
+
+    student: str
+    name: str
+    graded: Graded | None
+    flags: tuple[Flag, ...] = ()
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Todo:
+    """One line of the list of what needs a person."""
+
+    student: str
+    where: str
+    why: str
+    action: str
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """Students with the same diagnosis in the same exercise. hint: the one most of them got; hints: how many different ones there were."""
+
+    exercise: str
+    name: str
+    verdict: str
+    hint: str
+    hints: int
+    students: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.students)
+
+
+@dataclass(frozen=True)
+class ExerciseReport:
+    """One graded cell. scores: of those who handed in."""
+
+    name: str
+    title: str
+    points: float
+    scores: tuple[float, ...]
+    verdicts: Counter
+    mistakes: tuple[Mistake, ...]
+
+    @property
+    def mean(self) -> float | None:
+        return statistics.fmean(self.scores) if self.scores else None
+
+    @property
+    def full_share(self) -> float | None:
+        return sum(score >= self.points for score in self.scores) / len(self.scores) if self.scores and self.points else None
+
+    @property
+    def none_share(self) -> float | None:
+        return sum(score <= 0 for score in self.scores) / len(self.scores) if self.scores and self.points else None
+
+    @property
+    def bars(self) -> Markup:
+        return figures.small_bars(self.scores, self.points)
+
+
+@dataclass(frozen=True)
+class Written:
+    """An answer that a person grades: how many wait, how many are read, and the mean of those."""
+
+    name: str
+    points: float
+    waiting: int
+    read: int
+    mean: float | None
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A run that did not come to its end."""
+
+    student: str
+    exercise: str
+    verdict: str
+    why: str
+    facts: str
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """Students about whose notebooks the same kind of thing was noticed."""
+
+    kind: str
+    example: str
+    students: tuple[str, ...]
+
+
+@dataclass
+class ClassReport:
+    """Everything on the page."""
+
+    assignment: str
+    course: str
+    when: str
+    points: float
+    rows: Sequence[Row]
+    columns: Sequence[Column]
+    todo: list[Todo]
+    to_read: list[Written]
+    exercises: list[ExerciseReport]
+    stopped: list[Stopped]
+    flags: list[Noticed]
+    hints: str = "how"
+    names: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def students(self) -> int:
+        return len(self.rows)
+
+    @property
+    def handed_in(self) -> list[Row]:
+        return [row for row in self.rows if row.handed_in]
+
+    @property
+    def scores(self) -> list[float]:
+        return [row.score for row in self.handed_in]
+
+    @property
+    def mean(self) -> float | None:
+        return statistics.fmean(self.scores) if self.scores else None
+
+    @property
+    def median(self) -> float | None:
+        return statistics.median(self.scores) if self.scores else None
+
+    @property
+    def full(self) -> int:
+        return sum(score >= self.points for score in self.scores)
+
+    @property
+    def provisional(self) -> bool:
+        return any(written.waiting for written in self.to_read)
+
+    @property
+    def late(self) -> list[Row]:
+        return sorted((row for row in self.handed_in if row.seconds_late > 0), key=lambda row: -row.seconds_late)
+
+    @property
+    def absent(self) -> list[str]:
+        return [row.student for row in self.rows if not row.handed_in]
+
+    @property
+    def nothing(self) -> list[str]:
+        return [row.student for row in self.handed_in if not row.score and not row.to_grade]
+
+    @property
+    def talk(self) -> list[Mistake]:
+        """The mistakes that most students made, those first that can be talked about: with a name, and made at least twice."""
+        named = [m for e in self.exercises for m in e.mistakes if m.count > 1 and m.hint and m.name not in _NOT_A_MISTAKE]
+        return sorted(named, key=lambda m: -m.count)[:TALK]
+
+    @property
+    def verdicts(self) -> list[tuple[str, Counter]]:
+        return [(e.name, e.verdicts) for e in self.exercises if e.verdicts]
+
+    @property
+    def legend(self) -> list[tuple[str, str]]:
+        seen = {verdict for _, counts in self.verdicts for verdict in counts}
+        return [(verdict, colour) for verdict, colour in figures.VERDICT_COLOURS.items() if verdict in seen]
+
+    @property
+    def histogram(self) -> Markup:
+        return figures.score_histogram(self.scores, self.points)
+
+    @property
+    def verdict_bars(self) -> Markup:
+        return figures.verdict_bars(self.verdicts)
+
+
+_NOT_A_MISTAKE = ("unrecognised", "not_written", "missing", "refused", "fault")
+
+
+# -- gathering --------------------------------------------------------------------------------------------------------------------------
+
+
+def class_report(marks: Marks, submitted: Iterable[Submitted], course: str = "", when: datetime | None = None) -> ClassReport:
+    """The report of a class. submitted: every notebook in submitted/, in any order."""
+    judged = sorted(submitted, key=lambda one: (one.student, one.name))
+    return ClassReport(
+        marks.assignment,
+        course,
+        (when or datetime.now()).strftime("%A %d %B %Y, %H:%M"),
+        marks.points,
+        marks.rows,
+        marks.columns,
+        _todo(marks, judged),
+        _to_read(marks),
+        [_exercise(marks, column, judged) for column in marks.columns if not column.written],
+        _stopped(marks, judged),
+        _noticed(judged),
+        next((one.graded.hints for one in judged if one.graded), "how"),
+        {row.student: row.full_name if row.full_name != row.student else "" for row in marks.rows},
+    )
+
+
+def _todo(marks: Marks, judged: Sequence[Submitted]) -> list[Todo]:
+    """What needs a person, student by student: what is not graded at all first, then what may be wrong."""
+    rows = {row.student: row for row in marks.rows}
+    again = f"`autograder grade {marks.assignment}`"
+    found: list[tuple[int, Todo]] = []
+
+    def add(rank: int, *what: str) -> None:
+        found.append((rank, Todo(*what)))
+
+    ungraded = []
+    for student in dict.fromkeys(one.student for one in judged):
+        if student not in rows:
+            add(
+                0,
+                student,
+                "everything",
+                "Handed in, but the gradebook knows nobody of that name.",
+                f"Add the student, then run {again}.",
+            )
+            ungraded.append(student)
+        elif not rows[student].handed_in:
+            add(0, student, "everything", "Handed in, but not graded yet.", f"Run {again}.")
+            ungraded.append(student)
+    for one in judged:
+        if one.refused:
+            add(
+                1,
+                one.student,
+                f"notebook {one.name}",
+                one.refused,
+                "Look at the file; ask for a new one, or grade it by hand.",
+            )
+            continue
+        for flag in one.flags:
+            if flag.needs_person:
+                where, _, rest = (
+                    flag.sentence.partition(": ") if flag.kind == "fault" else (f"notebook {one.name}", "", flag.sentence)
+                )
+                add(2 if flag.kind == "fault" else 3, one.student, _plain(where), _sentence(rest), _ACTIONS.get(flag.kind, _LOOK))
+        if one.graded is None and one.student not in ungraded and not _faults(rows.get(one.student), marks):
+            add(
+                4,
+                one.student,
+                f"notebook {one.name}",
+                "What is in `submitted/` now is not what was graded, or its result was removed.",
+                f"Run {again}.",
+            )
+    told = {(todo.student, todo.where) for _, todo in found}
+    for row in marks.rows:
+        names = [column.name for column in _faults(row, marks) if (row.student, column.name) not in told]
+        if names:
+            add(2, row.student, ", ".join(names), "The judge itself failed on it.", _ACTIONS["fault"])
+    return [todo for _, todo in sorted(found, key=lambda entry: entry[0])]
+
+
+_LOOK = "Read the notebook in the formgrader and correct the score there if it is unfair."
+_ACTIONS = {
+    "fault": "Grade again; if it stays, give the points by hand in the formgrader, and report it with the notebook.",
+    "foreign": "See whether the wrong file was handed in, and ask for the right one.",
+}
+
+
+def _faults(row: Row | None, marks: Marks) -> list[Column]:
+    """The checks on which the judge failed: they are marked for a person, although a machine grades them."""
+    if row is None or not row.handed_in:
+        return []
+    return [c for c in marks.columns if not c.written and (m := row.marks.get((c.notebook, c.cell))) is not None and m.to_grade]
+
+
+def _to_read(marks: Marks) -> list[Written]:
+    found = []
+    for column in marks.columns:
+        if column.written:
+            mine = [m for row in marks.rows if row.handed_in and (m := row.marks.get((column.notebook, column.cell))) is not None]
+            read = [mark.score for mark in mine if not mark.to_grade]
+            mean = statistics.fmean(read) if read else None
+            found.append(Written(column.name, column.points, len(mine) - len(read), len(read), mean))
+    return found
+
+
+def _exercise(marks: Marks, column: Column, judged: Sequence[Submitted]) -> ExerciseReport:
+    place = (column.notebook, column.cell)
+    scores = tuple(row.marks[place].score for row in marks.rows if row.handed_in and place in row.marks)
+    items = [
+        (one.student, item) for one in judged if one.name == column.notebook and (item := _item(one, column.cell)) is not None
+    ]
+    unjudged = sum(one.graded is None for one in judged if one.name == column.notebook)
+    verdicts = Counter(item.verdict for _, item in items) + Counter({"not_judged": unjudged})
+    title = next((item.result.get("title", "") for _, item in items if item.result), "") or _title(column.name)
+    return ExerciseReport(column.name, title, column.points, scores, verdicts, _mistakes(column.name, items))
+
+
+def _item(one: Submitted, cell: str) -> ItemGrade | None:
+    return next((item for item in one.graded.items if item.grade_id == cell), None) if one.graded else None
+
+
+def _title(function: str) -> str:
+    return next((e.title for e in all_exercises() if e.function == function), "")
+
+
+def _mistakes(exercise: str, items: Sequence[tuple[str, ItemGrade]]) -> tuple[Mistake, ...]:
+    """The failures of an exercise by diagnosis, the most frequent first."""
+    groups: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for student, item in items:
+        if item.verdict != "passed" and not item.fault and item.diagnosis != "refused":
+            groups[item.diagnosis or item.verdict, item.verdict].append((student, hint_of(item)))
+    found = []
+    for (name, verdict), those in groups.items():
+        hints = Counter(hint for _, hint in those)
+        found.append(Mistake(exercise, name, verdict, hints.most_common(1)[0][0], len(hints), tuple(s for s, _ in those)))
+    return tuple(sorted(found, key=lambda mistake: (-mistake.count, mistake.name)))
+
+
+def hint_of(item: ItemGrade) -> str:
+    """What the card explains, whatever the card was allowed to tell; for an instructor's own test its last line."""
+    if item.result is not None:
+        return Result.from_json(item.result).hint
+    return item.said[-1] if item.said else ""
+
+
+def _stopped(marks: Marks, judged: Sequence[Submitted]) -> list[Stopped]:
+    names = {(column.notebook, column.cell): column.name for column in marks.columns}
+    found = []
+    for one in judged:
+        for item in one.graded.items if one.graded else ():
+            if item.verdict in STOPPED:
+                case = Result.from_json(item.result).decisive if item.result else None
+                why = (case.why if case else "") or (item.said[-1] if item.said else "")
+                facts = "\n".join([case.says, *case.differs] if case else item.said[:-1]).strip()
+                found.append(Stopped(one.student, names.get((one.name, item.grade_id), item.grade_id), item.verdict, why, facts))
+    return sorted(found, key=lambda s: (STOPPED.index(s.verdict), s.exercise, s.student))
+
+
+def _noticed(judged: Sequence[Submitted]) -> list[Noticed]:
+    """What was put right, the most frequent first; what a person has to look at stands in the list of what to do, too."""
+    groups: dict[str, dict[str, str]] = defaultdict(dict)
+    for one in judged:
+        for flag in one.flags:
+            if flag.kind not in ("fault", "refused"):
+                groups[flag.kind].setdefault(one.student, flag.sentence)
+    found = [Noticed(kind, next(iter(those.values())), tuple(those)) for kind, those in groups.items()]
+    return sorted(found, key=lambda noticed: -len(noticed.students))
+
+
+def _plain(grade_id: str) -> str:
+    return grade_id.replace("check_", "", 1)
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------------------------
+
+
+def render(report: ClassReport) -> str:
+    """The report as one HTML page."""
+    return page("report.html", r=report)
+
+
+def report_of(coursedir, assignment: str) -> ClassReport:
+    """The report of an assignment of a course (`nbgrader.coursedir.CourseDirectory`). Raises `autograder.results.NoCourse` and
+    `autograder.marks.UnknownAssignment`."""
+    from autograder import results  # nbgrader takes a second to import
+
+    found = results.marks(coursedir, assignment)
+    return class_report(found, results.submitted(coursedir, assignment), course=coursedir.course_id or Path(coursedir.root).name)
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page that its owner alone can read: it names students. Whole or not at all."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

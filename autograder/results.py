@@ -1,0 +1,118 @@
+"""A class as reports see it: who handed in what, and what the judge said of it. Reads, never judges, never writes.
+
+The judge keeps a result under the hash of everything that decides it (`autograder.submission.digest`). `autograder grade` notes that hash
+for every student; what nbgrader's own command or the formgrader's button graded is found again from the submission itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
+
+from autograder import grading, nbgrader_plugin, submission
+from autograder.course import Course
+from autograder.marks import Marks, read_marks
+from autograder.report import Submitted
+from autograder.store import Store
+from autograder.submission import Graded, Rebuilt
+
+
+class NoCourse(ValueError):
+    """The folder is no course root, or it lacks what was asked for."""
+
+
+def open_course(root: Path) -> CourseDirectory:
+    """The course whose root is `root`, with its settings. Raises NoCourse."""
+    try:
+        return CourseDirectory(config=grading.settings(root, grading.Wish("")))
+    except grading.CannotGrade as error:
+        raise NoCourse(str(error)) from None
+
+
+def marks(coursedir: CourseDirectory, assignment: str) -> Marks:
+    """What the gradebook says. Raises NoCourse, `autograder.marks.UnknownAssignment`."""
+    database = coursedir.db_url.removeprefix("sqlite:///")
+    if coursedir.db_url.startswith("sqlite:///") and not Path(database).exists():
+        raise NoCourse(f"there is no gradebook {database}: release and grade an assignment first")
+    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+        return read_marks(gradebook, assignment)
+
+
+def notebooks(coursedir: CourseDirectory, assignment: str) -> list[str]:
+    """The notebooks the assignment consists of. Raises NoCourse."""
+    folder = Path(coursedir.format_path(coursedir.source_directory, ".", assignment))
+    names = sorted(path.stem for path in folder.glob("*.ipynb"))
+    if not names:
+        raise NoCourse(f"{folder} holds no notebook")
+    return names
+
+
+def source(coursedir: CourseDirectory, assignment: str, notebook: str) -> NotebookNode:
+    """The published solution."""
+    return nbformat.read(
+        Path(coursedir.format_path(coursedir.source_directory, ".", assignment), f"{notebook}.ipynb"), as_version=4
+    )
+
+
+def submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted]:
+    """Every submitted notebook of the class with what the judge said of it."""
+    names, store, judged = notebooks(coursedir, assignment), Store(Path(coursedir.root)), _Judged(coursedir, assignment)
+    for student in grading.submitted_students(coursedir, assignment):
+        folder = nbgrader_plugin.submitted_folder(coursedir, assignment, student)
+        mark = store.mark(assignment, student) or {}
+        unchanged = "results" in mark and mark.get("submitted") == grading.hashes(folder)
+        for name in names:
+            graded = judged.kept(mark["results"].get(name, "")) if unchanged else None
+            if graded is not None:
+                yield Submitted(student, name, graded, tuple(graded.flags), graded.refused)
+            else:
+                yield judged.now(student, name)
+
+
+def answers(coursedir: CourseDirectory, assignment: str) -> Iterator[tuple[str, str, Rebuilt]]:
+    """(student, notebook's name, notebook as it is graded) of the whole class."""
+    for student in grading.submitted_students(coursedir, assignment):
+        for name in notebooks(coursedir, assignment):
+            yield student, name, nbgrader_plugin.load(coursedir, coursedir.config, assignment, student, name)
+
+
+class _Judged:
+    """Finds kept results: by their name, or for a notebook as it stands now, at whatever level of isolation it was judged."""
+
+    def __init__(self, coursedir: CourseDirectory, assignment: str):
+        self.coursedir, self.assignment, root = coursedir, assignment, Path(coursedir.root)
+        self.store, self.key, self.unit = Store(root), Course(root).key(assignment), nbgrader_plugin.unit_of(assignment)
+        self.levels = levels()
+
+    def kept(self, digest: str) -> Graded | None:
+        found = self.store.result(digest)
+        with contextlib.suppress(ValueError):
+            return None if found is None else Graded.from_json(found)
+        return None
+
+    def now(self, student: str, name: str) -> Submitted:
+        """Rebuilt here, as for grading: for what the formgrader's button graded, and for what is not graded."""
+        rebuilt = nbgrader_plugin.load(self.coursedir, self.coursedir.config, self.assignment, student, name)
+        graded = None
+        for level in list(self.levels):
+            graded = self.kept(submission.digest(rebuilt, self.unit, self.key, level))
+            if graded is not None:
+                self.levels.remove(level)
+                self.levels.insert(0, level)  # the others were probably judged at the same level
+                break
+        return Submitted(student, name, graded, tuple(graded.flags if graded else rebuilt.flags), rebuilt.refused)
+
+
+def levels() -> list[str]:
+    """The levels of isolation at which this machine may have judged, the strongest first."""
+    found = []
+    for weak in (False, True):
+        with contextlib.suppress(Exception):  # where this machine cannot isolate, nothing was judged at that level here
+            found.append(nbgrader_plugin.jail(weak)["level"])
+    return list(dict.fromkeys([*found, "none"]))

@@ -1,0 +1,205 @@
+"""What grading a class keeps beside nbgrader's own files, in COURSE/.autograder: results, marks of what is graded, and a lock.
+
+    results/DIGEST.json                the result of one submission, by the hash of everything that decides it
+    graded/ASSIGNMENT/STUDENT.json     that submission's grades stand in the gradebook and its folder in autograded/ is complete
+    lock                               held by whoever writes to the gradebook; says who that is
+
+Every file is written beside its place and then renamed, so a reader finds it whole or not at all, whatever kills the writer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import getpass
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+FOLDER = ".autograder"
+POLL_S = 0.05  # how often a waiting process looks whether the lock is free
+
+
+class Busy(RuntimeError):
+    """Somebody else grades in this course."""
+
+
+class DiskFull(OSError):
+    """There is no room left for what grading has to write."""
+
+
+class Store:
+    """The folder COURSE/.autograder; made on first use, readable by its owner only."""
+
+    def __init__(self, course: Path | str):
+        self.course = Path(course).resolve()
+        self.folder = self.course / FOLDER
+
+    # -- results ----------------------------------------------------------------------------------------------------------------------
+
+    def result(self, digest: str) -> dict | None:
+        """The kept result, or None. A file that cannot be read counts as absent: judging again is cheap, trusting half of it is not."""
+        return _read(self._result(digest))
+
+    def keep_result(self, digest: str, result: dict) -> None:
+        """Raises DiskFull."""
+        self._write(self._result(digest), result)
+
+    def _result(self, digest: str) -> Path:
+        return self.folder / "results" / f"{digest}.json"
+
+    # -- what is graded ---------------------------------------------------------------------------------------------------------------
+
+    def mark(self, assignment: str, student: str) -> dict | None:
+        """What was noted when the submission had been graded, or None."""
+        return _read(self._mark(assignment, student))
+
+    def set_mark(self, assignment: str, student: str, note: dict) -> None:
+        """Raises DiskFull."""
+        self._write(self._mark(assignment, student), note)
+
+    def remove_mark(self, assignment: str, student: str) -> None:
+        self._mark(assignment, student).unlink(missing_ok=True)
+
+    def _mark(self, assignment: str, student: str) -> Path:
+        return self.folder / "graded" / quote(assignment, safe="") / f"{quote(student, safe='')}.json"
+
+    def _write(self, path: Path, data: dict) -> None:
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            part.write_text(json.dumps(data), encoding="utf-8")
+            os.replace(part, path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            if is_disk_full(error):
+                raise DiskFull(f"there is no room left in {self.folder}") from error
+            raise
+
+    def remove_leftovers(self) -> None:
+        """Remove what killed writers left half written. Only for the holder of the lock."""
+        for part in self.folder.glob("**/.*.json.*"):
+            if not _alive(part.suffix[1:]):
+                with contextlib.suppress(OSError):
+                    part.unlink()
+
+    # -- the lock ---------------------------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def lock(self, doing: str, wait: float = 0.0) -> Iterator[None]:
+        """Be the only one who writes to this course's gradebook. doing: what others are told meanwhile, "grades 03_collectives".
+
+        wait: seconds to wait for it. The same thread may take it again inside. It goes with the process, however that ends.
+        Raises Busy, saying who holds it.
+        """
+        with _THREADS:
+            inner = _LOCKS.setdefault(str(self.folder), _Lock())
+        if not inner.thread.acquire(timeout=max(wait, 0.001)):
+            raise Busy("another thread of this process grades in this course")
+        try:
+            if inner.file is not None:
+                yield
+                return
+            inner.file = self._take(doing, wait)
+            try:
+                yield
+            finally:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(inner.file, 0)
+                os.close(inner.file)
+                inner.file = None
+        finally:
+            inner.thread.release()
+
+    def _take(self, doing: str, wait: float) -> int:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        end = time.monotonic() + wait
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() < end:
+                    time.sleep(POLL_S)
+                    continue
+                holder = os.pread(descriptor, 4096, 0).decode(errors="replace")
+                os.close(descriptor)
+                raise Busy(_told(holder)) from None
+        note = {"who": _user(), "doing": doing, "pid": os.getpid(), "host": socket.gethostname(), "since": time.time()}
+        with contextlib.suppress(OSError):  # on a full disk the lock still locks, it only cannot say for whom
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(note).encode(), 0)
+        return descriptor
+
+
+class _Lock:
+    """This process' hold on one course's lock: which thread has it, and the open file while it is held."""
+
+    def __init__(self):
+        self.thread = threading.RLock()
+        self.file: int | None = None
+
+
+_THREADS = threading.Lock()
+_LOCKS: dict[str, _Lock] = {}
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Whether the error, or one it came from, says that nothing more can be written: disk, quota or largest size of a file."""
+    while error is not None:
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or isinstance(error, DiskFull):
+            return True
+        if "database or disk is full" in str(error) or "disk I/O error" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def free_bytes(path: Path) -> int:
+    """Room left where `path` lies."""
+    return shutil.disk_usage(path).free
+
+
+def _read(path: Path) -> dict | None:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _told(holder: str) -> str:
+    try:
+        note = json.loads(holder)
+        since = time.strftime("%H:%M on %d %B", time.localtime(note["since"]))
+        return (
+            f"{note['who']} {note['doing']} since {since} (process {note['pid']} on {note['host']}); try again when that is done"
+        )
+    except (ValueError, KeyError, TypeError):
+        return "somebody else grades in this course; try again when that is done"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return f"user {os.getuid()}"
+
+
+def _alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except (ValueError, PermissionError, OverflowError):
+        return True
+    return True

@@ -1,0 +1,199 @@
+"""A process that judges one submission after another for `autograder grade`: it has a warm launcher of its own, in a jail of its own.
+
+It is started by exec and speaks JSON, one line per message: its jail on the command line, tasks on its standard input, answers on its
+standard output. It ends when its input does, whatever has become of the process that started it. The same two functions serve an engine of
+ipyparallel (`on_engine`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from dataclasses import asdict
+from pathlib import Path
+
+import psutil
+from nbformat import NotebookNode
+
+from autograder import submission
+from autograder.course import OVERLAY
+from autograder.isolation import WeakIsolation, spec
+from autograder.judge import Runners
+from autograder.submission import Flag, Item, Rebuilt
+from labkit.launcher import Launcher, LauncherError, make_jobs
+from labkit.source import Cell, Chunk
+
+MAY_GROW = 256 << 20  # bytes that the launcher may take on top of what it had at first; then it is started anew
+
+
+def packed(rebuilt: Rebuilt) -> dict:
+    """What judging needs of a rebuilt notebook, as JSON: everything but the notebook itself."""
+    return {
+        "cells": [[cell.source, cell.label] for cell in rebuilt.cells],
+        "stubs": sorted(rebuilt.stubs),
+        "items": [asdict(item) for item in rebuilt.items],
+        "flags": [asdict(flag) for flag in rebuilt.flags],
+        "answers": rebuilt.answers,
+        "refused": rebuilt.refused,
+        "modules": rebuilt.modules,
+    }
+
+
+def unpacked(data: dict) -> Rebuilt:
+    return Rebuilt(
+        NotebookNode(cells=[]),
+        [Cell(*cell) for cell in data["cells"]],
+        set(data["stubs"]),
+        [Item(**item) for item in data["items"]],
+        [Flag(**flag) for flag in data["flags"]],
+        data["answers"],
+        data["refused"],
+        data["modules"],
+    )
+
+
+class CannotJudge(RuntimeError):
+    """No submission can be judged here."""
+
+
+_TRIAL = """
+import torch
+import torch.distributed as dist
+
+def trial(x):
+    x = torch.tensor(x)
+    dist.all_reduce(x)
+    return int(x)
+"""
+
+
+class Judging:
+    """A warm launcher in a jail (`autograder.isolation.spec`), and what it takes to judge with it."""
+
+    def __init__(self, jail: dict):
+        self.launcher = Launcher(isolation=jail)
+        self.runners = Runners(self.launcher)
+        self.first_size = 0
+
+    def make_sure(self) -> None:
+        """Two ranks add up what they hold. Raises CannotJudge where they do not: better no grades than a class full of zeros."""
+        jobs = make_jobs([Chunk("trial", 1, _TRIAL)], "trial", [(1,), (2,)])
+        for _ in range(2):
+            with contextlib.suppress(LauncherError):
+                outcome = self.launcher.run(jobs)[0]
+                found = [rank.value for rank in outcome.ranks]
+                break
+        else:
+            raise CannotJudge("the launcher does not stay alive; `labkit doctor` says more")
+        if found != [3, 3]:
+            told = "; ".join(f"{rank.state} {rank.error.get('text', '')}".strip() for rank in outcome.ranks)
+            raise CannotJudge(f"two ranks that add 1 and 2 get {found} here ({told}); `labkit doctor` says more")
+
+    def judge(self, task: dict) -> dict:
+        """task: {"unit", "key", "hints", "notebooks": {name: packed}}; returns {name: graded, as JSON}."""
+        graded = {}
+        for name, notebook in task["notebooks"].items():
+            result = submission.judge(unpacked(notebook), task["unit"], self.runners, key=task["key"], hints=task["hints"])
+            graded[name] = result.to_json()
+        self.runners.close()
+        self._look_at_memory()
+        return graded
+
+    def _look_at_memory(self) -> None:
+        """Nothing should stay in the launcher from one case to the next; should it grow all the same, a new one takes its place."""
+        now = resident_bytes(self.launcher.pid)
+        self.first_size = self.first_size or now
+        if now > self.first_size + MAY_GROW:
+            self.launcher.close()  # the next case starts another
+            self.first_size = 0
+
+    def close(self) -> None:
+        self.runners.close()
+        self.launcher.close()
+
+
+def resident_bytes(pid: int | None) -> int:
+    """Memory of a process and its descendants; what they share counts for each of them."""
+    total = 0
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for one in [process, *process.children(recursive=True)]:
+            with contextlib.suppress(psutil.Error):
+                total += one.memory_info().rss
+    return total
+
+
+def main() -> None:
+    """The life of a worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command; it closes our input
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever prints does not print into the answers
+
+    def answer(**message) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    tasks: queue.Queue[dict] = queue.Queue()
+    try:
+        judging = Judging(json.loads(sys.argv[1]))
+        threading.Thread(target=_listen, args=(tasks, judging), daemon=True).start()
+        judging.make_sure()
+    except CannotJudge as error:
+        answer(refused=str(error))
+        return
+    answer(ready=os.getpid())
+    while True:
+        answer(graded=judging.judge(tasks.get()), resident=resident_bytes(os.getpid()))
+
+
+def _listen(tasks: queue.Queue, judging: Judging) -> None:
+    """Take tasks as they come. At the end of the input end everything, in the middle of a case too: nobody waits for its result."""
+    try:
+        for line in sys.stdin:
+            tasks.put(json.loads(line))
+    finally:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what the other thread says about it is no news
+        with contextlib.suppress(Exception):
+            judging.close()
+        os._exit(0)
+
+
+# -- on an engine of ipyparallel ------------------------------------------------------------------------------------------------------
+
+_here: Judging | None = None
+
+
+def prepare_engine(options: dict, course_code: str) -> str:
+    """Start the launcher of this engine. Returns why it cannot judge, or ""."""
+    global _here
+    if options["overlay"]:
+        os.environ[OVERLAY] = options["overlay"]
+    if submission._our_code() != course_code:
+        return f"{Path(__file__).resolve().parent.parent} on {os.uname().nodename} is another version of the course"
+    try:
+        _here = _here or Judging(spec(options["slot"], weak=options["weak"]))
+        _here.make_sure()
+    except (WeakIsolation, CannotJudge) as error:
+        return str(error)
+    return ""
+
+
+def on_engine(task: dict) -> dict:
+    return _here.judge(task)
+
+
+def leave_engine() -> None:
+    """End what `prepare_engine` started."""
+    global _here
+    if _here is not None:
+        _here.close()
+        _here = None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""Dishonest submissions: none gets what it wants, and honest ones beside it and after it are graded as ever."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import socket
+import sys
+import tarfile
+import threading
+import zipfile
+from html.parser import HTMLParser
+
+import nbformat
+import ordinary_user
+import pytest
+from attack_course import ATTACKS, ROOT, Range, Report, all_attacks
+from nbconvert import HTMLExporter
+from nbgrader.plugins.zipcollect import ExtractorPlugin
+from submissions import handed_in, released_notebook
+
+from autograder import isolation, submission
+from autograder.judge import Runners
+from autograder.submission import Refused
+from labkit import wire
+from labkit.launcher import Limits
+from labkit.relay import Relay
+
+ALL = all_attacks()
+# Attacks that the machine has to withstand, not the judge alone: these are repeated as another user, and without a jail.
+MACHINE = [attack for attack in ALL if attack.name[:2] < "18" or "24" <= attack.name[:2] < "26" or "50" <= attack.name[:2] < "77"]
+MACHINE += [attack for attack in ALL if attack.name[:2] in ("81", "82", "83", "84", "96", "97", "98", "99")]
+SUBMISSIONS = sorted((ATTACKS / "submissions").glob("[0-9]*.py"))
+FIELDS = [
+    {"op": "broadcast", "root": {"a": 1}},
+    {"op": "broadcast", "root": "zero"},
+    {"op": "broadcast", "root": 7},
+    {"op": "all_reduce", "dtype": "object", "reduce": "sum"},
+    {"op": "all_reduce", "dtype": "float32", "reduce": "__import__"},
+    {"op": "recv", "peer": 0, "shape": [2**62, 2**62], "dtype": "float32"},
+    {"op": "recv", "peer": 0, "shape": [1] * 100, "dtype": "float32"},
+    {"op": "recv", "peer": 9, "shape": [1], "dtype": "float32"},
+    {"op": "recv", "peer": 0, "tag": 10**300, "shape": [1], "dtype": "float32"},
+    {"op": "scatter", "sizes": [-1, 2**70], "root": 0},
+    {"op": "scatter", "sizes": [0] * 10_000, "root": 0},
+    {"op": "all_to_all", "sizes": [1e308, 5]},
+    {"op": "reduce_scatter", "sizes": [0, 0], "shape": [7], "dtype": "int8", "reduce": "sum"},
+    {"op": "barrier", "members": []},
+    {"op": "barrier", "members": [0, 0, 0, 1]},
+    {"op": "barrier", "members": [0, 1, 2]},
+    {"op": "barrier", "ticket": 1e400},
+    {"op": None, "group": None, "line": None, "tag": None},
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    weak = isolation.probe().missing
+    if weak:
+        pytest.skip(f"this machine cannot enforce: {', '.join(item.name for item in weak)}")
+    with Range(tmp_path_factory.mktemp("range")) as place:
+        yield place
+
+
+def test_there_are_enough_and_each_says_what_it_must_not_achieve():
+    assert len(ALL) + len(SUBMISSIONS) >= 40
+    assert all(attack.must_not and attack.verdict for attack in ALL)
+    assert len({attack.name.split("_", 1)[0] for attack in ALL}) == len(ALL)
+
+
+@pytest.mark.parametrize("attack", ALL, ids=lambda attack: attack.name)
+def test_attack(place, attack):
+    report = place.run(attack)
+    assert not report.problems(attack), report
+
+
+@pytest.fixture(scope="module")
+def reports_of_an_ordinary_user(tmp_path_factory) -> dict[str, Report]:
+    names = [attack.name for attack in MACHINE]
+    command = [sys.executable, str(ROOT / "tests" / "attack_course.py"), *names]
+    done = ordinary_user.run(command, [ROOT], timeout=440)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {report.name: report for report in (Report(**json.loads(line)) for line in done.stdout.splitlines())}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="without root all attacks run as an ordinary user already")
+@pytest.mark.timeout(480)
+@pytest.mark.parametrize("attack", MACHINE, ids=lambda attack: attack.name)
+def test_attack_as_an_ordinary_user(reports_of_an_ordinary_user, attack):
+    report = reports_of_an_ordinary_user[attack.name]
+    assert report.level.startswith("user:")
+    assert not report.problems(attack), report
+
+
+def test_without_a_jail_the_attacks_reach_what_they_are_after(tmp_path):
+    """Otherwise the tests above would prove nothing."""
+    with Range(tmp_path, "none") as place:
+        for attack in (attack for attack in ALL if attack.reaches):
+            assert place.run(attack).got, attack.name
+
+
+# -- the wire -------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fields", FIELDS, ids=lambda fields: f"{fields['op']}-{sorted(fields)[0]}")
+def test_a_hostile_operation_ends_its_rank_and_nothing_else(fields):
+    """Whatever a rank posts, the relay comes to its end in order, and says that this rank broke the rules or that nobody can move."""
+    pairs = [socket.socketpair() for _ in range(2)]
+    operation = {"ticket": 1, "group": "0", "members": [0, 1], **fields}
+
+    def rank(r: int) -> None:
+        sock = pairs[r][1]
+        wire.receive(sock)
+        sock.sendall(_record(wire.POST, operation if r == 0 else {**operation, "op": "barrier", "ticket": 1, "members": [0, 1]}))
+        sock.sendall(_record(wire.WAIT, {"ticket": 1}))
+
+    threads = [threading.Thread(target=rank, args=(r,)) for r in range(2)]
+    for thread in threads:
+        thread.start()
+    outcome = Relay([a for a, _ in pairs], [({}, b"")] * 2, deadline=5).run()
+    for thread in threads:
+        thread.join()
+    for sock in (sock for pair in pairs for sock in pair):
+        sock.close()
+    assert outcome.ranks[0].error.get("type") == "protocol" or outcome.hang is not None
+    assert not outcome.too_slow
+
+
+def _record(kind: int, meta: dict) -> bytes:
+    text = json.dumps(meta).encode()
+    return b"LKR1" + bytes([kind]) + len(text).to_bytes(4, "little") + bytes(8) + text
+
+
+def test_the_same_bytes_are_not_taken_twice():
+    array = ["a", "uint8", [8], 0, 8]
+    assert wire.decode(array, b"12345678").tolist() == list(b"12345678")
+    with pytest.raises(wire.WireError, match="overlap"):
+        wire.decode(["l", [array, array]], b"12345678")
+
+
+# -- whole submissions ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", SUBMISSIONS, ids=lambda path: path.stem)
+def test_submission(place, tmp_path, path):
+    """Read, rebuilt, judged and shown: the points are those of the answers alone, and nothing of the student's runs where it is shown."""
+    source = path.read_text(encoding="utf-8").replace("@HOME@", str(place.outside.home))
+    points, of = map(float, re.search(r"^# points: (\d+) of (\d+)$", source, re.MULTILINE).groups())
+    namespace: dict = {}
+    exec(compile(source, str(path), "exec"), namespace)
+    folder = tmp_path / "homework"
+    folder.mkdir()
+    namespace["hand_in"](folder, json.loads(nbformat.writes(handed_in())))
+    try:
+        submitted = submission.read(folder / "homework.ipynb")
+    except Refused as refused:
+        submitted = refused
+    rebuilt = submission.rebuild(released_notebook(), submitted)
+    rebuilt.flags += submission.file_flags(folder)
+    with Runners(place.launchers[0], Limits(cpu_seconds=8, deadline=30)) as runners:
+        graded = submission.judge(rebuilt, None, runners, key=place.outside.key)
+    assert (graded.points, graded.max_points) == (points, of), [(item.grade_id, item.verdict, item.said) for item in graded.items]
+    assert not [item.fault for item in graded.items if item.fault]
+    shown = submission.carded(rebuilt, graded)
+    nbformat.validate(shown)
+    html, _ = HTMLExporter().from_notebook_node(shown)
+    elements = Elements()
+    elements.feed(html)
+    assert not elements.bad
+    assert not (place.outside.disturbed() or place.left())
+
+
+def test_an_archive_stays_in_its_folder(tmp_path):
+    """Files that students upload elsewhere come through `nbgrader zip_collect`: none leaves its folder, by dots, by an absolute name, by a
+    link, or under a name of its own making."""
+    archives, extracted = tmp_path / "archive", tmp_path / "course" / "extracted"
+    archives.mkdir()
+    extracted.mkdir(parents=True)
+    names = ["../../pwned", f"{tmp_path}/absolute", "..\\..\\pwned", "link/pwned", "a/../../../pwned", "good.ipynb"]
+    with zipfile.ZipFile(archives / "a.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+    with tarfile.open(archives / "b.tar.gz", "w:gz") as archive:
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, str(tmp_path)
+        archive.addfile(link)
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.size = 1
+            archive.addfile(member, io.BytesIO(b"x"))
+    shutil.copy(archives / "a.zip", archives / "c.zip")
+    ExtractorPlugin().extract(str(archives), str(extracted))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "course"]
+    assert [path.name for path in (tmp_path / "course").iterdir()] == ["extracted"]
+    assert any(path.name == "good.ipynb" for path in extracted.rglob("*"))
+    assert not [path for path in extracted.rglob("*") if path.is_symlink()]
+
+
+class Elements(HTMLParser):
+    """What a browser would run of the student's: text is harmless, a script, an attribute of an event or an address of a script is not."""
+
+    def __init__(self):
+        super().__init__()
+        self.bad: list[str] = []
+        self.inside, self.pre = "", 0
+
+    def handle_endtag(self, tag):
+        self.pre -= tag == "pre"
+
+    def handle_starttag(self, tag, attributes):
+        self.inside = tag
+        self.pre += tag == "pre"
+        for name, value in attributes:
+            address = re.sub(r"[\x00-\x20]", "", value or "").lower()
+            if name.startswith("on") or name == "srcdoc" or address.startswith(("javascript:", "vbscript:", "data:text")):
+                self.bad.append(f"{tag} {name}={value}")
+
+    def handle_data(self, data):
+        if self.inside in ("script", "style") and "ATTACK" in data:
+            self.bad.append(f"{self.inside}: {data[:80]}")
+        if not self.pre and "\\href{" in data:  # MathJax makes links of such formulas, except in preformatted text
+            self.bad.append(f"a formula with a link: {data[:80]}")

@@ -1,0 +1,13 @@
+"""nbgrader for this class. Written once by `make course-release`; from then on it is yours."""
+
+from pathlib import Path
+
+from autograder.nbgrader_plugin import configure
+
+c = get_config()  # noqa: F821  (given by traitlets)
+configure(c, Path(__file__).resolve().parent)
+
+# Yours from here on. For example:
+# c.CourseDirectory.course_id = "dl_2027"
+# c.Judge.hints = "why"          # how much a card tells: verdict, differs, why, how
+# c.Exchange.root = "/srv/nbgrader/exchange"

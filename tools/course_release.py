@@ -1,0 +1,175 @@
+"""Builds the root of a class: nbgrader's standard layout for the instructor, and the course without solutions for the students.
+
+    python tools/course_release.py DIR
+
+    DIR/source/ release/     the units with and without solutions; nbgrader's gradebook knows them afterwards
+    DIR/student/             the tree students work in: no solutions, no bank, no tests
+    DIR/overlay/             own exercises, own units, secret keys; made once, never overwritten
+    DIR/nbgrader_config.py   made once, never overwritten
+
+Everything is made beside its place and then put there, so that an interruption leaves the old state or the new one. Submissions,
+grades, keys and settings are not touched. What was released before stays gradable: nbgrader refuses to take a cell out of an assignment
+that has submissions, and says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import build_notebooks
+from traitlets.config import Config, PyFileConfigLoader
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from autograder.course import OVERLAY, Course  # noqa: E402
+
+NOT_FOR_STUDENTS = ("solutions", "tests", "benchmarks", ".ci", "tools/class", "tools/course_release.py", "tools/build_notebooks.py",
+                    "tools/grade_demo.py", "docs", "notebooks", "README.md", "CONTRIBUTING.md", "nbgrader_config.py")  # fmt: skip
+
+
+class Trouble(Exception):
+    """Something the instructor can do something about."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", type=Path, metavar="DIR", help="the root of the class; made if it is not there")
+    parser.add_argument("--units", nargs="+", metavar="UNIT", help="only these (default: all)")
+    options = parser.parse_args(arguments)
+    try:
+        made = release(options.root.resolve(), options.units)
+    except (Trouble, OSError) as error:
+        print(f"course-release: {error}", file=sys.stderr)
+        return 1
+    print(f"{options.root}: {len(made)} units released; students get {options.root / 'student'}")
+    print(f"Next: {options.root / 'README.md'}")
+    return 0
+
+
+def release(root: Path, only: list[str] | None = None) -> list[str]:
+    """Bring the class's root up to date and return the names of the units in it. Raises Trouble."""
+    if root == ROOT or ROOT in root.parents:
+        raise Trouble(f"{root} lies in the course's repository: choose a folder outside, grades and keys do not belong here")
+    if root.exists() and any(root.iterdir()) and not (root / "overlay").is_dir():
+        raise Trouble(f"{root} holds something else: choose a new folder")
+    prepare(root)
+    os.environ[OVERLAY] = str(root / "overlay")
+    sources = unit_folders(root / "overlay")
+    unknown = set(only or ()) - set(sources)
+    if unknown:
+        raise Trouble(f"no such unit: {', '.join(sorted(unknown))}. There are: {', '.join(sources)}")
+    units = [unit for unit in sources if not only or unit in only]
+    for unit in units:
+        Course(root).key(unit)
+        put(root / "source" / unit, lambda folder, unit=unit: write_source(sources[unit], folder))
+    put(root / "images", write_images)
+    generate(root, units)
+    put(root / "student", lambda folder: write_student_tree(root, folder))
+    return units
+
+
+def prepare(root: Path) -> None:
+    """What is made once."""
+    for folder in ("overlay/exercises", "overlay/solutions", "overlay/keys", "source", "release", "submitted"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / "overlay").chmod(0o700)
+    for source, name in (
+        (ROOT / "tools/class/nbgrader_config.py", "nbgrader_config.py"),
+        (ROOT / "tools/class/instructors.md", "README.md"),
+    ):
+        if not (root / name).exists():
+            shutil.copyfile(source, root / name)
+
+
+def unit_folders(overlay: Path) -> dict[str, Path]:
+    """Unit -> the folder its source is in; one of the overlay stands in for the public one of the same name."""
+    folders = {unit: ROOT / "solutions" / unit for unit in build_notebooks.units(ROOT)}
+    folders |= {unit: overlay / "solutions" / unit for unit in build_notebooks.units(overlay)}
+    return dict(sorted(folders.items()))
+
+
+def put(target: Path, write) -> None:
+    """Let `write` fill a new folder beside `target`, then put it in the place of `target`."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        write(new)
+        new.chmod(0o755)
+        if target.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+            target.rename(old / target.name)
+            new.rename(target)
+            shutil.rmtree(old)
+        else:
+            new.rename(target)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+
+
+def write_source(source: Path, folder: Path) -> None:
+    """The executed notebook and what lies beside it; the text it is made from stays out, nbgrader would release it."""
+    text = build_notebooks.source_of(source)
+    shutil.copytree(
+        source,
+        folder,
+        ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", text.name, f"{text.stem}.ipynb"),
+        dirs_exist_ok=True,
+    )
+    (folder / f"{text.stem}.ipynb").write_bytes(build_notebooks.as_bytes(build_notebooks.solution_notebook(text)))
+
+
+def write_images(folder: Path) -> None:
+    for path in (ROOT / "images").rglob("*"):
+        if path.suffix in (".png", ".svg"):
+            (folder / path.relative_to(ROOT / "images")).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / path.relative_to(ROOT / "images"))
+
+
+def generate(root: Path, units: list[str]) -> None:
+    """nbgrader's generate_assignment for each unit: release/ and the gradebook."""
+    from nbgrader.converters import GenerateAssignment
+    from nbgrader.coursedir import CourseDirectory
+
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+    config.merge(Config({"GenerateAssignment": {"force": True, "create_assignment": True}}))
+    config.CourseDirectory.root = str(root)
+    for unit in units:
+        config.CourseDirectory.assignment_id = unit
+        try:
+            GenerateAssignment(coursedir=CourseDirectory(config=config), config=config).start()
+        except SystemExit:
+            raise Trouble(f"nbgrader could not release {unit}; the lines above say why. Nothing of the class was lost") from None
+
+
+def write_student_tree(root: Path, folder: Path) -> None:
+    """The course as students get it: what git tracks, but for the instructor's part, with this class's notebooks and exercises."""
+    for name in tracked():
+        if not any(name == part or name.startswith(f"{part}/") for part in NOT_FOR_STUDENTS):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    shutil.copyfile(ROOT / "tools/class/students.md", folder / "README.md")
+    shutil.copytree(root / "release", folder / "notebooks")
+    for path in sorted((root / "overlay" / "exercises").glob("unit_*.py")):
+        shutil.copyfile(path, folder / "autograder" / "exercises" / path.name)
+
+
+def tracked() -> list[str]:
+    """The files of the course, by git where this is a clone, else all that lie here and are not made by set-up."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True)
+    if listed.returncode == 0 and listed.stdout:
+        return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    made = {".venv", ".cache", "work", "__pycache__", ".ipynb_checkpoints"}
+    paths = [path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file()]
+    return sorted(path.as_posix() for path in paths if not made & set(path.parts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
