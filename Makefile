@@ -15,8 +15,8 @@ test:  ## run the tests (OPTIONS="-k setup" goes to pytest)
 	@$(COURSE) setup --wait-horovod
 	@$(RUN) python -m pytest $(OPTIONS)
 
-test-all:  ## the tests with many more random cases: killed graders, damaged notebooks (an hour)
-	@COURSE_TEST_ALL=1 $(MAKE) --no-print-directory test
+test-all:  ## the tests with many more random cases: killed graders, damaged notebooks, the whole bank (hours)
+	@COURSE_TEST_ALL=1 FUZZED_NOTEBOOKS=10000 BANK_IN_NOTEBOOKS=all $(MAKE) --no-print-directory test
 
 notebooks:  ## build notebooks/ from solutions/
 	@$(RUN) python tools/build_notebooks.py $(OPTIONS)
