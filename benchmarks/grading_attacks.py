@@ -12,6 +12,7 @@ ranks have no counterpart in stock nbgrader and are left out.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import subprocess
@@ -32,7 +33,7 @@ import attack_course  # noqa: E402
 import ordinary_user  # noqa: E402
 
 UID = 61235  # of stock nbgrader and of nobody else: all its processes are ended after each attack
-SECONDS = 90  # for one submission; nbgrader's own limit for a cell is 20
+SECONDS = 60  # for one submission; nbgrader's own limit for a cell is 20
 CONFIG = """
 c = get_config()
 c.CourseDirectory.course_id = "stock"
@@ -124,8 +125,9 @@ class Stock:
             remove(scratch)
             for place in ("/tmp", "/var/tmp", "/dev/shm"):
                 for entry in os.scandir(place):
-                    if entry.stat(follow_symlinks=False).st_uid == UID and Path(entry.path) != self.folder:
-                        remove(Path(entry.path))
+                    with contextlib.suppress(OSError):  # of others, gone meanwhile
+                        if entry.stat(follow_symlinks=False).st_uid == UID and Path(entry.path) != self.folder:
+                            remove(Path(entry.path))
         return found
 
     @staticmethod
