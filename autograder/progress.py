@@ -25,6 +25,7 @@ class Lines(Watcher):
     def has(self, line: Line) -> None:
         self.done += 1
         self.console.print(f"{self.done}/{self.total} {told(line)}", markup=False, highlight=False, soft_wrap=True)
+        self.console.file.flush()  # a log is read while it grows
 
 
 class Bar(Watcher):

@@ -15,6 +15,7 @@ import zipfile
 from html.parser import HTMLParser
 
 import nbformat
+import numpy as np
 import ordinary_user
 import pytest
 from attack_course import ATTACKS, ROOT, Range, Report, all_attacks
@@ -23,6 +24,8 @@ from nbgrader.plugins.zipcollect import ExtractorPlugin
 from submissions import handed_in, released_notebook
 
 from autograder import isolation, submission
+from autograder.compare import difference, show
+from autograder.exercise import Opaque, Tensor
 from autograder.judge import Runners
 from autograder.submission import Refused
 from labkit import wire
@@ -139,6 +142,38 @@ def test_the_same_bytes_are_not_taken_twice():
     assert wire.decode(array, b"12345678").tolist() == list(b"12345678")
     with pytest.raises(wire.WireError, match="overlap"):
         wire.decode(["l", [array, array]], b"12345678")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.ones(20, dtype=bool),
+        np.full(20, 1j),
+        np.full(20, np.nan, dtype=np.float16),
+        np.full(20, 2**64 - 1, dtype=np.uint64),
+        np.full((0, 5, 0), np.inf),
+        Tensor(np.ones(20, dtype=bool), "bool"),
+        Tensor(np.array(5j), "complex128"),
+        Opaque("a\x1b[2J"),
+        [[[float("nan")] * 3] * 3, "x" * (1 << 20), -(10**99), {("a", None): [True]}],
+        "x" * (1 << 20),
+        10**99,
+        float("-inf"),
+        {1: 2, "1": 3, None: []},
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize(
+    "expected",
+    [np.arange(20.0), Tensor(np.arange(20, dtype=np.int64), "int64"), [2.5] * 20, (1, 2), {"a": 1.0}, 7, 7.5, "text", None],
+    ids=lambda expected: type(expected).__name__,
+)
+def test_comparing_never_fails_and_tells_little(expected, value):
+    """Whatever a rank returns, it is compared and shown without an error, in a few lines."""
+    found = difference(expected, value, 1e-6, 1e-9)
+    assert found is not None
+    assert len(found.text) < 2000
+    assert len(show(value)) < 20_000
 
 
 # -- whole submissions ----------------------------------------------------------------------------------------------------------------

@@ -3,12 +3,15 @@
 # verdict: anything but passed
 import json
 
+import torch.distributed as dist
 from wire import connection, record
 
 
 def sum_over_ranks(x):
-    sock, size = connection(), 64 << 20
-    for ticket in range(1000, 1016):
+    if dist.get_rank():
+        return x
+    sock, size = connection(), 32 << 20
+    for ticket in range(1000, 1012):
         send = {"op": "send", "ticket": ticket, "group": "0", "members": [0, 1], "peer": 1, "dtype": "uint8", "shape": [size]}
         sock.sendall(record(10, json.dumps(send).encode(), bytes(size)))
     return x

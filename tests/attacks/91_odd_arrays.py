@@ -4,16 +4,17 @@
 import numpy as np
 import torch
 
+ODD = [
+    lambda x: torch.ones(x.shape, dtype=torch.bool),
+    lambda x: torch.ones(x.shape, dtype=torch.complex64),
+    lambda x: torch.empty(0, *x.shape),
+    lambda x: torch.ones(x.shape).to_sparse(),
+    lambda x: np.array([object()] * 20),
+    lambda x: np.array(["a"] * 20),
+    lambda x: np.zeros((2,) * 20, dtype=bool),
+    lambda x: np.zeros((0, 2**40), dtype=np.int8),
+]
+
 
 def sum_over_ranks(x):
-    odd = [
-        torch.ones(x.shape, dtype=torch.bool),
-        torch.ones(x.shape, dtype=torch.complex64),
-        torch.empty(0, *x.shape),
-        torch.ones(x.shape).to_sparse(),
-        np.array([object()] * 20),
-        np.array(["a"] * 20),
-        np.zeros((2,) * 32, dtype=bool)[0],
-        np.zeros((0, 2**40), dtype=np.int8),
-    ]
-    return odd[x.numel() % len(odd)]
+    return ODD[x.numel() % len(ODD)](x)
