@@ -55,6 +55,18 @@ def nothing_left_behind(pytestconfig):
         pytest.fail("left behind:\n  " + "\n  ".join(found), pytrace=False)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def environment_of_its_own():
+    """A class's settings name its overlay in the environment, for good: the tests of other modules must not see it."""
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
+    if "autograder.registry" in sys.modules:
+        sys.modules["autograder.registry"].all_exercises.cache_clear()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def nothing_left_behind_at_the_end(pytestconfig):
     """The same for what the fixtures of modules and of the session hold; and, where nobody edits meanwhile, for the working tree."""
