@@ -43,6 +43,9 @@ def main() -> None:
     # Matplotlib's figures go to the notebook; what a library writes to the terminal goes there, too.
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     os.environ["IPYTHONDIR"] = str(folder)
+    # Engines are ended, they do not exit: what TensorFlow keeps in Python's temporary folder until then goes with the cluster's.
+    tempfile.tempdir = str(folder / "tmp")
+    os.makedirs(tempfile.tempdir, exist_ok=True)
 
     from ipyparallel.engine.app import IPEngine
 

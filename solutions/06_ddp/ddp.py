@@ -513,11 +513,13 @@ def run(command, seconds=85):
     """Run a command, its ranks on this machine only, and print what it said; it is ended after so many seconds."""
     environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     start = time.perf_counter()
-    try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        print(f"It was not done after {seconds} s: the machine is very busy. Run the cell again later.")
-        return
+    with tempfile.TemporaryDirectory() as logs:  # torchrun would leave its folder of logs behind
+        environment["TMPDIR"] = logs
+        try:
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            print(f"It was not done after {seconds} s: the machine is very busy. Run the cell again later.")
+            return
     print(done.stdout, end="")
     if done.returncode:
         raise RuntimeError(done.stderr[-1500:])
