@@ -678,8 +678,8 @@ print(f"if 95 % is right, one GPU alone did {needed / 256 / 0.95:.0f} images/s i
 #
 # ### 4. "90 %" and "68 %" (Horovod)
 #
-# On 512 GPUs Horovod reached 90 % for ResNet-101 and Inception V3 and 68 % for VGG-16 (Sergeev and Del Balso, 2018; 128 servers with 4 GPUs each,
-# 25 Gbit/s between them). An efficiency E of weak scaling means that each second of a one-GPU step got $1/E - 1$ seconds longer:
+# On 512 GPUs Horovod reached 90 % for ResNet-101 and Inception V3 and 68 % for VGG-16 (Horovod's documentation, *Benchmarks*: 128 servers with
+# 4 Pascal GPUs each, 25 Gbit/s between them, RoCE). An efficiency E of weak scaling means that each second of a one-GPU step got $1/E - 1$ seconds longer:
 
 # %%
 for model, efficiency, parameters in (("ResNet-101", 0.90, 44_549_160), ("VGG-16", 0.68, 138_357_544)):
@@ -801,4 +801,5 @@ ranks.stop()
 #   Law*, 1988. Two or three pages each.
 # - A. Karp, H. Flatt, *Measuring Parallel Processor Performance*, 1990.
 # - D. Bailey, *Twelve Ways to Fool the Masses When Giving Performance Results on Parallel Computers*, 1991. Count how many of them you met here.
-# - A. Sergeev, M. Del Balso, *Horovod: fast and easy distributed deep learning in TensorFlow*, 2018.
+# - A. Sergeev, M. Del Balso, *Horovod: fast and easy distributed deep learning in TensorFlow*, 2018, and the page *Benchmarks* in Horovod's
+#   documentation (horovod.readthedocs.io).
