@@ -15,6 +15,7 @@ from autograder.judge import judge
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit import launcher
+from labkit.horovod_job import FRAMEWORKS
 from labkit.notebook import NoSource, cells_for, executed_cells
 from labkit.source import Cell, Chunk, defining_label, python_of, slice_cells
 
@@ -64,7 +65,7 @@ def check(function, *, hints: str | None = None) -> None:
 
 
 def _judge(exercise: Exercise, function) -> Result:
-    warm = launcher.shared()
+    warm = _warm()
     try:
         cells = cells_for(exercise.function, function)
     except NoSource:
@@ -73,6 +74,11 @@ def _judge(exercise: Exercise, function) -> Result:
     broken = _broken_cell(exercise.function, after=defining_label(cells, exercise.function))
     chunks, note = slice_for(exercise, cells, {name for name, result in _last.items() if result.verdict != "passed"})
     return judge(exercise, chunks, warm, note=" ".join(part for part in (broken, note) if part))
+
+
+def _warm() -> launcher.Launcher:
+    """The launcher of this kernel: with Horovod and both frameworks where the notebook has imported Horovod, else with PyTorch."""
+    return launcher.shared(FRAMEWORKS if "horovod" in sys.modules else ("torch",))
 
 
 def slice_for(exercise: Exercise, cells: list[Cell], failed: set[str]) -> tuple[list[Chunk], str]:
@@ -131,3 +137,7 @@ def _in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
+
+
+if "horovod" in sys.modules and _in_notebook():
+    _warm()  # its imports take seconds: it gets ready while the student reads

@@ -28,6 +28,7 @@ from types import TracebackType
 from typing import Any
 
 from labkit import recorder
+from labkit.horovod_tracing import trace_without_autograph
 from labkit.source import Chunk, execute
 
 STATE = "application/vnd.labkit.state+json"  # how a rank on another node reports where it stands
@@ -163,6 +164,7 @@ def run_cell(source: str, label: str, first_line: int, sent: bytes, deadline: fl
         tree = _parsed(source, label, first_line, shell)
         _import_what_it_uses(tree, shell.user_ns)
         _take_in(sent, shell.user_ns)
+        trace_without_autograph()
         recorder.mark("running")  # the deadline counts from here
         report = _report_after(deadline) if is_remote() else None
         _execute(tree, source, label, shell.user_ns)

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 from labkit import hang, wire
 from labkit.events import RankState
+from labkit.horovod_tracing import trace_without_autograph
 from labkit.launcher import Launcher, Limits
 from labkit.relay import Outcome, RankOutcome, take
 from labkit.stacks import frames, horovod_operation
@@ -64,7 +65,7 @@ def import_horovod() -> None:
     from horovod.torch import mpi_lib_v2
 
     _wait_politely(mpi_lib_v2)
-    _trace_without_autograph()
+    trace_without_autograph()
 
 
 def _wait_politely(library) -> None:
@@ -79,18 +80,6 @@ def _wait_politely(library) -> None:
         return wait_and_clear(handle)
 
     library.horovod_torch_wait_and_clear = wait
-
-
-def _trace_without_autograph() -> None:
-    """Horovod wraps its averaging and its broadcast in tf.function, and in a rank that lives for a second AutoGraph, which they do not
-    need, takes most of it."""
-    import tensorflow as tf
-    from horovod.tensorflow import functions
-
-    def make_subgraph(function):
-        return tf.function(function, autograph=False)
-
-    functions._make_subgraph = sys.modules["horovod.tensorflow"]._make_subgraph = make_subgraph
 
 
 _notes: tuple[int, int] | None = None  # (file descriptor, rank) in a rank
