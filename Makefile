@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3 || command -v python3.11 || echo python3)
 COURSE := $(PYTHON) tools/bootstrap.py
 RUN := $(COURSE) run
 
-.PHONY: help lab test test-all notebooks bank course-release grade-demo bench-comm bench-check bench-train bench-grading doctor horovod clean
+.PHONY: help lab test test-all notebooks bank course-release grade-demo bench-comm bench-check bench-train bench-grading bench-plots doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (OPTIONS="--port 9000" goes to JupyterLab)
@@ -42,6 +42,9 @@ bench-train:  ## measure training steps: by hand, DDP and Horovod, against indep
 
 bench-grading:  ## measure grading against stock nbgrader
 	@$(RUN) python benchmarks/grading.py $(OPTIONS)
+
+bench-plots:  ## read random figures back from their PDFs and compare with what was drawn
+	@$(RUN) python -m benchmarks.plots $(OPTIONS)
 
 doctor:  ## what this machine can do, and what to do about what it cannot
 	@$(RUN) labkit doctor $(OPTIONS)
