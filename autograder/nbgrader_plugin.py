@@ -52,7 +52,7 @@ from traitlets import Bool, Enum, Float
 from traitlets.config import Config
 
 from autograder import isolation, submission
-from autograder.course import OVERLAY, Course
+from autograder.course import CODE_STUB, OVERLAY, TEXT_STUB, Course
 from autograder.judge import Runners
 from autograder.registry import all_exercises
 from autograder.store import Busy, Store
@@ -68,10 +68,8 @@ def configure(c: Config, root: Path) -> None:
     """Settings of a class: nbgrader's standard layout under `root`, and grading by these steps."""
     c.CourseDirectory.root = str(root)
     c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback"]
-    c.ClearSolutions.code_stub = {
-        "python": '# Your code here: replace the next line.\nraise NotImplementedError("write this function")'
-    }
-    c.ClearSolutions.text_stub = "*Write your answer here.*"
+    c.ClearSolutions.code_stub = {"python": CODE_STUB}
+    c.ClearSolutions.text_stub = TEXT_STUB
     c.Autograde.exporter_class = SubmissionExporter
     c.Autograde.sanitize_preprocessors = [Rebuild]
     c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties]  # the cells' metadata are the released ones
