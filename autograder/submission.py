@@ -398,10 +398,12 @@ class Rebuilt:
 
     def _imported(self, chunks: list[Chunk]) -> list[Chunk]:
         """The student's own modules that the chunks import, each before those that import it."""
+        if not self.modules:
+            return []
         ordered: dict[str, Chunk] = {}
         open_ends = [(name, False) for chunk in chunks for name in sorted(_imports(chunk.source) & set(self.modules))]
         seen: set[str] = set()
-        while open_ends and self.modules:
+        while open_ends:
             name, its_own_are_there = open_ends.pop()
             if its_own_are_there:
                 ordered[name] = Chunk(f"{name}.py", 1, _module_statement(name, self.modules[name]))
@@ -514,6 +516,7 @@ class _Builder:
             set()
         )  # places found by what stands in them: the next cell of the same text is the next one
         self.place_of = {_grade_id(cell): k for k, cell in enumerate(self.released) if _grade_id(cell)}
+        self.place_of_id = {cell.get("id"): k for k, cell in reversed(list(enumerate(self.released)))}  # the first of each id
 
     def build(self) -> Rebuilt:
         self._match()
@@ -548,7 +551,7 @@ class _Builder:
         if "nbgrader" in cell.metadata:
             named = f"calls itself {_shown(grade_id)}" if grade_id else "is marked as nbgrader's"
             self._flag("foreign", f"A cell {named}, but is none of this assignment's: it counts as a cell the student added.")
-        by_id = next((k for k, other in enumerate(self.released) if cell.id and other.get("id") == cell.id), None)
+        by_id = self.place_of_id.get(cell.id) if cell.id else None
         if by_id is not None and self.released[by_id].cell_type == cell.cell_type:
             return by_id
         same = (
