@@ -5,6 +5,8 @@ tools/build_notebooks.py reads this file too, so what it builds and what nbgrade
 
 from pathlib import Path
 
+from autograder.course import CODE_STUB, TEXT_STUB
+
 c = get_config()  # noqa: F821  (given by traitlets)
 
 c.CourseDirectory.course_id = "distributed_deep_learning"
@@ -17,8 +19,5 @@ sources = Path(__file__).resolve().parent.glob("solutions/*/*.py")
 pairs = sorted({path.name for path in sources if path.with_suffix(".ipynb").exists()})
 c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", *pairs]
 
-# NotImplementedError is how a check recognises a function that was not written yet.
-c.ClearSolutions.code_stub = {
-    "python": '# Your code here: replace the next line.\nraise NotImplementedError("write this function")',
-}
-c.ClearSolutions.text_stub = "*Write your answer here.*"
+c.ClearSolutions.code_stub = {"python": CODE_STUB}
+c.ClearSolutions.text_stub = TEXT_STUB

@@ -16,6 +16,9 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
+# What stands in a student's notebook in place of a solution. By NotImplementedError a check recognises a function that was not written.
+CODE_STUB = '# Your code here: replace the next line.\nraise NotImplementedError("write this function")'
+TEXT_STUB = "*Write your answer here.*"
 OVERLAY = "COURSE_OVERLAY"  # environment: the overlay whose exercises the registry adds to the public ones
 _KEY = re.compile(r"[0-9a-f]{32}")
 

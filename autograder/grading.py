@@ -1,9 +1,10 @@
 """`autograder grade`: judges the submissions of an assignment in a pool of workers and writes the results into nbgrader's gradebook.
 
-Workers judge (`autograder.pool`); this process alone writes, one submission after another, through nbgrader's own Autograde with the
-steps of `autograder.nbgrader_plugin`. A submission's mark (`autograder.store`) is taken away before the first and put back after the last
-thing that is written for it, and it is believed only while the gradebook and the folder in autograded/ still say the same. So whatever
-stops a run, the next one finds what is missing, does that, and leaves the rest alone.
+Workers rebuild, judge and write out each notebook (`autograder.pool`); this process alone writes to the gradebook and to autograded/, one
+submission after another, through nbgrader's own Autograde with the steps of `autograder.nbgrader_plugin`. A submission's mark
+(`autograder.store`) is taken away before the first and put back after the last thing that is written for it, and it is believed only
+while the gradebook and the folder in autograded/ still say the same. So whatever stops a run, the next one finds what is missing, does
+that, and leaves the rest alone.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jupyter_core.paths import jupyter_config_path
+from nbgrader import utils
 from nbgrader.api import (
     Assignment,
     BaseCell,
@@ -34,7 +36,7 @@ from nbgrader.api import (
     SubmittedNotebook,
 )
 from nbgrader.converters import Autograde, autograde
-from nbgrader.converters.base import NbGraderException
+from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import latesubmissions, saveautogrades
 from sqlalchemy import select
@@ -46,7 +48,6 @@ from autograder.course import BadKey, Course
 from autograder.pool import CannotJudge, Done, EnginePool, LocalPool, Pool
 from autograder.store import Store, free_bytes, is_disk_full
 from autograder.submission import Flag, Graded, ItemGrade, Rebuilt
-from autograder.worker import packed
 from labkit.environment import cores
 
 AHEAD = 2  # submissions prepared beyond what the workers have in hand, so that none of them waits for this process
@@ -149,20 +150,14 @@ def _pool(wish: Wish) -> Pool:
 
 
 @dataclass
-class _Prepared:
-    """A submission that is being worked on. state: the hash of everything that decides what will be written for it; files: of what was
-    handed in."""
+class _InHand:
+    """A submission that is being judged. state: the hash of everything that decides what will be written for it; files: of what was
+    handed in; names: of its notebooks."""
 
     student: str
     state: str
     files: dict[str, str]
-    rebuilt: dict[str, Rebuilt]
-    digests: dict[str, str]
-    graded: dict[str, Graded] = field(default_factory=dict)
-
-    @property
-    def to_judge(self) -> dict[str, Rebuilt]:
-        return {name: rebuilt for name, rebuilt in self.rebuilt.items() if name not in self.graded}
+    names: list[str]
 
 
 class _Run:
@@ -172,7 +167,7 @@ class _Run:
         self.coursedir, self.config, self.wish, self.watcher, self.make_pool = coursedir, config, wish, watcher, make_pool
         self.store = Store(coursedir.root)
         self.report = Report(wish.assignment)
-        self.in_hand: dict[str, _Prepared] = {}
+        self.in_hand: dict[str, _InHand] = {}
 
     def go(self) -> None:
         self.key = Course(Path(self.coursedir.root)).key(self.wish.assignment)
@@ -183,7 +178,10 @@ class _Run:
             self._go()
 
     def _go(self) -> None:
-        self.notebooks = notebooks_of(self.gradebook, self.wish.assignment)
+        source = Path(self.coursedir.format_path(self.coursedir.source_directory, ".", self.wish.assignment))
+        files = hashes(source)  # before they are read: what is changed meanwhile is graded again by the next run
+        self.notebooks = {name: self._released(name) for name in notebooks_of(self.gradebook, self.wish.assignment)}
+        self.held_against = [files, self.notebooks]
         self.scores = scores_of(self.gradebook, self.wish.assignment)
         students = self._students()
         self.watcher.begins(len(students))
@@ -210,7 +208,7 @@ class _Run:
     def _work(self, writer: _Writer, waiting: deque[str]) -> None:
         while waiting or self.in_hand:
             while waiting and self.pool.given < self.pool.size + AHEAD:
-                self._begin(writer, waiting.popleft())
+                self._begin(waiting.popleft())
             if self.in_hand:
                 done = self.pool.result(0.2)
                 if done is not None:
@@ -219,73 +217,97 @@ class _Run:
 
     # -- one submission
 
-    def _begin(self, writer: _Writer, student: str) -> None:
-        """Leave it alone, write what is known of it, or have it judged."""
+    def _released(self, name: str) -> str:
+        """What submissions of a notebook are rebuilt from, as JSON; "" where source/ has it no more."""
+        with contextlib.suppress(FileNotFoundError):
+            return json.dumps(nbgrader_plugin.released(self.coursedir, self.config, self.wish.assignment, name))
+        return ""
+
+    def _begin(self, student: str) -> None:
+        """Leave it alone or have it judged."""
         try:
-            state = self._state(student)
+            files = hashes(nbgrader_plugin.submitted_folder(self.coursedir, self.wish.assignment, student))
+            state = self._state(files)
             mark = self.store.mark(self.wish.assignment, student)
             if not self.wish.force and mark is not None and mark.get("state") == state and self._stands(student, mark):
                 self._has(Line(student, "unchanged", mark["points"], mark["max_points"], 0.0, mark["reasons"]))
                 return
-            prepared = self._prepare(student, state)
+            notebooks = self._handed_in(student)
         except Exception as error:
             self._failed(student, error)
             return
-        if prepared.to_judge:
-            self.in_hand[student] = prepared
-            notebooks = {name: packed(rebuilt) for name, rebuilt in prepared.to_judge.items()}
-            self.pool.submit(student, {"unit": self.unit, "key": self.key, "hints": self.hints, "notebooks": notebooks})
-        else:
-            self._write(writer, prepared, Line(student, "kept"))
+        self.in_hand[student] = _InHand(student, state, files, list(notebooks))
+        task = {"unit": self.unit, "key": self.key, "hints": self.hints, "course": str(self.coursedir.root)}
+        self.pool.submit(student, task | {"again": self.wish.force, "notebooks": notebooks})
 
-    def _prepare(self, student: str, state: str) -> _Prepared:
-        rebuilt, digests, graded = {}, {}, {}
-        folder = nbgrader_plugin.submitted_folder(self.coursedir, self.wish.assignment, student)
-        files = hashes(folder)
-        handed_in = nbgrader_plugin.notebooks_to_grade(self.coursedir, self.wish.assignment, student)
-        for name in (name for name in self.notebooks if name in handed_in):  # for another one nbgrader gives 0
-            rebuilt[name] = nbgrader_plugin.load(self.coursedir, self.config, self.wish.assignment, student, name)
-            digests[name] = submission.digest(rebuilt[name], self.unit, self.key, self.level)
-            kept = None if self.wish.force else self.store.result(digests[name])
-            if kept is not None:
-                with contextlib.suppress(ValueError):
-                    graded[name] = Graded.from_json(kept)
-        if not rebuilt:
+    def _handed_in(self, student: str) -> dict[str, dict]:
+        """Name -> what a worker needs to judge it; for a notebook that was not handed in nbgrader gives 0."""
+        there = nbgrader_plugin.notebooks_to_grade(self.coursedir, self.wish.assignment, student)
+        names = [name for name in self.notebooks if name in there]
+        if not names:
+            folder = nbgrader_plugin.submitted_folder(self.coursedir, self.wish.assignment, student)
             raise CannotGrade(f"nothing in {folder} is called {' or '.join(f'{name}.ipynb' for name in self.notebooks)}")
-        return _Prepared(student, state, files, rebuilt, digests, graded)
+        found = {name: nbgrader_plugin.handed_in(self.coursedir, self.wish.assignment, student, name) for name in names}
+        return {name: {"released": self.notebooks[name], "handed_in": one.to_json()} for name, one in found.items()}
 
     def _take(self, writer: _Writer, done: Done) -> None:
-        prepared = self.in_hand.pop(done.student)
-        for name, rebuilt in prepared.to_judge.items():
-            if done.graded is None:
-                prepared.graded[name] = lost(rebuilt, self.unit, self.hints, done.lost)
-                continue
-            prepared.graded[name] = graded = Graded.from_json(done.graded[name])
-            if not any(item.fault for item in graded.items):
-                self.store.keep_result(prepared.digests[name], done.graded[name])
-        self._write(writer, prepared, Line(done.student, "graded", seconds=done.seconds))
+        """Keep the results of a submission that has come back, and write them."""
+        submitted = self.in_hand.pop(done.student)
+        try:
+            results = done.graded or {name: self._lost(done, name) for name in submitted.names}
+            for result in results.values():
+                if "failed" in result:
+                    raise CannotGrade(result["failed"])
+            line = Line(done.student, "graded", seconds=done.seconds)
+            if all(result["kept"] for result in results.values()):
+                line = Line(done.student, "kept")
+            notebooks = {name: self._finished(result) for name, result in results.items()}
+        except Exception as error:
+            self._failed(done.student, error)
+            return
+        self._write(writer, submitted, notebooks, {name: result["digest"] for name, result in results.items()}, line)
 
-    def _write(self, writer: _Writer, prepared: _Prepared, line: Line) -> None:
-        """Put it into the gradebook and into autograded/, and only then say that it is graded."""
-        student = prepared.student
+    def _finished(self, result: dict) -> nbgrader_plugin.Finished:
+        graded = Graded.from_json(result["graded"])
+        if not result["kept"] and not any(item.fault for item in graded.items):
+            self.store.keep_result(result["digest"], result["graded"])
+        return nbgrader_plugin.Finished(graded, result["answers"], result["text"])
+
+    def _lost(self, done: Done, name: str) -> dict:
+        """What stands for the result of a notebook over which the judging process died each time."""
+        rebuilt = nbgrader_plugin.load(self.coursedir, self.config, self.wish.assignment, done.student, name)
+        graded = lost(rebuilt, self.unit, self.hints, done.lost)
+        text = submission.written(submission.carded(rebuilt, graded, self.hints))
+        return {"graded": graded.to_json(), "digest": "", "kept": False, "answers": rebuilt.answers, "text": text}
+
+    def _write(
+        self,
+        writer: _Writer,
+        submitted: _InHand,
+        notebooks: dict[str, nbgrader_plugin.Finished],
+        digests: dict[str, str],
+        line: Line,
+    ) -> None:
+        """Into the gradebook and into autograded/; only then say that it is graded."""
+        student = submitted.student
         try:
             self.store.remove_mark(self.wish.assignment, student)
-            for name, rebuilt in prepared.rebuilt.items():
-                nbgrader_plugin.prepared[self.wish.assignment, student, name] = (rebuilt, prepared.graded[name])
+            for name, notebook in notebooks.items():
+                nbgrader_plugin.finished[self.wish.assignment, student, name] = notebook
             try:
                 writer.write(student)
                 self.gradebook.save()
             finally:
-                nbgrader_plugin.prepared.clear()
+                nbgrader_plugin.finished.clear()
             scores = scores_of(self.gradebook, self.wish.assignment, student).get(student, {})
-            graded = prepared.graded.values()
+            graded = [notebook.graded for notebook in notebooks.values()]
             line.points = sum(score for score in scores.values() if score is not None)
             line.max_points = sum(notebook.max_points for notebook in graded)
             line.reasons = [flag.sentence for notebook in graded for flag in notebook.flags if flag.needs_person]
             if not any(item.fault for notebook in graded for item in notebook.items):  # else the next run tries again
                 about = {"points": line.points, "max_points": line.max_points, "reasons": line.reasons}
-                about |= {"submitted": prepared.files, "results": prepared.digests}  # by which a report finds what was said
-                note = {"state": prepared.state, "scores": scores, "files": hashes(self._graded_folder(student)), **about}
+                about |= {"submitted": submitted.files, "results": digests}  # by which a report finds what was said
+                note = {"state": submitted.state, "scores": scores, "files": hashes(self._graded_folder(student)), **about}
                 self.store.set_mark(self.wish.assignment, student, note)
         except Exception as error:
             shutil.rmtree(self._graded_folder(student), ignore_errors=True)
@@ -308,11 +330,9 @@ class _Run:
 
     # -- what has changed
 
-    def _state(self, student: str) -> str:
+    def _state(self, files: dict[str, str]) -> str:
         """A hash of all that decides what is written for a submission: its files, what it is held against, and who judges how."""
-        folder = nbgrader_plugin.submitted_folder(self.coursedir, self.wish.assignment, student)
-        source = Path(self.coursedir.format_path(self.coursedir.source_directory, ".", self.wish.assignment))
-        parts = [hashes(folder), hashes(source), submission._our_code(), submission._versions(), self.key, self.level, self.hints]
+        parts = [files, self.held_against, submission._our_code(), submission._versions(), self.key, self.level, self.hints]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def _stands(self, student: str, mark: dict) -> bool:
@@ -352,9 +372,23 @@ class _Writer(Autograde):
         self.run_pre_convert_hook()
         self.init_assignment(assignment, student)
         for notebook in self.notebooks:
-            self.convert_single_notebook(notebook)
+            if self.sanitize_preprocessors == [nbgrader_plugin.Rebuild]:
+                self._second_pass(os.path.join(self._format_dest(assignment, student), os.path.basename(notebook)))
+            else:
+                self.convert_single_notebook(notebook)
         self.set_permissions(assignment, student)
         self.run_post_convert_hook()
+
+    def _second_pass(self, notebook: str) -> None:
+        """nbgrader's conversion without the pass that cleans the notebook: it would write a file that nobody reads, because the step
+        `Judge` has the notebook at hand."""
+        self._sanitizing = False
+        self._init_preprocessors()
+        try:
+            with utils.setenv(NBGRADER_EXECUTION="autograde"):
+                BaseConverter.convert_single_notebook(self, notebook)
+        finally:
+            self._sanitizing = True
 
 
 def lost(rebuilt: Rebuilt, unit: str | None, hints: str, how: str) -> Graded:

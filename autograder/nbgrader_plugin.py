@@ -18,13 +18,24 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader import utils
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    Gradebook,
+    MissingEntry,
+    Notebook,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
@@ -36,15 +47,16 @@ from nbgrader.preprocessors import (
     NbGraderPreprocessor,
     SaveAutoGrades,
 )
+from sqlalchemy import select
 from traitlets import Bool, Enum, Float
 from traitlets.config import Config
 
 from autograder import isolation, submission
-from autograder.course import OVERLAY, Course
+from autograder.course import CODE_STUB, OVERLAY, TEXT_STUB, Course
 from autograder.judge import Runners
 from autograder.registry import all_exercises
 from autograder.store import Busy, Store
-from autograder.submission import Flag, Graded, Rebuilt, Refused
+from autograder.submission import Flag, Graded, HandedIn, Rebuilt
 from autograder.verdict import HINT_LEVELS
 from labkit.launcher import Launcher
 
@@ -56,10 +68,8 @@ def configure(c: Config, root: Path) -> None:
     """Settings of a class: nbgrader's standard layout under `root`, and grading by these steps."""
     c.CourseDirectory.root = str(root)
     c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback"]
-    c.ClearSolutions.code_stub = {
-        "python": '# Your code here: replace the next line.\nraise NotImplementedError("write this function")'
-    }
-    c.ClearSolutions.text_stub = "*Write your answer here.*"
+    c.ClearSolutions.code_stub = {"python": CODE_STUB}
+    c.ClearSolutions.text_stub = TEXT_STUB
     c.Autograde.exporter_class = SubmissionExporter
     c.Autograde.sanitize_preprocessors = [Rebuild]
     c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties]  # the cells' metadata are the released ones
@@ -135,20 +145,18 @@ def _names(folder: Path) -> set[str]:
     return {path.stem for path in folder.glob("*.ipynb")}
 
 
+def handed_in(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> HandedIn:
+    """A student's submitted notebook, taken in but not looked at."""
+    path = notebook_file(coursedir, assignment, student, notebook)
+    given = submission.modules_of(Path(coursedir.format_path(coursedir.release_directory, ".", assignment)))
+    renamed = Flag("renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb.")
+    return HandedIn.at(path, given, [renamed] * (path.stem != notebook))
+
+
 def load(coursedir: CourseDirectory, config: Config, assignment: str, student: str, notebook: str) -> Rebuilt:
     """A student's submitted notebook, rebuilt. Never fails because of what was submitted."""
-    path = notebook_file(coursedir, assignment, student, notebook)
-    try:
-        submitted = submission.read(path)
-    except Refused as refused:
-        submitted = refused
-    given = Path(coursedir.format_path(coursedir.release_directory, ".", assignment))
-    modules = submission.modules_of(path.parent) | submission.modules_of(given)  # what was given is as it was given
-    rebuilt = submission.rebuild(released(coursedir, config, assignment, notebook), submitted, modules)
-    if path.stem != notebook:
-        rebuilt.flags.append(Flag("renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb."))
-    rebuilt.flags += submission.file_flags(path.parent)
-    return rebuilt
+    found = handed_in(coursedir, assignment, student, notebook)
+    return submission.rebuild_handed_in(released(coursedir, config, assignment, notebook), found)
 
 
 @functools.cache
@@ -228,7 +236,24 @@ class SubmissionExporter(NotebookExporter):
             _guard(self.parent, self.wait_s)
 
     def from_filename(self, filename, resources=None, **kwargs):
+        self._text, self._noted = "", None
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources, **kwargs)
+
+    def note(self, text: str) -> NotebookNode:
+        """A notebook that is checked and written already (`autograder.submission.written`). As long as no step changes it, it is not
+        checked and written again."""
+        self._text, self._noted = text, nbformat.v4.reads(text)
+        return nbformat.v4.reads(text)
+
+    def _validate_preprocessor(self, nbc, preprocessor):
+        if nbc != self._noted:
+            super()._validate_preprocessor(nbc, preprocessor)
+
+    def from_notebook_node(self, nb, resources=None, **kwargs):
+        """(text, resources), as NotebookExporter."""
+        notebook, resources = super(NotebookExporter, self).from_notebook_node(nb, resources, **kwargs)
+        resources["output_suffix"] = ".nbconvert"
+        return (self._text if notebook == self._noted else nbformat.writes(notebook, version=4) + "\n"), resources
 
 
 def _guard(converter: Autograde, wait_s: float) -> None:
@@ -271,8 +296,16 @@ def _guard(converter: Autograde, wait_s: float) -> None:
     converter.convert_notebooks, converter.init_assignment = convert_notebooks, init_assignment
 
 
-# (assignment, student, notebook) -> what `autograder.grading` has read and judged already and is about to write
-prepared: dict[tuple[str, str, str], tuple[Rebuilt, Graded]] = {}
+@dataclass(frozen=True)
+class Finished:
+    """A notebook that only has to be put into the gradebook and into autograded/. text: of its file. answers: as in `Rebuilt`."""
+
+    graded: Graded
+    answers: dict[str, bool]
+    text: str
+
+
+finished: dict[tuple[str, str, str], Finished] = {}  # (assignment, student, notebook) -> what `autograder.grading` has had judged
 
 
 class _Step(NbGraderPreprocessor):
@@ -286,9 +319,6 @@ class _Step(NbGraderPreprocessor):
 
     def load(self, resources) -> Rebuilt:
         told = resources["nbgrader"]
-        at_hand = prepared.get((told["assignment"], told["student"], told["notebook"]))
-        if at_hand is not None:
-            return at_hand[0]
         return load(self.coursedir, self.config, told["assignment"], told["student"], told["notebook"])
 
 
@@ -306,14 +336,19 @@ class Judge(_Step):
     allow_weak_isolation = Bool(False, help="Grade although this machine cannot enforce every protection.").tag(config=True)
 
     def preprocess(self, nb, resources):
-        rebuilt = self.load(resources)
         told = resources["nbgrader"]
-        at_hand = prepared.get((told["assignment"], told["student"], told["notebook"]))
-        graded = at_hand[1] if at_hand is not None else self.graded(rebuilt, told["assignment"])
-        for flag in graded.flags:
+        done = finished.get((told["assignment"], told["student"], told["notebook"])) or self.finish(resources)
+        for flag in done.graded.flags:
             self.log.warning("%s, %s: %s", told["student"], told["notebook"], flag.sentence)
-        resources["autograder"] = {"graded": graded, "answers": rebuilt.answers}
-        return submission.carded(rebuilt, graded, self.hints), resources
+        resources["autograder"] = {"graded": done.graded, "answers": done.answers}
+        if isinstance(self.parent, SubmissionExporter):
+            return self.parent.note(done.text), resources
+        return nbformat.v4.reads(done.text), resources
+
+    def finish(self, resources) -> Finished:
+        rebuilt = self.load(resources)
+        graded = self.graded(rebuilt, resources["nbgrader"]["assignment"])
+        return Finished(graded, rebuilt.answers, submission.written(submission.carded(rebuilt, graded, self.hints)))
 
     def graded(self, rebuilt: Rebuilt, assignment: str) -> Graded:
         """The result of a rebuilt notebook; a result that a failure of ours decided is not kept."""
@@ -321,10 +356,9 @@ class Judge(_Step):
         store, key, unit = Store(root), Course(root).key(assignment), unit_of(assignment)
         spec = jail(self.allow_weak_isolation)
         digest = submission.digest(rebuilt, unit, key, spec["level"])
-        kept = store.result(digest)
+        kept = submission.kept_result(store, digest)
         if kept is not None:
-            with contextlib.suppress(ValueError):
-                return Graded.from_json(kept)
+            return kept
         with _warm.use(spec) as runners:
             graded = submission.judge(rebuilt, unit, runners, key=key, hints=self.hints)
         if not any(item.fault for item in graded.items):
@@ -333,25 +367,52 @@ class Judge(_Step):
 
 
 class SaveScores(SaveAutoGrades):
-    """nbgrader's own step, which reads the points from the cells. What only a person can decide is marked for one."""
+    """nbgrader's own step, which reads the points from the cells. What only a person can decide is marked for one.
+
+    nbgrader looks for the row of every cell by itself, and commits after it; here they are looked up and saved together.
+    """
 
     def preprocess(self, nb, resources):
         told = resources.get("autograder", {})
         graded = told.get("graded")
         self.faults = {item.grade_id for item in graded.items if item.fault} if graded else set()
         self.answers = told.get("answers", {})
+        self.rows: dict[type, dict[str, Grade | Comment]] = {}
+        self.last = len(nb.cells) - 1
         return super().preprocess(nb, resources)
 
-    def _add_score(self, cell, resources):
-        super()._add_score(cell, resources)
-        grade_id = cell.metadata["nbgrader"]["grade_id"]
-        if grade_id in self.faults:
-            grade = self.gradebook.find_grade(grade_id, self.notebook_id, self.assignment_id, self.student_id)
-            grade.needs_manual_grade = True
+    def preprocess_cell(self, cell, resources, cell_index):
+        done = super().preprocess_cell(cell, resources, cell_index)
+        if cell_index == self.last:
             self.gradebook.db.commit()
+        return done
+
+    def _add_score(self, cell, resources):
+        grade_id = cell.metadata["nbgrader"]["grade_id"]
+        grade = self._row(Grade, grade_id)
+        grade.auto_score, _ = utils.determine_grade(cell, self.log)
+        in_doubt = grade.manual_score is not None or grade.auto_score is None or grade_id in self.faults
+        grade.needs_manual_grade = in_doubt
 
     def _add_comment(self, cell, resources):
         grade_id = cell.metadata["nbgrader"]["grade_id"]
-        comment = self.gradebook.find_comment(grade_id, self.notebook_id, self.assignment_id, self.student_id)
+        comment = self._row(Comment, grade_id)
         comment.auto_comment = "No response." if self.answers.get(grade_id) is False and not utils.is_task(cell) else None
-        self.gradebook.db.commit()
+
+    def _row(self, kind: type, grade_id: str) -> Grade | Comment:
+        """Raises nbgrader's MissingEntry."""
+        if kind not in self.rows:
+            query = (
+                select(BaseCell.name, kind)
+                .join(BaseCell, BaseCell.id == kind.cell_id)
+                .join(SubmittedNotebook, SubmittedNotebook.id == kind.notebook_id)
+                .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
+                .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+                .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+                .where(Notebook.name == self.notebook_id, Assignment.name == self.assignment_id)
+                .where(SubmittedAssignment.student_id == self.student_id)
+            )
+            self.rows[kind] = dict(self.gradebook.db.execute(query).all())
+        if grade_id not in self.rows[kind]:
+            raise MissingEntry(f"No such cell in the gradebook: {self.assignment_id}/{self.notebook_id}/{grade_id}")
+        return self.rows[kind][grade_id]

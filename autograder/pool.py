@@ -46,7 +46,7 @@ class Task:
 
 @dataclass
 class Done:
-    """graded: per notebook, as JSON; None: the worker died over it each time. lost: how, in words."""
+    """graded: what `autograder.worker.Judging.judge` returned; None: the worker died over it each time. lost: how, in words."""
 
     student: str
     graded: dict[str, dict] | None
@@ -177,9 +177,7 @@ class _Worker:
         )
 
     def greet(self) -> None:
-        hello = self._hear()
-        if "refused" in hello:
-            raise CannotJudge(hello["refused"])
+        self._hear()
 
     def judge(self, request: dict) -> dict[str, dict]:
         too_long = threading.Timer(LONGEST_S, self.process.kill)
@@ -196,9 +194,12 @@ class _Worker:
 
     def _hear(self) -> dict:
         try:
-            return json.loads(self.process.stdout.readline())
+            said = json.loads(self.process.stdout.readline())
         except (ValueError, OSError):
             raise _WorkerLost(self._how()) from None
+        if "refused" in said:
+            raise CannotJudge(said["refused"])
+        return said
 
     def _how(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):

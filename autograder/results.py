@@ -20,7 +20,7 @@ from autograder.course import Course
 from autograder.marks import Marks, read_marks
 from autograder.report import Submitted
 from autograder.store import Store
-from autograder.submission import Graded, Rebuilt
+from autograder.submission import Rebuilt
 
 
 class NoCourse(ValueError):
@@ -68,7 +68,7 @@ def submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted
         mark = store.mark(assignment, student) or {}
         unchanged = "results" in mark and mark.get("submitted") == grading.hashes(folder)
         for name in names:
-            graded = judged.kept(mark["results"].get(name, "")) if unchanged else None
+            graded = submission.kept_result(store, mark["results"].get(name, "")) if unchanged else None
             if graded is not None:
                 yield Submitted(student, name, graded, tuple(graded.flags), graded.refused)
             else:
@@ -83,25 +83,19 @@ def answers(coursedir: CourseDirectory, assignment: str) -> Iterator[tuple[str, 
 
 
 class _Judged:
-    """Finds kept results: by their name, or for a notebook as it stands now, at whatever level of isolation it was judged."""
+    """Finds the kept result of a notebook as it stands now, at whatever level of isolation it was judged."""
 
     def __init__(self, coursedir: CourseDirectory, assignment: str):
         self.coursedir, self.assignment, root = coursedir, assignment, Path(coursedir.root)
         self.store, self.key, self.unit = Store(root), Course(root).key(assignment), nbgrader_plugin.unit_of(assignment)
         self.levels = levels()
 
-    def kept(self, digest: str) -> Graded | None:
-        found = self.store.result(digest)
-        with contextlib.suppress(ValueError):
-            return None if found is None else Graded.from_json(found)
-        return None
-
     def now(self, student: str, name: str) -> Submitted:
         """Rebuilt here, as for grading: for what the formgrader's button graded, and for what is not graded."""
         rebuilt = nbgrader_plugin.load(self.coursedir, self.coursedir.config, self.assignment, student, name)
         graded = None
         for level in list(self.levels):
-            graded = self.kept(submission.digest(rebuilt, self.unit, self.key, level))
+            graded = submission.kept_result(self.store, submission.digest(rebuilt, self.unit, self.key, level))
             if graded is not None:
                 self.levels.remove(level)
                 self.levels.insert(0, level)  # the others were probably judged at the same level

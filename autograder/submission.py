@@ -5,6 +5,8 @@
     graded = judge(rebuilt, unit, runners, key=key)         # out of process; to_json() and from_json() for a cache
     notebook = carded(rebuilt, graded)                      # what formgrader and feedback show
 
+Where another process is to read it: `HandedIn` holds the bytes, and `rebuild_handed_in` does the first two lines.
+
 Nothing of a submission is trusted but the text of its cells: not its metadata, not its outputs, not the number or order of its cells.
 """
 
@@ -29,6 +31,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode, from_dict
 
 from autograder import cards
@@ -36,6 +39,7 @@ from autograder.check import _figure, slice_for
 from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.judge import Runners, judge_with
 from autograder.registry import UnknownExercise, find
+from autograder.store import Store
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.launcher import make_jobs
 from labkit.source import Cell, Chunk, bound_names, defining_label, free_names, lacking_names, python_of, slice_cells
@@ -217,6 +221,37 @@ def modules_of(folder: Path) -> dict[str, str]:
     return found
 
 
+@dataclass(frozen=True)
+class HandedIn:
+    """A submitted notebook as it lies in its folder, not yet looked at. refused: why there is nothing to look at, or "".
+
+    modules: those beside it (`modules_of`). flags: of its folder.
+    """
+
+    content: bytes = b""
+    refused: str = ""
+    modules: dict[str, str] = field(default_factory=dict)
+    flags: list[Flag] = field(default_factory=list)
+
+    @classmethod
+    def at(cls, path: Path, modules: dict[str, str], flags: Iterable[Flag] = ()) -> HandedIn:
+        """Takes in the file `path`. modules: what the course gave, which counts before a student's of that name."""
+        modules = modules_of(path.parent) | modules
+        flags = [*flags, *file_flags(path.parent)]
+        try:
+            return cls(_bytes_of(path), "", modules, flags)
+        except Refused as refused:
+            return cls(b"", str(refused), modules, flags)
+
+    def to_json(self) -> dict:
+        return asdict(self) | {"content": base64.b64encode(self.content).decode()}
+
+    @classmethod
+    def from_json(cls, data: dict) -> HandedIn:
+        flags = [Flag(**flag) for flag in data["flags"]]
+        return cls(base64.b64decode(data["content"]), data["refused"], data["modules"], flags)
+
+
 # -- outputs and text of students, made harmless --------------------------------------------------------------------------------------
 
 
@@ -363,10 +398,12 @@ class Rebuilt:
 
     def _imported(self, chunks: list[Chunk]) -> list[Chunk]:
         """The student's own modules that the chunks import, each before those that import it."""
+        if not self.modules:
+            return []
         ordered: dict[str, Chunk] = {}
         open_ends = [(name, False) for chunk in chunks for name in sorted(_imports(chunk.source) & set(self.modules))]
         seen: set[str] = set()
-        while open_ends and self.modules:
+        while open_ends:
             name, its_own_are_there = open_ends.pop()
             if its_own_are_there:
                 ordered[name] = Chunk(f"{name}.py", 1, _module_statement(name, self.modules[name]))
@@ -433,6 +470,17 @@ def rebuild(released: NotebookNode, submitted: NotebookNode | Refused, modules: 
     return rebuilt
 
 
+def rebuild_handed_in(released: NotebookNode, handed_in: HandedIn) -> Rebuilt:
+    """`read` and `rebuild`. Never fails because of what was handed in."""
+    try:
+        submitted = Refused(handed_in.refused) if handed_in.refused else read(handed_in.content)
+    except Refused as refused:
+        submitted = refused
+    rebuilt = rebuild(released, submitted, handed_in.modules)
+    rebuilt.flags += handed_in.flags
+    return rebuilt
+
+
 def _count(n: int, what: str) -> str:
     return f"{n} {what}" + ("" if n == 1 else "s")
 
@@ -468,6 +516,7 @@ class _Builder:
             set()
         )  # places found by what stands in them: the next cell of the same text is the next one
         self.place_of = {_grade_id(cell): k for k, cell in enumerate(self.released) if _grade_id(cell)}
+        self.place_of_id = {cell.get("id"): k for k, cell in reversed(list(enumerate(self.released)))}  # the first of each id
 
     def build(self) -> Rebuilt:
         self._match()
@@ -502,7 +551,7 @@ class _Builder:
         if "nbgrader" in cell.metadata:
             named = f"calls itself {_shown(grade_id)}" if grade_id else "is marked as nbgrader's"
             self._flag("foreign", f"A cell {named}, but is none of this assignment's: it counts as a cell the student added.")
-        by_id = next((k for k, other in enumerate(self.released) if cell.id and other.get("id") == cell.id), None)
+        by_id = self.place_of_id.get(cell.id) if cell.id else None
         if by_id is not None and self.released[by_id].cell_type == cell.cell_type:
             return by_id
         same = (
@@ -898,6 +947,14 @@ def digest(rebuilt: Rebuilt, unit: str | None, key: str, level: str) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+def kept_result(store: Store, digest: str) -> Graded | None:
+    """What was judged before; None where there is nothing, or nothing that can be read."""
+    kept = store.result(digest)
+    with contextlib.suppress(ValueError):
+        return None if kept is None else Graded.from_json(kept)
+    return None
+
+
 @functools.cache
 def _our_code() -> str:
     """A hash of everything that judges."""
@@ -933,6 +990,12 @@ def carded(rebuilt: Rebuilt, graded: Graded, hints: str | None = None) -> Notebo
         text = "**Noticed by the grader**\n\n" + "\n".join(f"- {harmless_markdown(_one_line(sentence))}" for sentence in noticed)
         notebook.cells.insert(0, NotebookNode(cell_type="markdown", id="noticed", metadata=NotebookNode(), source=text))
     return notebook
+
+
+def written(notebook: NotebookNode) -> str:
+    """The text of its file, as nbgrader writes it. Raises nbformat.ValidationError for what is no valid notebook."""
+    nbformat.validate(notebook, relax_add_props=True)
+    return nbformat.v4.writes(notebook) + "\n"
 
 
 def _one_line(text: str) -> str:

@@ -8,53 +8,28 @@ ipyparallel (`on_engine`).
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import queue
 import signal
 import sys
 import threading
-from dataclasses import asdict
 from pathlib import Path
 
 import psutil
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
 
 from autograder import submission
 from autograder.course import OVERLAY
 from autograder.isolation import WeakIsolation, spec
 from autograder.judge import Runners
-from autograder.submission import Flag, Item, Rebuilt
+from autograder.store import Store
+from autograder.submission import HandedIn
 from labkit.launcher import Launcher, LauncherError, make_jobs
-from labkit.source import Cell, Chunk
+from labkit.source import Chunk
 
 MAY_GROW = 256 << 20  # bytes that the launcher may take on top of what it had at first; then it is started anew
-
-
-def packed(rebuilt: Rebuilt) -> dict:
-    """What judging needs of a rebuilt notebook, as JSON: everything but the notebook itself."""
-    return {
-        "cells": [[cell.source, cell.label] for cell in rebuilt.cells],
-        "stubs": sorted(rebuilt.stubs),
-        "items": [asdict(item) for item in rebuilt.items],
-        "flags": [asdict(flag) for flag in rebuilt.flags],
-        "answers": rebuilt.answers,
-        "refused": rebuilt.refused,
-        "modules": rebuilt.modules,
-    }
-
-
-def unpacked(data: dict) -> Rebuilt:
-    return Rebuilt(
-        NotebookNode(cells=[]),
-        [Cell(*cell) for cell in data["cells"]],
-        set(data["stubs"]),
-        [Item(**item) for item in data["items"]],
-        [Flag(**flag) for flag in data["flags"]],
-        data["answers"],
-        data["refused"],
-        data["modules"],
-    )
 
 
 class CannotJudge(RuntimeError):
@@ -73,15 +48,19 @@ def trial(x):
 
 
 class Judging:
-    """A warm launcher in a jail (`autograder.isolation.spec`), and what it takes to judge with it."""
+    """A launcher in a jail (`autograder.isolation.spec`), warm from the first judged case on, and what it takes to judge with it."""
 
     def __init__(self, jail: dict):
+        self.level = jail["level"]
         self.launcher = Launcher(isolation=jail)
         self.runners = Runners(self.launcher)
         self.first_size = 0
+        self.sure = False
 
     def make_sure(self) -> None:
         """Two ranks add up what they hold. Raises CannotJudge where they do not: better no grades than a class full of zeros."""
+        if self.sure:
+            return
         jobs = make_jobs([Chunk("trial", 1, _TRIAL)], "trial", [(1,), (2,)])
         for _ in range(2):
             with contextlib.suppress(LauncherError):
@@ -93,16 +72,36 @@ class Judging:
         if found != [3, 3]:
             told = "; ".join(f"{rank.state} {rank.error.get('text', '')}".strip() for rank in outcome.ranks)
             raise CannotJudge(f"two ranks that add 1 and 2 get {found} here ({told}); `labkit doctor` says more")
+        self.sure = True
 
-    def judge(self, task: dict) -> dict:
-        """task: {"unit", "key", "hints", "notebooks": {name: packed}}; returns {name: graded, as JSON}."""
-        graded = {}
+    def judge(self, task: dict) -> dict[str, dict]:
+        """From notebooks as they were handed in to files as they are written into autograded/. Raises CannotJudge.
+
+        task: {"unit", "key", "hints", "course": its root, "again": judge what has been judged before, too,
+        "notebooks": {name: {"released": text of the notebook, "handed_in": `HandedIn` as JSON}}}.
+        Returns {name: {"graded": as JSON, "digest", "kept": it was judged before, "answers", "text"}}, or {name: {"failed": why}}.
+        """
+        done = {}
         for name, notebook in task["notebooks"].items():
-            result = submission.judge(unpacked(notebook), task["unit"], self.runners, key=task["key"], hints=task["hints"])
-            graded[name] = result.to_json()
-        self.runners.close()
-        self._look_at_memory()
-        return graded
+            try:
+                done[name] = self._finish(task, notebook)
+            except CannotJudge:
+                raise
+            except Exception as error:  # a fault of ours over one submission is not the end of the others
+                done[name] = {"failed": f"{type(error).__name__}: {error}"}
+        return done
+
+    def _finish(self, task: dict, notebook: dict) -> dict:
+        rebuilt = submission.rebuild_handed_in(_released(notebook["released"]), HandedIn.from_json(notebook["handed_in"]))
+        digest = submission.digest(rebuilt, task["unit"], task["key"], self.level)
+        graded = None if task["again"] else submission.kept_result(Store(task["course"]), digest)
+        found = graded is not None
+        if not found:
+            self.make_sure()
+            graded = submission.judge(rebuilt, task["unit"], self.runners, key=task["key"], hints=task["hints"])
+            self._look_at_memory()
+        text = submission.written(submission.carded(rebuilt, graded, task["hints"]))
+        return {"graded": graded.to_json(), "digest": digest, "kept": found, "answers": rebuilt.answers, "text": text}
 
     def _look_at_memory(self) -> None:
         """Nothing should stay in the launcher from one case to the next; should it grow all the same, a new one takes its place."""
@@ -115,6 +114,11 @@ class Judging:
     def close(self) -> None:
         self.runners.close()
         self.launcher.close()
+
+
+@functools.lru_cache(maxsize=8)
+def _released(text: str) -> NotebookNode:
+    return from_dict(json.loads(text))
 
 
 def resident_bytes(pid: int | None) -> int:
@@ -142,13 +146,11 @@ def main() -> None:
     try:
         judging = Judging(json.loads(sys.argv[1]))
         threading.Thread(target=_listen, args=(tasks, judging), daemon=True).start()
-        judging.make_sure()
+        answer(ready=os.getpid())
+        while True:
+            answer(graded=judging.judge(tasks.get()), resident=resident_bytes(os.getpid()))
     except CannotJudge as error:
         answer(refused=str(error))
-        return
-    answer(ready=os.getpid())
-    while True:
-        answer(graded=judging.judge(tasks.get()), resident=resident_bytes(os.getpid()))
 
 
 def _listen(tasks: queue.Queue, judging: Judging) -> None:

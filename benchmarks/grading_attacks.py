@@ -97,7 +97,8 @@ class Stock:
         """None: the time was up."""
         program = f"import os, sys; os.chdir({str(course)!r}); from nbgrader.apps.nbgraderapp import main; main()"
         try:
-            return ordinary_user.run([sys.executable, "-c", program, *command], [ROOT], SECONDS, UID)
+            started = ordinary_user.command([sys.executable, "-c", program, *command], UID)
+            return subprocess.run(started, cwd="/", capture_output=True, text=True, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             return None
         finally:

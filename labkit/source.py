@@ -49,6 +49,7 @@ class _Statement:
     star_import: bool = False
 
 
+@functools.lru_cache(maxsize=256)  # a cell is looked at from several sides
 def python_of(source: str) -> str | None:
     """The cell as plain Python with the same line numbers: magics and shell lines become `pass`; None where the cell is no Python."""
     if source.lstrip().startswith("%%"):

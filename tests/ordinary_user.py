@@ -1,54 +1,65 @@
-"""Running a command as an ordinary user, where the tests run as root: with the interpreter in sight even if it lies in a private home."""
+"""Running a command as an ordinary user, where the tests run as root.
+
+    subprocess.run(ordinary_user.command([sys.executable, ...]), ...)
+
+The user has no rights, can read Python, the course and nothing that root keeps to itself, even where these lie in a private home, and has a
+/dev/shm of its own for home and temporary files, which goes with its last process. The process that is started replaces itself by the
+command, so that whoever started it can wait for it and kill it.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import stat
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
 UID = 61233
-# Shows `needed` below folders that only root may enter, in a mount namespace of its own, and becomes the user.
-_ENTER = """
-import ctypes, json, os, sys
-uid, covered, command = json.loads(sys.argv[1])
-libc = ctypes.CDLL(None, use_errno=True)
-def must(result, what):
-    if result != 0:
-        sys.exit(f"{what}: {os.strerror(ctypes.get_errno())}")
-must(libc.unshare(0x20000), "unshare")
-must(libc.mount(None, b"/", None, 1 << 18 | 16384, None), "private")
-for cover, needed in covered.items():
-    handles = [os.open(path, os.O_PATH) for path in needed]
-    must(libc.mount(b"tmpfs", cover.encode(), b"tmpfs", 0, b"mode=0755"), "tmpfs")
-    for path, handle in zip(needed, handles):
-        os.makedirs(path, exist_ok=True)
-        must(libc.mount(f"/proc/self/fd/{handle}".encode(), path.encode(), None, 4096 | 16384, None), path)
-os.setgroups([])
-os.setresgid(uid, uid, uid)
-os.setresuid(uid, uid, uid)
-libc.prctl(4, 1, 0, 0, 0)
-os.execv(command[0], command)
-"""
+SECRET = "the instructor's"  # stands in ~/secret
 
 
-def run(command: list[str], needed: list[Path], timeout: float, uid: int = UID) -> subprocess.CompletedProcess:
-    """Run `command` as user `uid` with a home and a temporary folder of its own. needed: folders it must be able to read."""
-    folders = {os.path.realpath(path) for path in (*needed, sys.prefix, sys.base_prefix)}
-    covered: dict[str, list[str]] = {}
-    for folder in sorted(folders):
-        cover = next((str(p) for p in reversed(Path(folder).parents) if not p.stat().st_mode & stat.S_IXOTH), None)
-        if cover is not None:
-            covered.setdefault(cover, []).append(folder)
-    home = tempfile.mkdtemp(prefix="user-", dir="/tmp")
-    os.chown(home, uid, uid)
-    environment = {**os.environ, "HOME": home, "TMPDIR": home, "USER": "student", "MPLCONFIGDIR": f"{home}/matplotlib"}
-    try:
-        entered = [sys.executable, "-I", "-c", _ENTER, json.dumps([uid, covered, command])]
-        return subprocess.run(entered, env=environment, cwd="/", capture_output=True, text=True, timeout=timeout)
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+def command(words: list[str], uid: int = UID) -> list[str]:
+    """What root has to start for `words` to be run by the user `uid`. words[0]: the path of a program."""
+    return [sys.executable, __file__, str(uid), *words]
+
+
+def make_reachable(paths: list[Path]) -> None:
+    """In a mount namespace of our own: a folder that only root may enter (its home) shows these paths, to everybody, and nothing else."""
+    shut = {path: first_shut_folder(path) for path in paths}
+    shown = {path: os.open(path, os.O_PATH) for path in paths if shut[path]}
+    for folder in {folder for folder in shut.values() if folder}:
+        jail._mount("tmpfs", str(folder), "tmpfs", 0, "mode=0755")
+    for path, handle in shown.items():
+        path.mkdir(parents=True, exist_ok=True)
+        jail._mount(f"/proc/self/fd/{handle}", str(path), None, jail._BIND | jail._REC)
+        os.close(handle)
+
+
+def first_shut_folder(path: Path) -> Path | None:
+    return next((folder for folder in reversed(path.parents) if not folder.stat().st_mode & 0o001), None)
+
+
+def main() -> None:
+    uid, words = int(sys.argv[1]), sys.argv[2:]
+    jail._call("unshare", jail._NEWNS)
+    jail._mount(None, "/", None, jail._PRIVATE | jail._REC)
+    make_reachable([Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve(), ROOT])
+    jail._mount("tmpfs", "/dev/shm", "tmpfs", 0, "mode=1777")
+    home = Path("/dev/shm/home")
+    home.mkdir(mode=0o700)
+    (home / "secret").write_text(SECRET)
+    for path in (home, home / "secret"):
+        os.chown(path, uid, uid)
+    environment = {"HOME": str(home), "TMPDIR": "/dev/shm", "MPLCONFIGDIR": str(home / "matplotlib"), "USER": "student"}
+    os.environ.update(environment, PYTHONDONTWRITEBYTECODE="1")
+    os.chdir("/")
+    jail._become(uid)
+    jail._prctl(jail._NO_NEW_PRIVS, 1)
+    os.execv(words[0], words)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    from labkit import jail
+
+    main()

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import sys
 import tarfile
 import threading
@@ -84,7 +85,7 @@ def test_attack(place, attack):
 def reports_of_an_ordinary_user(tmp_path_factory) -> dict[str, Report]:
     names = [attack.name for attack in MACHINE]
     command = [sys.executable, str(ROOT / "tests" / "attack_course.py"), *names]
-    done = ordinary_user.run(command, [ROOT], timeout=440)
+    done = subprocess.run(ordinary_user.command(command), cwd="/", capture_output=True, text=True, timeout=440)
     assert done.returncode == 0, done.stderr[-3000:]
     return {report.name: report for report in (Report(**json.loads(line)) for line in done.stdout.splitlines())}
 

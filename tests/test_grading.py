@@ -114,16 +114,21 @@ def run(root: Path, *more: str) -> subprocess.CompletedProcess:
     return subprocess.run(command(root, *more), capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL)
 
 
-class Nobody(pool.Pool):
-    """A pool that must not be asked."""
-
-    def submit(self, student: str, request: dict) -> None:
-        raise AssertionError(f"{student} was judged again")
+# Finds what was judged before; it has nothing to judge with.
+CANNOT_JUDGE = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from autograder import worker
+worker.Launcher.run = worker.Launcher.case = None
+worker.main()
+"""
 
 
 def again(root: Path, **wish) -> dict[str, str]:
     """Grade once more where nothing is left to judge: student -> what was done."""
-    report = grading.grade(root, Wish("homework", weak=True, **wish), pool=lambda _: Nobody(1))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pool, "_PROGRAM", CANNOT_JUDGE)
+        report = grading.grade(root, Wish("homework", workers=1, weak=True, **wish))
     return {line.student: line.how for line in report.lines}
 
 
@@ -161,6 +166,16 @@ def test_what_was_lost_is_written_again_and_not_judged_again(graded_class, tmp_p
     assert {how for how in done.values()} == {"kept", "unchanged"}
     assert scores(root) == EXPECTED and shown(root) == shown(graded_class[0])
     assert (root / "autograded/dario/homework/notes.txt").exists()
+
+
+def test_the_formgraders_button_writes_what_the_command_writes(graded_class, tmp_path):
+    root = copy(graded_class[0], tmp_path)
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+    config.Judge.allow_weak_isolation = True
+    for student in ("ben", "chloe", "unreadable"):
+        done = NbGraderAPI(CourseDirectory(config=config), config=config).autograde("homework", student)
+        assert done["success"], done
+    assert scores(root) == EXPECTED and shown(root) == shown(graded_class[0])
 
 
 def test_one_worker_says_what_two_say_and_a_new_submission_alone_is_judged(graded_class, handed_in_class, tmp_path):

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import ordinary_user
 import pytest
 from typer.testing import CliRunner
 
@@ -20,14 +21,13 @@ from labkit import jail, recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = str(ROOT / "tests" / "isolation_trials.py")
-AS_ORDINARY_USER = str(ROOT / "tests" / "as_ordinary_user.py")
 DEADLINE = 300
 
 
 def command_of(account: str, *command: str) -> list[str]:
     """A Python program as root or as an ordinary user. Where the tests are not run by root, both are who runs them."""
     if account == "ordinary user" and os.geteuid() == 0:
-        return [sys.executable, AS_ORDINARY_USER, sys.executable, *command]
+        return ordinary_user.command([sys.executable, *command])
     return [sys.executable, *command]
 
 

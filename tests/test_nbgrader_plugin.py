@@ -329,3 +329,19 @@ def test_the_command_line_grades_the_same(course, tmp_path):
     assert cell_of(Class(root).autograded("partly"), "check_count_inside") == cell_of(
         course.autograded("partly"), "check_count_inside"
     )
+
+
+def test_a_finished_notebook_is_written_as_it_is_and_one_that_a_step_changes_anew(course):
+    path = course.root / "autograded/right/homework/homework.ipynb"
+    text = path.read_text()
+    exporter = nbgrader_plugin.SubmissionExporter()
+
+    def puts_a_word_in(notebook, resources):
+        notebook.cells[0].source += " word"
+        return notebook, resources
+
+    exporter.register_preprocessor(lambda notebook, resources: (exporter.note(text), resources))
+    assert exporter.from_filename(str(path))[0] == text
+    exporter.register_preprocessor(puts_a_word_in)
+    changed = nbformat.reads(exporter.from_filename(str(path))[0], as_version=4)
+    assert changed == puts_a_word_in(nbformat.reads(text, as_version=4), {})[0]
