@@ -75,6 +75,19 @@ class PartResult:
     flags: list[Flag] = field(default_factory=list)
     facts: dict = field(default_factory=dict)
 
+    @property
+    def score(self) -> float:
+        """What was earned so far; lines that wait for a person count as nothing."""
+        return math.fsum(finding.earned or 0.0 for finding in self.findings)
+
+    @property
+    def max_score(self) -> float:
+        return math.fsum(finding.line.points for finding in self.findings)
+
+    @property
+    def needs_person(self) -> bool:
+        return bool(self.flags) or any(finding.earned is None for finding in self.findings)
+
     def to_json(self) -> dict:
         return {
             "part": self.part,
@@ -108,12 +121,12 @@ class Report:
     @property
     def score(self) -> float:
         """What was earned so far; lines that wait for a person count as nothing until they are read."""
-        return math.fsum(finding.earned or 0.0 for finding in self.findings)
+        return math.fsum(part.score for part in self.parts)
 
     @property
     def max_score(self) -> float:
         """What can be earned, the bonus not counted."""
-        return math.fsum(finding.line.points for finding in self.findings if finding.line.part != "bonus")
+        return math.fsum(part.max_score for part in self.parts if part.part != "bonus")
 
     @property
     def open_points(self) -> float:
@@ -122,7 +135,7 @@ class Report:
 
     @property
     def needs_person(self) -> bool:
-        return bool(self.flags) or any(finding.earned is None for finding in self.findings)
+        return any(part.needs_person for part in self.parts)
 
     def to_json(self) -> dict:
         return {
