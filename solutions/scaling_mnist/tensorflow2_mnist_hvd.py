@@ -35,7 +35,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="decides initial weights and the order of the images (default: 0)")
     parser.add_argument("--data", default="digits", help="digits, mnist, fashion_mnist, or an .npz file (default: digits)")
     parser.add_argument("--images", type=int, help="use only the first so many training images (default: all)")
-    parser.add_argument("--log", help="write a run log to this file (default: no log)")
+    parser.add_argument("--log", "--run-log", help="write a run log to this file (default: no log)")
     parser.add_argument("--nonce", default="", help="the code you were given with the assignment, if any; goes into the log")
     return parser.parse_args()
 
@@ -90,7 +90,7 @@ def mean_over_ranks(loss_sum: float, correct: int, count: int) -> tuple[float, f
 
 
 def learning_rate(step: int, base_rate: float, warmup_steps: int) -> float:
-    """Horovod, step 5: the rate of one process times the number of ranks; it climbs there in a straight line during the warm-up."""
+    """Horovod, step 5: the rate of one process times the number of ranks, and a straight line up to that in the warm-up."""
     scaled = base_rate * hvd.size()
     if step >= warmup_steps:
         return scaled
