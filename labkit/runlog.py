@@ -222,10 +222,11 @@ def torch_gather(value) -> list:
 
 
 def hardware() -> dict:
-    """What this process runs on: {"processor", "cores" that it may use, "memory_bytes", "gpus": names of those it sees}."""
+    """What this process runs on: {"processor", "cores" that it may use, "machine_cores", "memory_bytes", "gpus": names}."""
     return {
         "processor": _processor(),
         "cores": environment.cores(),
+        "machine_cores": os.cpu_count() or 0,
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "gpus": _gpus(),
     }
