@@ -174,6 +174,26 @@ def copies(
     print(f"{path}: {len(made.pairs)} pairs to look at among {made.students} notebooks")
 
 
+@app.command("nonces")
+def nonces(
+    assignment: Annotated[str, typer.Argument(help="as nbgrader knows it, for example scaling_mnist")],
+    course: Root = Path("."),
+) -> None:
+    """Give each student of the gradebook a code of their own, which their run logs then bear. Prints the file with all codes."""
+    from autograder.course import BadKey, Course
+    from autograder.results import NoCourse, notebooks, open_course, students
+
+    try:
+        found = open_course(course)
+        notebooks(found, assignment)  # refuses a name that is none
+        given = Course(course.resolve()).give_nonces(assignment, students(found))
+    except (NoCourse, BadKey) as error:
+        _refuse(str(error))
+    print(
+        f"{Course(course).nonce_file(assignment)}: {len(given)} codes. Each student saves theirs as nonce.txt beside the script."
+    )
+
+
 def _of_class(make, course: Path, assignment: str, *more):
     """What `make` makes of an assignment; what a user can cause is said in one line."""
     from autograder.course import BadKey

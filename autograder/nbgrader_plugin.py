@@ -41,6 +41,7 @@ from traitlets.config import Config
 
 from autograder import isolation, submission
 from autograder.course import OVERLAY, Course
+from autograder.homework import handed_in
 from autograder.judge import Runners
 from autograder.registry import all_exercises
 from autograder.store import Busy, Store
@@ -148,6 +149,8 @@ def load(coursedir: CourseDirectory, config: Config, assignment: str, student: s
     if path.stem != notebook:
         rebuilt.flags.append(Flag("renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb."))
     rebuilt.flags += submission.file_flags(path.parent)
+    if any(item.part for item in rebuilt.items):
+        rebuilt.files = handed_in.packed(path.parent, Course(Path(coursedir.root)).nonce(assignment, student))
     return rebuilt
 
 
@@ -337,17 +340,19 @@ class SaveScores(SaveAutoGrades):
 
     def preprocess(self, nb, resources):
         told = resources.get("autograder", {})
-        graded = told.get("graded")
-        self.faults = {item.grade_id for item in graded.items if item.fault} if graded else set()
+        items = told["graded"].items if "graded" in told else []
+        self.for_a_person = {item.grade_id for item in items if item.fault or item.waits}
+        self.extra = {item.grade_id: item.extra for item in items if item.homework is not None and not item.max_points}
         self.answers = told.get("answers", {})
         return super().preprocess(nb, resources)
 
     def _add_score(self, cell, resources):
         super()._add_score(cell, resources)
         grade_id = cell.metadata["nbgrader"]["grade_id"]
-        if grade_id in self.faults:
+        if grade_id in self.for_a_person or grade_id in self.extra:
             grade = self.gradebook.find_grade(grade_id, self.notebook_id, self.assignment_id, self.student_id)
-            grade.needs_manual_grade = True
+            grade.needs_manual_grade = grade.needs_manual_grade or grade_id in self.for_a_person
+            grade.extra_credit = self.extra.get(grade_id, grade.extra_credit)
             self.gradebook.db.commit()
 
     def _add_comment(self, cell, resources):

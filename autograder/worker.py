@@ -41,6 +41,7 @@ def packed(rebuilt: Rebuilt) -> dict:
         "answers": rebuilt.answers,
         "refused": rebuilt.refused,
         "modules": rebuilt.modules,
+        "files": rebuilt.files,
     }
 
 
@@ -54,6 +55,7 @@ def unpacked(data: dict) -> Rebuilt:
         data["answers"],
         data["refused"],
         data["modules"],
+        data["files"],
     )
 
 

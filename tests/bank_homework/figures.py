@@ -1,6 +1,6 @@
 """Figures as students draw them: each style is two functions, one for accuracy_P.pdf and one for scaling.pdf.
 
-What they are given is what the logs say; what differs is the library, the fonts, the axes, the words, and where the names of the curves stand.
+What they are given is what the logs say. What differs is the library, the fonts, the axes, the words, and where the curves' names are.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import FuncFormatter, PercentFormatter  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 
 @dataclass(frozen=True)

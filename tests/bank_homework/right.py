@@ -13,9 +13,24 @@ from bank_homework.runs import Run
 
 add("right_plain", "a GradientTape loop; matplotlib as it comes", write)
 add("right_course", "the figures of labkit.plots", partial(write, style="course"))
-add("right_keras_fit", "Keras fit with callbacks; ggplot", partial(write, script="keras_fit.py", style="ggplot"), script="keras_fit.py")
-add("right_optimizer", "DistributedOptimizer in a loop of one's own; seaborn", partial(write, script="optimizer.py", style="seaborn"), script="optimizer.py")
-add("right_dataset_shard", "tf.data's shard; two panels in each figure", partial(write, script="dataset_shard.py", style="two panels"), script="dataset_shard.py")
+add(
+    "right_keras_fit",
+    "Keras fit with callbacks; ggplot",
+    partial(write, script="keras_fit.py", style="ggplot"),
+    script="keras_fit.py",
+)
+add(
+    "right_optimizer",
+    "DistributedOptimizer in a loop of one's own; seaborn",
+    partial(write, script="optimizer.py", style="seaborn"),
+    script="optimizer.py",
+)
+add(
+    "right_dataset_shard",
+    "tf.data's shard; two panels in each figure",
+    partial(write, script="dataset_shard.py", style="two panels"),
+    script="dataset_shard.py",
+)
 add(
     "right_warmup",
     "warm-up over three epochs; a dark background",

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from bank_homework.figures import Curves, Table
 
+from bank_homework.figures import Curves, Table
 from labkit import runlog
 
 CLUSTER = {
@@ -60,7 +60,13 @@ class Run:
         """The log, by `labkit.runlog.Writer`. program: the script that is said to have run."""
         chance = np.random.default_rng([self.seed, self.ranks])
         hosts = [f"node{1 + rank // RANKS_PER_NODE:02d}" for rank in range(self.ranks)]
-        arguments = {"batch_size": self.batch_size, "epochs": self.epochs, "lr": self.learning_rate, "device": "gpu", "data": "mnist"}
+        arguments = {
+            "batch_size": self.batch_size,
+            "epochs": self.epochs,
+            "lr": self.learning_rate,
+            "device": "gpu",
+            "data": "mnist",
+        }
         clock, values = _Clock(), self._values(chance)
         with _pretending(clock, self):
             log = runlog.Writer(
@@ -113,7 +119,7 @@ class _Clock:
 class _Started(datetime):
     @classmethod
     def now(cls, tz=None):
-        return cls(2027, 3, 14, 9, 26, 53, tzinfo=timezone.utc)
+        return cls(2027, 3, 14, 9, 26, 53, tzinfo=UTC)
 
 
 def _pretending(clock: _Clock, run: Run):
@@ -126,9 +132,7 @@ def _pretending(clock: _Clock, run: Run):
         "scheduler": "slurm",
         "nodes": [f"node{1 + node:02d}" for node in range(-(-run.ranks // RANKS_PER_NODE))],
     }
-    return mock.patch.multiple(
-        runlog, time=clock, hardware=lambda: run.hardware, software=lambda: about, datetime=_Started
-    )
+    return mock.patch.multiple(runlog, time=clock, hardware=lambda: run.hardware, software=lambda: about, datetime=_Started)
 
 
 # -- what a student makes of the logs -------------------------------------------------------------------------------------------------

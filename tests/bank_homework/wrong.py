@@ -10,9 +10,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from bank_homework import figures, runs
 from bank_homework.figures import STYLES, Curves, Table
-from bank_homework.folders import PERSON, SCRIPT, SIZES, add, changed, draw, log_name, script_text, table, write
+from bank_homework.folders import PERSON, SCRIPT, SIZES, add, changed, draw, log_name, script_text, table
 from bank_homework.runs import Run
 
 OTHER = 4  # the number of ranks whose file is wrong, where one of them is
@@ -202,7 +203,12 @@ add("wrong_percent_unsaid", "95 without a word of percent", redrawn(percent_unsa
 add("wrong_training_only", "no validation curve", redrawn(same, training_only), expected={CURVES: "validation_missing"})
 add("wrong_unlabelled", "no labels, no legend", redrawn(same, unlabelled), expected={LABELS: "axes_not_labelled"})
 add("wrong_no_legend", "which curve is which is not said", redrawn(same, no_legend), expected={LABELS: "no_legend"})
-add("wrong_no_axis_labels", "what the axes show is not said", redrawn(same, no_axis_labels), expected={LABELS: "axes_not_labelled"})
+add(
+    "wrong_no_axis_labels",
+    "what the axes show is not said",
+    redrawn(same, no_axis_labels),
+    expected={LABELS: "axes_not_labelled"},
+)
 add("wrong_axes_swapped", "epochs over accuracy", redrawn(same, axes_swapped), expected={CURVES: "axes_swapped"})
 add("wrong_rasterised", "the curves are pixels", redrawn(same, rasterised), expected=UNREADABLE)
 add("wrong_picture", "a screenshot in a PDF", redrawn(same, as_picture), expected=UNREADABLE)
@@ -252,7 +258,9 @@ def images_of_one_rank(place: Path) -> None:
     found = table(place)
     rates = found.rates / np.array(found.ranks)
     rows = ["ranks,images_per_second,speedup,efficiency"]
-    rows += [f"{p},{r:.2f},{s:.4f},{e:.4f}" for p, r, s, e in zip(found.ranks, rates, found.speedups, found.efficiencies, strict=True)]
+    rows += [
+        f"{p},{r:.2f},{s:.4f},{e:.4f}" for p, r, s, e in zip(found.ranks, rates, found.speedups, found.efficiencies, strict=True)
+    ]
     (place / "scaling.csv").write_text("\n".join(rows) + "\n")
 
 
@@ -312,21 +320,62 @@ def other_script(place: Path) -> None:
 
 
 TABLE = dict.fromkeys(("throughput", "speedup", "efficiency", "figure"))
-add("wrong_edited_accuracy", "accuracies of a log made nicer", edited(OTHER, nicer_log, False), expected={VALUES: "values_differ"}, flags={"altered_log"})
-add("wrong_edited_digests", "the same, with new digests: the figure gives it away", edited(OTHER, nicer_log), expected={VALUES: "values_differ"})
+add(
+    "wrong_edited_accuracy",
+    "accuracies of a log made nicer",
+    edited(OTHER, nicer_log, False),
+    expected={VALUES: "values_differ"},
+    flags={"altered_log"},
+)
+add(
+    "wrong_edited_digests",
+    "the same, with new digests: the figure gives it away",
+    edited(OTHER, nicer_log),
+    expected={VALUES: "values_differ"},
+)
 add("wrong_edited_times", "epochs shorter than their steps", edited(8, faster_log), flags={"times_do_not_add_up"}, expected=TABLE)
 add("wrong_fabricated_table", "perfect scaling beside honest logs", changed(fabricated), expected=TABLE)
 add("wrong_one_number", "one rate of the table is 25 % nicer", changed(table_only), expected=TABLE)
-add("wrong_rate_of_one_rank", "images per second of one rank", changed(images_of_one_rank), expected={"throughput": "rate_of_one_rank"})
-add("wrong_inverse_efficiency", "efficiency upside down", changed(inverse_efficiency), expected={"efficiency": "inverse_efficiency"})
+add(
+    "wrong_rate_of_one_rank",
+    "images per second of one rank",
+    changed(images_of_one_rank),
+    expected={"throughput": "rate_of_one_rank"},
+)
+add(
+    "wrong_inverse_efficiency",
+    "efficiency upside down",
+    changed(inverse_efficiency),
+    expected={"efficiency": "inverse_efficiency"},
+)
 add("wrong_superlinear", "faster than perfect, in the logs, too", regenerated(superlinear), flags={"negative_karp_flatt"})
-add("wrong_batch_size", "each number of ranks with another batch per rank", regenerated(other_batches), expected={"runs": "batch_sizes_differ"})
+add(
+    "wrong_batch_size",
+    "each number of ranks with another batch per rank",
+    regenerated(other_batches),
+    expected={"runs": "batch_sizes_differ"},
+)
 add("wrong_another_nonce", "logs with the code of another student", regenerated(other_nonce), flags={"another_nonce"})
-add("wrong_one_epoch", "one epoch: nothing but compilation was measured", regenerated(one_epoch), expected={"runs": "too_few_epochs"})
+add(
+    "wrong_one_epoch",
+    "one epoch: nothing but compilation was measured",
+    regenerated(one_epoch),
+    expected={"runs": "too_few_epochs"},
+)
 add("wrong_identical_runs", "run_8 is run_4 with another number", changed(identical_ranks), flags={"identical_runs"})
 add("wrong_other_script", "the logs are of another script", changed(other_script), flags={"another_script"})
 add("wrong_truncated_log", "run_8.jsonl was cut off", replaced(log_name(8), truncated), expected={"runs": "log_incomplete"})
 add("wrong_missing_log", "run_8.jsonl was not handed in", replaced(log_name(8), None), expected={"runs": "missing_file"})
-add("wrong_missing_table", "scaling.csv was not handed in", replaced("scaling.csv", None), expected=dict.fromkeys(TABLE, "missing_file"))
-add("wrong_missing_scaling_figure", "scaling.pdf was not handed in", replaced("scaling.pdf", None), expected={"figure": "missing_file"})
+add(
+    "wrong_missing_table",
+    "scaling.csv was not handed in",
+    replaced("scaling.csv", None),
+    expected=dict.fromkeys(TABLE, "missing_file"),
+)
+add(
+    "wrong_missing_scaling_figure",
+    "scaling.pdf was not handed in",
+    replaced("scaling.pdf", None),
+    expected={"figure": "missing_file"},
+)
 add("wrong_nothing", "an empty folder", lambda place: None, expected={"init": "missing_file"})

@@ -8,6 +8,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import horovod.tensorflow.keras as hvd
 import numpy as np
 import tensorflow as tf
+from horovod.tensorflow.functions import allgather_object
 
 from labkit import data, runlog
 from labkit.keras_models import cnn
@@ -71,7 +72,7 @@ log = runlog.Writer(
     args.log,
     rank=rank,
     world_size=size,
-    gather=hvd.allgather_object,
+    gather=allgather_object,
     program=__file__,
     arguments=vars(args),
     batch_size=args.batch_size,

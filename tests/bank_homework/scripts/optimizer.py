@@ -8,6 +8,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import horovod.tensorflow.keras as hvd
 import numpy as np
 import tensorflow as tf
+from horovod.tensorflow.functions import allgather_object, broadcast_object
 
 from labkit import data, runlog
 from labkit.keras_models import cnn
@@ -75,9 +76,8 @@ def train_step(x, y):
 
 
 def over_ranks(loss, correct, count):
-    found = hvd.allgather_object((loss, correct, count))
-    loss, correct, count = (sum(column) for column in zip(*found))
-    return loss / count, correct / count
+    loss, correct, count = np.sum(allgather_object((loss, correct, count)), axis=0)
+    return float(loss / count), float(correct / count)
 
 
 def validate():
@@ -94,7 +94,7 @@ log = runlog.Writer(
     args.log,
     rank=rank,
     world_size=size,
-    gather=hvd.allgather_object,
+    gather=allgather_object,
     program=__file__,
     arguments=vars(args),
     batch_size=args.batch_size,
@@ -103,7 +103,7 @@ log = runlog.Writer(
     data={"name": args.data, "train_images": total},
 )
 chance = np.random.default_rng(args.seed + rank)
-model.set_weights(hvd.broadcast_object(model.get_weights(), root_rank=0))
+model.set_weights(broadcast_object(model.get_weights(), root_rank=0))
 for epoch in range(args.epochs):
     order = chance.permutation(len(images))
     loss_sum = correct = 0.0
