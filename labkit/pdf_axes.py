@@ -34,25 +34,26 @@ class Number:
     said: str
     decimal: float
     thousands: float
-    power: bool = False  # written as a power of ten, as log axes are
+    power: bool = False  # written as a power, as the labels of logarithmic axes are
     percent: bool = False
     digit_unit: float = 0.0  # what one more in its last digit would be
     value: float = math.nan
 
 
 _PLAIN = re.compile(r"([+-]?)(\d[\d.,]*|[.,]\d+)(?:[eE]([+-]?\d+))?\s*([kKMGBµμm]?)\s*(%?)")
-_POWER = re.compile(r"([+-]?)(?:(\d+(?:[.,]\d+)?)[×x·*⋅])?10\^\{([+-]?\d+)\}\s*(%?)")
+_POWER = re.compile(r"([+-]?)(?:(\d+(?:[.,]\d+)?)[×x·*⋅])?(\d{1,2}|e)\^\{([+-]?\d+)\}\s*(%?)")
 
 
 def number(text: Text) -> Number | None:
     """The number that a text is, or None. Reads 0.95, 0,95, 1,000, 95 %, -1, 1e-3, 10^-2 (raised), 3 x 10^4, 2k."""
     said = _written(text)
     if match := _POWER.fullmatch(said):
-        sign, factor, exponent, percent = match.groups()
-        if len(exponent) > 4:
+        sign, factor, base, exponent, percent = match.groups()
+        base = math.e if base == "e" else float(base)
+        if len(exponent) > 4 or base < 2 or abs(int(exponent)) * math.log10(base) > 300:
             return None
-        value = float((factor or "1").replace(",", ".")) * 10.0 ** int(exponent) * (-1 if sign == "-" else 1)
-        return Number(text, text.text, value, value, power=True, percent=bool(percent))
+        value = float((factor or "1").replace(",", ".")) * base ** int(exponent) * (-1 if sign == "-" else 1)
+        return Number(text, said, value, value, power=not factor, percent=bool(percent))
     match = _PLAIN.fullmatch(said)
     if not match or len(said) > 24:
         return None
@@ -179,6 +180,7 @@ class Side:
     grid: list[float] = field(default_factory=list)
     labels: list[Number] = field(default_factory=list)
     multiplier: Text | None = None
+    text_size: float = 0.0  # of the page's other texts, in points
 
     @property
     def level(self) -> bool:
@@ -213,8 +215,10 @@ def sides(page: Page, found: list[Rect]) -> list[dict[str, Side]]:
             ]
             for k, name in rivals:
                 all_sides[k][name].labels.append(one)
+    sizes = [text.size for text in page.texts if text not in {n.text for n in numbers}]
     for of_frame in all_sides:
         for side in of_frame.values():
+            side.text_size = float(np.median(sizes)) if sizes else 0.0
             side.labels = _main_row(side)
             side.multiplier = _multiplier(side, page)
     return all_sides
@@ -275,7 +279,9 @@ def _main_row(side: Side) -> list[Number]:
 def _aligned(a: Text, b: Text, side: Side) -> bool:
     if abs(a.angle - b.angle) > 1:
         return False
-    if side.level:
+    if side.level and abs(a.size - b.size) > 0.1 * max(a.size, b.size):
+        pairs = [(a.box[1], b.box[3]), (a.box[3], b.box[1])]  # plotly's small labels stand a little higher
+    elif side.level:
         pairs = [(a.chars[0].start[1], b.chars[0].start[1])] if a.upright else [(a.box[1], b.box[1]), (a.box[3], b.box[3])]
     else:
         pairs = [(a.box[0], b.box[0]), (a.box[2], b.box[2]), (a.middle[0], b.middle[0])]
@@ -370,6 +376,12 @@ def calibrate(side: Side) -> tuple[Axis, list[Fit]]:
         axis.problems.append(f"The text “{side.multiplier.text}” beside the {side.side} axis cannot be applied to its scale.")
         return axis, []
     take(axis, fits[0])
+    if fits[0].scale == "log" and _digits_only(side, used):
+        axis.problems.append(
+            f"The {side.side} axis is ambiguous: its labels are single digits, and of which decade cannot be told."
+        )
+        axis.scale = ""
+        return axis, []
     low, high = side.span
     if not marked:
         axis.uncertainty = max(2 * fits[0].residual, 0.5) / (high - low)
@@ -433,13 +445,12 @@ def _fits_of(side: Side, labels: list[Number], values: list[float]):
         fits = _fits(side, labels, places, exact=False)
         if fits:
             return fits[0].residual, fits, labels, places, True
-    if not side.marks and not side.grid:
-        along = 0 if side.level else 1
-        places = np.array([n.text.middle[along] for n in labels])
-        if all(n.text.upright for n in labels):
-            fits = [fit for fit in _scales(labels, places) if fit.residual < 1.2]
-            if fits:
-                return fits[0].residual, _without_worse(fits), labels, places, False
+    along = 0 if side.level else 1
+    places = np.array([n.text.middle[along] for n in labels])
+    if all(n.text.upright for n in labels):
+        fits = [fit for fit in _scales(labels, places) if fit.residual < 1.2]
+        if fits:
+            return fits[0].residual, _without_worse(fits), labels, places, False
     return None
 
 
@@ -448,13 +459,28 @@ def _with(one: Number, value: float) -> Number:
 
 
 def _whole_numbers(labels: list[Number]) -> list[Number]:
-    """Without plotly's small 2 and 5 between the decades of a logarithmic axis, which stand for 20, 500 ..."""
-    sizes = [n.text.size for n in labels]
-    large = [n for n, size in zip(labels, sizes, strict=True) if size > 0.9 * max(sizes)]
-    small = [n for n, size in zip(labels, sizes, strict=True) if size <= 0.9 * max(sizes)]
-    if small and len(large) >= 2 and all(re.fullmatch("[2-9]", n.said) for n in small):
-        return large
-    return labels
+    """plotly writes a small 2 and 5 between the decades of a logarithmic axis for 20, 500 ...: with the values they stand for."""
+    largest = max(n.text.size for n in labels)
+    small = [n.text.size <= 0.9 * largest for n in labels]
+    if not any(small) or not all(re.fullmatch("[2-9]", n.said) for n, is_small in zip(labels, small, strict=True) if is_small):
+        return labels
+    large = [k for k, is_small in enumerate(small) if not is_small]
+    if any(labels[k].value <= 0 or abs(math.log10(labels[k].value) % 1) > 1e-9 for k in large):
+        return labels
+    rising = len(large) < 2 or labels[large[0]].value < labels[large[-1]].value
+    whole = []
+    for k, (one, is_small) in enumerate(zip(labels, small, strict=True)):
+        if is_small:
+            below = [labels[j].value for j in large if (j < k) == rising]
+            above = [labels[j].value for j in large if (j > k) == rising]
+            one = _with(one, one.value * (max(below) if below else min(above) / 10))
+        whole.append(one)
+    return whole
+
+
+def _digits_only(side: Side, labels: list[Number]) -> bool:
+    """Whether only plotly's small digits of a logarithmic axis are seen, so that the decade is unknown."""
+    return all(re.fullmatch("[2-9]", n.said) and n.text.size < 0.85 * side.text_size for n in labels)
 
 
 def _places(side: Side, labels: list[Number]):
@@ -515,22 +541,20 @@ def _scales(labels: list[Number], places: np.ndarray) -> list[Fit]:
     values = np.array([n.value for n in labels])
     found = []
     if np.ptp(values) > 0 and len(set(values.tolist())) == len(values):
-        if not any(n.power for n in labels) or not _is_decade_axis(labels):
+        if not _are_powers(labels):
             found.append(_line("linear", values, places))
         if (values > 0).all():
             found.append(_line("log", np.log10(values), places))
-        elif not found or found[0] is None or found[0].residual > EXACT:  # a linear scale is a symlog that never leaves its linear part
+        elif (
+            not found or found[0] is None or found[0].residual > EXACT
+        ):  # a linear scale is a symlog that never leaves its linear part
             found += _symlog(values, places)
     return sorted((f for f in found if f), key=lambda fit: fit.residual)
 
 
-def _is_decade_axis(labels: list[Number]) -> bool:
-    """Whether all labels but 0 are 10 to a power: no linear axis is labelled so."""
-    return all(n.value == 0 or (n.power and _near_integer(math.log10(abs(n.value)))) for n in labels)
-
-
-def _near_integer(v: float) -> bool:
-    return abs(v - round(v)) < 1e-9
+def _are_powers(labels: list[Number]) -> bool:
+    """Whether all labels but 0 are a base to a power: no linear axis is labelled so."""
+    return all(n.value == 0 or n.power for n in labels)
 
 
 def _line(scale: str, u: np.ndarray, places: np.ndarray) -> Fit | None:

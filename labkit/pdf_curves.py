@@ -147,12 +147,14 @@ def _curve(path: Path, page: Page, frame: Rect) -> Curve:
     points = np.concatenate(pieces)
     breaks = np.cumsum([len(piece) for piece in pieces])[:-1].tolist()
     x, y = points[:, 0], points[:, 1]
-    edge = (np.abs(x) < 1e-3) | (np.abs(x - page.width) < 1e-3) | (np.abs(y) < 1e-3) | (np.abs(y - page.height) < 1e-3)
+    edge = (
+        (x < 8) | (x > page.width - 8) | (y < 8) | (y > page.height - 8)
+    )  # savefig may have cut or widened the page by some points
     ends = np.zeros(len(x), bool)
     ends[[0, len(x) - 1, *breaks, *[b - 1 for b in breaks]]] = True
     curve = Curve(np.full(len(x), np.nan), np.full(len(x), np.nan), x, y, colour=path.stroke, width=path.width, dash=path.dash)
-    curve.cut, curve.breaks = edge & ends, [int(b) for b in breaks]
     curve.visible = _visible(x, y, frame)
+    curve.cut, curve.breaks = edge & ends & ~curve.visible, [int(b) for b in breaks]
     return curve
 
 

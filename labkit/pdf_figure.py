@@ -134,9 +134,12 @@ def _judge(figure: Figure, pages: list[Page], pictures: bool) -> Figure:
     if not figure.panels:
         return figure.needs_person("no_axes", "No axes with tick labels were found.")
     for panel in figure.panels:
-        if panel.curves and not (panel.x.scale and (panel.y.scale or panel.right)):
-            said = (panel.x.problems if not panel.x.scale else panel.y.problems) or ["An axis could not be read."]
-            figure.needs_person("ambiguous" if "ambiguous" in said[-1] else "no_axes", said[-1])
+        for curve in panel.curves:
+            axis = panel.right if panel.right is not None and curve.axis == "right" else panel.y
+            unread = panel.x if not panel.x.scale else axis if not axis.scale else None
+            if unread is not None:
+                said = unread.problems or [f"The {unread.side} axis could not be read."]
+                figure.needs_person("ambiguous" if "ambiguous" in said[-1] else "no_axes", said[-1])
         unsure = [problem for problem in panel.problems if "exact places" in problem or "which axis" in problem]
         if unsure:
             figure.needs_person("ambiguous", unsure[0])
