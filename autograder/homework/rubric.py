@@ -129,6 +129,11 @@ class Report:
         return math.fsum(part.max_score for part in self.parts if part.part != "bonus")
 
     @property
+    def passed(self) -> bool:
+        """Everything but the bonus earned full marks, and nothing waits for a person."""
+        return not self.needs_person and all(f.verdict == "passed" for f in self.findings if f.line.part != "bonus")
+
+    @property
     def open_points(self) -> float:
         """Points that wait for a person, the bonus not counted."""
         return math.fsum(f.line.points for f in self.findings if f.earned is None and f.line.part != "bonus")
