@@ -55,19 +55,18 @@ def report_text(report: Report, hints: str = "how") -> str:
     if report.open_points:
         head += f"; {_points(report.open_points)} wait for a person"
     parts = [part_text(part, hints) for part in report.parts]
-    taken = [f"{shown(name)} ({role})" for role, name in report.files.items() if name != role]
-    files = textwrap.wrap(f"files: {', '.join(taken) or 'none was found'}", _WIDTH, subsequent_indent="  ")
+    taken = ", ".join(f"{role}: {shown(name)}" for role, name in report.files.items())
+    files = textwrap.wrap(f"taken as {taken}" if taken else "no file of the homework was found", _WIDTH, subsequent_indent="  ")
     notes = [line for note in report.notes for line in textwrap.wrap(shown(note, LONGEST), _WIDTH, subsequent_indent="  ")]
     return "\n".join([head, "", "\n\n".join(parts), "", *files, *notes])
 
 
 def _told(finding: Finding, depth: int, said: set[str]) -> list[str]:
-    """The sentences below a line; what was taught above is not taught again."""
-    told = [finding.sentence] if depth >= 1 and finding.sentence else []
-    if depth >= 2 and finding.teach and finding.teach not in said:
-        said.add(finding.teach)
-        told.append(finding.teach)
-    return told
+    """The sentences below a line; what was said above is not said again."""
+    told = [finding.sentence] * (depth >= 1) + [finding.teach] * (depth >= 2)
+    new = [text for text in told if text and text not in said]
+    said.update(new)
+    return new
 
 
 def _score(result: PartResult) -> str:
@@ -203,7 +202,7 @@ def _overlays(facts: dict) -> str:
         return ""
     return (
         '<div style="margin-top:8px;opacity:0.75">What was read from your figures, drawn over them:</div>'
-        f'<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(17em,1fr));gap:10px 16px">{made}</div>'
+        f'<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22em,100%),1fr));gap:10px 16px">{made}</div>'
     )
 
 
@@ -223,14 +222,14 @@ def _overlay(name: str, one: dict) -> str:
         return ""
     picture = f'<image width="{width}" height="{height}" href="data:image/png;base64,{base64.b64encode(png).decode()}"/>'
     lines = "".join(_curve(k, points, width, height) for k, (_, _, points) in enumerate(curves))
-    keys = "".join(
-        f'<span style="white-space:nowrap;margin-right:1em"><b style="color:{_dark(k)}">{_letter(k)}</b> {html.escape(curve)}, '
+    keys = " ".join(
+        f'<span style="display:inline-block;margin-right:1em"><b style="color:{_dark(k)}">{_letter(k)}</b> {html.escape(curve)}, '
         f"{count} points</span>"
         for k, (curve, count, _) in enumerate(curves)
     )
     alt = html.escape(shown(one.get("alt", name), 300))
     return (
-        f'<figure style="margin:4px 0"><svg viewBox="0 0 {width} {height}" role="img" aria-label="{alt}" '
+        f'<figure style="margin:4px 0;max-width:36em;min-width:0"><svg viewBox="0 0 {width} {height}" role="img" aria-label="{alt}" '
         f'style="display:block;width:100%;height:auto;background:#fff;border:1px solid rgba(127,127,127,0.4)">{picture}{lines}</svg>'
         f'<figcaption style="font-size:12px"><code>{html.escape(name)}</code>: {keys or "no curve was read"}</figcaption></figure>'
     )
@@ -244,10 +243,10 @@ def _curve(k: int, points: list[tuple[float, float]], width: int, height: int) -
     if len(points) <= 60:
         rings = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6"/>' for x, y in points)
     x, y = points[-1] if points else (0.0, 0.0)
-    x, y = min(max(x + 11, 10), width - 14), min(max(y + 5 - 16 * (k % 2), 14), height - 6)
+    x, y = min(max(x + 11, 10), width - 18), min(max(y + 7 - 20 * (k % 2), 20), height - 6)
     return (
-        f'<g fill="none" stroke="{colour}" stroke-width="2"><polyline points="{path}" stroke-dasharray="7 4"/>{rings}</g>'
-        f'<text x="{x:.1f}" y="{y:.1f}" style="font:bold 17px sans-serif;fill:{_dark(k)};paint-order:stroke;stroke:#fff;stroke-width:4px">'
+        f'<g fill="none" stroke="{colour}" stroke-width="2.5"><polyline points="{path}" stroke-dasharray="7 4"/>{rings}</g>'
+        f'<text x="{x:.1f}" y="{y:.1f}" style="font:bold 22px sans-serif;fill:{_dark(k)};paint-order:stroke;stroke:#fff;stroke-width:5px">'
         f"{_letter(k)}</text>"
     )
 
