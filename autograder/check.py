@@ -88,6 +88,8 @@ def check_homework(part: str, folder: str | os.PathLike = ".", *, hints: str | N
         found = _homework(Path(folder)).part(part)
     except KeyboardInterrupt:
         raise CheckStopped("You stopped this check before it came to an end: nothing is known about your homework.") from None
+    except handed_in.Fault as fault:
+        return _say(f"The check of {part!r} itself failed ({fault}). That is no fault of yours; please tell your instructor.")
     html, text = handed_in.card(found.json, hints)
     _display(html, text)
     if (found.share < 1 or found.waits) and part != "bonus" and os.environ.get("NBGRADER_EXECUTION"):

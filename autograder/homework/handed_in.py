@@ -51,6 +51,10 @@ def unpacked(data: dict, place: Path) -> Homework:
     return found
 
 
+class Fault(RuntimeError):
+    """The grader failed on a part; nobody's points are lost by that."""
+
+
 @dataclass(frozen=True)
 class Found:
     """What one part earned. share: of its points. waits: some of them wait for a person. diagnosis: of the first line that lost any."""
@@ -63,7 +67,10 @@ class Found:
 
 
 class Judge:
-    """Judges the parts of one packed homework, each when it is asked for and each once. flags: (kind, sentence) for a person."""
+    """Judges the parts of one packed homework, each when it is asked for and each once. flags: (kind, sentence) for a person.
+
+    A part over which the grader itself failed is not kept: asked for again, it is judged again.
+    """
 
     def __init__(self, files: dict, launcher: Launcher, key: str):
         self.files, self.launcher, self.key = files, launcher, key
@@ -71,9 +78,13 @@ class Judge:
         self.flags: list[tuple[str, str]] = []
 
     def part(self, name: str) -> Found:
-        """Raises whatever failed on our side; what is wrong with the files is a finding."""
+        """What a part earned. Raises Fault where the grader failed; what is wrong with the files is a finding."""
         if name not in self.results:
-            for result in self._judged(JUDGED_WITH.get(name, name)).parts:
+            judged = self._judged(JUDGED_WITH.get(name, name)).parts
+            faults = [result.facts["fault"] for result in judged if "fault" in result.facts]
+            if faults:
+                raise Fault(faults[0])
+            for result in judged:
                 self.results[result.part] = result
                 self.flags += [(flag.kind, flag.sentence) for flag in result.flags]
         return found_in(self.results[name])

@@ -36,8 +36,8 @@ class Folder:
     says: str
     fill: Callable[[Path], None]
     expected: dict[str, str | None] = field(default_factory=dict)
-    flags: frozenset[str] = frozenset()
-    may: frozenset[str] = frozenset()
+    flags: set[str] = field(default_factory=set)
+    may: set[str] = field(default_factory=set)
     bonus: bool = False
     script: str = "loop.py"
 
@@ -91,7 +91,7 @@ fixed local batch the ranks have fewer steps per epoch, so the accuracy after th
 
 
 @functools.cache
-def _base() -> Path:
+def base() -> Path:
     """A right folder that others are changed copies of; made once."""
     place = Path(tempfile.mkdtemp(prefix="homework-"))
     write(place)
@@ -99,16 +99,16 @@ def _base() -> Path:
 
 
 def forget_base() -> None:
-    if _base.cache_info().currsize:
-        shutil.rmtree(_base())
-        _base.cache_clear()
+    if base.cache_info().currsize:
+        shutil.rmtree(base())
+        base.cache_clear()
 
 
 def changed(change: Callable[[Path], None]) -> Callable[[Path], None]:
     """A copy of the base in which something was changed."""
 
     def fill(place: Path) -> None:
-        shutil.copytree(_base(), place, dirs_exist_ok=True)
+        shutil.copytree(base(), place, dirs_exist_ok=True)
         change(place)
 
     return fill

@@ -319,7 +319,8 @@ def other_script(place: Path) -> None:
     path.write_text(path.read_text() + "\n# a line added after the runs\n")
 
 
-TABLE = dict.fromkeys(("throughput", "speedup", "efficiency", "figure"))
+TABLE = ("throughput", "speedup", "efficiency")
+NOT_FROM_LOGS = dict.fromkeys(TABLE, "not_from_the_logs")
 add(
     "wrong_edited_accuracy",
     "accuracies of a log made nicer",
@@ -333,9 +334,20 @@ add(
     edited(OTHER, nicer_log),
     expected={VALUES: "values_differ"},
 )
-add("wrong_edited_times", "epochs shorter than their steps", edited(8, faster_log), flags={"times_do_not_add_up"}, expected=TABLE)
-add("wrong_fabricated_table", "perfect scaling beside honest logs", changed(fabricated), expected=TABLE)
-add("wrong_one_number", "one rate of the table is 25 % nicer", changed(table_only), expected=TABLE)
+add("wrong_edited_times", "epochs shorter than their steps", edited(8, faster_log), flags={"times_do_not_add_up"})
+add(
+    "wrong_fabricated_table",
+    "perfect scaling beside honest logs",
+    changed(fabricated),
+    expected={
+        "throughput": "not_from_the_logs",
+        "speedup": "perfect_scaling_assumed",
+        "efficiency": "perfect_scaling_assumed",
+        "figure": "only_perfect",
+        "scaling_pdf_curves": "only_perfect",
+    },
+)
+add("wrong_one_number", "one rate of the table is 25 % nicer", changed(table_only), expected=NOT_FROM_LOGS)
 add(
     "wrong_rate_of_one_rank",
     "images per second of one rank",
@@ -356,16 +368,32 @@ add(
     expected={"runs": "batch_sizes_differ"},
 )
 add("wrong_another_nonce", "logs with the code of another student", regenerated(other_nonce), flags={"another_nonce"})
+add("wrong_one_epoch", "one epoch: nothing but compilation", regenerated(one_epoch), expected={"runs": "too_few_epochs"})
 add(
-    "wrong_one_epoch",
-    "one epoch: nothing but compilation was measured",
-    regenerated(one_epoch),
-    expected={"runs": "too_few_epochs"},
+    "wrong_identical_runs",
+    "run_8 is run_4 with another number",
+    changed(identical_ranks),
+    expected={"runs": "different_data"},
+    flags={"identical_runs"},
 )
-add("wrong_identical_runs", "run_8 is run_4 with another number", changed(identical_ranks), flags={"identical_runs"})
 add("wrong_other_script", "the logs are of another script", changed(other_script), flags={"another_script"})
-add("wrong_truncated_log", "run_8.jsonl was cut off", replaced(log_name(8), truncated), expected={"runs": "log_incomplete"})
-add("wrong_missing_log", "run_8.jsonl was not handed in", replaced(log_name(8), None), expected={"runs": "missing_file"})
+add(
+    "wrong_truncated_log",
+    "run_8.jsonl was cut off",
+    replaced(log_name(8), truncated),
+    expected={"runs": "log_incomplete", "accuracy_8_curves": PERSON, "accuracy_8_values": PERSON},
+)
+add(
+    "wrong_missing_log",
+    "run_8.jsonl was not handed in",
+    replaced(log_name(8), None),
+    expected={
+        "runs": "missing_file",
+        **dict.fromkeys(TABLE, "missing_run"),
+        "accuracy_8_curves": PERSON,
+        "accuracy_8_values": PERSON,
+    },
+)
 add(
     "wrong_missing_table",
     "scaling.csv was not handed in",
@@ -376,6 +404,116 @@ add(
     "wrong_missing_scaling_figure",
     "scaling.pdf was not handed in",
     replaced("scaling.pdf", None),
-    expected={"figure": "missing_file"},
+    expected=dict.fromkeys(("figure", "scaling_pdf_curves", "scaling_pdf_labels"), "missing_file"),
 )
-add("wrong_nothing", "an empty folder", lambda place: None, expected={"init": "missing_file"})
+
+
+# -- files that are out to harm -------------------------------------------------------------------------------------------------------
+
+
+def bomb(place: Path) -> bytes:
+    """A page whose content is 2 GB of blanks, compressed twice to some kB."""
+    import zlib
+
+    size, count = 1 << 20, 2048
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+    block = deflate.compress(b" " * size) + deflate.flush(zlib.Z_FULL_FLUSH)  # such blocks can be put one behind the other
+    last = deflate.compress(b"") + deflate.flush()
+    inner = b"\x78\xda" + block * count + last  # without the checksum, which readers do not ask for
+    content = zlib.compress(inner, 9)
+    return pdf(b"<< /Length %d /Filter [/FlateDecode /FlateDecode] >>\nstream\n" % len(content) + content + b"\nendstream")
+
+
+def deep(place: Path) -> bytes:
+    """Arrays within arrays, 50,000 deep."""
+    return pdf(b"[" * 50_000 + b"]" * 50_000)
+
+
+def huge_image(place: Path) -> bytes:
+    """A picture of 60,000 x 60,000 pixels, which are not there."""
+    about = (
+        b"<< /Type /XObject /Subtype /Image /Width 60000 /Height 60000 /BitsPerComponent 8 /ColorSpace /DeviceRGB /Length 1 >>"
+    )
+    return pdf(b"<< /Length 7 >>\nstream\n/Im Do \nendstream", about + b"\nstream\nx\nendstream")
+
+
+def pdf(content: bytes, picture: bytes = b"<<>>") -> bytes:
+    """A PDF of one page with this content."""
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 300] /Contents 4 0 R /Resources << /XObject << /Im 5 0 R >> >> >>",
+        content,
+        picture,
+    ]
+    written, places = b"%PDF-1.4\n", []
+    for number, one in enumerate(objects, 1):
+        places.append(len(written))
+        written += b"%d 0 obj\n" % number + one + b"\nendobj\n"
+    table = b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + b"".join(b"%010d 00000 n \n" % at for at in places)
+    return written + table + b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(written))
+
+
+def deep_log(place: Path) -> bytes:
+    return b"[" * 200_000
+
+
+add("wrong_pdf_bomb", "a page of 2 GB", replaced(NAME, bomb), expected=UNREADABLE)
+add("wrong_deep_pdf", "arrays 50,000 deep", replaced(NAME, deep), expected=UNREADABLE)
+add("wrong_huge_image", "a picture of 10 GB", replaced(NAME, huge_image), expected=UNREADABLE)
+add(
+    "wrong_deep_log",
+    "a log of brackets",
+    replaced(log_name(8), deep_log),
+    expected={
+        "runs": "not_a_log",
+        **dict.fromkeys(TABLE, "missing_run"),
+        "accuracy_8_curves": PERSON,
+        "accuracy_8_values": PERSON,
+    },
+)
+
+
+# -- the port -------------------------------------------------------------------------------------------------------------------------
+
+for script, line, diagnosis in (
+    ("no_init", "init", "not_initialised"),
+    ("no_pinning", "devices", "not_pinned"),
+    ("no_memory_growth", "devices", "no_memory_growth"),
+    ("pinned_by_rank", "devices", "pinned_by_rank"),
+    ("same_data", "shards", "same_data"),
+    ("steps_not_divided", "steps", "steps_not_divided"),
+    ("rate_not_scaled", "learning_rate", "rate_not_scaled"),
+    ("gradients_apart", "gradients", "gradients_apart"),
+    ("gradients_summed", "gradients", "gradients_summed"),
+    ("no_broadcast", "broadcast", "no_broadcast"),
+    ("ranks_start_apart", "broadcast", "no_broadcast"),
+    ("broadcast_own", "broadcast", "no_broadcast"),
+    ("all_write", "rank_zero", "all_ranks_write"),
+    ("all_print", "rank_zero", "all_ranks_print"),
+    ("metrics_of_one_rank", "global_metrics", "metrics_of_one_rank"),
+    ("no_log", "run_log", "no_log"),
+):
+    add(f"wrong_{script}", f"the port: {script.replace('_', ' ')}", ported(script), expected={line: diagnosis}, script=script)
+PORT = ("init", "devices", "shards", "steps", "learning_rate", "gradients", "broadcast", "rank_zero", "global_metrics", "run_log")
+for script, diagnosis in (
+    ("not_ported", "not_ported"),
+    ("raises", "script_failed"),
+    ("syntax_error", "script_failed"),
+    ("hangs", "script_hangs"),
+    ("reads_secrets", "script_failed"),
+    ("fork_bomb", "script_failed"),
+):
+    add(
+        f"wrong_{script}",
+        f"the port: {script.replace('_', ' ')}",
+        ported(script),
+        expected=dict.fromkeys(PORT, diagnosis),
+        script=script,
+    )
+add(
+    "wrong_warmup",
+    "a warm-up that is computed and not used",
+    ported("warmup_without_effect"),
+    script="warmup_without_effect",
+)
