@@ -17,9 +17,10 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 from autograder.check import check_homework
-from labkit import plots, runlog, scaling
+from labkit import palette, plots, runlog, scaling
 from labkit.environment import cores, mpi_environment, mpiexec
 
 SIZES = (1, 2, 4, 8)  # numbers of ranks; add 16 where you have the cores for it
@@ -37,6 +38,8 @@ OPTIONS = "--images 6000 --epochs 8 --batch-size 64 --lr 0.01 --seed 0".split() 
 # %%
 def train(ranks, *options):
     """Start the port on so many ranks of this machine and print what they print. Stopping the cell stops the ranks."""
+    if not Path(PORT).exists():
+        raise FileNotFoundError(f"there is no {PORT} yet: it begins as a copy of tensorflow2_mnist.py")
     command = [*mpiexec(), "-n", str(ranks), sys.executable, PORT, *options]
     environment = {**os.environ, **mpi_environment(ranks)}
     pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
@@ -98,10 +101,11 @@ for p, run in runs.items():
 # The times are those of the last epoch. Why not of the first one?
 
 # %% tags=["raises-exception"]
+milliseconds = 1e3 * runs[2].epochs[0].step_seconds
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-ax.semilogy([1e3 * seconds for seconds in runs[2].epochs[0].step_seconds], "o", markersize=3)
+ax.semilogy(1 + np.arange(len(milliseconds)), milliseconds, "o", markersize=3, color=palette.BLUE)
 ax.set(xlabel="step of the first epoch, 2 ranks", ylabel="time, ms")
-ax.grid(alpha=0.3)
+ax.grid(color=palette.FAINT)
 
 # %% [markdown]
 # TensorFlow compiles in the first step. `run.throughput()` therefore leaves the first epoch out. It returns images per second of all

@@ -79,7 +79,7 @@ def evaluate(model: tf.keras.Model, images: np.ndarray, labels: np.ndarray) -> t
         logits = model(x, training=False)
         loss_sum += float(loss_function(y, logits)) * len(x)
         correct += int(np.sum(np.argmax(logits, axis=1) == y))
-    return mean_over_ranks(loss_sum, correct, len(images))
+    return mean_over_ranks(loss_sum, correct, len(images))  # Horovod, step 8
 
 
 def mean_over_ranks(loss_sum: float, correct: int, count: int) -> tuple[float, float]:
@@ -149,7 +149,7 @@ def main() -> None:
             count += len(x)
             step += 1
             log.step(samples=len(x), learning_rate=float(optimizer.learning_rate))
-        loss, accuracy = mean_over_ranks(loss_sum, correct, count)
+        loss, accuracy = mean_over_ranks(loss_sum, correct, count)  # Horovod, step 8
         val_loss, val_accuracy = evaluate(model, test_images, test_labels)
         log.end_epoch(loss=loss, accuracy=accuracy, val_loss=val_loss, val_accuracy=val_accuracy)
         if hvd.rank() == 0:  # Horovod, step 8
