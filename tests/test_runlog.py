@@ -143,6 +143,43 @@ model.fit(x, y, 4, epochs=2, validation_data=(x, y), verbose=0, callbacks=[Avera
         assert all(0 <= value <= 1 for value in (epoch.accuracy, epoch.val_accuracy)) and epoch.val_loss > 0
 
 
+TORCH = """
+import sys, torch, torch.distributed as dist
+from labkit import runlog
+rank = int(sys.argv[2])
+dist.init_process_group("gloo", init_method=f"file://{sys.argv[1]}/store", rank=rank, world_size=2)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+log = runlog.Writer(f"{sys.argv[1]}/run_2.jsonl", rank=rank, world_size=2, gather=runlog.torch_gather, batch_size=4)
+log.begin_epoch()
+for step in range(3):
+    optimizer.zero_grad()
+    loss = model(torch.ones(4 - rank, 2)).square().mean()
+    loss.backward()
+    optimizer.step()
+    log.step(samples=4 - rank, learning_rate=optimizer.param_groups[0]["lr"])
+log.end_epoch(loss=loss.item())
+log.close()
+dist.destroy_process_group()
+"""
+
+
+def test_with_pytorch(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    command = [sys.executable, "-c", TORCH, str(tmp_path)]
+    ranks = [subprocess.Popen([*command, str(rank)], env=environment, stdin=subprocess.DEVNULL) for rank in range(2)]
+    try:
+        assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
+    finally:
+        for rank in ranks:
+            rank.kill()
+            rank.wait()
+    run = runlog.read(tmp_path / "run_2.jsonl")
+    assert run.problems == [] and run.complete and len(run.hosts) == 2
+    [epoch] = run.epochs
+    assert epoch.samples_per_rank == [12, 9] and list(epoch.learning_rates) == [0.5] * 3
+
+
 # --- throughput
 
 
