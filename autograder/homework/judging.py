@@ -61,7 +61,7 @@ def judge_files(
         found.append(_guarded("scaling", functools.partial(_scaling, homework, logs, broken, figures, nonce)))
         figures.add_overlays(found[-1], ["scaling.pdf"])
     if "plots" in parts:
-        found.append(_guarded("plots", functools.partial(_plots, homework, logs, figures)))
+        found.append(_guarded("plots", functools.partial(_plots, homework, logs, broken, figures)))
         figures.add_overlays(found[-1], [role for role in figures.roles if role.startswith("accuracy_")])
     order = list(rubric.PARTS)
     return Report(sorted(found, key=lambda one: order.index(one.part)), dict(homework.names), list(homework.notes))
@@ -132,8 +132,11 @@ def _port(homework: Homework, key: str, launcher: Launcher) -> list[PartResult]:
     script = homework.files.get("script")
     if script is None:
         said = homework.absent("script", "tensorflow2_mnist_hvd.py")
-        port = PartResult("port", [lost(line.name, "missing_file", said) for line in lines_of("port")])
-        return [port, PartResult("bonus", [lost(line.name, "missing_file", said) for line in lines_of("bonus")])]
+        teach = "Save your port under that name, beside the logs."
+        return [
+            PartResult(part, [lost(line.name, "missing_file", said, teach) for line in lines_of(part)])
+            for part in ("port", "bonus")
+        ]
     both = _guarded("port", lambda: _judged_port(script, key, launcher), also=("bonus",))
     bonus = [finding for finding in both.findings if finding.line.part == "bonus"]
     both.findings = [finding for finding in both.findings if finding.line.part == "port"]
@@ -152,11 +155,11 @@ def _scaling(homework: Homework, logs: dict, broken: dict, figures: Figures, non
     return scaling.judge(homework, logs, figures, broken=broken, nonce=nonce)
 
 
-def _plots(homework: Homework, logs: dict, figures: Figures) -> PartResult:
+def _plots(homework: Homework, logs: dict, broken: dict, figures: Figures) -> PartResult:
     from autograder.homework import plots
 
     figures.read_all(figures.roles)
-    return plots.judge(homework.files, logs, figures)
+    return plots.judge(homework, logs, figures, broken=broken)
 
 
 def _guarded(part: str, judged: Callable[[], PartResult], also: tuple[str, ...] = ()) -> PartResult:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import base64
 import binascii
 import html
+import math
 import textwrap
 
+from autograder.homework.folder import USUAL
 from autograder.homework.rubric import LONGEST, PARTS, Finding, PartResult, Report, shown
 from autograder.verdict import HINT_LEVELS
 from labkit.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
@@ -55,10 +57,15 @@ def report_text(report: Report, hints: str = "how") -> str:
     if report.open_points:
         head += f"; {_points(report.open_points)} wait for a person"
     parts = [part_text(part, hints) for part in report.parts]
-    taken = ", ".join(f"{role}: {shown(name)}" for role, name in report.files.items())
-    files = textwrap.wrap(f"taken as {taken}" if taken else "no file of the homework was found", _WIDTH, subsequent_indent="  ")
+    taken = ", ".join(f"{role}: {shown(name)}" for role, name in report.files.items() if not _usual(role, name))
+    said = f"taken as {taken}" if taken else "" if report.files else "no file of the homework was found"
+    files = textwrap.wrap(said, _WIDTH, subsequent_indent="  ")
     notes = [line for note in report.notes for line in textwrap.wrap(shown(note, LONGEST), _WIDTH, subsequent_indent="  ")]
     return "\n".join([head, "", "\n\n".join(parts), "", *files, *notes])
+
+
+def _usual(role: str, name: str) -> bool:
+    return name in (role, f"{role}.jsonl", USUAL.get(role))
 
 
 def _told(finding: Finding, depth: int, said: set[str]) -> list[str]:
@@ -221,7 +228,8 @@ def _overlay(name: str, one: dict) -> str:
     if not png.startswith(b"\x89PNG"):
         return ""
     picture = f'<image width="{width}" height="{height}" href="data:image/png;base64,{base64.b64encode(png).decode()}"/>'
-    lines = "".join(_curve(k, points, width, height) for k, (_, _, points) in enumerate(curves))
+    lines = "".join(_curve(k, points) for k, (_, _, points) in enumerate(curves))
+    lines += _names([points[-1] for _, _, points in curves if points], width, height)
     keys = " ".join(
         f'<span style="display:inline-block;margin-right:1em"><b style="color:{_dark(k)}">{_letter(k)}</b> {html.escape(curve)}, '
         f"{count} points</span>"
@@ -235,20 +243,27 @@ def _overlay(name: str, one: dict) -> str:
     )
 
 
-def _curve(k: int, points: list[tuple[float, float]], width: int, height: int) -> str:
-    """A dashed line with a ring at each point, and its letter at the end."""
-    colour = _CURVES[k % len(_CURVES)]
+def _curve(k: int, points: list[tuple[float, float]]) -> str:
+    """A dashed line, with a ring at each point where there are not too many."""
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    rings = ""
-    if len(points) <= 60:
-        rings = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6"/>' for x, y in points)
-    x, y = points[-1] if points else (0.0, 0.0)
-    x, y = min(max(x + 11, 10), width - 18), min(max(y + 7 - 20 * (k % 2), 20), height - 6)
+    rings = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6"/>' for x, y in points) if len(points) <= 60 else ""
     return (
-        f'<g fill="none" stroke="{colour}" stroke-width="2.5"><polyline points="{path}" stroke-dasharray="7 4"/>{rings}</g>'
-        f'<text x="{x:.1f}" y="{y:.1f}" style="font:bold 22px sans-serif;fill:{_dark(k)};paint-order:stroke;stroke:#fff;stroke-width:5px">'
-        f"{_letter(k)}</text>"
+        f'<g fill="none" stroke="{_CURVES[k % len(_CURVES)]}" stroke-width="2.5">'
+        f'<polyline points="{path}" stroke-dasharray="7 4"/>{rings}</g>'
     )
+
+
+def _names(ends: list[tuple[float, float]], width: int, height: int) -> str:
+    """The letter of each curve beside its last point, letters that would overlap moved apart."""
+    made, above = "", -math.inf
+    for k in sorted(range(len(ends)), key=lambda k: ends[k][1]):
+        x, y = min(max(ends[k][0] + 11, 4), width - 18), min(max(ends[k][1] + 7, above + 21, 20), height - 4)
+        above = y
+        made += (
+            f'<text x="{x:.1f}" y="{y:.1f}" style="font:bold 22px sans-serif;fill:{_dark(k)};'
+            f'paint-order:stroke;stroke:#fff;stroke-width:5px">{_letter(k)}</text>'
+        )
+    return made
 
 
 def _letter(k: int) -> str:

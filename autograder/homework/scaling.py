@@ -24,6 +24,7 @@ from labkit.scaling import karp_flatt
 
 _ROUNDING = 0.05  # of a value: what "2" may stand for at most
 _NO_TIMES = "has no times of steps, so no throughput can be recomputed from it"
+_LOGS_FIRST = "Numbers are worth what the run behind them is worth: hand in the log of every run."
 _FABRICATED = (
     "A table of measurements comes from the measurements: compute it from the run logs that you hand in, and run again what you doubt. "
     "Poor scaling, honestly reported, earns all points."
@@ -208,16 +209,12 @@ def _columns(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, why
     timeless = [p for p in SIZES if p in runs.usable and p not in speeds]
     if claimed is None:
         teach = "Write `scaling.csv` with the columns ranks, images_per_second, speedup, efficiency, one line for each run."
-        return [lost(name, *why, teach if name == "throughput" else "") for name in names]
+        return [lost(name, *why, teach) for name in names]
     if timeless or not speeds:
-        said = (
-            f"`{shown(runs.names[timeless[0]])}` {_NO_TIMES}."
-            if timeless
-            else "There is no run log that times could be recomputed from."
-        )
         if timeless:
+            said = f"`{shown(runs.names[timeless[0]])}` {_NO_TIMES}."
             return [needs_person(name, said, "no_times") for name in names]
-        return [lost(name, "missing_run", said) for name in names]
+        return [lost(name, "missing_run", "No run log has times to recompute them from.", _LOGS_FIRST) for name in names]
     sizes = _asked(runs, claimed, speeds)
     base = min(speeds)
     gains = {p: speedup(speeds[base], found, base) for p, found in speeds.items()}
@@ -229,11 +226,8 @@ def _columns(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, why
     shares = _Column("efficiency", fractions, {p: gains[p].times(1 / p) for p in gains})
     shares.mistakes = _efficiency_mistakes(gains)
     found = [column.judge(sizes) for column in (rates, gain)]
-    if gain.diagnosis not in (
-        "",
-        "not_from_the_logs",
-        "perfect_scaling_assumed",
-    ):  # E = S / p of a speedup that was computed wrongly
+    computed_wrongly = gain.diagnosis not in ("", "not_from_the_logs", "perfect_scaling_assumed")
+    if computed_wrongly:  # then E = S / p of that speedup is right
         shares.also = {p: Range(number.value / p, number.value / p) for p, number in gain.claims.items()}
     found.append(_percent(shares.judge(sizes), mislabelled))
     return found
@@ -277,9 +271,10 @@ class _Column:
             if unknown:
                 self.diagnosis = "missing_run"
                 said = f"Without a usable run log, the numbers for {_listed(unknown)} ranks cannot be checked."
-                return lost(self.line, self.diagnosis, said, "", earned)
+                return lost(self.line, self.diagnosis, said, _LOGS_FIRST, earned)
             self.diagnosis = "missing_value"
-            return lost(self.line, self.diagnosis, f"scaling.csv has no {self._word} for {_listed(wrong)} ranks.", "", earned)
+            teach = "Write one line for each run, with all four columns."
+            return lost(self.line, self.diagnosis, f"scaling.csv has no {self._word} for {_listed(wrong)} ranks.", teach, earned)
         self.diagnosis, teach = self._named(false)
         if self.diagnosis in ("not_from_the_logs", "perfect_scaling_assumed"):
             teach = f"{teach} {_FABRICATED}".strip()
@@ -298,14 +293,14 @@ class _Column:
         return {"throughput": "images per second"}.get(self.line, self.line)
 
     def _said(self, sizes: list[int]) -> str:
-        return f"{self._word}: " + ", ".join(f"{_plain(self.claims[p].value)} on {p}" for p in sizes) + "."
+        return f"{self._word.capitalize()}: " + ", ".join(f"{_plain(self.claims[p].value)} on {p}" for p in sizes) + "."
 
     def _compared(self, false: list[int]) -> str:
         told = [
             f"on {p} rank{'s' * (p > 1)} the table says {_plain(self.claims[p].value)}, the run logs give {self.expected[p]}"
             for p in false[:3]
         ]
-        return f"{self._word}: {'; '.join(told)}."
+        return f"{self._word.capitalize()}: {'; '.join(told)}."
 
 
 def _is(number: Number, expected: Range) -> bool:
@@ -414,15 +409,11 @@ def _figure(
     path = homework.files.get("scaling.pdf")
     if path is None:
         return lost("figure", "missing_file", homework.absent("scaling.pdf", "scaling.pdf"), "Hand in the figure as a PDF.")
+    if not runs.usable:
+        return lost("figure", "missing_run", "There is no run log to compare scaling.pdf with.", _LOGS_FIRST)
     if not speeds:
-        return (
-            lost("figure", "missing_run", "There is no run log to compare scaling.pdf with.")
-            if not runs.usable
-            else needs_person(
-                "figure",
-                f"The run logs have no times to compare scaling.pdf with: `{shown(runs.names[min(runs.usable)])}` {_NO_TIMES}.",
-            )
-        )
+        said = f"scaling.pdf cannot be compared: `{shown(runs.names[min(runs.usable)])}` {_NO_TIMES}."
+        return needs_person("figure", said, "no_times")
     try:
         figure = reader(path)
     except Exception as error:  # whatever a reader stumbles over, a person can look at the page

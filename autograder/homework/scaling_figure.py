@@ -51,14 +51,18 @@ def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table 
     complete = [curve for curve in right if set(sizes) <= set(curve.points)]
     wrong = [curve for curve in measured if curve not in right and curve.quantity in ("speedup", "efficiency", "throughput")]
     if complete and not wrong:
-        return full("figure", f"{_quantity(complete[0], expected)} on {', '.join(map(str, sorted(complete[0].points)))} ranks.")
+        return full(
+            "figure",
+            f"{_quantity(complete[0], expected).capitalize()} on {', '.join(map(str, sorted(complete[0].points)))} ranks.",
+        )
     if wrong:
         return _wrong(wrong[0], expected, claimed, some_right=bool(complete))
     if right:
         missing = [p for p in sizes if all(p not in curve.points for curve in right)] or sizes
         most = max(len(set(sizes) & set(curve.points)) for curve in right)
         said = f"The figure has no point for {', '.join(map(str, missing))} ranks."
-        return lost("figure", "missing_sizes", said, earned=round(5 * most / len(sizes), 2))
+        teach = "Draw a point for each run that you did."
+        return lost("figure", "missing_sizes", said, teach, earned=round(5 * most / len(sizes), 2))
     return needs_person(
         "figure", "No curve of scaling.pdf says whether it is throughput, speedup, efficiency or time.", "unknown_quantity"
     )
@@ -157,12 +161,13 @@ def _wrong(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], claimed: T
     at = next((p for p, y in sorted(curve.points.items()) if p in of and not of[p].holds(y, curve.uncertainty)), None)
     if at is None:
         return needs_person("figure", f"The curve of {curve.quantity} has no point that could be compared.", "no_curve")
-    said = f"{curve.quantity} on {at} ranks: the figure shows {curve.points[at]:.4g}, the run logs give {of[at]}"
+    said = f"{curve.quantity.capitalize()} on {at} ranks: the figure shows {curve.points[at]:.4g}, the run logs give {of[at]}"
     column = "images_per_second" if curve.quantity == "throughput" else curve.quantity
     written = (claimed.efficiencies()[0] if column == "efficiency" else claimed.column(column)) if claimed else {}
     same = at in written and any(abs(y / curve.points[at] - 1) < 0.02 for y in written[at].readings if curve.points[at])
     if same:
-        return lost("figure", "not_from_the_logs", f"{said}. It is what scaling.csv says, too.", "", earned=2.5 * some_right)
+        teach = "Compute the table from the run logs, and draw the figure from the table."
+        return lost("figure", "not_from_the_logs", f"{said}. It is what scaling.csv says, too.", teach, earned=2.5 * some_right)
     table = f", and scaling.csv says {written[at].value:.4g}" if at in written else ""
     teach = "Draw the figure from the run logs that you hand in, with the same cell that writes the table."
     return lost("figure", "figure_of_other_runs", f"{said}{table}.", teach, earned=2.5 * some_right)
