@@ -125,7 +125,7 @@ def _style(random, kind: str, plt) -> dict:
         "axes.grid": bool(random.random() < 0.4),
         "figure.figsize": (float(random.uniform(4, 9)), float(random.uniform(3, 6))),
         "pdf.compression": int(random.choice([0, 6])),
-        "text.usetex": False,
+        "lines.markeredgewidth": 1.0,  # of 0 in some style sheets: then a cross is not drawn at all
     }
     if random.random() < 0.3:
         settings["xtick.direction"] = settings["ytick.direction"] = str(random.choice(["in", "inout"]))

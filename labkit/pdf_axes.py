@@ -437,15 +437,16 @@ def _fits_of(side: Side, labels: list[Number], values: list[float]):
     labels = _whole_numbers(labels)
     if len(labels) < 2:
         return None
-    for places in _places(side, labels):
-        fits = _fits(side, labels, places, exact=True)
-        if fits:
-            return fits[0].residual, fits, labels, places, True
-    for places in _places(side, labels):
-        fits = _fits(side, labels, places, exact=False)
-        if fits:
-            return fits[0].residual, fits, labels, places, True
     along = 0 if side.level else 1
+    for exact in (True, False):
+        for places in _places(side, labels):
+            there = np.isfinite(places)
+            used = [n for n, has in zip(labels, there, strict=True) if has]
+            fits = _fits(side, used, places[there], exact)
+            for one, has in zip(labels, there, strict=True):  # one without a mark must still stand where the scale puts it
+                fits = fits if has else [f for f in fits if abs(f.positions(np.array(one.value)) - one.text.middle[along]) < 3]
+            if fits:
+                return fits[0].residual, fits, used, places[there], True
     places = np.array([n.text.middle[along] for n in labels])
     if all(n.text.upright for n in labels):
         fits = [fit for fit in _scales(labels, places) if fit.residual < 1.2]
@@ -492,12 +493,18 @@ def _places(side: Side, labels: list[Number]):
     longest = max(side.marks.values(), default=0.0)
     major = sorted(_distinct([p for p, length in side.marks.items() if length > longest - 0.3]))
     for candidates in (major, sorted(_distinct(side.marks)), sorted(_distinct(side.grid))):
-        if len(candidates) < len(labels):
+        if len(candidates) < 2:
             continue
         marks = np.array(candidates)
         nearest = marks[np.abs(marks[None, :] - anchors[:, None]).argmin(1)]
         off = anchors - nearest
-        if len(set(nearest.tolist())) == len(labels) and np.abs(off).max() <= reach and np.ptp(off) < 2.5:
+        near = np.abs(off) <= reach
+        if not near.all() and len(labels) >= 4 and near.sum() >= max(3, len(labels) - 2) and near[1:-1].all():
+            nearest = np.where(near, nearest, np.nan)  # plotly draws no grid line at the border of the panel
+        elif not near.all():
+            continue
+        kept = nearest[np.isfinite(nearest)]
+        if len(set(kept.tolist())) == len(kept) and np.ptp(off[near]) < 2.5:
             yield nearest
     for candidates in (major, sorted(_distinct(side.marks)), sorted(_distinct(side.grid))):
         if len(candidates) == len(labels) and any(not n.text.upright for n in labels):
@@ -614,11 +621,16 @@ def _without_worse(fits: list[Fit]) -> list[Fit]:
     return [fit for fit in fits if fit.residual <= 2 * fits[0].residual + 0.3]
 
 
-def settle(axis: Axis, fits: list[Fit], places: np.ndarray) -> None:
+def settle(axis: Axis, fits: list[Fit], places: np.ndarray, counts: bool = False) -> None:
     """Where several scales agree with the labels, see whether it matters for what is drawn. places: of the data, in page coordinates.
 
-    If the scales give the same values there, the axis keeps the first; otherwise it is left without a scale, and says so.
+    If the scales give the same values there, the axis keeps the first. counts: along this axis something is counted; if with one scale
+    only all of at least four places are whole numbers, it is that one. Otherwise the axis is left without a scale, and says so.
     """
+    if len(fits) >= 2 and counts:
+        whole = [fit for fit in fits if _whole(axis, fit, places)]
+        fits = whole if len(whole) == 1 else fits
+        take(axis, fits[0])
     if len(fits) >= 2:
         readings = []
         for fit in fits:
@@ -642,6 +654,12 @@ def settle(axis: Axis, fits: list[Fit], places: np.ndarray) -> None:
             axis.scale = ""
 
 
+def _whole(axis: Axis, fit: Fit, places: np.ndarray) -> bool:
+    take(axis, fit)
+    values = axis.values(places)
+    return len(set(np.round(values, 3).tolist())) >= 4 and bool((np.abs(values - np.round(values)) < 2e-3).all())
+
+
 # -- panels ---------------------------------------------------------------------------------------------------------------------------
 
 
@@ -662,8 +680,11 @@ def panels(page: Page, index: int) -> list[Drawn]:
         if any(same(frame, other.panel.frame, 3.0) for other in result):
             continue
         labelled = {name: len(side.labels) for name, side in of_frame.items()}
-        if max(labelled.values()) < 2:
-            if not (of_frame["bottom"].marks and of_frame["left"].marks):
+        if max(labelled.values()) < 2 and not (of_frame["bottom"].marks and of_frame["left"].marks):
+            if not any(
+                path.clip and same(path.clip, frame) and not segment(path) and path.stroke and not path.fill
+                for path in page.paths
+            ):
                 continue
         fits: dict[str, list[Fit]] = {}
         axes: dict[str, Axis] = {}

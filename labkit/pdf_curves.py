@@ -56,7 +56,7 @@ def curves(
     for one in series:
         owner = _carrier(one, found, looks)
         if owner is not None:
-            _put_on(found[owner], one)
+            _put_on(found[owner], one, frame)
             looks[owner] = (*looks[owner][:3], one.shape, looks[owner][4])
         elif not _is_cap(one) and len(one.places) >= 2:
             found.append(_of_marks(one, frame))
@@ -85,6 +85,19 @@ def owners_of(page: Page, drawn: list[Drawn]) -> dict[int, int]:
             if inside:
                 owners[path.order] = min(inside, key=lambda k: _area(frames[k]))
     return owners
+
+
+def lost_lines(page: Page, drawn: list[Drawn]) -> bool:
+    """Whether there is a line that looks like a curve and is clipped to a rectangle in which no axes were found."""
+    frames = [one.panel.frame for one in drawn]
+    for path in page.paths:
+        clip = path.clip
+        if clip is None or not path.stroke or path.fill or path.curved or any(path.closed) or segment(path):
+            continue
+        large = path.box[2] - path.box[0] > 2 * SMALL and clip[2] - clip[0] < 0.97 * page.width
+        if large and not any(same(clip, frame, 3.0) or _contains(clip, frame) or _contains(frame, clip) for frame in frames):
+            return True
+    return False
 
 
 def _within(box: Rect, frame: Rect, slack: float) -> bool:
@@ -238,8 +251,9 @@ def _carrier(one: Series, found: list[Curve], looks: list[tuple]) -> int | None:
         if not curve.line:
             continue
         if one.sure:
-            off = _distance(one.places, curve)
-            fits = (off < AT_PLACE).mean() > 0.9
+            on_line = (_distance(one.places, curve) < AT_PLACE).mean()
+            gaps = bool(curve.breaks) or bool(curve.cut.any()) or len(one.places) > len(curve.page_x)
+            fits = on_line > 0.9 or (gaps and on_line >= 0.3 and _far(one.colour, curve.colour) < 6)
         else:  # the same small shift for all of them
             off = _shift(one.places, curve)
             fits = off is not None
@@ -274,18 +288,23 @@ def _shift(places: np.ndarray, curve: Curve) -> tuple[float, float] | None:
     return None
 
 
-def _put_on(curve: Curve, one: Series) -> None:
+def _put_on(curve: Curve, one: Series, frame: Rect) -> None:
     """The curve has these marks. Where the line was simplified, they tell what was left out."""
     curve.marker = True
-    if not one.sure or len(one.places) <= len(curve.page_x) or curve.breaks or curve.cut.any():
+    if not one.sure or len(one.places) > 5000:
         return
-    x, y = one.places[:, 0], one.places[:, 1]
     vertices = np.column_stack([curve.page_x, curve.page_y])
-    nearest = np.abs(vertices[:, None, :] - one.places[None, :, :]).max(2).min(1) if len(x) < 5000 else np.zeros(1)
-    if (np.diff(x) >= -1e-6).all() and (nearest < 1.0).all():
-        curve.page_x, curve.page_y = x, y
-        curve.x = curve.y = np.full(len(x), np.nan)
-        curve.cut, curve.visible = np.zeros(len(x), bool), np.ones(len(x), bool)
+    new = np.array([np.abs(vertices - place).max(1).min() > AT_PLACE for place in one.places])
+    if not new.any():
+        return
+    x, y = np.concatenate([curve.page_x, one.places[new, 0]]), np.concatenate([curve.page_y, one.places[new, 1]])
+    order = np.argsort(x, kind="stable")
+    if (np.diff(curve.page_x) < -1e-6).any():
+        return
+    cut = np.concatenate([curve.cut, np.zeros(int(new.sum()), bool)])
+    curve.page_x, curve.page_y, curve.cut = x[order], y[order], cut[order]
+    curve.x = curve.y = np.full(len(x), np.nan)
+    curve.visible, curve.breaks = _visible(curve.page_x, curve.page_y, frame), []
 
 
 def _of_marks(one: Series, frame: Rect) -> Curve:

@@ -114,6 +114,8 @@ def _read_pages(figure: Figure, pages: list[Page]) -> Figure:
                 one.panel.problems.append("A part of it is a picture: no values can be read from that.")
         figure.panels += [one.panel for one in drawn if one.panel.curves or one.panel.x.scale or one.panel.y.scale]
         pictures |= bool(page.pictures) and not drawn
+        if pdf_curves.lost_lines(page, drawn):
+            figure.needs_person("no_axes", "A line was drawn in axes that could not be read.")
     return _judge(figure, pages, pictures)
 
 
@@ -189,7 +191,9 @@ def _twins(panel: Panel, one: pdf_axes.Drawn, looks: list[tuple]) -> bool:
 def _settle(one: pdf_axes.Drawn) -> None:
     """Decide between several scales that agree with an axis's labels by what is drawn, or say that it cannot be decided."""
     panel, none = one.panel, np.zeros(0)
-    pdf_axes.settle(panel.x, one.fits.get(panel.x.side, []), np.concatenate([none, *[c.page_x for c in panel.curves]]))
+    pdf_axes.settle(
+        panel.x, one.fits.get(panel.x.side, []), np.concatenate([none, *[c.page_x for c in panel.curves]]), counts=True
+    )
     for axis in (panel.y, panel.right):
         if axis is not None:
             of_axis = [c.page_y for c in panel.curves if panel.right is None or c.axis == axis.side]
@@ -226,6 +230,7 @@ def _read_texts(figure: Figure, page: Page, drawn: list[pdf_axes.Drawn]) -> None
         if panel.right is not None:
             panel.right.label = _label(lines, one, drawn, "right")
         panel.title = _label(lines, one, drawn, "title")
+    figure.texts = (figure.texts + [t.text[:300] for t in page.texts if not pdf_axes.number(t)])[:500]
     used = {panel.title for panel in (one.panel for one in drawn)}
     highest = max((one.panel.frame[3] for one in drawn), default=0.0)
     above = [text for text, box, _ in lines if box[1] > highest and text not in used]
@@ -265,31 +270,47 @@ def _after(last: Text, text: Text) -> float:
 
 
 def _label(lines, one: pdf_axes.Drawn, drawn: list[pdf_axes.Drawn], which: str) -> str:
-    """The text nearest to a side of a frame, of those that no other frame is nearer to; "" if there is none."""
+    """The text nearest to a side of a panel, of those that no other panel is nearer to; "" if there is none."""
     best = (np.inf, "")
     for text, box, angle in lines:
-        gap = _text_gap(box, angle, one.panel.frame, which)
+        gap = _text_gap(box, angle, one, which)
         nearest = min(
-            (_text_gap(box, angle, other.panel.frame, w) for other in drawn for w in ("x", "y", "right", "title")), default=gap
+            _text_gap(box, angle, other, w)
+            for other in drawn
+            for w in ("x", "y", "title", *(["right"] if _labelled(other, "right") else []))
         )
         if gap < best[0] and gap <= nearest + 0.5:
             best = (gap, text)
     return best[1]
 
 
-def _text_gap(box: pdf_drawing.Rect, angle: float, frame: pdf_drawing.Rect, which: str) -> float:
+def _labelled(one: pdf_axes.Drawn, side: str) -> bool:
+    return bool(one.sides[side].labels) and (one.panel.right is not None or one.panel.y.side == side)
+
+
+def _with_tick_labels(one: pdf_axes.Drawn) -> pdf_drawing.Rect:
+    """The frame and the tick labels around it."""
+    boxes = [one.panel.frame, *(n.text.box for side in one.sides.values() for n in side.labels)]
+    return tuple(pick(box[k] for box in boxes) for k, pick in enumerate((min, min, max, max)))
+
+
+def _text_gap(box: pdf_drawing.Rect, angle: float, one: pdf_axes.Drawn, which: str) -> float:
     """Points from a text to where the label of that kind stands; infinite where it can be none."""
-    left, bottom, right, top = frame
+    left, bottom, right, top = _with_tick_labels(one)
     x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     level = abs(angle) < 1
     if which == "x":
-        return bottom - box[3] if level and box[3] < bottom and bottom - box[3] < 80 and left - 20 < x < right + 20 else np.inf
+        return (
+            bottom - box[3] if level and box[3] < bottom + 1 and bottom - box[3] < 80 and left - 20 < x < right + 20 else np.inf
+        )
     if which == "title":
         return box[1] - top if level and box[1] > top - 1 and box[1] - top < 60 and left - 20 < x < right + 20 else np.inf
     if not bottom - 20 < y < top + 20:
         return np.inf
+    if which == "y" and one.panel.y.side == "right":
+        which = "right"
     if which == "y":
-        return left - box[2] if box[2] < left and left - box[2] < 110 else np.inf
+        return left - box[2] if box[2] < left + 1 and left - box[2] < 110 else np.inf
     return box[0] - right if box[0] > right and box[0] - right < 110 and not level else np.inf
 
 
@@ -309,6 +330,8 @@ def from_matplotlib(figure) -> Figure:
     for axes in figure.axes:
         if not axes.get_visible():
             continue
+        legend = axes.get_legend()
+        found.texts += [text.get_text() for text in (*axes.texts, *(legend.get_texts() if legend else ())) if text.get_text()]
         box = axes.get_window_extent()
         frame = tuple(float(v) * scale for v in (box.x0, box.y0, box.x1, box.y1))
         panel = Panel(0, frame, _live_axis(axes, "x", scale), _live_axis(axes, "y", scale), title=_title(axes))

@@ -152,13 +152,15 @@ class Figure:
 
     kind: why nothing or not everything was read: "" "not_a_pdf" "empty" "encrypted" "too_many_pages" "too_large" "broken" "image" "no_axes"
     "ambiguous" "too_slow".
-    pages: (width, height) of each page in points. problems: sentences about the whole figure. Those about a panel or axis are with it.
+    pages: (width, height) of each page in points. texts: all that are in the figure, tick labels left out. problems: sentences about the
+    whole figure. Those about a panel or axis are with it.
     """
 
     source: str = ""
     pages: list[tuple[float, float]] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
     title: str = ""
+    texts: list[str] = field(default_factory=list)
     producer: str = ""
     problems: list[str] = field(default_factory=list)
     verdict: str = READABLE
@@ -270,6 +272,7 @@ def _figure(record: dict) -> Figure:
         pages=[(float(w), float(h)) for w, h in record["pages"][:20]],
         panels=[_panel(one) for one in record["panels"][:50]],
         title=str(record["title"])[:300],
+        texts=[str(text)[:300] for text in record["texts"][:500]],
         producer=str(record["producer"])[:200],
         problems=_sentences(record["problems"]),
         verdict=READABLE if record["verdict"] == READABLE else NEEDS_PERSON,
