@@ -1,16 +1,18 @@
-"""Checks for the course's exercises: `from autograder import check`."""
+"""Checks for the course's exercises and its homework: `from autograder import check, check_homework`."""
 
 from __future__ import annotations
 
-__all__ = ["check"]
+__all__ = ["check", "check_homework"]
 
 
 def __getattr__(name: str):
-    if name == "check":
-        from autograder.check import check
+    if name in __all__:
+        from autograder.check import check, check_homework
         from labkit import launcher
 
         launcher.shared()  # begins to import torch in the background: the first check then finds it warm
-        globals()["check"] = check  # the function, in place of the module of that name which the import has put here
-        return check
+        globals().update(
+            check=check, check_homework=check_homework
+        )  # the function, in place of the module which the import has put here
+        return globals()[name]
     raise AttributeError(f"module 'autograder' has no attribute {name!r}")

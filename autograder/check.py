@@ -6,11 +6,15 @@ that validation and autograding see a failed cell.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autograder import cards
-from autograder.exercise import Exercise
+from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.judge import judge
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
@@ -18,6 +22,9 @@ from labkit import launcher
 from labkit.horovod_job import FRAMEWORKS
 from labkit.notebook import NoSource, cells_for, executed_cells
 from labkit.source import Cell, Chunk, defining_label, python_of, slice_cells
+
+if TYPE_CHECKING:
+    from autograder.homework.handed_in import Judge
 
 _last: dict[str, Result] = {}  # by function: what its last check said
 
@@ -62,6 +69,47 @@ def check(function, *, hints: str | None = None) -> None:
     if result.verdict != "passed" and os.environ.get("NBGRADER_EXECUTION"):
         points = f", {result.score} of {result.max_score} points" if result.max_score else ""
         raise CheckFailed(f"{name}: {result.verdict} ({result.diagnosis}){points}")
+
+
+def check_homework(part: str, folder: str | os.PathLike = ".", *, hints: str | None = None) -> None:
+    """Judge a part of the homework, "port", "scaling", "plots" or "bonus", from the files in `folder`, and show its card.
+
+    Your script is run on 1, 2 and 3 ranks, with data of its own. The grader does the same with other data. hints: as in `check`.
+    """
+    from autograder.homework import handed_in
+
+    hints = hints or os.environ.get("AUTOGRADER_HINTS", "how")
+    if part not in handed_in.PARTS:
+        return _say(f"check_homework({part!r}): choose one of {', '.join(handed_in.PARTS)}")
+    if hints not in HINT_LEVELS:
+        return _say(f"hints={hints!r}: choose one of {', '.join(HINT_LEVELS)}")
+    if not Path(folder).is_dir():
+        return _say(f"check_homework: there is no folder {folder}")
+    try:
+        found = _homework(Path(folder)).part(part)
+    except KeyboardInterrupt:
+        raise CheckStopped("You stopped this check before it came to an end: nothing is known about your homework.") from None
+    except handed_in.Fault as fault:
+        return _say(f"The check of {part!r} itself failed ({fault}). That is no fault of yours; please tell your instructor.")
+    html, text = handed_in.card(found.json, hints)
+    _display(html, text)
+    if (found.share < 1 or found.waits) and part != "bonus" and os.environ.get("NBGRADER_EXECUTION"):
+        raise CheckFailed(f"{part}: {100 * found.share:.0f} % of its points ({found.diagnosis or 'a person must look at it'})")
+
+
+_homeworks: dict[str, Judge] = {}  # the files as they were last -> what was judged of them
+
+
+def _homework(folder: Path) -> Judge:
+    """The judge of these files, who still knows what was judged before if none of them has changed."""
+    from autograder.homework import handed_in
+
+    files = handed_in.packed(folder)
+    digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+    if digest not in _homeworks:
+        _homeworks.clear()
+        _homeworks[digest] = handed_in.Judge(files, launcher.shared(), PUBLIC_KEY)
+    return _homeworks[digest]
 
 
 def _judge(exercise: Exercise, function) -> Result:
@@ -118,13 +166,17 @@ def _figure(result: Result) -> str:
 
 
 def _show(result: Result, hints: str) -> None:
+    figure = _figure(result) if _in_notebook() and HINT_LEVELS[hints] >= 1 else ""
+    _display(cards.html_card(result, hints, figure), cards.text_card(result, hints))
+
+
+def _display(html: str, text: str) -> None:
     if _in_notebook():
         from IPython.display import display
 
-        figure = _figure(result) if HINT_LEVELS[hints] >= 1 else ""
-        display({"text/html": cards.html_card(result, hints, figure), "text/plain": cards.text_card(result, hints)}, raw=True)
+        display({"text/html": html, "text/plain": text}, raw=True)
     else:
-        print(cards.text_card(result, hints))
+        print(text)
 
 
 def _say(message: str) -> None:

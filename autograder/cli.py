@@ -138,6 +138,33 @@ def bank(
     raise typer.Exit(1 if report["short"] or not tried else 0)
 
 
+@app.command("homework")
+def homework(
+    folder: Annotated[Path, typer.Argument(help="the folder with script, run logs, table and figures")],
+    as_json: AsJson = False,
+    page: Annotated[Path | None, typer.Option(help="Write the feedback page, one HTML file, too.")] = None,
+    key: Annotated[str, typer.Option(help="The key that the port's data come from.")] = PUBLIC_KEY,
+    nonce: Annotated[str, typer.Option(help="The code that was released to this student.")] = "",
+    no_port: Annotated[bool, typer.Option("--no-port", help="Do not run the script: logs, table and figures only.")] = False,
+) -> None:
+    """Judge a homework folder under grading conditions. Exit status 0 for all points, 1 when some are lost or wait for a person, 2 when
+    there is no such folder."""
+    from autograder import homework as homeworks
+
+    if not folder.is_dir():
+        _refuse(f"there is no folder {folder}")
+    protection = isolation.probe()
+    if protection.missing:
+        names = ", ".join(item.name for item in protection.missing)
+        typer.echo(f"autograder: not enforced on this machine: {names} (`autograder doctor`): judge what you trust", err=True)
+    parts = tuple(part for part in homeworks.PARTS if part != "port" or not no_port)
+    report = homeworks.judge(folder, key=key, nonce=nonce, parts=parts, jail=isolation.spec(weak=True))
+    print(json.dumps(report.to_json(), indent=2) if as_json else homeworks.page.report_text(report))
+    if page is not None:
+        page.write_text(homeworks.page.render(report), encoding="utf-8")
+    raise typer.Exit(0 if report.passed else 1)
+
+
 Root = Annotated[Path, typer.Option("--course", help="The root of the class.")]
 To = Annotated[Path | None, typer.Option("--to", help="The file to write; in the class's root when left out.")]
 
@@ -172,6 +199,26 @@ def copies(
     path = to or course / f"copies-{assignment}.html"
     write_page(path, copying.render(made))
     print(f"{path}: {len(made.pairs)} pairs to look at among {made.students} notebooks")
+
+
+@app.command("nonces")
+def nonces(
+    assignment: Annotated[str, typer.Argument(help="as nbgrader knows it, for example scaling_mnist")],
+    course: Root = Path("."),
+) -> None:
+    """Give each student of the gradebook a code of their own, which their run logs then bear. Prints the file with all codes."""
+    from autograder.course import BadKey, Course
+    from autograder.results import NoCourse, notebooks, open_course, students
+
+    try:
+        found = open_course(course)
+        notebooks(found, assignment)  # refuses a name that is none
+        given = Course(course.resolve()).give_nonces(assignment, students(found))
+    except (NoCourse, BadKey) as error:
+        _refuse(str(error))
+    print(
+        f"{Course(course).nonce_file(assignment)}: {len(given)} codes. Each student saves theirs as nonce.txt beside the script."
+    )
 
 
 def _of_class(make, course: Path, assignment: str, *more):

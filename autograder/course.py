@@ -4,15 +4,19 @@
     ROOT/overlay/exercises/unit_*.py          exercises of one's own; one that is named like a public module replaces it
     ROOT/overlay/solutions/NN_topic/topic.py  units of one's own; one that is named like a public unit replaces it
     ROOT/overlay/keys/NN_topic.key            the secret key of an assignment: 128 bits in hexadecimal, readable by its owner only
+    ROOT/overlay/nonces/NN_topic.csv          the code each student was given with an assignment, where codes were given out
 
 `make course-release DIR` makes all of it (tools/course_release.py).
 """
 
 from __future__ import annotations
 
+import csv
+import hmac
 import os
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +54,31 @@ class Course:
         if not _KEY.fullmatch(key):
             raise BadKey(f"{path} should hold 32 hexadecimal digits: restore it from a copy, or remove it to draw a new key")
         return key
+
+    def nonce(self, assignment: str, student: str) -> str:
+        """The code this student was given with the assignment; "" where no codes were given out, or none to this student."""
+        path = self.nonce_file(assignment)
+        if not path.exists():
+            return ""
+        with path.open(encoding="utf-8", newline="") as file:
+            return next((row[1] for row in csv.reader(file) if len(row) == 2 and row[0] == student), "")
+
+    def give_nonces(self, assignment: str, students: Iterable[str]) -> dict[str, str]:
+        """A code for each student, noted in `nonce_file`. It comes from the assignment's key, which it does not reveal, and from the
+        student's name: whoever has had one gets the same one again."""
+        path, key = self.nonce_file(assignment), self.key(assignment).encode()
+        given = {name: hmac.new(key, f"nonce {name}".encode(), "sha256").hexdigest()[:12] for name in sorted(students)}
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        with part.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("student", "nonce"), *given.items()])
+        part.chmod(0o600)
+        os.replace(part, path)
+        return given
+
+    def nonce_file(self, assignment: str) -> Path:
+        self.key_file(assignment)  # the same names are allowed
+        return self.overlay / "nonces" / f"{assignment}.csv"
 
     def key_file(self, assignment: str) -> Path:
         if not re.fullmatch(r"\w[\w.-]*", assignment):

@@ -454,9 +454,14 @@ def notebooks_of(gradebook: Gradebook, assignment: str) -> list[str]:
 
 
 def scores_of(gradebook: Gradebook, assignment: str, student: str | None = None) -> dict[str, dict[str, float | None]]:
-    """student -> {"notebook/cell": points given automatically}, as the gradebook has them, for one student or all."""
+    """student -> {"notebook/cell": points given automatically}, as the gradebook has them, for one student or all.
+
+    A cell that is worth nothing gives what it earns as extra credit: nbgrader knows no bonus.
+    """
     query = (
-        select(SubmittedAssignment.student_id, Notebook.name, BaseCell.name, Grade.auto_score)
+        select(
+            SubmittedAssignment.student_id, Notebook.name, BaseCell.name, Grade.auto_score, Grade.extra_credit, Grade.max_score
+        )
         .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
         .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
         .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
@@ -468,8 +473,8 @@ def scores_of(gradebook: Gradebook, assignment: str, student: str | None = None)
         query = query.where(SubmittedAssignment.student_id == student)
     scores: dict[str, dict[str, float | None]] = {}
     with gradebook:
-        for owner, notebook, cell, points in gradebook.db.execute(query):
-            scores.setdefault(owner, {})[f"{notebook}/{cell}"] = points
+        for owner, notebook, cell, points, extra, most in gradebook.db.execute(query):
+            scores.setdefault(owner, {})[f"{notebook}/{cell}"] = points if most or points is None else points + (extra or 0.0)
     return scores
 
 

@@ -53,6 +53,7 @@ from traitlets.config import Config
 
 from autograder import isolation, submission
 from autograder.course import CODE_STUB, OVERLAY, TEXT_STUB, Course
+from autograder.homework import handed_in as homework
 from autograder.judge import Runners
 from autograder.registry import all_exercises
 from autograder.store import Busy, Store
@@ -141,6 +142,12 @@ def notebooks_to_grade(coursedir: CourseDirectory, assignment: str, student: str
     return there or (expected if _names(submitted_folder(coursedir, assignment, student)) else [])
 
 
+@functools.cache
+def _asks_for_files(path: Path) -> bool:
+    """Whether a notebook of source/ has a check of the homework."""
+    return any(submission.checked_part(cell.source) for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
+
+
 def _names(folder: Path) -> set[str]:
     return {path.stem for path in folder.glob("*.ipynb")}
 
@@ -150,7 +157,10 @@ def handed_in(coursedir: CourseDirectory, assignment: str, student: str, noteboo
     path = notebook_file(coursedir, assignment, student, notebook)
     given = submission.modules_of(Path(coursedir.format_path(coursedir.release_directory, ".", assignment)))
     renamed = Flag("renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb.")
-    return HandedIn.at(path, given, [renamed] * (path.stem != notebook))
+    found = HandedIn.at(path, given, [renamed] * (path.stem != notebook))
+    if _asks_for_files(Path(coursedir.format_path(coursedir.source_directory, ".", assignment), f"{notebook}.ipynb")):
+        found.files.update(homework.packed(path.parent, Course(Path(coursedir.root)).nonce(assignment, student)))
+    return found
 
 
 def load(coursedir: CourseDirectory, config: Config, assignment: str, student: str, notebook: str) -> Rebuilt:
@@ -374,8 +384,9 @@ class SaveScores(SaveAutoGrades):
 
     def preprocess(self, nb, resources):
         told = resources.get("autograder", {})
-        graded = told.get("graded")
-        self.faults = {item.grade_id for item in graded.items if item.fault} if graded else set()
+        items = told["graded"].items if "graded" in told else []
+        self.for_a_person = {item.grade_id for item in items if item.fault or item.waits}
+        self.extra = {item.grade_id: item.extra for item in items if item.homework is not None and not item.max_points}
         self.answers = told.get("answers", {})
         self.rows: dict[type, dict[str, Grade | Comment]] = {}
         self.last = len(nb.cells) - 1
@@ -391,8 +402,9 @@ class SaveScores(SaveAutoGrades):
         grade_id = cell.metadata["nbgrader"]["grade_id"]
         grade = self._row(Grade, grade_id)
         grade.auto_score, _ = utils.determine_grade(cell, self.log)
-        in_doubt = grade.manual_score is not None or grade.auto_score is None or grade_id in self.faults
+        in_doubt = grade.manual_score is not None or grade.auto_score is None or grade_id in self.for_a_person
         grade.needs_manual_grade = in_doubt
+        grade.extra_credit = self.extra.get(grade_id, grade.extra_credit)
 
     def _add_comment(self, cell, resources):
         grade_id = cell.metadata["nbgrader"]["grade_id"]

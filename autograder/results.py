@@ -37,11 +37,21 @@ def open_course(root: Path) -> CourseDirectory:
 
 def marks(coursedir: CourseDirectory, assignment: str) -> Marks:
     """What the gradebook says. Raises NoCourse, `autograder.marks.UnknownAssignment`."""
+    with _gradebook(coursedir) as gradebook:
+        return read_marks(gradebook, assignment)
+
+
+def students(coursedir: CourseDirectory) -> list[str]:
+    """The names that the gradebook knows. Raises NoCourse where there is none yet."""
+    with _gradebook(coursedir) as gradebook:
+        return sorted(student.id for student in gradebook.students)
+
+
+def _gradebook(coursedir: CourseDirectory) -> Gradebook:
     database = coursedir.db_url.removeprefix("sqlite:///")
     if coursedir.db_url.startswith("sqlite:///") and not Path(database).exists():
         raise NoCourse(f"there is no gradebook {database}: release and grade an assignment first")
-    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        return read_marks(gradebook, assignment)
+    return Gradebook(coursedir.db_url, coursedir.course_id)
 
 
 def notebooks(coursedir: CourseDirectory, assignment: str) -> list[str]:

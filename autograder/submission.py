@@ -27,7 +27,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -37,6 +37,7 @@ from nbformat import NotebookNode, from_dict
 from autograder import cards
 from autograder.check import _figure, slice_for
 from autograder.exercise import PUBLIC_KEY, Exercise
+from autograder.homework import handed_in
 from autograder.judge import Runners, judge_with
 from autograder.registry import UnknownExercise, find
 from autograder.store import Store
@@ -44,7 +45,7 @@ from autograder.verdict import HINT_LEVELS, Result
 from labkit.launcher import make_jobs
 from labkit.source import Cell, Chunk, bound_names, defining_label, free_names, lacking_names, python_of, slice_cells
 
-FORMAT = 1  # of the JSON of `Graded`
+FORMAT = 2  # of the JSON of `Graded`
 MAX_BYTES = 32 << 20
 MAX_CELLS = 2000
 MAX_CELL_TEXT = 100_000  # characters of one cell
@@ -225,13 +226,14 @@ def modules_of(folder: Path) -> dict[str, str]:
 class HandedIn:
     """A submitted notebook as it lies in its folder, not yet looked at. refused: why there is nothing to look at, or "".
 
-    modules: those beside it (`modules_of`). flags: of its folder.
+    modules: those beside it (`modules_of`). flags: of its folder. files: of the homework (`autograder.homework.handed_in.packed`).
     """
 
     content: bytes = b""
     refused: str = ""
     modules: dict[str, str] = field(default_factory=dict)
     flags: list[Flag] = field(default_factory=list)
+    files: dict = field(default_factory=dict)
 
     @classmethod
     def at(cls, path: Path, modules: dict[str, str], flags: Iterable[Flag] = ()) -> HandedIn:
@@ -249,7 +251,7 @@ class HandedIn:
     @classmethod
     def from_json(cls, data: dict) -> HandedIn:
         flags = [Flag(**flag) for flag in data["flags"]]
-        return cls(base64.b64decode(data["content"]), data["refused"], data["modules"], flags)
+        return cls(base64.b64decode(data["content"]), data["refused"], data["modules"], flags, data["files"])
 
 
 # -- outputs and text of students, made harmless --------------------------------------------------------------------------------------
@@ -320,13 +322,17 @@ def harmless_markdown(text: str) -> str:
 
 @dataclass(frozen=True)
 class Item:
-    """A cell that earns points automatically. function: of a check; "" for a test that an instructor wrote."""
+    """A cell that earns points automatically. function: of a check; "" for a test that an instructor wrote, and where there is a part.
+
+    part: of the homework, where the cell asks for the files beside the notebook ("port", "scaling", "plots", "bonus").
+    """
 
     grade_id: str
     points: float
     function: str
     at: int  # its place among `Rebuilt.cells`: what stands before it counts first
     source: str = ""
+    part: str = ""
 
 
 @dataclass
@@ -335,7 +341,8 @@ class Rebuilt:
 
     cells: the code, in the order in which Run All would run it, labelled by the numbers the notebook shows. stubs: labels of answers that
     are as they were released. items: what earns points. flags: what was put right. refused: why nothing was taken over, or "".
-    answers: grade_id -> whether something was written. modules: those beside the notebook (`modules_of`).
+    answers: grade_id -> whether something was written. modules: those beside the notebook (`modules_of`). files: what was handed in
+    beside it for the homework (`autograder.homework.handed_in.packed`), where one of the items asks for it.
     """
 
     notebook: NotebookNode
@@ -346,6 +353,7 @@ class Rebuilt:
     answers: dict[str, bool] = field(default_factory=dict)
     refused: str = ""
     modules: dict[str, str] = field(default_factory=dict)
+    files: dict = field(default_factory=dict)
 
     def cells_until(self, item: Item, names: Iterable[str]) -> list[Cell]:
         """The cells that count for `item`: those above it, as in Run All, and a later one only for a name that is nowhere above it."""
@@ -470,14 +478,15 @@ def rebuild(released: NotebookNode, submitted: NotebookNode | Refused, modules: 
     return rebuilt
 
 
-def rebuild_handed_in(released: NotebookNode, handed_in: HandedIn) -> Rebuilt:
+def rebuild_handed_in(released: NotebookNode, found: HandedIn) -> Rebuilt:
     """`read` and `rebuild`. Never fails because of what was handed in."""
     try:
-        submitted = Refused(handed_in.refused) if handed_in.refused else read(handed_in.content)
+        submitted = Refused(found.refused) if found.refused else read(found.content)
     except Refused as refused:
         submitted = refused
-    rebuilt = rebuild(released, submitted, handed_in.modules)
-    rebuilt.flags += handed_in.flags
+    rebuilt = rebuild(released, submitted, found.modules)
+    rebuilt.flags += found.flags
+    rebuilt.files = found.files
     return rebuilt
 
 
@@ -717,22 +726,34 @@ def _students(cell: NotebookNode, place: NotebookNode) -> NotebookNode:
 
 def _item(cell: NotebookNode, at: int) -> Item:
     marks = cell.metadata.nbgrader
-    return Item(marks.grade_id, float(marks.get("points", 0)), checked_function(cell.source), at, cell.source)
+    return Item(
+        marks.grade_id, float(marks.get("points", 0)), checked_function(cell.source), at, cell.source, checked_part(cell.source)
+    )
 
 
 def checked_function(source: str) -> str:
     """The function a check cell is about: `check(f)` and nothing else but imports; "" for any other test."""
+    name = _only_argument(source, "check")
+    return name.id if isinstance(name, ast.Name) else name.value if isinstance(getattr(name, "value", None), str) else ""
+
+
+def checked_part(source: str) -> str:
+    """The part of the homework a check cell is about: `check_homework("plots")` and nothing else but imports; "" for any other test."""
+    part = _only_argument(source, "check_homework")
+    part = part.value if isinstance(part, ast.Constant) else None
+    return part if isinstance(part, str) and part in handed_in.PARTS else ""
+
+
+def _only_argument(source: str, function: str) -> ast.expr | None:
+    """The first argument of the one call, of `function`, that the source consists of."""
     try:
         body = [line for line in ast.parse(source).body if not isinstance(line, (ast.Import, ast.ImportFrom))]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
+        return None
     if len(body) != 1 or not isinstance(body[0], ast.Expr) or not isinstance(body[0].value, ast.Call):
-        return ""
+        return None
     call = body[0].value
-    if not isinstance(call.func, ast.Name) or call.func.id != "check" or not call.args:
-        return ""
-    name = call.args[0]
-    return name.id if isinstance(name, ast.Name) else name.value if isinstance(getattr(name, "value", None), str) else ""
+    return call.args[0] if isinstance(call.func, ast.Name) and call.func.id == function and call.args else None
 
 
 # -- judging --------------------------------------------------------------------------------------------------------------------------
@@ -743,6 +764,8 @@ class ItemGrade:
     """What one cell earned. result: of a check (`autograder.verdict.Result` as JSON); None for an instructor's test or a fault of ours.
 
     said: lines to show where there is no result. figure: SVG of the decisive case. fault: what went wrong on our side.
+    homework: of a part of the homework (`autograder.homework.rubric.PartResult` as JSON). extra: points on top of max_points. waits: some
+    of its points wait for a person.
     """
 
     grade_id: str
@@ -755,6 +778,9 @@ class ItemGrade:
     figure: str = ""
     fault: str = ""
     seconds: float = 0.0
+    homework: dict | None = None
+    extra: float = 0.0
+    waits: bool = False
 
 
 @dataclass
@@ -770,7 +796,7 @@ class Graded:
 
     @property
     def points(self) -> float:
-        return sum(item.points for item in self.items)
+        return sum(item.points + item.extra for item in self.items)
 
     @property
     def max_points(self) -> float:
@@ -807,16 +833,18 @@ def judge(rebuilt: Rebuilt, unit: str | None, runners: Runners, *, key: str = PU
     grades: dict[str, ItemGrade] = {}
     failed: set[str] = set()
     ordered, limits = _in_order(rebuilt.items, unit), runners.limits
+    homework = handed_in.Judge(rebuilt.files, runners.launcher, key)
     exercises = [exercise for item in ordered if (exercise := exercise_of(item, unit)) is not None]
     try:
         with runners.student(exercises):
             for item in ordered:
                 begin = time.monotonic()
-                grade = (
-                    _refused(item, rebuilt.refused)
-                    if rebuilt.refused
-                    else _judge_twice(rebuilt, item, unit, runners, key, failed)
-                )
+                if item.part:  # of the files beside the notebook, whatever the notebook is like
+                    grade = _twice(item, runners, lambda item=item: _judge_part(item, homework))
+                elif rebuilt.refused:
+                    grade = _refused(item, rebuilt.refused)
+                else:
+                    grade = _twice(item, runners, lambda item=item: _judge(rebuilt, item, unit, runners, key, failed))
                 grade.seconds = round(time.monotonic() - begin, 3)
                 grades[item.grade_id] = grade
                 if item.function and grade.verdict != "passed":
@@ -827,9 +855,11 @@ def judge(rebuilt: Rebuilt, unit: str | None, runners: Runners, *, key: str = PU
         runners.limits = limits
         runners.close()  # the processes of one student must not serve another
     faults = [Flag("fault", f"{g.grade_id}: {g.fault}", needs_person=True) for g in grades.values() if g.fault]
+    noticed = [Flag(kind, sentence, needs_person=True) for kind, sentence in homework.flags]
+    waiting = [Flag("waits", f"{g.grade_id}: some of its points wait for a person.", True) for g in grades.values() if g.waits]
     items = [grades[item.grade_id] for item in rebuilt.items]
     seconds = round(time.monotonic() - start, 3)
-    return Graded(unit or "", items, [*rebuilt.flags, *faults], hints, rebuilt.refused, seconds)
+    return Graded(unit or "", items, [*rebuilt.flags, *faults, *noticed, *waiting], hints, rebuilt.refused, seconds)
 
 
 def exercise_of(item: Item, unit: str | None) -> Exercise | None:
@@ -864,11 +894,11 @@ def _refused(item: Item, why: str) -> ItemGrade:
     return ItemGrade(item.grade_id, 0.0, item.points, "missing", "refused", said=said)
 
 
-def _judge_twice(rebuilt: Rebuilt, item: Item, unit: str | None, runners: Runners, key: str, failed: set[str]) -> ItemGrade:
+def _twice(item: Item, runners: Runners, judge: Callable[[], ItemGrade]) -> ItemGrade:
     """A verdict; when the machinery fails, once more from a fresh start, and then it is a fault of ours that a person looks at."""
     for attempt in (1, 2):
         try:
-            return _judge(rebuilt, item, unit, runners, key, failed)
+            return judge()
         except Exception as error:
             with contextlib.suppress(Exception):
                 runners.close()
@@ -888,6 +918,17 @@ def _judge(rebuilt: Rebuilt, item: Item, unit: str | None, runners: Runners, key
     points = item.points if share == 1 else round(item.points * share, 4)
     return ItemGrade(
         item.grade_id, points, item.points, result.verdict, result.diagnosis, _trimmed(result), figure=_picture(result)
+    )
+
+
+def _judge_part(item: Item, homework: handed_in.Judge) -> ItemGrade:
+    """A part of the homework. One without points of its own (nbgrader knows no bonus) gives what it earns on top."""
+    found = homework.part(item.part)
+    verdict = "passed" if found.share == 1 else "wrong"
+    points = item.points if found.share == 1 else round(item.points * found.share, 4)
+    extra = 0.0 if item.points else found.earned
+    return ItemGrade(
+        item.grade_id, points, item.points, verdict, found.diagnosis, homework=found.json, extra=extra, waits=found.waits
     )
 
 
@@ -938,10 +979,11 @@ def _judge_test(rebuilt: Rebuilt, item: Item, runners: Runners) -> ItemGrade:
 def digest(rebuilt: Rebuilt, unit: str | None, key: str, level: str) -> str:
     """What decides about a result: code of the student that a check or test reaches, the exercises and the judge, the key, isolation."""
     parts: list = [FORMAT, _our_code(), _versions(), unit, key, level, rebuilt.refused, [asdict(flag) for flag in rebuilt.flags]]
+    parts += [rebuilt.files] if rebuilt.files else []
     for item in rebuilt.items:
         exercise = exercise_of(item, unit)
         chunks, note = (None, "") if exercise is None else rebuilt.chunks(item, exercise)
-        if exercise is None and not rebuilt.refused:
+        if exercise is None and not item.part and not rebuilt.refused:
             chunks = rebuilt.chunks_of_test(item)
         parts.append([item.grade_id, item.points, item.source, note, chunks and [[c.label, c.line, c.source] for c in chunks]])
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -1018,6 +1060,8 @@ def _outputs(grade: ItemGrade, hints: str, number: int | None) -> list[NotebookN
 
 def card(grade: ItemGrade, hints: str = "how") -> tuple[str, str]:
     """(HTML, text) of the card."""
+    if grade.homework is not None:
+        return handed_in.card(grade.homework, hints)
     if grade.result is not None:
         result = Result.from_json(grade.result)
         return cards.html_card(result, hints), cards.text_card(result, hints)

@@ -36,7 +36,8 @@ def speedup(curves: Curves, ax: Axes | None = None) -> Axes:
     _draw(ax, curves)
     ax.set(xscale="log", yscale="log", xlabel="ranks", ylabel="speedup")
     _ticks(ax.xaxis, ranks)
-    _ticks(ax.yaxis, [p for p in ranks if p >= ax.get_ylim()[0]])
+    slower = [0.5**k for k in range(1, 8)]  # with too few cores, more ranks may be slower than one
+    _ticks(ax.yaxis, [p for p in (*slower, *ranks) if p >= ax.get_ylim()[0]])
     label_ends(ax, curves, also={"perfect": (ranks[-1], ranks[-1])})
     return ax
 

@@ -1,10 +1,12 @@
 """Builds the course's notebooks from their one source, solutions/NN_topic/topic.py (jupytext, py:percent).
 
-    python tools/build_notebooks.py                    brings solutions/*/*.ipynb and notebooks/ up to date
+    python tools/build_notebooks.py                    brings solutions/*/*.ipynb, notebooks/ and homework/ up to date
     python tools/build_notebooks.py --execute [UNIT]   also runs the solutions, so that they can be read with their outputs
     python tools/build_notebooks.py --check            changes nothing; fails when a generated file is stale
 
     solutions/NN_topic/topic.py --jupytext--> solutions/NN_topic/topic.ipynb --nbgrader--> notebooks/NN_topic/topic.ipynb
+
+The homework, solutions/scaling_mnist, goes to homework/ in the same way, without the finished work that lies beside its notebook.
 
 Building twice changes nothing: cell ids come from the grade_id or the cell's text, never from chance. Outputs in solutions/ are
 kept up to the first code cell that changed; from there on they would describe another program, so they go until ``--execute``.
@@ -30,6 +32,11 @@ from traitlets.config import Config, PyFileConfigLoader
 
 ROOT = Path(__file__).resolve().parents[1]
 CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs within a minute
+# What a student hands in, and so never gets: beside the notebook lies the finished work, for instructors. FINISHED is made by hand,
+# PRODUCTS by running the notebook. No pattern fits a file that is released.
+FINISHED = {"scaling_mnist": ("tensorflow2_mnist_hvd.py",)}
+PRODUCTS = {"scaling_mnist": ("run_*.jsonl", "warmup_*.jsonl", "scaling.csv", "scaling.pdf", "accuracy_*.pdf")}
+HOMEWORK_DEADLINE = 900  # seconds for a cell of the homework: it trains on 1, 2, 4 and 8 ranks
 RERUN = 'make notebooks OPTIONS="--execute {unit}"'
 WIDGET = "application/vnd.jupyter.widget-view+json"  # a progress bar that is gone when the notebook is read
 NOTEBOOK_METADATA = {
@@ -44,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--execute", nargs="*", metavar="UNIT", help="run the solutions (all, or these) and keep their outputs")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    known = units(options.root)
+    known = [*units(options.root), *homeworks(options.root)]
     unknown = set(options.execute or ()) - set(known)
     if unknown:
         parser.error(f"no such unit: {', '.join(sorted(unknown))}. There are: {', '.join(known)}")
@@ -64,10 +71,20 @@ def units(root: Path) -> list[str]:
     return [folder.name for folder in folders]
 
 
+def homeworks(root: Path) -> list[str]:
+    """Names of the homework assignments: each a solutions/NAME with the notebook NAME.py."""
+    return [name for name in FINISHED if (root / "solutions" / name / f"{name}.py").exists()]
+
+
+def not_released(name: str) -> tuple[str, ...]:
+    """Names and patterns of the files in solutions/NAME that no student may get, besides the notebook's source."""
+    return FINISHED.get(name, ()) + PRODUCTS.get(name, ())
+
+
 def source_of(folder: Path) -> Path:
     """NN_topic/topic.py, or the one .py in the folder that is a notebook: unit 07's cannot be called horovod.py, which Python would
-    import in place of Horovod."""
-    named = folder / f"{folder.name[3:]}.py"
+    import in place of Horovod. A homework's is called like its folder."""
+    named = folder / f"{folder.name if folder.name in FINISHED else folder.name[3:]}.py"
     if named.exists():
         return named
     notebooks = [path for path in sorted(folder.glob("*.py")) if path.read_text(encoding="utf-8").startswith("# %% [markdown]")]
@@ -80,14 +97,14 @@ def build(root: Path = ROOT) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory(prefix="notebooks-") as folder:
         course = Path(folder)
         shutil.copy(root / "nbgrader_config.py", course)
-        for unit in units(root):
+        for unit in (*units(root), *homeworks(root)):
             source = source_of(root / "solutions" / unit)
             content = as_bytes(solution_notebook(source))
-            copy_folder(source.parent, course / "solutions" / unit)
+            copy_folder(source.parent, course / "solutions" / unit, *not_released(unit))
             (course / "solutions" / unit / f"{source.stem}.ipynb").write_bytes(content)
             built[f"solutions/{unit}/{source.stem}.ipynb"] = content
         release(course)
-        for path in sorted((course / "notebooks").rglob("*")):
+        for path in sorted([*(course / "notebooks").rglob("*"), *(course / "homework").rglob("*")]):
             if path.is_file():
                 built[path.relative_to(course).as_posix()] = path.read_bytes()
     return built
@@ -97,8 +114,9 @@ def as_bytes(notebook: NotebookNode) -> bytes:
     return (nbformat.writes(notebook) + "\n").encode()
 
 
-def copy_folder(source: Path, target: Path) -> None:
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
+def copy_folder(source: Path, target: Path, *but: str) -> None:
+    """but: names or patterns of files that are left out."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", *but))
 
 
 # --- from text to notebook --------------------------------------------------------------------------------------------
@@ -146,28 +164,39 @@ def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
 
 
 def execute(root: Path, unit: str) -> None:
-    """Runs the solution of a unit and keeps it with its outputs. Raises an error, and keeps nothing, if a cell fails."""
+    """Runs the solution of a unit and keeps it with its outputs. Raises an error, and keeps nothing, if a cell fails.
+
+    The homework makes its run logs, its table and its figures anew; they are kept, too.
+    """
     source = source_of(root / "solutions" / unit)
     notebook = solution_notebook(source)
     print(f"running {source.with_suffix('.ipynb').relative_to(root)}", flush=True)
-    run(notebook, source.parent)
+    products = PRODUCTS.get(unit, ())
+    run(notebook, source.parent, HOMEWORK_DEADLINE if products else CELL_DEADLINE, anew=products)
     if failures(notebook):
         raise RuntimeError(f"{source.relative_to(root)}: a solution must run without an error\n{failures(notebook)[0]}")
     tidy_outputs(notebook, root)
     write_file(source.with_suffix(".ipynb"), as_bytes(notebook))
 
 
-def run(notebook: NotebookNode, folder: Path, deadline: int = CELL_DEADLINE, keep_going: bool = False) -> None:
+def run(
+    notebook: NotebookNode,
+    folder: Path,
+    deadline: int = CELL_DEADLINE,
+    keep_going: bool = False,
+    anew: tuple[str, ...] = (),
+) -> None:
     """Executes `notebook` in place, in a private copy of `folder`, so that files a cell writes do not end up in the course.
 
-    deadline: seconds a cell may take. Raises nbclient's CellExecutionError for a cell that fails (unless `keep_going`, or the
-    cell is tagged ``raises-exception``) and CellTimeoutError for one that takes too long.
+    deadline: seconds a cell may take. anew: patterns of files that are not copied, but come to `folder` as the notebook has made
+    them, if no cell failed. Raises nbclient's CellExecutionError for a cell that fails (unless `keep_going`, or the cell is tagged
+    ``raises-exception``) and CellTimeoutError for one that takes too long.
     """
     from nbclient import NotebookClient
 
     with tempfile.TemporaryDirectory(prefix="run-") as private:
         here = Path(private) / "course" / folder.name
-        copy_folder(folder, here)
+        copy_folder(folder, here, *anew)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PATH": path, "PYTHONPATH": python_path()}
         environment.pop("PYTHONUNBUFFERED", None)  # a program started by mpiexec would mix its ranks' lines within a line
@@ -181,6 +210,9 @@ def run(notebook: NotebookNode, folder: Path, deadline: int = CELL_DEADLINE, kee
             resources={"metadata": {"path": str(here)}},
         )
         client.execute(env=environment)
+        if not failures(notebook):
+            for made in (path for pattern in anew for path in sorted(here.glob(pattern))):
+                write_file(folder / made.name, made.read_bytes())
 
 
 def failures(notebook: NotebookNode, but_tagged: bool = False) -> list[str]:
@@ -231,7 +263,7 @@ def anonymous(text: str, root: Path) -> str:
 
 
 def release(course: Path) -> None:
-    """nbgrader's generate_assignment for every unit of the course root `course`, without a gradebook."""
+    """nbgrader's generate_assignment for every unit and homework of the course root `course`, without a gradebook."""
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
 
@@ -240,8 +272,9 @@ def release(course: Path) -> None:
     config.CourseDirectory.root = str(course)
     log = logging.getLogger("nbgrader")
     log.setLevel(logging.ERROR)
-    for unit in units(course):
+    for unit in (*units(course), *homeworks(course)):
         config.CourseDirectory.assignment_id = unit
+        config.CourseDirectory.release_directory = "homework" if unit in FINISHED else "notebooks"
         GenerateAssignment(coursedir=CourseDirectory(config=config, log=log), config=config, log=log).start()
 
 
@@ -250,8 +283,9 @@ def release(course: Path) -> None:
 
 def generated_files(root: Path) -> set[str]:
     """The generated files that are in the tree now, of whatever unit."""
-    paths = [path for path in (root / "notebooks").rglob("*") if path.is_file() and ".ipynb_checkpoints" not in path.parts]
-    paths += [source_of(root / "solutions" / unit).with_suffix(".ipynb") for unit in units(root)]
+    released = [*(root / "notebooks").rglob("*"), *(root / "homework").rglob("*")]
+    paths = [path for path in released if path.is_file() and ".ipynb_checkpoints" not in path.parts]
+    paths += [source_of(root / "solutions" / unit).with_suffix(".ipynb") for unit in (*units(root), *homeworks(root))]
     return {path.relative_to(root).as_posix() for path in paths if path.exists()}
 
 

@@ -2,7 +2,7 @@
 
     python tools/course_release.py DIR
 
-    DIR/source/ release/     the units with and without solutions; nbgrader's gradebook knows them afterwards
+    DIR/source/ release/     units and homework with and without solutions; nbgrader's gradebook knows them afterwards
     DIR/student/             the tree students work in: no solutions, no bank, no tests
     DIR/overlay/             own exercises, own units, secret keys; made once, never overwritten
     DIR/nbgrader_config.py   made once, never overwritten
@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 from autograder.course import OVERLAY, Course  # noqa: E402
 
 NOT_FOR_STUDENTS = ("solutions", "tests", "benchmarks", ".ci", "tools/class", "tools/course_release.py", "tools/build_notebooks.py",
-                    "tools/grade_demo.py", "docs", "notebooks", "README.md", "CONTRIBUTING.md", "nbgrader_config.py")  # fmt: skip
+                    "tools/grade_demo.py", "docs", "notebooks", "homework", "README.md", "CONTRIBUTING.md", "nbgrader_config.py")  # fmt: skip
 
 
 class Trouble(Exception):
@@ -89,9 +89,10 @@ def prepare(root: Path) -> None:
 
 
 def unit_folders(overlay: Path) -> dict[str, Path]:
-    """Unit -> the folder its source is in; one of the overlay stands in for the public one of the same name."""
-    folders = {unit: ROOT / "solutions" / unit for unit in build_notebooks.units(ROOT)}
-    folders |= {unit: overlay / "solutions" / unit for unit in build_notebooks.units(overlay)}
+    """Unit or homework -> the folder its source is in; one of the overlay stands in for the public one of the same name."""
+    folders = {}
+    for root in (ROOT, overlay):
+        folders |= {unit: root / "solutions" / unit for unit in (*build_notebooks.units(root), *build_notebooks.homeworks(root))}
     return dict(sorted(folders.items()))
 
 
@@ -115,12 +116,15 @@ def put(target: Path, write) -> None:
 
 
 def write_source(source: Path, folder: Path) -> None:
-    """The executed notebook and what lies beside it; the text it is made from stays out, nbgrader would release it."""
+    """The executed notebook and what students get beside it. The text it is made from and a homework's finished work stay out: nbgrader
+    would release them, and would copy them over what students hand in."""
     text = build_notebooks.source_of(source)
     shutil.copytree(
         source,
         folder,
-        ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", text.name, f"{text.stem}.ipynb"),
+        ignore=shutil.ignore_patterns(
+            "__pycache__", ".ipynb_checkpoints", text.name, f"{text.stem}.ipynb", *build_notebooks.not_released(source.name)
+        ),
         dirs_exist_ok=True,
     )
     (folder / f"{text.stem}.ipynb").write_bytes(build_notebooks.as_bytes(build_notebooks.solution_notebook(text)))
@@ -156,7 +160,8 @@ def write_student_tree(root: Path, folder: Path) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     shutil.copyfile(ROOT / "tools/class/students.md", folder / "README.md")
-    shutil.copytree(root / "release", folder / "notebooks")
+    for unit in sorted((root / "release").iterdir()):
+        shutil.copytree(unit, folder / ("homework" if unit.name in build_notebooks.FINISHED else "notebooks") / unit.name)
     for path in sorted((root / "overlay" / "exercises").glob("unit_*.py")):
         shutil.copyfile(path, folder / "autograder" / "exercises" / path.name)
 

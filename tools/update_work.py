@@ -1,4 +1,4 @@
-"""Copies notebooks/ and images/ to work/, where students work. A file that its owner has changed is never overwritten.
+"""Copies notebooks/, homework/ and images/ to work/, where students work. A file that its owner has changed is never overwritten.
 
     python tools/update_work.py [WORK]
 
@@ -70,9 +70,10 @@ def update(course: Path, work: Path) -> list[str]:
 
 
 def course_files(course: Path) -> dict[str, Path]:
-    """Name in work/ -> file of the course: notebooks at the top, figures under images/ (not the scripts that draw them)."""
-    notebooks, images = course / "notebooks", course / "images"
-    files = {path.relative_to(notebooks).as_posix(): path for path in notebooks.rglob("*")}
+    """Name in work/ -> file of the course: notebooks and homework at the top, figures under images/ (not the scripts that draw them)."""
+    notebooks, homework, images = course / "notebooks", course / "homework", course / "images"
+    files = {path.relative_to(homework).as_posix(): path for path in homework.rglob("*")}
+    files |= {path.relative_to(notebooks).as_posix(): path for path in notebooks.rglob("*")}
     files |= {path.relative_to(course).as_posix(): path for path in images.rglob("*") if path.suffix in (".png", ".svg")}
     return {name: path for name, path in sorted(files.items()) if path.is_file() and ".ipynb_checkpoints" not in path.parts}
 

@@ -1,0 +1,225 @@
+"""What a curve of accuracy_P.pdf shows: which quantity, of which data, of which run. By its words, and by its values beside the logs'.
+
+Words are read in several languages and trusted less than values: a curve whose values are those of the log is what the log says it is,
+whatever language it is labelled in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from labkit.pdf_types import Axis, Curve, Figure, Panel
+from labkit.runlog import RunLog
+
+ROUNDED = 6e-4  # accuracies written with three decimals are off by half of the last one
+READING = 2e-4  # of the axis's length: how exactly a curve is read
+SIMPLIFIED = 1e-3  # the same, where the program that drew it left out points of a line with very many
+MANY = 100  # points of a line from which on some may be left out
+METRICS = {"training": "accuracy", "validation": "val_accuracy"}
+LOSSES = {"training": "loss", "validation": "val_loss"}
+
+_ROLES = {  # looked for in this order: "validation" may stand beside "train" as in "train/val split"
+    "validation": r"valid|\bval\b|val[_ .-]|[_ .-]val\b|\btest|\btst\b|\beval|held.?out|\bdev\b|walidac|"
+    r"验证|驗證|测试|測試|検証|テスト|"
+    r"검증|провер|валидац|тест|doğrulama|geçerli|επικύρωση|تحقق|सत्यापन",
+    "training": r"\btrain|training|\btrn\b|[_ .-]train|entra[iî]n|apprentissage|entrenamiento|treino|treinamento|addestramento|eğitim|"
+    r"обуч|трениров|训练|訓練|学習|훈련|trenow|trening|träning|opplæring|oefen|εκπαίδευση|تدريب|प्रशिक्षण",
+}
+_QUANTITIES = {
+    "loss": r"\bloss|[_ ]loss|verlust|\bperte|pérdida|perdita|\bperda|kayıp|kayip|"
+    r"потер|损失|損失|손실|\berror\b|fehler|entropy|entropie|entropía",
+    "accuracy": r"accura|\bacc\b|[_ ]acc\b|\bacc[_ ]|genauig|treffer|précision|precision|exactitude|exactitud|precisión|accuratezza|"
+    r"precisione|acurácia|acuracia|precisão|doğruluk|dogruluk|точност|准确|準確|精度|正解率|정확|dokładność|nøyaktig|noggrann|"
+    r"nauwkeurig|ακρίβεια|دقة|correct|richtig",
+}
+PERCENT = r"%|percent|prozent|pourcent|por ?ciento|per ?cento|por ?cento|yüzde|процент|百分|퍼센트|\bpct\b"
+
+
+def role_of(text: str) -> str:
+    """ "training", "validation", or "" where the text says neither (or both)."""
+    found = [role for role, pattern in _ROLES.items() if re.search(pattern, text.lower())]
+    return found[0] if len(found) == 1 else ""
+
+
+def quantity_of(*texts: str) -> str:
+    """ "accuracy", "loss", or "": what the first of the texts says that says anything."""
+    for text in texts:
+        found = [name for name, pattern in _QUANTITIES.items() if re.search(pattern, text.lower())]
+        if len(found) == 1:
+            return found[0]
+    return ""
+
+
+@dataclass(eq=False)
+class Shown:
+    """A curve of a figure with what its words say. role, quantity: "" where they say nothing."""
+
+    curve: Curve
+    panel: Panel
+    axis: Axis
+    role: str
+    quantity: str
+    name: str
+
+    @property
+    def label(self) -> str:
+        """How it may be called in a sentence."""
+        return f"“{self.name}”" if self.name else f"the curve in {self.curve.colour}"
+
+
+def shown_in(figure: Figure) -> list[Shown]:
+    """All curves of a figure. A name of the panel serves where the curve has none that says what it is."""
+    found = []
+    for panel in figure.panels:
+        for curve in panel.curves:
+            axis = panel.right if panel.right is not None and curve.axis == "right" else panel.y
+            role = role_of(curve.name) or role_of(panel.title) or role_of(axis.label)
+            quantity = quantity_of(curve.name, axis.label, panel.title, figure.title)
+            name = curve.name or next((text for text in (panel.title, axis.label) if role_of(text)), "")
+            found.append(Shown(curve, panel, axis, role, quantity, name))
+    for of_panel in _by_panel(found):  # Keras's names: "accuracy" and "val_accuracy"
+        nameless = [one for one in of_panel if not one.role]
+        if len(nameless) == 1 and len(of_panel) == 2 and nameless[0].name:
+            other = next(one for one in of_panel if one is not nameless[0])
+            nameless[0].role = {"training": "validation", "validation": "training"}[other.role]
+    return found
+
+
+def _by_panel(found: list[Shown]) -> Iterator[list[Shown]]:
+    for panel in {id(one.panel): one.panel for one in found}.values():
+        of_panel = [one for one in found if one.panel is panel]
+        for quantity in {one.quantity for one in of_panel}:
+            yield [one for one in of_panel if one.quantity == quantity]
+
+
+# -- values ---------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Match:
+    """How a curve compares with a series of a log.
+
+    unit: 1, or 100 where the curve is in percent. first: the number that the curve gives to the log's first epoch. present, visible:
+    epochs that the curve has, and those that can be seen. wrong: epochs whose value differs. worst: (epoch, drawn, logged), by difference.
+    other: points of the curve that stand at no epoch of the log.
+    """
+
+    metric: str
+    unit: float
+    first: int
+    present: list[int]
+    visible: list[int]
+    wrong: list[int]
+    worst: tuple[int, float, float]
+    difference: float
+    other: int
+
+    @property
+    def right(self) -> bool:
+        """Whether all that is drawn is what the log says, and is enough to tell."""
+        return bool(self.present) and not self.wrong
+
+    @property
+    def share(self) -> float:
+        """The part of the epochs drawn whose value is the log's."""
+        return 1 - len(self.wrong) / len(self.present) if self.present else 0.0
+
+
+def match(one: Shown, log: RunLog, metric: str, swapped: bool = False) -> Match | None:
+    """The best comparison of a curve with a metric of a log, in both units and ways to count epochs; None: nothing to compare.
+
+    swapped: compare as if the axes were exchanged.
+    """
+    numbers, values = (np.array(v, float) for v in log.curve(metric))
+    known = np.isfinite(values)
+    if not known.any():
+        return None
+    tried = [
+        _compare(one, numbers, values, known, metric, unit, first, swapped)
+        for unit in (1.0, 100.0)
+        for first in (int(numbers[0]), 0)
+    ]
+    return max(tried, key=lambda m: (len(m.present) - len(m.wrong), -m.other, -m.difference / m.unit))
+
+
+def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first: int, swapped: bool) -> Match:
+    curve, x_axis, y_axis = one.curve, one.panel.x, one.axis
+    x, y = curve.data()
+    across, up = curve.page_x[~curve.cut], curve.page_y[~curve.cut]
+    seen = curve.visible[~curve.cut] if len(curve.visible) == len(curve.cut) else np.ones(len(x), bool)
+    if swapped:
+        x, y, across, up, x_axis, y_axis = y, x, up, across, y_axis, x_axis
+    at = numbers - numbers[0] + first
+    frame = one.panel.frame
+    width, height = frame[2] - frame[0], frame[3] - frame[1]
+    if swapped:
+        width, height = height, width
+    want_across, want_up = x_axis.positions(at), y_axis.positions(unit * values)
+    allowed_across = (2e-3 + x_axis.uncertainty) * width
+    allowed_up = (READING + y_axis.uncertainty) * height + np.abs(y_axis.positions(unit * (values + ROUNDED)) - want_up)
+    present, visible, wrong = [], [], []
+    worst, difference = (0, math.nan, math.nan), 0.0
+    used = np.zeros(len(x), bool)
+    simplified = curve.line and len(numbers) >= MANY
+    for k in np.flatnonzero(np.isfinite(want_across)):
+        near = np.abs(across - want_across[k]) <= allowed_across
+        used |= near
+        drawn, drawn_up, is_seen = _at(want_across[k], near, across, up, y, seen, curve)
+        if drawn is None:
+            continue
+        slack = allowed_up[k] if np.isfinite(allowed_up[k]) else READING * height
+        if simplified or not near.any():
+            slack += SIMPLIFIED * height
+        if simplified:
+            slack += _steepness(across, up, want_across[k]) * 0.3
+        differs = bool(known[k]) and not abs(drawn_up - want_up[k]) <= slack
+        if differs and not near.any() and not simplified:
+            continue  # the line passes here, but not because of this epoch
+        number = int(numbers[k])
+        present.append(number)
+        if is_seen:
+            visible.append(number)
+        if not known[k]:
+            continue
+        if differs:
+            wrong.append(number)
+            if abs(drawn - unit * values[k]) > difference:
+                difference, worst = abs(drawn - unit * values[k]), (number, float(drawn), float(unit * values[k]))
+    other = 0 if simplified else int((~used).sum())
+    return Match(metric, unit, first, present, visible, wrong, worst, difference, other)
+
+
+def _at(place: float, near: np.ndarray, across, up, y, seen, curve: Curve):
+    """(value, place on the page, whether it is seen) of a curve at a place along x; Nones where it has none there.
+
+    A line has values between its vertices, too: plotly and matplotlib leave out points that lie on it.
+    """
+    if near.any():
+        k = np.flatnonzero(near)[np.abs(across[near] - place).argmin()]
+        return y[k], up[k], seen[k]
+    if curve.line and not curve.breaks and len(across) > 1 and across.min() <= place <= across.max():
+        order = np.argsort(across, kind="stable")
+        return np.interp(place, across[order], y[order]), np.interp(place, across[order], up[order]), True
+    return None, None, False
+
+
+def _steepness(across: np.ndarray, up: np.ndarray, place: float) -> float:
+    """How steep the line is around a place: a point left out shifts a steep line by much."""
+    near = np.abs(across - place) < 3.0
+    if near.sum() < 2:
+        return 0.0
+    return min(30.0, float(np.ptp(up[near])) / max(0.3, float(np.ptp(across[near]))))
+
+
+def best_run(one: Shown, logs: Mapping[int, RunLog], metric: str, but: int) -> int:
+    """The number of ranks of the other run whose values the curve has; 0 if there is none."""
+    for size, log in logs.items():
+        found = match(one, log, metric) if size != but else None
+        if found is not None and found.right and found.other == 0 and len(found.present) >= 2:
+            return size
+    return 0

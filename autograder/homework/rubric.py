@@ -1,0 +1,235 @@
+"""The rubric of the homework, and the words in which a verdict on it is given.
+
+A *line* is one thing that earns points. A judge says of each line of its part what was earned and why (a *finding*), and raises *flags*:
+remarks for a person, which never cost a point by themselves. `earned` None means that no judge could decide: a person must.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+
+PARTS = {"port": "Port to Horovod", "scaling": "Scaling test", "plots": "Accuracy curves", "bonus": "Bonus"}
+SIZES = (1, 2, 4, 8)  # the numbers of ranks that every student runs
+MORE_SIZES = (16,)  # and those that may be handed in besides
+LONGEST = 600  # characters of one sentence
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the rubric. part: a key of `PARTS`. name: an identifier, unique in the rubric. title: what a student reads."""
+
+    part: str
+    name: str
+    title: str
+    points: float
+
+
+@dataclass
+class Finding:
+    """What a judge says of a line. earned: points, or None where a person must decide. diagnosis: the mistake's name, "" for full marks.
+
+    sentence: what was found and what was expected. teach: the one sentence that teaches.
+    """
+
+    line: Line
+    earned: float | None
+    diagnosis: str = ""
+    sentence: str = ""
+    teach: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """ "passed", "partly", "wrong" or "needs_person"."""
+        if self.earned is None:
+            return "needs_person"
+        return "passed" if self.earned >= self.line.points else "partly" if self.earned > 0 else "wrong"
+
+    def to_json(self) -> dict:
+        said = {"earned": self.earned, "diagnosis": self.diagnosis, "sentence": self.sentence, "teach": self.teach}
+        return {**asdict(self.line), "verdict": self.verdict, **said}
+
+    @classmethod
+    def from_json(cls, data: dict) -> Finding:
+        line = Line(data["part"], data["name"], data["title"], data["points"])
+        return cls(line, data["earned"], data["diagnosis"], data["sentence"], data["teach"])
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Something that a person should look at. kind: an identifier, for example "negative_karp_flatt"."""
+
+    kind: str
+    sentence: str
+
+
+@dataclass
+class PartResult:
+    """A judge's word on one part. facts: what was measured, JSON values only, for the page and for whoever reads the result."""
+
+    part: str
+    findings: list[Finding]
+    flags: list[Flag] = field(default_factory=list)
+    facts: dict = field(default_factory=dict)
+
+    @property
+    def score(self) -> float:
+        """What was earned so far; lines that wait for a person count as nothing."""
+        return math.fsum(finding.earned or 0.0 for finding in self.findings)
+
+    @property
+    def max_score(self) -> float:
+        return math.fsum(finding.line.points for finding in self.findings)
+
+    @property
+    def needs_person(self) -> bool:
+        return bool(self.flags) or any(finding.earned is None for finding in self.findings)
+
+    def to_json(self) -> dict:
+        return {
+            "part": self.part,
+            "findings": [finding.to_json() for finding in self.findings],
+            "flags": [asdict(flag) for flag in self.flags],
+            "facts": self.facts,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict) -> PartResult:
+        findings = [Finding.from_json(one) for one in data["findings"]]
+        return cls(data["part"], findings, [Flag(**one) for one in data["flags"]], data["facts"])
+
+
+@dataclass
+class Report:
+    """The whole verdict. files: what was taken for what (role -> name in the folder). notes: remarks on the folder itself."""
+
+    parts: list[PartResult]
+    files: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [finding for part in self.parts for finding in part.findings]
+
+    @property
+    def flags(self) -> list[Flag]:
+        return [flag for part in self.parts for flag in part.flags]
+
+    @property
+    def score(self) -> float:
+        """What was earned so far; lines that wait for a person count as nothing until they are read."""
+        return math.fsum(part.score for part in self.parts)
+
+    @property
+    def max_score(self) -> float:
+        """What can be earned, the bonus not counted."""
+        return math.fsum(part.max_score for part in self.parts if part.part != "bonus")
+
+    @property
+    def passed(self) -> bool:
+        """Everything but the bonus earned full marks, and nothing waits for a person."""
+        return not self.needs_person and all(f.verdict == "passed" for f in self.findings if f.line.part != "bonus")
+
+    @property
+    def open_points(self) -> float:
+        """Points that wait for a person, the bonus not counted."""
+        return math.fsum(f.line.points for f in self.findings if f.earned is None and f.line.part != "bonus")
+
+    @property
+    def needs_person(self) -> bool:
+        return any(part.needs_person for part in self.parts)
+
+    def to_json(self) -> dict:
+        return {
+            "assignment": "scaling_mnist",
+            "score": self.score,
+            "max_score": self.max_score,
+            "needs_person": self.needs_person,
+            "files": self.files,
+            "notes": self.notes,
+            "parts": [part.to_json() for part in self.parts],
+        }
+
+    @classmethod
+    def from_json(cls, data: dict) -> Report:
+        return cls([PartResult.from_json(one) for one in data["parts"]], data["files"], data["notes"])
+
+
+# -- the points -----------------------------------------------------------------------------------------------------------------------
+
+
+def _plot_lines(size: int) -> Iterable[Line]:
+    name, title = f"accuracy_{size}", f"accuracy_{size}.pdf"
+    yield Line("plots", f"{name}_curves", f"{title}: training and validation accuracy over all epochs", 2)
+    yield Line("plots", f"{name}_values", f"{title}: the values of the run log", 2)
+    yield Line("plots", f"{name}_labels", f"{title}: axes, legend and title say what is shown", 1)
+
+
+LINES: tuple[Line, ...] = (
+    Line("port", "init", "Horovod is initialised, and ranks know each other", 4),
+    Line("port", "devices", "Each rank pins its own device, by local rank", 4),
+    Line("port", "shards", "Every rank trains on its own part of the data", 8),
+    Line("port", "steps", "Steps per epoch are divided, the same number on every rank", 6),
+    Line("port", "learning_rate", "The learning rate grows with the number of ranks", 5),
+    Line("port", "gradients", "Gradients are averaged over all ranks", 8),
+    Line("port", "broadcast", "All ranks start from rank 0's weights", 6),
+    Line("port", "rank_zero", "Files and messages come from rank 0 only", 2),
+    Line("port", "global_metrics", "Loss and accuracy are averaged over all ranks", 2),
+    Line("port", "run_log", "The script writes a run log that says what it did", 5),
+    Line("scaling", "runs", "Runs on 1, 2, 4 and 8 ranks, complete and of the same work", 5),
+    Line("scaling", "throughput", "Images per second are those of the run logs", 5),
+    Line("scaling", "speedup", "Speedup over the run on one rank", 5),
+    Line("scaling", "efficiency", "Efficiency: speedup per rank", 5),
+    Line("scaling", "figure", "scaling.pdf shows the numbers of the table", 5),
+    *(line for size in SIZES for line in _plot_lines(size)),
+    Line("plots", "scaling_pdf_curves", "scaling.pdf: the measured curve over the number of ranks", 3),
+    Line("plots", "scaling_pdf_labels", "scaling.pdf: axes, legend and title say what is shown", 2),
+    Line("bonus", "warmup", "The learning rate is warmed up over the first epochs", 5),
+)
+_BY_NAME = {line.name: line for line in LINES}
+
+
+def line(name: str) -> Line:
+    """The line of that name. Raises KeyError."""
+    return _BY_NAME[name]
+
+
+def lines_of(part: str) -> list[Line]:
+    return [one for one in LINES if one.part == part]
+
+
+def points_of(part: str) -> float:
+    return math.fsum(one.points for one in lines_of(part))
+
+
+# -- saying it ------------------------------------------------------------------------------------------------------------------------
+
+
+def full(name: str, sentence: str = "") -> Finding:
+    """Full marks for the line of that name."""
+    return Finding(line(name), line(name).points, "", shown(sentence, LONGEST))
+
+
+def lost(name: str, diagnosis: str, sentence: str, teach: str = "", earned: float = 0.0) -> Finding:
+    """The line lost points, or all of them, by a mistake that has a name."""
+    return Finding(line(name), earned, diagnosis, shown(sentence, LONGEST), shown(teach, LONGEST))
+
+
+def needs_person(name: str, sentence: str, diagnosis: str = "needs_person") -> Finding:
+    """Nobody but a person can decide. sentence: why."""
+    return Finding(line(name), None, diagnosis, shown(sentence, LONGEST))
+
+
+def unjudged(part: str, reason: str, facts: dict | None = None) -> PartResult:
+    """A part that could not be judged at all: every line of it needs a person."""
+    return PartResult(part, [needs_person(one.name, reason) for one in lines_of(part)], [], facts or {})
+
+
+def shown(text: object, most: int = 80) -> str:
+    """A student's text as it may stand in a sentence: one line, at most `most` characters, nothing in it that steers a terminal."""
+    said = str(text)[: 4 * most].replace("\n", " ").replace("\t", " ")
+    said = _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), said)
+    return said if len(said) <= most else said[: most - 4] + " ..."

@@ -1,0 +1,474 @@
+"""The scaling test: what a student's table and figure claim, held against what the run logs say.
+
+A number is right if some sensible way to compute it from the logs gives it, within the scatter of the measurement (`measured`). Poor
+scaling is a right answer: nothing here asks for a certain speedup. Whatever looks impossible becomes a flag for a person (`suspicion`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from autograder.homework import rubric, suspicion, table
+from autograder.homework.folder import Homework
+from autograder.homework.measured import Range, Speed, speed, speedup
+from autograder.homework.rubric import SIZES, Finding, Flag, PartResult, Report, full, lost, needs_person, shown
+from autograder.homework.table import Number, Table
+from labkit.runlog import RunLog
+from labkit.scaling import karp_flatt
+
+_ROUNDING = 0.05  # of a value: what "2" may stand for at most
+_NO_TIMES = "has no times of steps, so no throughput can be recomputed from it"
+_LOGS_FIRST = "Numbers are worth what the run behind them is worth: hand in the log of every run."
+_FABRICATED = (
+    "A table of measurements comes from the measurements: compute it from the run logs that you hand in, and run again what you doubt. "
+    "Poor scaling, honestly reported, earns all points."
+)
+
+
+@dataclass
+class Runs:
+    """The logs of one submission. usable: those that are of as many ranks as their names say. broken: size -> why a log is none."""
+
+    logs: dict[int, RunLog]
+    broken: dict[int, str]
+    names: dict[int, str]
+
+    @property
+    def usable(self) -> dict[int, RunLog]:
+        return {p: run for p, run in self.logs.items() if run.world_size == p}
+
+
+def judge(
+    homework: Homework,
+    logs: Mapping[int, RunLog],
+    reader: Callable[[Path], object],
+    *,
+    broken: Mapping[int, str] | None = None,
+    nonce: str = "",
+) -> PartResult:
+    """Judge the scaling test. logs: size -> run log; broken: size -> why a log could not be read.
+
+    reader: reads a PDF, as `labkit.pdf_figure.read` does. nonce: the code that was released to this student, "" if there was none.
+    """
+    names = {p: homework.names.get(f"run_{p}", f"run_{p}.jsonl") for p in {*logs, *SIZES, *homework.sizes}}
+    runs = Runs(dict(logs), dict(broken or {}), names)
+    speeds = {p: found for p, run in sorted(runs.usable.items()) if (found := speed(run)) is not None}
+    claimed, why = _table(homework)
+    findings = [_runs(runs, homework), *_columns(runs, speeds, claimed, why), _figure(homework, runs, speeds, claimed, reader)]
+    flags = suspicion.flags(runs.usable, speeds, _hash(homework.files.get("script")), nonce)
+    return PartResult("scaling", findings, flags, _facts(runs, speeds, claimed, nonce))
+
+
+def shared_runs(reports: Mapping[str, Report]) -> dict[str, list[Flag]]:
+    """student -> flags, where run logs of two students have the same times of steps: no two runs ever do."""
+    owners: dict[str, list[tuple[str, str]]] = {}
+    for student, report in sorted(reports.items()):
+        for part in report.parts:
+            for role, mark in part.facts.get("fingerprints", {}).items():
+                owners.setdefault(mark, []).append((student, role))
+    found: dict[str, list[Flag]] = {}
+    for those in owners.values():
+        for student, role in those:
+            others = sorted({other for other, _ in those if other != student})
+            if others:
+                said = f"The times of steps in {role} are those of a run that {', '.join(map(shown, others[:5]))} handed in, too."
+                found.setdefault(student, []).append(Flag("another_students_times", said))
+    return found
+
+
+# -- the runs ---------------------------------------------------------------------------------------------------------------------------
+
+
+def _runs(runs: Runs, homework: Homework) -> Finding:
+    sizes = [*SIZES, *(p for p in sorted({*runs.logs, *runs.broken}) if p not in SIZES)]
+    work = _Work.of(runs.usable)
+    wrong = {p: problem for p in sizes if (problem := _problem(p, runs, homework, work)) is not None}
+    if not wrong:
+        timeless = [p for p in sizes if runs.logs[p].format != "jsonl"]
+        if timeless:
+            said = (
+                f"`{shown(runs.names[timeless[0]])}` says neither how many ranks it is of, nor their batch size, nor their times."
+            )
+            return needs_person("runs", said, "no_times")
+        return full("runs", f"Runs on {_listed(sizes)} ranks with {work.batch} images a step on each; all logs are complete.")
+    kinds = Counter(kind for kind, _, _ in wrong.values())
+    kind = max(kinds, key=lambda name: (kinds[name], name))
+    sentence = " ".join(said for _, said, _ in list(wrong.values())[:3])
+    teach = next(teach for name, _, teach in wrong.values() if name == kind)
+    return lost("runs", kind, sentence, teach, earned=_share("runs", len(sizes) - len(wrong), len(sizes)))
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What the runs have in common. batch: images of a step on one rank. images: of one epoch. largest_step: images of the largest one."""
+
+    batch: int
+    images: float
+    largest_step: int
+
+    @classmethod
+    def of(cls, logs: Mapping[int, RunLog]) -> _Work:
+        told = {p: run for p, run in sorted(logs.items()) if run.batch_size}
+        if not told:
+            return cls(0, 0.0, 0)
+        batch = Counter(run.batch_size for run in told.values()).most_common(1)[0][0]
+        images = [total for run in told.values() if (total := _images(run)) > 0]
+        first = _images(told[min(told)]) or (float(np.median(images)) if images else 0.0)
+        return cls(batch, first, max(run.global_batch_size for run in told.values()))
+
+
+def _images(run: RunLog) -> float:
+    """Images that all ranks together have trained on in an epoch; 0 where the log does not say."""
+    totals = [sum(epoch.samples_per_rank) for epoch in run.epochs if epoch.samples_per_rank]
+    return float(np.median(totals)) if totals else 0.0
+
+
+def _problem(p: int, runs: Runs, homework: Homework, work: _Work) -> tuple[str, str, str] | None:
+    """(diagnosis, sentence, what it teaches) where something is wrong with the run on p ranks."""
+    name = runs.names.get(p, f"run_{p}.jsonl")
+    again = f"Run the script again on {p} rank{'s' * (p > 1)}, with `--log run_{p}.jsonl`."
+    if p in runs.broken:
+        return "unreadable_log", f"`{shown(name)}` could not be read: {shown(runs.broken[p], 200)}.", again
+    if p not in runs.logs:
+        return "missing_file", homework.absent(f"run_{p}", f"run log for {p} rank{'s' * (p > 1)} (run_{p}.jsonl)"), again
+    run = runs.logs[p]
+    if run.world_size != p:
+        said = f"`{shown(name)}` is the log of a run on {run.world_size} rank{'s' * (run.world_size != 1)}, not on {p}."
+        return (
+            "wrong_world_size",
+            said,
+            "Look at how many ranks mpirun or srun really started: `world_size` in the log's first line.",
+        )
+    if run.format == "jsonl" and not np.isfinite(run.seconds):
+        said = f"`{shown(name)}` has no last line: the run did not come to its end, or the file was cut off."
+        return "log_incomplete", said, f"A run that was stopped half way measures something else. {again}"
+    if len(run.epochs) < 2:
+        said = f"`{shown(name)}` has {len(run.epochs) or 'no'} epoch{'s' * (not run.epochs)} in it."
+        return "too_few_epochs", said, "The first epoch holds TensorFlow's compilation: what is measured begins with the second."
+    return _other_work(p, run, name, work)
+
+
+def _other_work(p: int, run: RunLog, name: str, work: _Work) -> tuple[str, str, str] | None:
+    """What makes this run incomparable with the others."""
+    if not run.batch_size:
+        return None  # an old metrics.dat says nothing about it
+    if run.batch_size != work.batch:
+        said = f"`{shown(name)}` was made with {run.batch_size} images a step on each rank, other runs with {work.batch}."
+        teach = (
+            "A scaling test changes the number of ranks and nothing else: larger local batches alone give more images per second."
+        )
+        return "batch_sizes_differ", said, teach
+    for epoch in run.epochs:
+        steps = len(epoch.step_seconds)
+        if not steps or not epoch.samples_per_rank:
+            continue
+        seen = epoch.samples_per_rank[0]
+        if not (steps - 1) * run.batch_size < seen <= steps * run.batch_size:
+            said = (
+                f"`{shown(name)}` says {run.batch_size} images a step on each rank, but rank 0 saw {seen} images in {steps} steps "
+                f"(epoch {epoch.number}), that is {seen / steps:.4g} a step."
+            )
+            return "batch_size_not_as_said", said, "`batch_size` in the log is the local one: images of one step on one rank."
+    images = _images(run)
+    if images and work.images and abs(images - work.images) > 2 * max(run.global_batch_size, work.largest_step):
+        if abs(images / work.images - p) < 0.05 * p:
+            said = f"In `{shown(name)}` the ranks together saw {images:.0f} images an epoch, {p} times the data set ({work.images:.0f})."
+            return (
+                "every_rank_all_data",
+                said,
+                "Each rank went over all of the data: shard it, so that an epoch on p ranks is one epoch.",
+            )
+        said = f"In `{shown(name)}` an epoch has {images:.0f} images, in the run it is compared with {work.images:.0f}."
+        return "different_data", said, "Compare runs on the same data."
+    return None
+
+
+# -- the table --------------------------------------------------------------------------------------------------------------------------
+
+
+def _table(homework: Homework) -> tuple[Table | None, tuple[str, str]]:
+    """(the student's table, ("", "")), or (None, (diagnosis, why))."""
+    path = homework.files.get("scaling.csv")
+    if path is None:
+        return None, ("missing_file", homework.absent("scaling.csv", "scaling.csv"))
+    try:
+        return table.read(path), ("", "")
+    except table.TableError as error:
+        return None, ("unreadable_table", f"`{shown(homework.names['scaling.csv'])}` could not be read: {error}.")
+
+
+def _columns(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, why: tuple[str, str]) -> list[Finding]:
+    """Findings on throughput, speedup and efficiency."""
+    names = ("throughput", "speedup", "efficiency")
+    timeless = [p for p in SIZES if p in runs.usable and p not in speeds]
+    if claimed is None:
+        teach = "Write `scaling.csv` with the columns ranks, images_per_second, speedup, efficiency, one line for each run."
+        return [lost(name, *why, teach) for name in names]
+    if timeless or not speeds:
+        if timeless:
+            said = f"`{shown(runs.names[timeless[0]])}` {_NO_TIMES}."
+            return [needs_person(name, said, "no_times") for name in names]
+        return [lost(name, "missing_run", "No run log has times to recompute them from.", _LOGS_FIRST) for name in names]
+    sizes = _asked(runs, claimed, speeds)
+    base = min(speeds)
+    gains = {p: speedup(speeds[base], found, base) for p, found in speeds.items()}
+    rates = _Column("throughput", claimed.column("images_per_second"), {p: found.range for p, found in speeds.items()})
+    rates.mistakes = _rate_mistakes(runs, speeds)
+    gain = _Column("speedup", claimed.column("speedup"), gains, also=_own_ratios(rates, base))
+    gain.mistakes = _speedup_mistakes(gains, speeds, base)
+    fractions, mislabelled = claimed.efficiencies()
+    shares = _Column("efficiency", fractions, {p: gains[p].times(1 / p) for p in gains})
+    shares.mistakes = _efficiency_mistakes(gains)
+    found = [column.judge(sizes) for column in (rates, gain)]
+    computed_wrongly = gain.diagnosis not in ("", "not_from_the_logs", "perfect_scaling_assumed")
+    if computed_wrongly:  # then E = S / p of that speedup is right
+        shares.also = {p: Range(number.value / p, number.value / p) for p, number in gain.claims.items()}
+    found.append(_percent(shares.judge(sizes), mislabelled))
+    return found
+
+
+def _asked(runs: Runs, claimed: Table, speeds: Mapping[int, Speed]) -> list[int]:
+    """The sizes that a column is judged on: the four, and 16 where the table has it."""
+    return [*SIZES, *(p for p in sorted(claimed.rows) if p not in SIZES and p in runs.usable and p in speeds)]
+
+
+@dataclass
+class _Column:
+    """One column: what is claimed and what the logs give. also: values that follow from another column and are as right.
+
+    mistakes: name -> (what the mistake gives, size -> Range; the sentence that teaches).
+    """
+
+    line: str
+    claims: dict[int, Number]
+    expected: dict[int, Range]
+    also: dict[int, Range] = None
+    mistakes: dict[str, tuple[dict[int, Range], str]] = None
+    diagnosis: str = ""
+
+    def right(self, p: int) -> bool:
+        if p not in self.claims or p not in self.expected:
+            return False
+        number, more = self.claims[p], (self.also or {}).get(p)
+        return _is(number, self.expected[p]) or (more is not None and _is(number, more))
+
+    def judge(self, sizes: list[int]) -> Finding:
+        if self.line != "throughput":  # a baseline's speedup over itself is 1 and earns nothing; a wrong one costs
+            sizes = [p for p in sizes if p > 1 or (p in self.claims and not self.right(p))]
+        wrong = [p for p in sizes if not self.right(p)]
+        if not wrong:
+            return full(self.line, self._said(sizes))
+        earned = _share(self.line, len(sizes) - len(wrong), len(sizes))
+        false = [p for p in wrong if p in self.claims and p in self.expected]
+        if not false:
+            unknown = [p for p in wrong if p not in self.expected]
+            if unknown:
+                self.diagnosis = "missing_run"
+                said = f"Without a usable run log, the numbers for {_listed(unknown)} ranks cannot be checked."
+                return lost(self.line, self.diagnosis, said, _LOGS_FIRST, earned)
+            self.diagnosis = "missing_value"
+            teach = "Write one line for each run, with all four columns."
+            return lost(self.line, self.diagnosis, f"scaling.csv has no {self._word} for {_listed(wrong)} ranks.", teach, earned)
+        self.diagnosis, teach = self._named(false)
+        if self.diagnosis in ("not_from_the_logs", "perfect_scaling_assumed"):
+            teach = f"{teach} {_FABRICATED}".strip()
+        return lost(self.line, self.diagnosis, self._compared(false), teach, earned)
+
+    def _named(self, false: list[int]) -> tuple[str, str]:
+        """The mistake that explains all wrong values on more than one rank."""
+        several = [p for p in false if p > 1]
+        for name, (gives, teach) in (self.mistakes or {}).items():
+            if several and all(p in gives and _is(self.claims[p], gives[p]) for p in several):
+                return name, teach
+        return "not_from_the_logs", ""
+
+    @property
+    def _word(self) -> str:
+        return {"throughput": "images per second"}.get(self.line, self.line)
+
+    def _said(self, sizes: list[int]) -> str:
+        return f"{self._word.capitalize()}: " + ", ".join(f"{_plain(self.claims[p].value)} on {p}" for p in sizes) + "."
+
+    def _compared(self, false: list[int]) -> str:
+        told = [
+            f"on {p} rank{'s' * (p > 1)} the table says {_plain(self.claims[p].value)}, the run logs give {self.expected[p]}"
+            for p in false[:3]
+        ]
+        return f"{self._word.capitalize()}: {'; '.join(told)}."
+
+
+def _is(number: Number, expected: Range) -> bool:
+    return any(expected.holds(value, min(number.half, _ROUNDING * abs(value))) for value in number.readings)
+
+
+def _own_ratios(rates: _Column, base: int) -> dict[int, Range]:
+    """Speedups that follow from the table's own images per second, where those are right."""
+    if base not in rates.claims or not rates.right(base) or rates.claims[base].value <= 0:
+        return {}
+    of_base = rates.claims[base].value
+    ratios = {p: number.value / of_base * base for p, number in rates.claims.items() if rates.right(p)}
+    return {p: Range(ratio, ratio) for p, ratio in ratios.items()}
+
+
+def _rate_mistakes(runs: Runs, speeds: Mapping[int, Speed]) -> dict:
+    ranges = {p: found.range for p, found in speeds.items()}
+    batches = {p: runs.usable[p].global_batch_size for p in ranges}
+    return {
+        "rate_of_one_rank": (
+            {p: r.times(1 / p) for p, r in ranges.items()},
+            "That is what one rank does: throughput counts the images of all ranks together.",
+        ),
+        "multiplied_twice": (
+            {p: r.times(p) for p, r in ranges.items()},
+            "The samples of all ranks were multiplied by the number of ranks once more.",
+        ),
+        "seconds_not_rate": (
+            {p: Range(*found.seconds_per_epoch) for p, found in speeds.items()},
+            "These are seconds for an epoch: divide the images of an epoch by them.",
+        ),
+        "steps_not_images": (
+            {p: r.times(1 / batches[p]) for p, r in ranges.items() if batches[p]},
+            "These are steps per second: a step on p ranks has p times the local batch in it.",
+        ),
+    }
+
+
+def _speedup_mistakes(gains: Mapping[int, Range], speeds: Mapping[int, Speed], base: int) -> dict:
+    return {
+        "perfect_scaling_assumed": (
+            {p: Range(p, p) for p in gains},
+            "A speedup equal to the number of ranks was assumed, not measured.",
+        ),
+        "inverse_speedup": (
+            {p: r.inverse() for p, r in gains.items()},
+            "The ratio is upside down: speedup is time on 1 rank / time on p ranks.",
+        ),
+        "divided_by_ranks": (
+            {p: r.times(1 / p) for p, r in gains.items()},
+            "This is the efficiency: the speedup is not divided by p.",
+        ),
+        "multiplied_by_ranks": (
+            {p: r.times(p) for p, r in gains.items()},
+            "The ratio of total throughputs is the speedup already: do not multiply it by the number of ranks.",
+        ),
+        "other_baseline": (
+            {p: speedup(speeds[q], speeds[p], q) for q in speeds if q != base for p in speeds if p != q and p > q}
+            | {p: speedup(speeds[before], speeds[p]) for before, p in zip(sorted(speeds), sorted(speeds)[1:], strict=False)},
+            "The baseline of every speedup is the run on 1 rank.",
+        ),
+    }
+
+
+def _efficiency_mistakes(gains: Mapping[int, Range]) -> dict:
+    return {
+        "perfect_scaling_assumed": ({p: Range(1, 1) for p in gains}, "An efficiency of 1 was assumed, not measured."),
+        "not_divided": (dict(gains), "This is the speedup: divide it by the number of ranks."),
+        "divided_twice": (
+            {p: r.times(1 / p**2) for p, r in gains.items()},
+            "The speedup was divided by the number of ranks twice.",
+        ),
+        "inverse_efficiency": (
+            {p: r.inverse().times(p) for p, r in gains.items()},
+            "The ratio is upside down: efficiency is speedup / ranks.",
+        ),
+        "complement": (
+            {p: Range(1 - r.high / p, 1 - r.low / p, r.half) for p, r in gains.items()},
+            "This is what was lost: efficiency is what is left of a perfect speedup.",
+        ),
+    }
+
+
+def _percent(finding: Finding, mislabelled: bool) -> Finding:
+    """One point for a percent sign beside fractions: 0.61 % is not 61 %."""
+    if not mislabelled or finding.earned != finding.line.points:
+        return finding
+    return lost(
+        finding.line.name,
+        "percent_beside_fractions",
+        "The efficiencies are fractions, but a percent sign says that they are per cent.",
+        "0.61 and 61 % are the same, 0.61 % is a hundredth of it.",
+        earned=finding.line.points - 1,
+    )
+
+
+# -- the figure -------------------------------------------------------------------------------------------------------------------------
+
+
+def _figure(
+    homework: Homework, runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, reader: Callable[[Path], object]
+) -> Finding:
+    """scaling.pdf: do its points stand where the numbers are?"""
+    from autograder.homework import scaling_figure
+
+    path = homework.files.get("scaling.pdf")
+    if path is None:
+        return lost("figure", "missing_file", homework.absent("scaling.pdf", "scaling.pdf"), "Hand in the figure as a PDF.")
+    if not runs.usable:
+        return lost("figure", "missing_run", "There is no run log to compare scaling.pdf with.", _LOGS_FIRST)
+    if not speeds:
+        said = f"scaling.pdf cannot be compared: `{shown(runs.names[min(runs.usable)])}` {_NO_TIMES}."
+        return needs_person("figure", said, "no_times")
+    try:
+        figure = reader(path)
+    except Exception as error:  # whatever a reader stumbles over, a person can look at the page
+        return needs_person("figure", f"scaling.pdf could not be read ({type(error).__name__}).", "unreadable_figure")
+    return scaling_figure.judge(figure, speeds, [p for p in SIZES if p in speeds], claimed)
+
+
+# -- odds and ends ----------------------------------------------------------------------------------------------------------------------
+
+
+def _share(name: str, right: int, of: int) -> float:
+    return round(rubric.line(name).points * right / of, 2)
+
+
+def _listed(sizes) -> str:
+    words = [str(p) for p in sizes]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _hash(script: Path | None) -> str:
+    return hashlib.sha256(script.read_bytes()).hexdigest() if script else ""
+
+
+def _facts(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, nonce: str) -> dict:
+    """What was measured, for the page and for comparing a class."""
+    base = min(speeds, default=0)
+    rows = []
+    for p in sorted({*runs.logs, *(claimed.rows if claimed else ())}):
+        row: dict = {"ranks": p}
+        if p in speeds:
+            gain = speedup(speeds[base], speeds[p], base)
+            usual = speeds[p].usual
+            row |= {"images_per_second": [usual.value, usual.value * speeds[p].half], "range": [*_pair(speeds[p].range)]}
+            row |= {"speedup": [*_pair(gain)], "efficiency": [*_pair(gain.times(1 / p))], "half": gain.half}
+            if p > 1 and base == 1:
+                serial = karp_flatt(speeds[p].usual.value / speeds[1].usual.value, p).value
+                row["karp_flatt"] = serial
+        if claimed and p in claimed.rows:
+            row["claimed"] = {name: number.value for name, number in claimed.rows[p].items()}
+        rows.append(row)
+    hardware = {str(p): suspicion.hardware_of(run) for p, run in sorted(runs.usable.items()) if run.hardware}
+    return {
+        "rows": rows,
+        "hardware": hardware,
+        "problems": {
+            str(p): [shown(one, 300) for one in run.problems[:5]] for p, run in sorted(runs.logs.items()) if run.problems
+        },
+        "table": claimed.problems[:5] if claimed else [],
+        "fingerprints": {f"run_{p}": mark for p, run in sorted(runs.logs.items()) if (mark := suspicion.fingerprint(run))},
+    }
+
+
+def _pair(values: Range) -> tuple[float, float]:
+    return values.low, values.high

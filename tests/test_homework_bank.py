@@ -1,0 +1,132 @@
+"""The bank of homework folders: right ones get full marks, wrong ones lose just what they must, under the name that teaches."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+from bank_homework import folders
+from bank_homework.folders import FOLDERS, PERSON, Folder
+
+from autograder.homework import judge_files, plots, read_logs, scaling
+from autograder.homework.folder import Homework, collect
+from autograder.homework.rubric import Finding, Flag, lines_of
+from labkit import pdf_figure
+
+ALL = bool(os.environ.get("COURSE_TEST_ALL"))
+HOSTILE = {
+    "wrong_pdf_bomb",
+    "wrong_deep_pdf",
+    "wrong_huge_image",
+    "wrong_500_pages",
+}  # read as the grader does: in a process of its own
+PORTS = (
+    "right_plain",
+    "right_keras_fit",
+    "right_warmup",
+    "wrong_same_data",
+    "wrong_ranks_start_apart",
+    "wrong_metrics_of_one_rank",
+)
+NONCE = "a-students-own"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def base():
+    folders.base()
+    yield
+    folders.forget_base()
+
+
+_figures: dict[str, object] = {}
+
+
+def read_once(path: Path):
+    """Many folders share their figures: the same bytes are read once."""
+    mark = hashlib.sha256(path.read_bytes()).hexdigest()
+    if mark not in _figures:
+        _figures[mark] = pdf_figure.read(path)
+    return _figures[mark]
+
+
+def judged(homework: Homework, folder: Folder) -> tuple[list[Finding], list[Flag]]:
+    """What is said of the logs, the table and the figures."""
+    nonce = NONCE if "another_nonce" in folder.flags else ""
+    if folder.name in HOSTILE:
+        parts = judge_files(homework, nonce=nonce, parts=("scaling", "plots")).parts
+    else:
+        logs, broken = read_logs(homework)
+        parts = [
+            scaling.judge(homework, logs, read_once, broken=broken, nonce=nonce),
+            plots.judge(homework, logs, read_once, broken=broken),
+        ]
+    return [finding for part in parts for finding in part.findings], [flag for part in parts for flag in part.flags]
+
+
+def compare(folder: Folder, findings: list[Finding], lines: set[str]) -> list[str]:
+    """What was said otherwise than it should have been."""
+    wrong = []
+    expected = {name: diagnosis for name, diagnosis in folder.expected.items() if name in lines}
+    for finding in findings:
+        name, got = finding.line.name, PERSON if finding.earned is None else finding.diagnosis
+        said = f"{name}: {finding.earned} of {finding.line.points:g}, {finding.diagnosis}: {finding.sentence}"
+        if name not in expected:
+            if finding.verdict != "passed":
+                wrong.append(f"should have full marks. {said}")
+        elif got != expected[name] or finding.verdict == "passed":
+            wrong.append(f"should be {expected[name] or 'left to a person'}. {said}")
+        elif finding.earned is not None and not finding.teach:
+            wrong.append(f"does not teach. {said}")
+    return wrong
+
+
+FILES = {line.name for part in ("scaling", "plots") for line in lines_of(part)}
+
+
+@pytest.mark.parametrize("name", [name for name, folder in FOLDERS.items() if folder.script == "loop.py" or folder.right])
+def test_logs_tables_and_figures(name, tmp_path):
+    folder = FOLDERS[name]
+    folder.make(tmp_path / "handed in")
+    (tmp_path / "copies").mkdir()
+    findings, flags = judged(collect(tmp_path / "handed in", tmp_path / "copies"), folder)
+    assert {finding.line.name for finding in findings} == FILES
+    assert not compare(folder, findings, FILES)
+    kinds = {flag.kind for flag in flags}
+    assert folder.flags <= kinds <= folder.flags | folder.may, [flag.sentence for flag in flags]
+
+
+PORT = {line.name for part in ("port", "bonus") for line in lines_of(part)}
+
+
+@pytest.mark.parametrize("name", [*FOLDERS] if ALL else PORTS)
+def test_ports(name, tmp_path, launcher_for_homework):
+    folder = FOLDERS[name]
+    folder.make(tmp_path / "handed in")
+    (tmp_path / "copies").mkdir()
+    homework = collect(tmp_path / "handed in", tmp_path / "copies")
+    report = judge_files(homework, parts=("port",), launcher=launcher_for_homework)
+    findings = [finding for finding in report.findings if finding.line.part == "port"]
+    assert not compare(folder, findings, PORT)
+    bonus = next(finding for finding in report.findings if finding.line.part == "bonus")
+    assert (bonus.verdict == "passed") == folder.bonus, bonus.sentence
+
+
+@pytest.fixture(scope="module")
+def launcher_for_homework(warm_horovod):
+    return warm_horovod
+
+
+@functools.cache
+def counted() -> tuple[int, int]:
+    right = sum(folder.right for folder in FOLDERS.values())
+    return right, len(FOLDERS) - right
+
+
+def test_the_bank_is_large_enough():
+    right, wrong = counted()
+    assert right >= 16 and wrong >= 40
+    names = {name for folder in FOLDERS.values() for name in folder.expected}
+    assert {line.name for line in lines_of("port")} <= names, "every step of the port is missing somewhere"
