@@ -54,12 +54,13 @@ def judge_files(
     logs, broken = read_logs(homework)
     figures = Figures(homework, jail)
     found: list[PartResult] = []
-    if "port" in parts or "bonus" in parts:
-        with _own(launcher, jail) as ready:
+    runs_script = "port" in parts or "bonus" in parts
+    with _own(launcher, jail) if runs_script else contextlib.nullcontext(launcher) as ready:
+        if runs_script:
             found += _port(homework, key, ready)
-    if "scaling" in parts:
-        found.append(_guarded("scaling", functools.partial(_scaling, homework, logs, broken, figures, nonce)))
-        figures.add_overlays(found[-1], ["scaling.pdf"])
+        if "scaling" in parts:
+            found.append(_guarded("scaling", functools.partial(_scaling, homework, logs, broken, figures, nonce, ready)))
+            figures.add_overlays(found[-1], ["scaling.pdf"])
     if "plots" in parts:
         found.append(_guarded("plots", functools.partial(_plots, homework, logs, broken, figures)))
         figures.add_overlays(found[-1], [role for role in figures.roles if role.startswith("accuracy_")])
@@ -149,10 +150,12 @@ def _judged_port(script: Path, key: str, launcher: Launcher) -> PartResult:
     return port.judge(script, key=key, launcher=launcher)
 
 
-def _scaling(homework: Homework, logs: dict, broken: dict, figures: Figures, nonce: str) -> PartResult:
-    from autograder.homework import scaling
+def _scaling(homework: Homework, logs: dict, broken: dict, figures: Figures, nonce: str, launcher: Launcher | None) -> PartResult:
+    from autograder.homework import rerun, scaling
 
-    return scaling.judge(homework, logs, figures, broken=broken, nonce=nonce)
+    script = homework.files.get("script")
+    again = rerun.timer(script, launcher) if script is not None and launcher is not None else None
+    return scaling.judge(homework, logs, figures, broken=broken, nonce=nonce, again=again)
 
 
 def _plots(homework: Homework, logs: dict, broken: dict, figures: Figures) -> PartResult:
