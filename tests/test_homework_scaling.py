@@ -195,7 +195,7 @@ def columns(submission: Submission, rate=None, gain=None, share=None) -> None:
     [
         ({"rate": lambda p, r: r / p}, "throughput", "rate_of_one_rank"),
         ({"rate": lambda p, r: r * p}, "throughput", "multiplied_twice"),
-        ({"rate": lambda p, r: 6400 / r}, "throughput", "seconds_not_rate"),
+        ({"rate": lambda p, r: 6400 // (64 * p) * 64 * p / r}, "throughput", "seconds_not_rate"),
         ({"rate": lambda p, r: r / 64 / p}, "throughput", "steps_not_images"),
         ({"rate": lambda p, r: 1.4 * r}, "throughput", "not_from_the_logs"),
         ({"gain": lambda p, s: 1 / s}, "speedup", "inverse_speedup"),
@@ -602,7 +602,8 @@ def test_a_script_that_fails_when_run_again_costs_nothing(alike):
         raise RuntimeError("rank 0 raised")
 
     found = alike.judge(again=fails)
-    assert found.score == 25 and not found.flags and not found.facts["rerun"]["done"]
+    assert found.score == 25 and not found.facts["rerun"]["done"]
+    assert "rerun_differs" not in {flag.kind for flag in found.flags}
 
 
 def test_idle_cores_are_counted():
