@@ -448,7 +448,7 @@ def compare(case: Case, figure: Figure) -> tuple[str, float, str]:
 
 
 def _error(truth: Truth, curve: Curve, simplified: bool) -> float:
-    """The largest distance between what was plotted and what was read, as a fraction of the axes' lengths; infinite if points are missing."""
+    """The largest distance between what was plotted and what was read, as a fraction of the axes; infinite if points are missing."""
     x, y = curve.data()
     y = y / 100 if truth.percent else y
     tx, ty = truth.x.astype(float), truth.y.astype(float)

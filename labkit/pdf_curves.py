@@ -440,10 +440,7 @@ def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[i
     taken: orders of texts that are something else (tick labels, axis labels, titles, legends).
     """
     frame = drawn.panel.frame
-    texts = [
-        t for t in page.texts
-        if t.upright and t.order not in taken and not number(t) and frame[0] < t.box[0] < frame[2] + 60 and frame[1] - 10 < t.middle[1] < frame[3] + 10
-    ]  # fmt: skip
+    texts = [t for t in page.texts if t.upright and t.order not in taken and not number(t) and _near_frame(t, frame)]
     nameless = [c for c in curve_list if not c.name and c.visible.any()]
     if not texts or not nameless:
         return
@@ -466,6 +463,10 @@ def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[i
         free = [t for t in near if all(o is curve or abs(t.middle[1] - v) > abs(t.middle[1] - y) for o, _, v in pairs)]
         if len(free) == 1 or (free and abs(free[0].middle[1] - y) < 0.35 * free[0].size):
             curve.name, curve.named_by = free[0].text, "text"
+
+
+def _near_frame(text: Text, frame: Rect) -> bool:
+    return frame[0] < text.box[0] < frame[2] + 60 and frame[1] - 10 < text.middle[1] < frame[3] + 10
 
 
 def _belongs(text: str, line: str) -> bool:

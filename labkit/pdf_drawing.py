@@ -30,7 +30,7 @@ from pdfminer.psparser import literal_name
 from pdfminer.utils import MATRIX_IDENTITY, mult_matrix
 
 settings.STRICT = False
-MAX_PATHS, MAX_POINTS, MAX_CHARACTERS, MAX_DEPTH, MAX_FORMS = 100_000, 1_000_000, 50_000, 12, 200_000
+MAX_PATHS, MAX_POINTS, MAX_CHARACTERS, MAX_DEPTH, MAX_FORMS = 100_000, 1_000_000, 50_000, 12, 2_000
 Rect = tuple[float, float, float, float]  # left, bottom, right, top
 
 
@@ -208,22 +208,22 @@ class _Interpreter(PDFPageInterpreter):
             self._form(name, form)
 
     def _form(self, name: str, form) -> None:
-        self.device.forms += 1
-        if self.device.forms > MAX_FORMS:
-            raise TooMuch(f"it draws more than {MAX_FORMS} marks")
         ctm = mult_matrix(_matrix(form.get("Matrix")), self.ctm)
         state = self.graphicstate
         if character := _glyph(name):
             self.device.glyph(character, form, ctm, state)
             return
-        if self.depth >= MAX_DEPTH:
-            raise TooMuch("its drawings are nested too deeply")
         look = (ctm[:4], state.linewidth, str(state.dash), str(state.scolor), str(state.ncolor), state.stroke_alpha)
         key = (form.objid, look)
         before = self.device.known_forms.get(key) if form.objid is not None else None
         if before is not None:
             self.device.repeat(*before, ctm, state.clip)
             return
+        self.device.forms += 1
+        if self.device.forms > MAX_FORMS:
+            raise TooMuch(f"it is made of more than {MAX_FORMS} different drawings")
+        if self.depth >= MAX_DEPTH:
+            raise TooMuch("its drawings are nested too deeply")
         paths, chars = len(self.device.page.paths), len(self.device.chars)
         interpreter = self.subinterp()
         interpreter.depth, interpreter.inherited = self.depth + 1, state
@@ -231,10 +231,10 @@ class _Interpreter(PDFPageInterpreter):
         interpreter.render_contents(own if isinstance(own, dict) else self.resources.copy(), [form], ctm=ctm)
         self.device.set_ctm(self.ctm)
         made = self.device.page.paths[paths:]
-        for path in made:
-            path.anchor = (ctm[4], ctm[5])
         if len(self.device.chars) == chars and len(made) <= 4:
             self.device.known_forms[key] = (made, ctm)
+            for path in made:
+                path.anchor = _marked(path.box, ctm[4], ctm[5])
 
 
 class _Device(PDFTextDevice):
@@ -361,6 +361,13 @@ def colour(value) -> str:
 def _apply(matrix, x: float, y: float) -> tuple[float, float]:
     a, b, c, d, e, f = matrix
     return a * x + c * y + e, b * x + d * y + f
+
+
+def _marked(box: Rect, x: float, y: float) -> tuple[float, float] | None:
+    """The origin of a form, if it is a mark there: small, and around it or beside it."""
+    left, bottom, right, top = box
+    small = max(right - left, top - bottom) < 60
+    return (float(x), float(y)) if small and left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1 else None
 
 
 def _matrix(value):
