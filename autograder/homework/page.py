@@ -245,17 +245,18 @@ def _overlay(name: str, one: dict) -> str:
     picture = f'<image width="{width}" height="{height}" href="data:image/png;base64,{base64.b64encode(png).decode()}"/>'
     lines = "".join(_curve(k, points) for k, (_, _, points) in enumerate(curves))
     lines += _names([points[-1] for _, _, points in curves if points], width, height)
-    keys = " ".join(
-        f'<span style="display:inline-block;margin-right:1em"><b style="color:{_dark(k)}">{_letter(k)}</b> {html.escape(shown(curve))}, '
-        f"{count} points</span>"
-        for k, (curve, count, _) in enumerate(curves)
-    )
+    keys = " ".join(_key(k, name, count) for k, (name, count, _) in enumerate(curves))
     alt = html.escape(shown(one.get("alt", name), 300))
     return (
         f'<figure style="margin:4px 0;max-width:36em;min-width:0"><svg viewBox="0 0 {width} {height}" role="img" aria-label="{alt}" '
         f'style="display:block;width:100%;height:auto;background:#fff;border:1px solid rgba(127,127,127,0.4)">{picture}{lines}</svg>'
         f'<figcaption style="font-size:12px"><code>{html.escape(shown(name))}</code>: {keys or "no curve was read"}</figcaption></figure>'
     )
+
+
+def _key(k: int, name: str, count: int) -> str:
+    letter = f'<b style="color:{_dark(k)};background:#fff;padding:0 3px;border-radius:3px">{_letter(k)}</b>'
+    return f'<span style="display:inline-block;margin-right:1em">{letter} {html.escape(shown(name))}, {count} points</span>'
 
 
 def _curve(k: int, points: list[tuple[float, float]]) -> str:

@@ -286,8 +286,7 @@ class _Column:
             teach = "Write one line for each run, with all four columns."
             return lost(self.line, self.diagnosis, f"scaling.csv has no {self._word} for {_listed(wrong)} ranks.", teach, earned)
         self.diagnosis, teach = self._named(false)
-        if self.diagnosis in ("not_from_the_logs", "perfect_scaling_assumed"):
-            teach = f"{teach} {_FABRICATED}".strip()
+        teach = teach or _FABRICATED
         return lost(self.line, self.diagnosis, self._compared(false), teach, earned)
 
     def _named(self, false: list[int]) -> tuple[str, str]:
