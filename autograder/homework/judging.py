@@ -14,7 +14,7 @@ from autograder.exercise import PUBLIC_KEY
 from autograder.homework import rubric
 from autograder.homework.folder import Homework, collect
 from autograder.homework.rubric import PartResult, Report, lines_of, lost, needs_person, shown, unjudged
-from labkit import runlog
+from labkit import horovod_job, runlog
 from labkit.launcher import Launcher
 from labkit.runlog import RunLog
 
@@ -187,5 +187,5 @@ def _own(launcher: Launcher | None, jail: dict | None) -> Iterator[Launcher]:
     if launcher is not None:
         yield launcher
         return
-    with Launcher(isolation=jail) as made:
+    with Launcher(horovod_job.FRAMEWORKS, isolation=jail) as made:
         yield made
