@@ -126,10 +126,22 @@ def notebook_file(coursedir: CourseDirectory, assignment: str, student: str, not
 
 
 def notebooks_to_grade(coursedir: CourseDirectory, assignment: str, student: str) -> list[str]:
-    """The notebooks of an assignment that a student handed in. Where none of those handed in is one of them: all, to be refused."""
-    expected = sorted(_names(Path(coursedir.format_path(coursedir.source_directory, ".", assignment))))
+    """The notebooks of an assignment that a student handed in. Where none of those handed in is one of them: all, to be refused.
+
+    One that asks for the files beside it counts as handed in with those.
+    """
+    source = Path(coursedir.format_path(coursedir.source_directory, ".", assignment))
+    expected = sorted(_names(source))
     there = [name for name in expected if os.path.lexists(notebook_file(coursedir, assignment, student, name))]
+    if not there and any(_asks_for_files(str(source / f"{name}.ipynb")) for name in expected):
+        return expected
     return there or (expected if _names(submitted_folder(coursedir, assignment, student)) else [])
+
+
+@functools.cache
+def _asks_for_files(path: str) -> bool:
+    """Whether a notebook of source/ has a check of the homework."""
+    return any(submission.checked_part(cell.source) for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
 
 
 def _names(folder: Path) -> set[str]:
@@ -151,6 +163,8 @@ def load(coursedir: CourseDirectory, config: Config, assignment: str, student: s
     rebuilt.flags += submission.file_flags(path.parent)
     if any(item.part for item in rebuilt.items):
         rebuilt.files = handed_in.packed(path.parent, Course(Path(coursedir.root)).nonce(assignment, student))
+        if not os.path.lexists(path):
+            rebuilt.flags[0] = Flag("no_notebook", "No notebook was handed in: the files beside it were judged without one.", True)
     return rebuilt
 
 
