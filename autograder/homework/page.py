@@ -176,8 +176,8 @@ def _measured(facts: dict) -> str:
     return (
         f'<div style="margin-top:8px;overflow-x:auto"><table style="border-collapse:collapse;border:none;margin:0;font-size:12px">'
         f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
-        '<div style="opacity:0.75">Speedup and efficiency from the logs are ranges: with and without the first epoch, with and without '
-        f"validation. Anything within them is right.</div>{where}{_again(facts.get('rerun'))}"
+        '<div style="opacity:0.75">From the logs, speedup and efficiency are ranges: with or without the first epoch, with or without '
+        f"validation, by mean or by median. All of it is right.</div>{where}{_again(facts.get('rerun'))}"
     )
 
 

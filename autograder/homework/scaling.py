@@ -26,8 +26,10 @@ from labkit.scaling import karp_flatt
 
 _ROUNDING = 0.05  # of a value: what "2" may stand for at most
 _NAMING = 0.03  # of a value: how well a mistake must explain a wrong one
+_PERFECT = 0.01  # from a perfect speedup: closer than that on all numbers of ranks is no measurement
 _NO_TIMES = "has no times of steps, so no throughput can be recomputed from it"
 _LOGS_FIRST = "Numbers are worth what the run behind them is worth: hand in the log of every run."
+_ASSUMED = "Perfect scaling was assumed, not measured."
 _FABRICATED = (
     "A table of measurements comes from the measurements: compute it from the run logs that you hand in, and run again what you doubt. "
     "Poor scaling, honestly reported, earns all points."
@@ -144,7 +146,7 @@ def _problem(p: int, runs: Runs, homework: Homework, work: _Work) -> tuple[str, 
     name = runs.names.get(p, f"run_{p}.jsonl")
     again = f"Run the script again on {p} rank{'s' * (p > 1)}, with `--log run_{p}.jsonl`."
     if p in runs.broken:
-        return "unreadable_log", f"`{shown(name)}` could not be read: {shown(runs.broken[p], 200)}.", again
+        return "not_a_log", f"`{shown(name)}` could not be read: {shown(runs.broken[p], 200)}.", again
     if p not in runs.logs:
         return "missing_file", homework.absent(f"run_{p}", f"run log for {p} rank{'s' * (p > 1)} (run_{p}.jsonl)"), again
     run = runs.logs[p]
@@ -292,10 +294,17 @@ class _Column:
     def _named(self, false: list[int]) -> tuple[str, str]:
         """The mistake that explains all wrong values on more than one rank, in one and the same way of computing them."""
         several = [p for p in false if p > 1]
+        if several and self._assumed():
+            return "perfect_scaling_assumed", _ASSUMED
         for name, (ways, teach) in (self.mistakes or {}).items():
             if several and any(all(p in way and _near(self.claims[p], way[p]) for p in several) for way in ways):
                 return name, teach
         return "not_from_the_logs", ""
+
+    def _assumed(self) -> bool:
+        """Whether the column says p, or 1, for all numbers of ranks: a perfect speedup, or efficiency."""
+        perfect = {"speedup": lambda p: p, "efficiency": lambda p: 1.0}.get(self.line)
+        return perfect is not None and all(abs(n.value / perfect(p) - 1) < _PERFECT for p, n in self.claims.items())
 
     @property
     def _word(self) -> str:
@@ -374,10 +383,6 @@ def _speedup_mistakes(speeds: Mapping[int, Speed], base: int) -> Mistakes:
     others = [{p: r / way[q] * q for p, r in way.items() if p > q} for way in rates for q in way if q != base]
     steps = [{q: way[q] / way[p] for p, q in pairwise(sorted(way))} for way in rates]
     return {
-        "perfect_scaling_assumed": (
-            _each(gains, lambda p, s: p),
-            "A speedup equal to the number of ranks was assumed, not measured.",
-        ),
         "inverse_speedup": (
             _each(gains, lambda p, s: 1 / s),
             "The ratio is upside down: speedup is time on 1 rank / time on p ranks.",
@@ -394,7 +399,6 @@ def _speedup_mistakes(speeds: Mapping[int, Speed], base: int) -> Mistakes:
 def _efficiency_mistakes(speeds: Mapping[int, Speed], base: int) -> Mistakes:
     shares = [{p: r / way[base] * base / p for p, r in way.items()} for way in _rates(speeds)]
     return {
-        "perfect_scaling_assumed": (_each(shares, lambda p, e: 1.0), "An efficiency of 1 was assumed, not measured."),
         "not_divided": (_each(shares, lambda p, e: e * p), "This is the speedup: divide it by the number of ranks."),
         "divided_twice": (_each(shares, lambda p, e: e / p), "The speedup was divided by the number of ranks twice."),
         "inverse_efficiency": (_each(shares, lambda p, e: 1 / e), "The ratio is upside down: efficiency is speedup / ranks."),
