@@ -441,6 +441,21 @@ def test_times_without_scatter(honest):
     assert "too_regular" in honest.flags()
 
 
+def test_a_long_run_on_a_steady_machine_is_not_too_regular(honest):
+    """Steps of 5 ms with 5 us of scatter, rounded to 0.1 us: many are equal by chance."""
+    chance = np.random.default_rng(0)
+
+    def steady(found):
+        for record in epochs(found):
+            n = 2000
+            record["step_seconds"] = [round(0.005 + t, 7) for t in chance.normal(0, 5e-6, n).tolist()]
+            record["seconds"] = round(sum(record["step_seconds"]), 7)
+            record["samples_per_rank"], record["learning_rates"] = [64 * n] * 2, []
+
+    honest.change(2, steady)
+    assert "too_regular" not in honest.flags()
+
+
 def test_a_run_that_is_another_one_multiplied(honest):
     def copied(found):
         source = epochs(records(honest.log(2)))
