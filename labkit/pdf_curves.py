@@ -365,13 +365,27 @@ def _beside(box: Rect, texts: Iterable[Text]) -> Text | None:
     return min(right or left)[2] if right or left else None
 
 
-def name_by_legend(curve_list: list[Curve], looks: list[tuple], samples: list[Sample], drawn: Drawn) -> None:
-    """Give each curve the text of the one legend sample that looks like it."""
-    inside = [s for s in samples if _within((*s.at, *s.at), drawn.panel.frame, 30.0)]
-    for pool in (inside, samples):
+def _legends_for(drawn: Drawn, others: list[Drawn], samples: list[Sample], count: int) -> list[list[Sample]]:
+    """The legends that may name a panel's curves: its own, the figure's, another panel's if that has as many entries as here are curves."""
+
+    def within(one: Drawn, sample: Sample) -> bool:
+        return _within((*sample.at, *sample.at), one.panel.frame, 0.0)
+
+    own = [s for s in samples if within(drawn, s)]
+    free = [s for s in samples if not any(within(one, s) for one in (drawn, *others))]
+    foreign = [[s for s in samples if within(one, s)] for one in others]
+    return [pool for pool in (own, free, *(f for f in foreign if len(f) == count)) if pool]
+
+
+def name_by_legend(curve_list: list[Curve], looks: list[tuple], samples: list[Sample], drawn: Drawn, others: list[Drawn]) -> None:
+    """Give each curve the text of the one legend sample that looks like it. others: the page's other panels."""
+    chosen: list[list[Sample]] = []
+    for pool in _legends_for(drawn, others, samples, len(curve_list)):
         chosen = [_alike(curve, look, pool) for curve, look in zip(curve_list, looks, strict=True)]
         if any(chosen):
             break
+    else:
+        return
     for k, (curve, matching) in enumerate(zip(curve_list, chosen, strict=True)):
         names = {sample.text.text for sample in matching}
         rivals = [j for j, other in enumerate(chosen) if j != k and any(s in other for s in matching)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
@@ -31,6 +32,7 @@ from pdfminer.utils import MATRIX_IDENTITY, mult_matrix
 
 settings.STRICT = False
 MAX_PATHS, MAX_POINTS, MAX_CHARACTERS, MAX_DEPTH, MAX_FORMS = 100_000, 1_000_000, 50_000, 12, 2_000
+MAX_CONTENT = 32 << 20
 Rect = tuple[float, float, float, float]  # left, bottom, right, top
 
 
@@ -339,10 +341,28 @@ def pages(file: BinaryIO, most: int) -> tuple[list[Page], int, dict]:
         if count > most:
             break
         device = _Device(resources)
+        _whole(page)
         _Interpreter(resources, device).process_page(page)
         device.page.texts = list(_texts(device.chars))
         found.append(device.page)
     return found, count, document.info[0] if document.info else {}
+
+
+def _whole(page: PDFPage) -> None:
+    """Check that the page's content can be unpacked to its end: pdfminer goes on with what is left of a damaged one, and curves would be
+    missing. Raises TooMuch, zlib.error."""
+    for stream in page.contents:
+        content = stream_value(stream)
+        filters = [literal_name(name) for name, _ in content.get_filters()]
+        packed = content.get_rawdata()
+        if filters != ["FlateDecode"] or packed is None or content.decipher:
+            continue
+        unpacking = zlib.decompressobj()
+        unpacking.decompress(packed, MAX_CONTENT)
+        if unpacking.unconsumed_tail:
+            raise TooMuch(f"its page holds more than {MAX_CONTENT >> 20} MiB")
+        if not unpacking.eof:
+            raise zlib.error("the content of the page is cut off")
 
 
 def colour(value) -> str:

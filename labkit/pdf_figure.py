@@ -65,7 +65,9 @@ def read(path: str | os.PathLike) -> Figure:
         return figure.needs_person("too_large", "The PDF needs more memory than a figure would.")
     except RecursionError:
         return figure.needs_person("broken", "The PDF's objects are nested too deeply.")
-    except (PDFException, PSException, PDFSyntaxError, zlib.error) as error:
+    except zlib.error:
+        return figure.needs_person("broken", "The PDF is damaged: its packed content cannot be unpacked to the end.")
+    except (PDFException, PSException, PDFSyntaxError) as error:
         return figure.needs_person("broken", f"The PDF is broken ({type(error).__name__}).")
     except Exception as error:  # pdfminer meets a broken file with whatever breaks first
         return figure.needs_person("broken", f"The PDF is broken ({type(error).__name__}).")
@@ -169,7 +171,7 @@ def _read_curves(page: Page, drawn: list[pdf_axes.Drawn]) -> None:
         for curve in panel.curves:
             curve.x = panel.x.values(curve.page_x)
             curve.y = (panel.right if panel.right is not None and curve.axis == "right" else panel.y).values(curve.page_y)
-        pdf_curves.name_by_legend(panel.curves, looks, samples, one)
+        pdf_curves.name_by_legend(panel.curves, looks, samples, one, [other for other in drawn if other is not one])
     for one in drawn:
         taken = _taken(page, drawn, samples)
         pdf_curves.name_by_ends(one.panel.curves, one, page, taken)
