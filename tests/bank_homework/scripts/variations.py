@@ -78,6 +78,16 @@ VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "rate_not_scaled": ("loop.py", [("SGD(args.lr * size,", "SGD(args.lr,")]),
     "gradients_apart": ("loop.py", [(TAPE, "")]),
+    "optimizer_and_tape": (  # a DistributedOptimizer averages what it computes itself, not what it is given
+        "optimizer.py",
+        [
+            (
+                "    optimizer.minimize(loss, model.trainable_variables, tape=tape)  # Horovod averages what this computes\n",
+                "    gradients = tape.gradient(loss, model.trainable_variables)\n"
+                "    optimizer.apply_gradients(zip(gradients, model.trainable_variables))\n",
+            )
+        ],
+    ),
     "gradients_summed": ("loop.py", [("DistributedGradientTape(tape)", "DistributedGradientTape(tape, op=hvd.Sum)")]),
     "no_broadcast": ("loop.py", [(BROADCAST, "")]),
     "ranks_start_apart": ("loop.py", [(BROADCAST, ""), SEEDS]),
