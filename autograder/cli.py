@@ -159,7 +159,7 @@ def homework(
         typer.echo(f"autograder: not enforced on this machine: {names} (`autograder doctor`): judge what you trust", err=True)
     parts = tuple(part for part in homeworks.PARTS if part != "port" or not no_port)
     report = homeworks.judge(folder, key=key, nonce=nonce, parts=parts, jail=isolation.spec(weak=True))
-    print(json.dumps(report.to_json(), indent=2) if as_json else homeworks.page.report_text(report))
+    print(json.dumps(report.to_json(pictures=False), indent=2) if as_json else homeworks.page.report_text(report))
     if page is not None:
         page.write_text(homeworks.page.render(report), encoding="utf-8")
     raise typer.Exit(0 if report.passed else 1)

@@ -136,14 +136,20 @@ def notebook_file(coursedir: CourseDirectory, assignment: str, student: str, not
 
 
 def notebooks_to_grade(coursedir: CourseDirectory, assignment: str, student: str) -> list[str]:
-    """The notebooks of an assignment that a student handed in. Where none of those handed in is one of them: all, to be refused."""
-    expected = sorted(_names(Path(coursedir.format_path(coursedir.source_directory, ".", assignment))))
+    """The notebooks of an assignment that a student handed in. Where none of those handed in is one of them: all, to be refused.
+
+    One that asks for the files beside it counts as handed in with those.
+    """
+    source = Path(coursedir.format_path(coursedir.source_directory, ".", assignment))
+    expected = sorted(_names(source))
     there = [name for name in expected if os.path.lexists(notebook_file(coursedir, assignment, student, name))]
+    if not there and any(_asks_for_files(str(source / f"{name}.ipynb")) for name in expected):
+        return expected
     return there or (expected if _names(submitted_folder(coursedir, assignment, student)) else [])
 
 
 @functools.cache
-def _asks_for_files(path: Path) -> bool:
+def _asks_for_files(path: str) -> bool:
     """Whether a notebook of source/ has a check of the homework."""
     return any(submission.checked_part(cell.source) for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
 
@@ -158,7 +164,7 @@ def handed_in(coursedir: CourseDirectory, assignment: str, student: str, noteboo
     given = submission.modules_of(Path(coursedir.format_path(coursedir.release_directory, ".", assignment)))
     renamed = Flag("renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb.")
     found = HandedIn.at(path, given, [renamed] * (path.stem != notebook))
-    if _asks_for_files(Path(coursedir.format_path(coursedir.source_directory, ".", assignment), f"{notebook}.ipynb")):
+    if _asks_for_files(str(Path(coursedir.format_path(coursedir.source_directory, ".", assignment), f"{notebook}.ipynb"))):
         found.files.update(homework.packed(path.parent, Course(Path(coursedir.root)).nonce(assignment, student)))
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from autograder import figures
+from autograder.homework.rubric import PARTS
 from autograder.marks import Column, Marks, Row
 from autograder.pages import page
 from autograder.registry import all_exercises
@@ -264,12 +265,12 @@ def _todo(marks: Marks, judged: Sequence[Submitted]) -> list[Todo]:
                 one.refused,
                 "Look at the file; ask for a new one, or grade it by hand.",
             )
-            continue
+            if not (one.graded and any(item.homework for item in one.graded.items)):  # else the files beside it were judged
+                continue
         for flag in one.flags:
-            if flag.needs_person:
-                where, _, rest = (
-                    flag.sentence.partition(": ") if flag.kind == "fault" else (f"notebook {one.name}", "", flag.sentence)
-                )
+            if flag.needs_person and flag.kind not in ("refused", "no_notebook"):
+                of_a_cell = flag.kind in ("fault", "waits")
+                where, _, rest = flag.sentence.partition(": ") if of_a_cell else (f"notebook {one.name}", "", flag.sentence)
                 add(2 if flag.kind == "fault" else 3, one.student, _plain(where), _sentence(rest), _ACTIONS.get(flag.kind, _LOOK))
         if one.graded is None and one.student not in ungraded and not _faults(rows.get(one.student), marks):
             add(
@@ -290,6 +291,7 @@ def _todo(marks: Marks, judged: Sequence[Submitted]) -> list[Todo]:
 _LOOK = "Read the notebook in the formgrader and correct the score there if it is unfair."
 _ACTIONS = {
     "fault": "Grade again; if it stays, give the points by hand in the formgrader, and report it with the notebook.",
+    "waits": "Read the part's card in the formgrader, look at the file, and give what it is worth.",
     "foreign": "See whether the wrong file was handed in, and ask for the right one.",
 }
 
@@ -321,6 +323,7 @@ def _exercise(marks: Marks, column: Column, judged: Sequence[Submitted]) -> Exer
     unjudged = sum(one.graded is None for one in judged if one.name == column.notebook)
     verdicts = Counter(item.verdict for _, item in items) + Counter({"not_judged": unjudged})
     title = next((item.result.get("title", "") for _, item in items if item.result), "") or _title(column.name)
+    title = next((PARTS[item.homework["part"]] for _, item in items if item.homework), title)
     return ExerciseReport(column.name, title, column.points, scores, verdicts, _mistakes(column.name, items))
 
 
@@ -336,13 +339,23 @@ def _mistakes(exercise: str, items: Sequence[tuple[str, ItemGrade]]) -> tuple[Mi
     """The failures of an exercise by diagnosis, the most frequent first."""
     groups: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for student, item in items:
-        if item.verdict != "passed" and not item.fault and item.diagnosis != "refused":
-            groups[item.diagnosis or item.verdict, item.verdict].append((student, hint_of(item)))
+        for name, verdict, hint in _failures(item):
+            groups[name, verdict].append((student, hint))
     found = []
     for (name, verdict), those in groups.items():
         hints = Counter(hint for _, hint in those)
         found.append(Mistake(exercise, name, verdict, hints.most_common(1)[0][0], len(hints), tuple(s for s, _ in those)))
     return tuple(sorted(found, key=lambda mistake: (-mistake.count, mistake.name)))
+
+
+def _failures(item: ItemGrade) -> Iterator[tuple[str, str, str]]:
+    """(name, verdict, hint) of what went wrong: of each line of the rubric where it is a part of the homework, each name once."""
+    if item.homework is not None:
+        lost = [finding for finding in item.homework["findings"] if finding["verdict"] in ("wrong", "partly")]
+        for finding in {finding["diagnosis"]: finding for finding in reversed(lost)}.values():
+            yield finding["diagnosis"], "wrong", finding["teach"] or finding["sentence"]
+    elif item.verdict != "passed" and not item.fault and item.diagnosis != "refused":
+        yield item.diagnosis or item.verdict, item.verdict, hint_of(item)
 
 
 def hint_of(item: ItemGrade) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -17,10 +18,11 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder import grading, nbgrader_plugin, submission
 from autograder.course import Course
+from autograder.homework import handed_in
 from autograder.marks import Marks, read_marks
 from autograder.report import Submitted
 from autograder.store import Store
-from autograder.submission import Rebuilt
+from autograder.submission import Flag, Graded, Rebuilt
 
 
 class NoCourse(ValueError):
@@ -71,7 +73,17 @@ def source(coursedir: CourseDirectory, assignment: str, notebook: str) -> Notebo
 
 
 def submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted]:
-    """Every submitted notebook of the class with what the judge said of it."""
+    """Every submitted notebook of the class with what the judge said of it, and what only the whole class shows."""
+    found = list(_submitted(coursedir, assignment))
+    shared = handed_in.shared_runs(
+        (one.student, item.homework) for one in found if one.graded for item in one.graded.items if item.homework is not None
+    )
+    for one in found:
+        more = [Flag(kind, sentence, needs_person=True) for kind, sentence in shared.pop(one.student, ())]
+        yield replace(one, flags=(*one.flags, *more))
+
+
+def _submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted]:
     names, store, judged = notebooks(coursedir, assignment), Store(Path(coursedir.root)), _Judged(coursedir, assignment)
     for student in grading.submitted_students(coursedir, assignment):
         folder = nbgrader_plugin.submitted_folder(coursedir, assignment, student)

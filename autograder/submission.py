@@ -46,6 +46,7 @@ from labkit.launcher import make_jobs
 from labkit.source import Cell, Chunk, bound_names, defining_label, free_names, lacking_names, python_of, slice_cells
 
 FORMAT = 2  # of the JSON of `Graded`
+NOTHING = "No file of that name was handed in."
 MAX_BYTES = 32 << 20
 MAX_CELLS = 2000
 MAX_CELL_TEXT = 100_000  # characters of one cell
@@ -108,7 +109,7 @@ def _bytes_of(path: Path) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
-        raise Refused("No file of that name was handed in.") from None
+        raise Refused(NOTHING) from None
     except OSError:
         raise Refused("The file cannot be read, or it is a link to another one.") from None
     try:
@@ -486,6 +487,8 @@ def rebuild_handed_in(released: NotebookNode, found: HandedIn) -> Rebuilt:
         submitted = refused
     rebuilt = rebuild(released, submitted, found.modules)
     rebuilt.flags += found.flags
+    if found.files and found.refused == NOTHING:
+        rebuilt.flags[0] = Flag("no_notebook", "No notebook was handed in: the files beside it were judged without one.", True)
     rebuilt.files = found.files
     return rebuilt
 

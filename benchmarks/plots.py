@@ -3,7 +3,8 @@
     python -m benchmarks.plots [--figures 240] [--seed 0] [--keep FOLDER] [--json FILE]
 
 A figure is *read* if every curve comes back, named rightly where it was named, within 1e-4 of its axes' length (1e-3 where the path was
-simplified); it is *left to a person* if the reader says so; anything else is *silently wrong*, and there must be none of these.
+simplified). It is read *roughly* where the reader says that it is uncertain and how much (no tick marks), and is right within that; it is
+*left to a person* where the reader says so. Anything else is *silently wrong*, and there must be none of these.
 plotly's figures need its exporter and a Chrome or Chromium; without, they are left out and the table says so.
 """
 
@@ -78,7 +79,7 @@ class Case:
 
 @dataclass
 class Outcome:
-    """What became of a case. verdict: "read", "person" or "wrong"."""
+    """What became of a case. verdict: "read", "roughly", "person" or "wrong"."""
 
     case: Case
     verdict: str
@@ -426,7 +427,7 @@ def compare(case: Case, figure: Figure) -> tuple[str, float, str]:
     found = [(k, curve, panel) for k, panel in enumerate(figure.panels) for curve in panel.curves]
     if len(found) != len(case.truth):
         return "wrong", np.inf, f"{len(found)} curves instead of {len(case.truth)}"
-    worst, free, remark = 0.0, list(range(len(found))), ""
+    worst, free, remark, verdict = 0.0, list(range(len(found))), "", "read"
     for truth in case.truth:
         errors = [(_error(truth, found[j][1], case.simplified), j) for j in free]
         error, j = min(errors)
@@ -437,18 +438,18 @@ def compare(case: Case, figure: Figure) -> tuple[str, float, str]:
         if error > allowed:
             return "wrong", error, f"{truth.name}: off by {error:.1e}, allowed {allowed:.0e}"
         if panel.x.uncertainty or axis.uncertainty:
-            remark = "no marks"
+            verdict = "roughly"
         else:
             worst = max(worst, error)
         if curve.name and curve.name != truth.name:
             return "wrong", error, f"{truth.name!r} is named {curve.name!r}"
         if case.named and not curve.name:
             remark = f"{truth.name!r} has no name"
-    return "read", worst, remark
+    return verdict, worst, remark
 
 
 def _error(truth: Truth, curve: Curve, simplified: bool) -> float:
-    """The largest distance between what was plotted and what was read, as a fraction of the axes' lengths; infinite if points are missing."""
+    """The largest distance between what was plotted and what was read, as a fraction of the axes; infinite if points are missing."""
     x, y = curve.data()
     y = y / 100 if truth.percent else y
     tx, ty = truth.x.astype(float), truth.y.astype(float)
@@ -526,16 +527,15 @@ def table(outcomes: list[Outcome], missing: str) -> str:
     by_kind = defaultdict(list)
     for outcome in outcomes:
         by_kind[outcome.case.kind].append(outcome)
-    lines = [
-        f"{'kind':<12}{'figures':>8}{'read':>7}{'person':>8}{'wrong':>7}{'largest error':>15}{'median s':>10}{'slowest s':>11}"
-    ]
+    heads = ("figures", "read", "roughly", "person", "wrong", "error", "median s", "slowest")
+    lines = [f"{'kind':<12}" + "".join(f"{head:>9}" for head in heads)]
     for kind, some in [*by_kind.items(), ("all", outcomes)]:
-        count = {verdict: sum(o.verdict == verdict for o in some) for verdict in ("read", "person", "wrong")}
+        count = {verdict: sum(o.verdict == verdict for o in some) for verdict in ("read", "roughly", "person", "wrong")}
         error = max((o.error for o in some if o.verdict == "read"), default=0.0)
         times = [o.seconds for o in some]
         lines.append(
-            f"{kind:<12}{len(some):>8}{count['read']:>7}{count['person']:>8}{count['wrong']:>7}{error:>15.1e}"
-            f"{np.median(times):>10.3f}{max(times):>11.3f}"
+            f"{kind:<12}{len(some):>9}{count['read']:>9}{count['roughly']:>9}{count['person']:>9}{count['wrong']:>9}{error:>9.1e}"
+            f"{np.median(times):>9.3f}{max(times):>9.3f}"
         )
     if missing:
         lines.append(f"plotly was left out: {missing}")
@@ -555,7 +555,7 @@ def main() -> int:
         outcomes, missing = run(options.figures, options.seed, folder)
     print(table(outcomes, missing))
     for outcome in outcomes:
-        if outcome.verdict != "read" or outcome.said:
+        if outcome.verdict in ("person", "wrong") or outcome.said:
             print(f"  {outcome.case.path.name:<20} {outcome.verdict:<7} {outcome.said}")
     if options.json:
         records = [

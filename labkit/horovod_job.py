@@ -165,8 +165,8 @@ class Rendezvous:
 class StandstillWatch:
     """Asked again and again by the leader: do the ranks stand still?"""
 
-    def __init__(self, rendezvous: Rendezvous):
-        self.rendezvous = rendezvous
+    def __init__(self, rendezvous: Rendezvous, windows: int = WINDOWS):
+        self.rendezvous, self.windows = rendezvous, windows
         self._since, self._seconds, self._quiet = time.monotonic(), {}, 0
         self._asked, self._runnable = 0, {}
 
@@ -184,7 +184,7 @@ class StandstillWatch:
         wanted = any(2 * count > self._asked for count in self._runnable.values())  # on a busy machine: wants to compute, may not
         self._since, self._asked, self._runnable = time.monotonic(), 0, {}
         self._quiet = 0 if worked or wanted else self._quiet + 1
-        return self.rendezvous.stacks(pids) if self._quiet >= WINDOWS else {}
+        return self.rendezvous.stacks(pids) if self._quiet >= self.windows else {}
 
     def _threads(self, pid: int, rank: int) -> tuple[float, bool]:
         """(seconds of processor time, whether one could use a processor now) of all threads that are not Horovod's own."""
@@ -205,12 +205,22 @@ class StandstillWatch:
 
 
 def run(
-    launcher: Launcher, jobs: Sequence[tuple[dict, bytes]], *, ranks_per_node: int = 0, limits: Limits | None = None
+    launcher: Launcher,
+    jobs: Sequence[tuple[dict, bytes]],
+    *,
+    ranks_per_node: int = 0,
+    limits: Limits | None = None,
+    notes: int = 0,
+    windows: int = WINDOWS,
 ) -> tuple[Outcome, list[dict]]:
-    """Run one case. ranks_per_node: 0 for one node; otherwise `hvd.local_rank()` counts within nodes of so many ranks."""
+    """Run one case. ranks_per_node: 0 for one node; otherwise `hvd.local_rank()` counts within nodes of so many ranks.
+
+    notes: bytes of notes that each rank may send while it runs (`labkit.script_probe`). windows: so many seconds without work are a
+    standstill.
+    """
     limits = limits or Limits()
-    case = launcher.case(len(jobs), limits, horovod={"ranks_per_node": ranks_per_node})
-    ranks = [RankOutcome("running") for _ in jobs]
+    case = launcher.case(len(jobs), limits, horovod={"ranks_per_node": ranks_per_node, "windows": windows})
+    ranks = [RankOutcome("running", notes_left=notes) for _ in jobs]
     printed: list[tuple[int, str]] = []
     try:
         for sock, (job, payload) in zip(case.sockets, jobs, strict=True):

@@ -489,8 +489,8 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
     if request.get("horovod"):
         from labkit import horovod_job
 
-        rendezvous = horovod_job.Rendezvous(len(ranks), **request["horovod"])
-        watch = horovod_job.StandstillWatch(rendezvous)
+        rendezvous = horovod_job.Rendezvous(len(ranks), request["horovod"]["ranks_per_node"])
+        watch = horovod_job.StandstillWatch(rendezvous, request["horovod"]["windows"])
     if spec is not None:
         jail.hide()
     cells = [jail.start_cell(spec) if apart else 0 for _ in ranks]

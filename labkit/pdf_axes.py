@@ -203,15 +203,15 @@ def sides(page: Page, found: list[Rect]) -> list[dict[str, Side]]:
     numbers = [one for text in page.texts if (one := number(text))]
     for one in numbers:
         best = min(
-            ((_gap(one.text, side), k, name) for k, of_frame in enumerate(all_sides) for name, side in of_frame.items()),
+            ((_cost(one.text, side), k, name) for k, of_frame in enumerate(all_sides) for name, side in of_frame.items()),
             default=(math.inf, 0, ""),
         )
-        if best[0] < LABELS_WITHIN:
+        if best[0] < LABELS_WITHIN + 30:
             rivals = [
                 (k, name)
                 for k, of_frame in enumerate(all_sides)
                 for name, side in of_frame.items()
-                if _gap(one.text, side) < best[0] + 0.75 and same(side.frame, found[best[1]], 3.0) and name == best[2]
+                if _cost(one.text, side) < best[0] + 0.75 and same(side.frame, found[best[1]], 3.0) and name == best[2]
             ]
             for k, name in rivals:
                 all_sides[k][name].labels.append(one)
@@ -220,6 +220,10 @@ def sides(page: Page, found: list[Rect]) -> list[dict[str, Side]]:
         for side in of_frame.values():
             side.text_size = float(np.median(sizes)) if sizes else 0.0
             side.labels = _main_row(side)
+        for name, opposite in (("right", "left"), ("top", "bottom")):
+            if len(of_frame[opposite].labels) >= 2:
+                of_frame[name].grid = []  # of twin axes, grid lines are taken to be the first one's
+        for side in of_frame.values():
             side.multiplier = _multiplier(side, page)
     return all_sides
 
@@ -242,6 +246,14 @@ def _marks(side: Side, lines: list) -> None:
                 side.marks[where] = max(side.marks.get(where, 0.0), round(end - begin, 2))
 
 
+def _cost(text: Text, side: Side) -> float:
+    """How far a text is from being a label of this side: the gap, and more where no tick mark stands beside it."""
+    along = text.middle[0] if side.level else text.middle[1]
+    marks = [*side.marks, *(side.grid if side.side in ("bottom", "left") else [])]
+    beside = any(abs(mark - along) < 4 for mark in marks) or not text.upright
+    return _gap(text, side) + (0.0 if beside else 30.0)
+
+
 def _gap(text: Text, side: Side) -> float:
     """Points between a text and the side of a frame it could label; infinite where it cannot."""
     left, bottom, right, top = side.frame
@@ -256,7 +268,7 @@ def _gap(text: Text, side: Side) -> float:
         "left": left - text.box[2],
         "right": text.box[0] - right,
     }[side.side]
-    return abs(gap) if gap > -3 else math.inf
+    return abs(gap) if gap > (-3 if side.level else -1) else math.inf
 
 
 def _main_row(side: Side) -> list[Number]:
@@ -285,7 +297,8 @@ def _aligned(a: Text, b: Text, side: Side) -> bool:
         pairs = [(a.chars[0].start[1], b.chars[0].start[1])] if a.upright else [(a.box[1], b.box[1]), (a.box[3], b.box[3])]
     else:
         pairs = [(a.box[0], b.box[0]), (a.box[2], b.box[2]), (a.middle[0], b.middle[0])]
-    return any(abs(p - q) < 0.35 * max(a.size, b.size) for p, q in pairs)
+    room = 0.35 if side.level else 0.6  # labels of minor ticks stand closer to the axis
+    return any(abs(p - q) < room * max(a.size, b.size) for p, q in pairs)
 
 
 _MULTIPLIER = re.compile(
@@ -487,7 +500,7 @@ def _digits_only(side: Side, labels: list[Number]) -> bool:
 def _places(side: Side, labels: list[Number]):
     """Ways to give each label a tick: the longest marks first, then all marks, then grid lines. Yields arrays of places."""
     along = 0 if side.level else 1
-    anchors = np.array([_anchor(n.text, side) for n in labels])
+    anchors, sizes = np.array([_anchor(n.text, side) for n in labels]), np.array([n.text.size for n in labels])
     spread = np.diff(np.sort([n.text.middle[along] for n in labels]))
     reach = min(5.0 if side.level else 7.0, 0.45 * float(spread.min())) if len(spread) and spread.min() > 0 else 0.0
     longest = max(side.marks.values(), default=0.0)
@@ -504,11 +517,23 @@ def _places(side: Side, labels: list[Number]):
         elif not near.all():
             continue
         kept = nearest[np.isfinite(nearest)]
-        if len(set(kept.tolist())) == len(kept) and np.ptp(off[near]) < 2.5:
+        if len(set(kept.tolist())) == len(kept) and _stand_alike(off[near], kept, side, sizes[near]):
             yield nearest
     for candidates in (major, sorted(_distinct(side.marks)), sorted(_distinct(side.grid))):
         if len(candidates) == len(labels) and any(not n.text.upright for n in labels):
             yield np.array(candidates)  # turned labels hang beside their ticks: one each, in order
+
+
+def _stand_alike(off: np.ndarray, places: np.ndarray, side: Side, sizes: np.ndarray) -> bool:
+    """Whether labels of one size stand to their ticks all in the same way. Labels of other ticks, a little closer together, drift away."""
+    if np.ptp(sizes) > 0.1:
+        large = sizes > sizes.max() - 0.1
+        return all(_stand_alike(off[some], places[some], side, sizes[some]) for some in (large, ~large))
+    if np.ptp(off) > (2.0 if side.level else 1.2):
+        return False
+    if len(off) < 4 or np.ptp(off) < 0.4:
+        return True
+    return bool(abs(np.corrcoef(off, places)[0, 1]) < 0.9)
 
 
 def _anchor(text: Text, side: Side) -> float:

@@ -365,13 +365,27 @@ def _beside(box: Rect, texts: Iterable[Text]) -> Text | None:
     return min(right or left)[2] if right or left else None
 
 
-def name_by_legend(curve_list: list[Curve], looks: list[tuple], samples: list[Sample], drawn: Drawn) -> None:
-    """Give each curve the text of the one legend sample that looks like it."""
-    inside = [s for s in samples if _within((*s.at, *s.at), drawn.panel.frame, 30.0)]
-    for pool in (inside, samples):
+def _legends_for(drawn: Drawn, others: list[Drawn], samples: list[Sample], count: int) -> list[list[Sample]]:
+    """The legends that may name a panel's curves: its own, the figure's, another panel's if that has as many entries as here are curves."""
+
+    def within(one: Drawn, sample: Sample) -> bool:
+        return _within((*sample.at, *sample.at), one.panel.frame, 0.0)
+
+    own = [s for s in samples if within(drawn, s)]
+    free = [s for s in samples if not any(within(one, s) for one in (drawn, *others))]
+    foreign = [[s for s in samples if within(one, s)] for one in others]
+    return [pool for pool in (own, free, *(f for f in foreign if len(f) == count)) if pool]
+
+
+def name_by_legend(curve_list: list[Curve], looks: list[tuple], samples: list[Sample], drawn: Drawn, others: list[Drawn]) -> None:
+    """Give each curve the text of the one legend sample that looks like it. others: the page's other panels."""
+    chosen: list[list[Sample]] = []
+    for pool in _legends_for(drawn, others, samples, len(curve_list)):
         chosen = [_alike(curve, look, pool) for curve, look in zip(curve_list, looks, strict=True)]
         if any(chosen):
             break
+    else:
+        return
     for k, (curve, matching) in enumerate(zip(curve_list, chosen, strict=True)):
         names = {sample.text.text for sample in matching}
         rivals = [j for j, other in enumerate(chosen) if j != k and any(s in other for s in matching)]
@@ -440,10 +454,7 @@ def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[i
     taken: orders of texts that are something else (tick labels, axis labels, titles, legends).
     """
     frame = drawn.panel.frame
-    texts = [
-        t for t in page.texts
-        if t.upright and t.order not in taken and not number(t) and frame[0] < t.box[0] < frame[2] + 60 and frame[1] - 10 < t.middle[1] < frame[3] + 10
-    ]  # fmt: skip
+    texts = [t for t in page.texts if t.upright and t.order not in taken and not number(t) and _near_frame(t, frame)]
     nameless = [c for c in curve_list if not c.name and c.visible.any()]
     if not texts or not nameless:
         return
@@ -466,6 +477,10 @@ def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[i
         free = [t for t in near if all(o is curve or abs(t.middle[1] - v) > abs(t.middle[1] - y) for o, _, v in pairs)]
         if len(free) == 1 or (free and abs(free[0].middle[1] - y) < 0.35 * free[0].size):
             curve.name, curve.named_by = free[0].text, "text"
+
+
+def _near_frame(text: Text, frame: Rect) -> bool:
+    return frame[0] < text.box[0] < frame[2] + 60 and frame[1] - 10 < text.middle[1] < frame[3] + 10
 
 
 def _belongs(text: str, line: str) -> bool:

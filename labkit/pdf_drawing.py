@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
@@ -30,7 +31,8 @@ from pdfminer.psparser import literal_name
 from pdfminer.utils import MATRIX_IDENTITY, mult_matrix
 
 settings.STRICT = False
-MAX_PATHS, MAX_POINTS, MAX_CHARACTERS, MAX_DEPTH, MAX_FORMS = 100_000, 1_000_000, 50_000, 12, 200_000
+MAX_PATHS, MAX_POINTS, MAX_CHARACTERS, MAX_DEPTH, MAX_FORMS = 100_000, 1_000_000, 50_000, 12, 2_000
+MAX_CONTENT = 32 << 20
 Rect = tuple[float, float, float, float]  # left, bottom, right, top
 
 
@@ -208,22 +210,22 @@ class _Interpreter(PDFPageInterpreter):
             self._form(name, form)
 
     def _form(self, name: str, form) -> None:
-        self.device.forms += 1
-        if self.device.forms > MAX_FORMS:
-            raise TooMuch(f"it draws more than {MAX_FORMS} marks")
         ctm = mult_matrix(_matrix(form.get("Matrix")), self.ctm)
         state = self.graphicstate
         if character := _glyph(name):
             self.device.glyph(character, form, ctm, state)
             return
-        if self.depth >= MAX_DEPTH:
-            raise TooMuch("its drawings are nested too deeply")
         look = (ctm[:4], state.linewidth, str(state.dash), str(state.scolor), str(state.ncolor), state.stroke_alpha)
         key = (form.objid, look)
         before = self.device.known_forms.get(key) if form.objid is not None else None
         if before is not None:
             self.device.repeat(*before, ctm, state.clip)
             return
+        self.device.forms += 1
+        if self.device.forms > MAX_FORMS:
+            raise TooMuch(f"it is made of more than {MAX_FORMS} different drawings")
+        if self.depth >= MAX_DEPTH:
+            raise TooMuch("its drawings are nested too deeply")
         paths, chars = len(self.device.page.paths), len(self.device.chars)
         interpreter = self.subinterp()
         interpreter.depth, interpreter.inherited = self.depth + 1, state
@@ -231,10 +233,10 @@ class _Interpreter(PDFPageInterpreter):
         interpreter.render_contents(own if isinstance(own, dict) else self.resources.copy(), [form], ctm=ctm)
         self.device.set_ctm(self.ctm)
         made = self.device.page.paths[paths:]
-        for path in made:
-            path.anchor = (ctm[4], ctm[5])
         if len(self.device.chars) == chars and len(made) <= 4:
             self.device.known_forms[key] = (made, ctm)
+            for path in made:
+                path.anchor = _marked(path.box, ctm[4], ctm[5])
 
 
 class _Device(PDFTextDevice):
@@ -339,10 +341,28 @@ def pages(file: BinaryIO, most: int) -> tuple[list[Page], int, dict]:
         if count > most:
             break
         device = _Device(resources)
+        _whole(page)
         _Interpreter(resources, device).process_page(page)
         device.page.texts = list(_texts(device.chars))
         found.append(device.page)
     return found, count, document.info[0] if document.info else {}
+
+
+def _whole(page: PDFPage) -> None:
+    """Check that the page's content can be unpacked to its end: pdfminer goes on with what is left of a damaged one, and curves would be
+    missing. Raises TooMuch, zlib.error."""
+    for stream in page.contents:
+        content = stream_value(stream)
+        filters = [literal_name(name) for name, _ in content.get_filters()]
+        packed = content.get_rawdata()
+        if filters != ["FlateDecode"] or packed is None or content.decipher:
+            continue
+        unpacking = zlib.decompressobj()
+        unpacking.decompress(packed, MAX_CONTENT)
+        if unpacking.unconsumed_tail:
+            raise TooMuch(f"its page holds more than {MAX_CONTENT >> 20} MiB")
+        if not unpacking.eof:
+            raise zlib.error("the content of the page is cut off")
 
 
 def colour(value) -> str:
@@ -361,6 +381,13 @@ def colour(value) -> str:
 def _apply(matrix, x: float, y: float) -> tuple[float, float]:
     a, b, c, d, e, f = matrix
     return a * x + c * y + e, b * x + d * y + f
+
+
+def _marked(box: Rect, x: float, y: float) -> tuple[float, float] | None:
+    """The origin of a form, if it is a mark there: small, and around it or beside it."""
+    left, bottom, right, top = box
+    small = max(right - left, top - bottom) < 60
+    return (float(x), float(y)) if small and left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1 else None
 
 
 def _matrix(value):

@@ -9,8 +9,8 @@ Reads what matplotlib (and seaborn), and plotly's exporter write: linear, logari
 axes, markers, dashes, error bars. No value is guessed: where a scale cannot be told for sure, or a curve was saved as a picture, the
 figure's verdict is "needs_person", with the reason.
 
-`python -m labkit.pdf_figure FILE` prints the figure as JSON, in a process that takes at most 1 GiB and 20 s of processor time: this is what a
-grader runs in its jail. `python -m labkit.pdf_figure --show FILE` prints it for people.
+`python -m labkit.pdf_figure FILE` prints the figure as JSON, in a process that takes at most 1 GiB and some seconds of processor time: this
+is what a grader runs in its jail. `python -m labkit.pdf_figure --show FILE` prints it for people.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import io
 import logging
 import os
 import resource
+import signal
 import sys
 import zlib
 
@@ -36,7 +37,7 @@ __all__ = ["Axis", "Curve", "Figure", "Panel", "Tick", "NEEDS_PERSON", "READABLE
 
 MAX_BYTES = 16 << 20
 MAX_PAGES = 4  # a figure has one page; a few are tolerated
-_MEMORY, _SECONDS = 1 << 30, 20
+_MEMORY, _SECONDS = 1 << 30, 10
 
 
 def read(path: str | os.PathLike) -> Figure:
@@ -64,7 +65,9 @@ def read(path: str | os.PathLike) -> Figure:
         return figure.needs_person("too_large", "The PDF needs more memory than a figure would.")
     except RecursionError:
         return figure.needs_person("broken", "The PDF's objects are nested too deeply.")
-    except (PDFException, PSException, PDFSyntaxError, zlib.error) as error:
+    except zlib.error:
+        return figure.needs_person("broken", "The PDF is damaged: its packed content cannot be unpacked to the end.")
+    except (PDFException, PSException, PDFSyntaxError) as error:
         return figure.needs_person("broken", f"The PDF is broken ({type(error).__name__}).")
     except Exception as error:  # pdfminer meets a broken file with whatever breaks first
         return figure.needs_person("broken", f"The PDF is broken ({type(error).__name__}).")
@@ -168,7 +171,7 @@ def _read_curves(page: Page, drawn: list[pdf_axes.Drawn]) -> None:
         for curve in panel.curves:
             curve.x = panel.x.values(curve.page_x)
             curve.y = (panel.right if panel.right is not None and curve.axis == "right" else panel.y).values(curve.page_y)
-        pdf_curves.name_by_legend(panel.curves, looks, samples, one)
+        pdf_curves.name_by_legend(panel.curves, looks, samples, one, [other for other in drawn if other is not one])
     for one in drawn:
         taken = _taken(page, drawn, samples)
         pdf_curves.name_by_ends(one.panel.curves, one, page, taken)
@@ -470,12 +473,21 @@ def _name_live(panel: Panel, axes) -> None:
 # -- the program that a grader runs ---------------------------------------------------------------------------------------------------
 
 
-def _limit() -> None:
-    """Limits for this process: memory, processor time, no files written."""
-    for which, value in ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_CPU, _SECONDS), (resource.RLIMIT_FSIZE, MAX_BYTES)):
+def _limit(file: str) -> None:
+    """Limits for this process: memory and processor time. When the time is over, the verdict is that a person must look."""
+
+    def give_up(*_) -> None:
+        figure = Figure(source=os.path.basename(file))
+        figure.needs_person("too_slow", f"Reading the PDF takes more than {_SECONDS} s of processor time.")
+        os.write(1, figure.to_json().encode() + b"\n")
+        os._exit(0)
+
+    for which, value in ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_CPU, 2 * _SECONDS)):
         _, hard = resource.getrlimit(which)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(which, (value, hard))
+    signal.signal(signal.SIGPROF, give_up)
+    signal.setitimer(signal.ITIMER_PROF, _SECONDS)
     sys.setrecursionlimit(2000)
 
 
@@ -518,5 +530,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    _limit()
+    _limit(sys.argv[-1])
     sys.exit(main())

@@ -7,6 +7,7 @@ import os
 import random
 import socket
 import sys
+import threading
 import traceback
 
 import numpy as np
@@ -24,6 +25,7 @@ class Printer(io.TextIOBase):
 
     def __init__(self, sock: socket.socket):
         self._sock, self._line, self._left = sock, "", MAX_PRINTED
+        self._lock = threading.Lock()  # records of several threads must not mix
 
     def writable(self):
         return True
@@ -47,7 +49,13 @@ class Printer(io.TextIOBase):
         if self._left > 0:
             text = text[: self._left]
             self._left -= len(text) + 1
-            wire.send(self._sock, wire.PRINT, {"text": text})
+            with self._lock:
+                wire.send(self._sock, wire.PRINT, {"text": text})
+
+    def note(self, meta: dict, payload: bytes = b"") -> None:
+        """Tell whoever waits for this rank something that is not printed: a record of type NOTE."""
+        with self._lock:
+            wire.send(self._sock, wire.NOTE, meta, payload)
 
 
 def rebuild(value, torch=None, placeholders=None):

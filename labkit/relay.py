@@ -92,6 +92,15 @@ class RankOutcome:
     collective_bytes: int = 0
     unwaited: int = 0
     printed: int = 0  # characters
+    notes: list[tuple[dict, bytes]] = field(default_factory=list)  # what a probe in the rank has seen (`labkit.script_probe`)
+    notes_left: int = 0  # bytes of notes that the rank may still send
+
+    def note(self, meta: dict, payload: bytes) -> None:
+        """Keep a record of type NOTE. Raises WireError where none are expected, or no more."""
+        self.notes_left -= len(payload) + len(repr(meta))
+        if self.notes_left < 0:
+            raise wire.WireError("more notes than expected")
+        self.notes.append((meta, payload))
 
     def say(self, meta: dict) -> list[str]:
         """The lines of a record of type PRINT. Raises WireError where a rank prints more than it should be able to."""
@@ -122,6 +131,8 @@ def take(rank: RankOutcome, r: int, printed, kind: int, meta: dict, payload: byt
     """Note in `rank` what rank r has said. Raises WireError."""
     if kind == wire.PRINT:
         printed.extend((r, line) for line in rank.say(meta))
+    elif kind == wire.NOTE:
+        rank.note(meta, payload)
     elif kind == wire.RESULT:
         rank.value, rank.after = wire.decode(meta["value"], payload)
         rank.state = "returned"

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 import os
+import re
+from html.parser import HTMLParser
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+from typer.testing import CliRunner
 
-from autograder.homework import folder, rubric
+from autograder import cli, homework, isolation
+from autograder.homework import folder, inside, judging, overlay, rubric
+from labkit import pdf_figure
 
 
 def put(root, *names: str, text: str = "x") -> None:
@@ -37,7 +48,7 @@ def test_points_of_the_parts():
 
 def test_a_report_is_the_same_after_json():
     findings = [rubric.full("runs"), rubric.lost("speedup", "inverted", "It was 0.5.", "Divide.", earned=2.5)]
-    scaling = rubric.PartResult("scaling", findings, [rubric.Flag("edited_log", "Look.")], {"sizes": [1, 2]})
+    scaling = rubric.PartResult("scaling", findings, [rubric.Flag("altered_log", "Look.")], {"sizes": [1, 2]})
     report = rubric.Report([scaling, rubric.unjudged("bonus", "no ranks here")], {"script": "a.py"}, ["a note"])
     assert rubric.Report.from_json(report.to_json()) == report
     assert (report.score, report.max_score, report.open_points, report.needs_person) == (7.5, 10, 0, True)
@@ -148,3 +159,193 @@ def test_a_name_that_is_no_text_is_shown_escaped(handed_in):
 def test_no_folder(tmp_path):
     with pytest.raises(NotADirectoryError):
         folder.collect(tmp_path / "none", tmp_path)
+
+
+# -- the parts together -----------------------------------------------------------------------------------------------------------------
+
+
+def small_pdf(path) -> None:
+    """A figure that `labkit.pdf_figure` reads: two curves over four epochs."""
+    axes = Figure(figsize=(3, 2)).subplots()
+    axes.plot([1, 2, 3, 4], [0.5, 0.7, 0.8, 0.85], "o-", label="training accuracy")
+    axes.plot([1, 2, 3, 4], [0.5, 0.6, 0.7, 0.75], "s--", label="validation accuracy")
+    axes.set(xlabel="epoch", ylabel="accuracy", title="<script>alert(1)</script>")
+    axes.legend()
+    axes.figure.savefig(path, format="pdf")
+
+
+def test_an_empty_folder_is_a_report_and_no_error(handed_in):
+    report = homework.judge(handed_in, launcher=object())
+    assert [part.part for part in report.parts] == ["port", "scaling", "plots", "bonus"]
+    assert (report.score, report.max_score, report.needs_person, report.passed) == (0, 100, False, False)
+    assert {finding.line for finding in report.findings} == set(rubric.LINES)
+    assert {finding.diagnosis for finding in report.findings} == {"missing_file"}
+    assert all(finding.sentence and finding.teach for finding in report.findings)
+
+
+def test_a_judge_that_fails_leaves_its_part_to_a_person(handed_in, monkeypatch):
+    put(handed_in, "tensorflow2_mnist_hvd.py")
+
+    def fails(*_):
+        raise ZeroDivisionError("a fault of ours")
+
+    monkeypatch.setattr(judging, "_judged_port", fails)
+    report = homework.judge(handed_in, parts=("port",), launcher=object())
+    assert [(part.part, part.score, part.max_score) for part in report.parts] == [("port", 0, 50), ("bonus", 0, 5)]
+    assert all(finding.earned is None for finding in report.findings) and report.open_points == 50
+    assert report.parts[0].facts == {"fault": "ZeroDivisionError: a fault of ours"}
+    assert "Traceback" not in homework.page.report_text(report)
+
+
+def test_lines_that_a_judge_forgets_need_a_person(handed_in, monkeypatch):
+    put(handed_in, "tensorflow2_mnist_hvd.py")
+    monkeypatch.setattr(
+        judging, "_judged_port", lambda *_: rubric.PartResult("port", [rubric.full("init"), rubric.full("warmup")])
+    )
+    port, bonus = homework.judge(handed_in, parts=("port",), launcher=object()).parts
+    assert (port.score, port.max_score, port.needs_person) == (4, 50, True)
+    assert (bonus.score, bonus.max_score, bonus.needs_person) == (5, 5, False)
+
+
+def unescaped(page) -> str:
+    return re.sub(r"<[^>]*>", "", page.read_text())
+
+
+def test_the_command_says_the_same_in_text_in_json_and_on_a_page(handed_in):
+    small_pdf(handed_in / "accuracy_2.pdf")
+    put(handed_in, "scaling.pdf", text="no PDF")
+    page = handed_in.parent / "page.html"
+    run = CliRunner().invoke(cli.app, ["homework", str(handed_in), "--no-port", "--json", "--page", str(page)])
+    report = rubric.Report.from_json(json.loads(run.stdout))
+    assert run.exit_code == 1 and report.files == {"accuracy_2.pdf": "accuracy_2.pdf", "scaling.pdf": "scaling.pdf"}
+    assert "overlays" not in report.parts[1].facts, "pictures are for the page"
+    assert page.read_text().count("<polyline") == 2 and page.read_text().count("data:image/png") == 1
+    assert "training accuracy, 4 points" in unescaped(page) and "validation accuracy, 4 points" in unescaped(page)
+    said = homework.page.report_text(report)
+    assert "Accuracy curves" in said and "to read" in said
+
+
+def test_the_curves_lie_where_the_page_has_them(tmp_path):
+    """Pixels of the page under the points that were read are those of the curve."""
+    path = tmp_path / "figure.pdf"
+    axes = Figure(figsize=(3, 2)).subplots()
+    axes.plot([1, 2, 3, 4], [5, 6, 7, 9], "s", color="black", markersize=8)
+    axes.figure.savefig(path, format="pdf")
+    made = overlay.draw(path, pdf_figure.read(path))
+    picture = np.asarray(Image.open(io.BytesIO(base64.b64decode(made["png"]))).convert("L")).astype(int)
+    assert picture.shape == (made["height"], made["width"])
+    points = made["curves"][0]["points"]
+    assert len(points) == 4
+    for x, y in points:
+        assert picture[round(y) - 3 : round(y) + 4, round(x) - 3 : round(x) + 4].max() < 200, "a black square, faded"
+    assert np.median(picture) == 255
+
+
+def test_no_folder_for_the_command(tmp_path):
+    run = CliRunner().invoke(cli.app, ["homework", str(tmp_path / "none")])
+    assert run.exit_code == 2 and "no folder" in run.output
+
+
+# -- programs that open a student's file ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weak", [False, True])
+def test_what_a_program_writes_comes_back(tmp_path, weak):
+    small_pdf(tmp_path / "a.pdf")
+    jail = None if weak else isolation.spec(weak=True)
+    head, _, pixels = inside.run("labkit.pdf_page", tmp_path / "a.pdf", "100", jail=jail).partition(b"\n")
+    pages, height, width = map(int, head.split())
+    assert (pages, width) == (1, 100) and len(pixels) == height * width * 3
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"%PDF-1.4\n", b"<svg></svg>", b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 1 0 R >>\nendobj\n"]
+)
+def test_what_cannot_be_drawn_is_said_in_a_sentence(tmp_path, content):
+    (tmp_path / "a.pdf").write_bytes(content)
+    with pytest.raises(inside.NoAnswer, match="cannot be drawn"):
+        inside.run("labkit.pdf_page", tmp_path / "a.pdf", "100")
+
+
+def test_a_program_is_ended_when_its_time_is_up(tmp_path):
+    (tmp_path / "a.pdf").write_bytes(b"x")
+    with pytest.raises(inside.NoAnswer, match="longer than"):
+        inside.run("labkit.pdf_page", tmp_path / "a.pdf", "100", seconds=0.01)
+
+
+def test_no_more_is_read_than_a_figure_can_hold(tmp_path, monkeypatch):
+    small_pdf(tmp_path / "a.pdf")
+    monkeypatch.setattr(inside, "MOST_OUTPUT", 1000)
+    with pytest.raises(inside.NoAnswer, match="wrote more"):
+        inside.run("labkit.pdf_page", tmp_path / "a.pdf", "400")
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------------------------
+
+
+class Tags(HTMLParser):
+    """All tags and attributes of a page."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+
+EVIL = "<script>alert(1)</script>'\"><img src=x onerror=alert(2)>\x1b[31m`\udcff"
+
+
+def hostile_report() -> rubric.Report:
+    findings = [rubric.lost(line.name, EVIL, EVIL, EVIL) for line in rubric.lines_of("scaling")]
+    picture = {
+        "png": base64.b64encode(b"\x89PNG" + EVIL.encode("utf-8", "replace")).decode(),
+        "width": 10,
+        "height": 10,
+        "alt": EVIL,
+    }
+    picture["curves"] = [{"name": EVIL, "count": 2, "points": [[1, 2], [3, 4]]}]
+    row = {
+        "ranks": 2,
+        "images_per_second": [1.0, 1e300],
+        "speedup": [0.1, 2],
+        "efficiency": [0.05, 1],
+        "claimed": {"speedup": 1e308},
+    }
+    facts = {"overlays": {EVIL: picture, "b.pdf": {**picture, "png": EVIL}}, "rows": [row], "hardware": {"1": EVIL}}
+    facts["rerun"] = {"done": False, "why": EVIL}
+    return rubric.Report([rubric.PartResult("scaling", findings, [rubric.Flag("x", EVIL)], facts)], {"script": EVIL}, [EVIL])
+
+
+def test_nothing_of_a_student_acts_on_the_page():
+    report = hostile_report()
+    text = homework.page.render(report)
+    found = Tags(text)
+    assert not found.tags & {"script", "img", "iframe", "object", "embed", "link", "form", "a", "base"}
+    assert not [name for name, _ in found.attributes if name.startswith("on")]
+    addresses = [value for name, value in found.attributes if name in ("href", "src", "xlink:href")]
+    assert len(addresses) == 1 and addresses[0].startswith("data:image/png;base64,")
+    assert "Content-Security-Policy" in text and "\x1b" not in text
+    text.encode()
+    said = homework.page.report_text(report)
+    assert "\x1b" not in said and said.encode()
+
+
+def test_hints_can_be_kept_back():
+    finding = rubric.lost("speedup", "inverse_speedup", "It was 0.5.", "It is upside down.")
+    result = rubric.PartResult("scaling", [finding], [rubric.Flag("x", "Look at this.")])
+    for hints, shown in {"verdict": (), "differs": ("It was",), "why": ("It was", "upside"), "how": ("It was", "upside")}.items():
+        for card in (homework.page.part_html(result, hints), homework.page.part_text(result, hints)):
+            assert [words for words in ("It was", "upside") if words in card] == list(shown)
+            assert ("Look at this" in card) == (hints != "verdict")
+
+
+def test_full_marks_and_waiting_lines_are_told_apart():
+    passed = rubric.PartResult("bonus", [rubric.full("warmup")])
+    waiting = rubric.PartResult("bonus", [rubric.needs_person("warmup", "Nobody could tell.")])
+    assert "5 of 5 points" in homework.page.part_text(passed) and "wait for a person" not in homework.page.part_html(passed)
+    assert "5 wait for a person" in homework.page.part_html(waiting) and "to read" in homework.page.part_text(waiting)

@@ -209,7 +209,7 @@ def test_the_starter_writes_a_sound_log(starter_run):
     assert starter_run.data == {"name": "digits", "train_images": 480, "test_images": 80}
     for epoch in starter_run.epochs:
         assert len(epoch.step_seconds) == 15 and epoch.samples_per_rank == [480]
-        assert epoch.learning_rates == pytest.approx([0.01] * 15)
+        assert epoch.learning_rates == pytest.approx([0.005] * 15)
         assert epoch.val_accuracy * 80 == pytest.approx(round(epoch.val_accuracy * 80), abs=1e-6)
 
 

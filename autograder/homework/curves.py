@@ -106,7 +106,7 @@ class Match:
 
     unit: 1, or 100 where the curve is in percent. first: the number that the curve gives to the log's first epoch. present, visible:
     epochs that the curve has, and those that can be seen. wrong: epochs whose value differs. worst: (epoch, drawn, logged), by difference.
-    other: points of the curve that stand at no epoch of the log.
+    other: points of the curve before the first or behind the last epoch of the log.
     """
 
     metric: str
@@ -169,7 +169,7 @@ def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first
     for k in np.flatnonzero(np.isfinite(want_across)):
         near = np.abs(across - want_across[k]) <= allowed_across
         used |= near
-        drawn, drawn_up, is_seen = _at(want_across[k], near, across, up, y, seen, curve)
+        drawn, drawn_up, is_seen = _at(want_across[k], want_up[k], near, across, up, y, seen, curve)
         if drawn is None:
             continue
         slack = allowed_up[k] if np.isfinite(allowed_up[k]) else READING * height
@@ -190,17 +190,19 @@ def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first
             wrong.append(number)
             if abs(drawn - unit * values[k]) > difference:
                 difference, worst = abs(drawn - unit * values[k]), (number, float(drawn), float(unit * values[k]))
-    other = 0 if simplified else int((~used).sum())
+    ends = np.sort(x_axis.positions(np.array([at[0] - 0.6, at[-1] + 0.6])))
+    other = int(((across < ends[0]) | (across > ends[1])).sum()) if np.isfinite(ends).all() else int((~used).sum())
     return Match(metric, unit, first, present, visible, wrong, worst, difference, other)
 
 
-def _at(place: float, near: np.ndarray, across, up, y, seen, curve: Curve):
+def _at(place: float, wanted: float, near: np.ndarray, across, up, y, seen, curve: Curve):
     """(value, place on the page, whether it is seen) of a curve at a place along x; Nones where it has none there.
 
-    A line has values between its vertices, too: plotly and matplotlib leave out points that lie on it.
+    wanted: of several points above each other (a line drawn in steps) the one that is nearest to this. A line has values between its vertices, too: plotly and matplotlib leave out points that lie on it.
     """
     if near.any():
-        k = np.flatnonzero(near)[np.abs(across[near] - place).argmin()]
+        off = np.abs(up[near] - wanted) if np.isfinite(wanted) else np.abs(across[near] - place)
+        k = np.flatnonzero(near)[off.argmin()]
         return y[k], up[k], seen[k]
     if curve.line and not curve.breaks and len(across) > 1 and across.min() <= place <= across.max():
         order = np.argsort(across, kind="stable")

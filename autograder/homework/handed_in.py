@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ MOST_BYTES = 48 << 20  # of all files together
 JUDGED_WITH = {"bonus": "port"}  # the warm-up is seen in the run that judges the port
 _NOT_JUDGED = ("notebook", "discussion")  # a person reads these; a word changed there must not have everything judged again
 
-__all__ = ["PARTS", "Judge", "card", "packed", "unpacked"]
+__all__ = ["PARTS", "Judge", "card", "packed", "shared_runs", "unpacked"]
 
 
 def packed(folder: Path, nonce: str = "") -> dict:
@@ -111,6 +112,17 @@ def found_in(result: PartResult) -> Found:
     diagnosis = lost[0].diagnosis if lost else ""
     waits = any(finding.earned is None for finding in result.findings)
     return Found(earned, earned / possible if possible else 0.0, waits, diagnosis, result.to_json())
+
+
+def shared_runs(results: Iterable[tuple[str, dict]]) -> dict[str, list[tuple[str, str]]]:
+    """student -> (kind, sentence) where two students' run logs are of the same run. results: (student, result of a part as JSON)."""
+    from autograder.homework import scaling
+
+    reports: dict[str, Report] = {}
+    for student, result in results:
+        reports.setdefault(student, Report([])).parts.append(PartResult.from_json(result))
+    found = scaling.shared_runs(reports) if reports else {}
+    return {student: [(flag.kind, flag.sentence) for flag in flags] for student, flags in found.items()}
 
 
 def card(result: dict, hints: str) -> tuple[str, str]:

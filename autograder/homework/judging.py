@@ -14,7 +14,7 @@ from autograder.exercise import PUBLIC_KEY
 from autograder.homework import rubric
 from autograder.homework.folder import Homework, collect
 from autograder.homework.rubric import PartResult, Report, lines_of, lost, needs_person, shown, unjudged
-from labkit import runlog
+from labkit import horovod_job, runlog
 from labkit.launcher import Launcher
 from labkit.runlog import RunLog
 
@@ -54,12 +54,13 @@ def judge_files(
     logs, broken = read_logs(homework)
     figures = Figures(homework, jail)
     found: list[PartResult] = []
-    if "port" in parts or "bonus" in parts:
-        with _own(launcher, jail) as ready:
+    runs_script = "port" in parts or "bonus" in parts
+    with _own(launcher, jail) if runs_script else contextlib.nullcontext(launcher) as ready:
+        if runs_script:
             found += _port(homework, key, ready)
-    if "scaling" in parts:
-        found.append(_guarded("scaling", functools.partial(_scaling, homework, logs, broken, figures, nonce)))
-        figures.add_overlays(found[-1], ["scaling.pdf"])
+        if "scaling" in parts:
+            found.append(_guarded("scaling", functools.partial(_scaling, homework, logs, broken, figures, nonce, ready)))
+            figures.add_overlays(found[-1], ["scaling.pdf"])
     if "plots" in parts:
         found.append(_guarded("plots", functools.partial(_plots, homework, logs, broken, figures)))
         figures.add_overlays(found[-1], [role for role in figures.roles if role.startswith("accuracy_")])
@@ -149,10 +150,12 @@ def _judged_port(script: Path, key: str, launcher: Launcher) -> PartResult:
     return port.judge(script, key=key, launcher=launcher)
 
 
-def _scaling(homework: Homework, logs: dict, broken: dict, figures: Figures, nonce: str) -> PartResult:
-    from autograder.homework import scaling
+def _scaling(homework: Homework, logs: dict, broken: dict, figures: Figures, nonce: str, launcher: Launcher | None) -> PartResult:
+    from autograder.homework import rerun, scaling
 
-    return scaling.judge(homework, logs, figures, broken=broken, nonce=nonce)
+    script = homework.files.get("script")
+    again = rerun.timer(script, launcher) if script is not None and launcher is not None else None
+    return scaling.judge(homework, logs, figures, broken=broken, nonce=nonce, again=again)
 
 
 def _plots(homework: Homework, logs: dict, broken: dict, figures: Figures) -> PartResult:
@@ -184,5 +187,5 @@ def _own(launcher: Launcher | None, jail: dict | None) -> Iterator[Launcher]:
     if launcher is not None:
         yield launcher
         return
-    with Launcher(isolation=jail) as made:
+    with Launcher(horovod_job.FRAMEWORKS, isolation=jail) as made:
         yield made

@@ -47,6 +47,9 @@ class Range:
         return low if low == high else f"{low} to {high}"
 
 
+MAIN = ("without 1 epoch", "all", "with validation", "with validation, without 1 epoch", "median without 0 steps")
+
+
 @dataclass(frozen=True)
 class Speed:
     """The throughput of a run. rates: definition -> images per second on all ranks together. half: relative, of a 95 % interval."""
@@ -58,6 +61,12 @@ class Speed:
     @property
     def range(self) -> Range:
         return Range(min(self.rates.values()), max(self.rates.values()), self.half)
+
+    @property
+    def steady(self) -> Speed:
+        """The same without the definitions that count what happens once: compilation, the start and the end of the program."""
+        kept = {name: rate for name, rate in self.rates.items() if name.startswith(("without", "median"))}
+        return Speed(kept or self.rates, self.half, self.seconds_per_epoch)
 
     @property
     def usual(self) -> Estimate:

@@ -136,7 +136,7 @@ def _row(finding: Finding, depth: int, said: set[str]) -> str:
     told = "".join(f'<div style="margin:1px 0 3px;opacity:0.85">{_coded(text)}</div>' for text in _told(finding, depth, said))
     name = ""
     if finding.diagnosis and depth >= 1:
-        name = f' <span style="opacity:0.6;font-size:12px">{html.escape(finding.diagnosis.replace("_", " "))}</span>'
+        name = f' <span style="opacity:0.6;font-size:12px">{html.escape(shown(finding.diagnosis.replace("_", " ")))}</span>'
     return (
         f'<tr style="background:none;border-top:1px solid rgba(127,127,127,0.25)">'
         f'<td style="{_CELL};color:{colour};font-weight:600;white-space:nowrap">{_WORDS[finding.verdict]}</td>'
@@ -168,13 +168,28 @@ def _measured(facts: dict) -> str:
         f'<th style="{cell};white-space:normal;font-weight:400;opacity:0.75;vertical-align:bottom">{one}</th>' for one in head
     )
     machines = sorted(set(facts.get("hardware", {}).values()))
-    where = f'<div style="opacity:0.75">Measured on: {html.escape("; ".join(map(str, machines)))}</div>' if machines else ""
+    where = (
+        f'<div style="opacity:0.75">Measured on: {html.escape(shown("; ".join(map(str, machines)), LONGEST))}</div>'
+        if machines
+        else ""
+    )
     return (
         f'<div style="margin-top:8px;overflow-x:auto"><table style="border-collapse:collapse;border:none;margin:0;font-size:12px">'
         f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
-        '<div style="opacity:0.75">Speedup and efficiency from the logs are ranges: with and without the first epoch, with and without '
-        f"validation. Anything within them is right.</div>{where}"
+        '<div style="opacity:0.75">From the logs, speedup and efficiency are ranges: with or without the first epoch, with or without '
+        f"validation, by mean or by median. All of it is right.</div>{where}{_again(facts.get('rerun'))}"
     )
+
+
+def _again(rerun: dict | None) -> str:
+    """Whether the script was run again, and what came out."""
+    if not rerun:
+        return ""
+    if rerun.get("done"):
+        said = f"Run again here on 2 ranks: a speedup of {_span(*rerun['found'])}; the logs show {_span(*rerun['claimed'])}."
+    else:
+        said = f"Not run again here: {rerun.get('why', '')}"
+    return f'<div style="opacity:0.75">{html.escape(shown(said, LONGEST))}</div>'
 
 
 def _measured_row(row: dict, cell: str) -> str:
@@ -230,17 +245,18 @@ def _overlay(name: str, one: dict) -> str:
     picture = f'<image width="{width}" height="{height}" href="data:image/png;base64,{base64.b64encode(png).decode()}"/>'
     lines = "".join(_curve(k, points) for k, (_, _, points) in enumerate(curves))
     lines += _names([points[-1] for _, _, points in curves if points], width, height)
-    keys = " ".join(
-        f'<span style="display:inline-block;margin-right:1em"><b style="color:{_dark(k)}">{_letter(k)}</b> {html.escape(curve)}, '
-        f"{count} points</span>"
-        for k, (curve, count, _) in enumerate(curves)
-    )
+    keys = " ".join(_key(k, name, count) for k, (name, count, _) in enumerate(curves))
     alt = html.escape(shown(one.get("alt", name), 300))
     return (
         f'<figure style="margin:4px 0;max-width:36em;min-width:0"><svg viewBox="0 0 {width} {height}" role="img" aria-label="{alt}" '
         f'style="display:block;width:100%;height:auto;background:#fff;border:1px solid rgba(127,127,127,0.4)">{picture}{lines}</svg>'
-        f'<figcaption style="font-size:12px"><code>{html.escape(name)}</code>: {keys or "no curve was read"}</figcaption></figure>'
+        f'<figcaption style="font-size:12px"><code>{html.escape(shown(name))}</code>: {keys or "no curve was read"}</figcaption></figure>'
     )
+
+
+def _key(k: int, name: str, count: int) -> str:
+    letter = f'<b style="color:{_dark(k)};background:#fff;padding:0 3px;border-radius:3px">{_letter(k)}</b>'
+    return f'<span style="display:inline-block;margin-right:1em">{letter} {html.escape(shown(name))}, {count} points</span>'
 
 
 def _curve(k: int, points: list[tuple[float, float]]) -> str:

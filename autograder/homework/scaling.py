@@ -7,24 +7,29 @@ scaling is a right answer: nothing here asks for a certain speedup. Whatever loo
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from autograder.homework import rubric, suspicion, table
+from autograder.homework import rerun, rubric, suspicion, table
 from autograder.homework.folder import Homework
-from autograder.homework.measured import Range, Speed, speed, speedup
+from autograder.homework.measured import MAIN, Range, Speed, speed, speedup
 from autograder.homework.rubric import SIZES, Finding, Flag, PartResult, Report, full, lost, needs_person, shown
 from autograder.homework.table import Number, Table
 from labkit.runlog import RunLog
 from labkit.scaling import karp_flatt
 
 _ROUNDING = 0.05  # of a value: what "2" may stand for at most
+_NAMING = 0.03  # of a value: how well a mistake must explain a wrong one
+_PERFECT = 0.01  # from a perfect speedup: closer than that on all numbers of ranks is no measurement
 _NO_TIMES = "has no times of steps, so no throughput can be recomputed from it"
 _LOGS_FIRST = "Numbers are worth what the run behind them is worth: hand in the log of every run."
+_ASSUMED = "Perfect scaling was assumed, not measured."
 _FABRICATED = (
     "A table of measurements comes from the measurements: compute it from the run logs that you hand in, and run again what you doubt. "
     "Poor scaling, honestly reported, earns all points."
@@ -51,10 +56,12 @@ def judge(
     *,
     broken: Mapping[int, str] | None = None,
     nonce: str = "",
+    again: rerun.Timer | None = None,
 ) -> PartResult:
     """Judge the scaling test. logs: size -> run log; broken: size -> why a log could not be read.
 
     reader: reads a PDF, as `labkit.pdf_figure.read` does. nonce: the code that was released to this student, "" if there was none.
+    again: runs the script once more, on a few ranks; None where no script is to be run.
     """
     names = {p: homework.names.get(f"run_{p}", f"run_{p}.jsonl") for p in {*logs, *SIZES, *homework.sizes}}
     runs = Runs(dict(logs), dict(broken or {}), names)
@@ -62,7 +69,11 @@ def judge(
     claimed, why = _table(homework)
     findings = [_runs(runs, homework), *_columns(runs, speeds, claimed, why), _figure(homework, runs, speeds, claimed, reader)]
     flags = suspicion.flags(runs.usable, speeds, _hash(homework.files.get("script")), nonce)
-    return PartResult("scaling", findings, flags, _facts(runs, speeds, claimed, nonce))
+    facts = _facts(runs, speeds, claimed)
+    if again is not None:
+        facts["rerun"], more = rerun.compare(runs.usable, speeds, again)
+        flags += more
+    return PartResult("scaling", findings, flags, facts)
 
 
 def shared_runs(reports: Mapping[str, Report]) -> dict[str, list[Flag]]:
@@ -119,8 +130,9 @@ class _Work:
             return cls(0, 0.0, 0)
         batch = Counter(run.batch_size for run in told.values()).most_common(1)[0][0]
         images = [total for run in told.values() if (total := _images(run)) > 0]
-        first = _images(told[min(told)]) or (float(np.median(images)) if images else 0.0)
-        return cls(batch, first, max(run.global_batch_size for run in told.values()))
+        like = [sum(abs(one / other - 1) < 0.1 for one in images) for other in images]
+        usual = images[like.index(max(like))] if images else 0.0  # what most runs have; where all differ, the smallest run
+        return cls(batch, usual, max(run.global_batch_size for run in told.values()))
 
 
 def _images(run: RunLog) -> float:
@@ -134,7 +146,7 @@ def _problem(p: int, runs: Runs, homework: Homework, work: _Work) -> tuple[str, 
     name = runs.names.get(p, f"run_{p}.jsonl")
     again = f"Run the script again on {p} rank{'s' * (p > 1)}, with `--log run_{p}.jsonl`."
     if p in runs.broken:
-        return "unreadable_log", f"`{shown(name)}` could not be read: {shown(runs.broken[p], 200)}.", again
+        return "not_a_log", f"`{shown(name)}` could not be read: {shown(runs.broken[p], 200)}.", again
     if p not in runs.logs:
         return "missing_file", homework.absent(f"run_{p}", f"run log for {p} rank{'s' * (p > 1)} (run_{p}.jsonl)"), again
     run = runs.logs[p]
@@ -221,10 +233,10 @@ def _columns(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, why
     rates = _Column("throughput", claimed.column("images_per_second"), {p: found.range for p, found in speeds.items()})
     rates.mistakes = _rate_mistakes(runs, speeds)
     gain = _Column("speedup", claimed.column("speedup"), gains, also=_own_ratios(rates, base))
-    gain.mistakes = _speedup_mistakes(gains, speeds, base)
+    gain.mistakes = _speedup_mistakes(speeds, base)
     fractions, mislabelled = claimed.efficiencies()
     shares = _Column("efficiency", fractions, {p: gains[p].times(1 / p) for p in gains})
-    shares.mistakes = _efficiency_mistakes(gains)
+    shares.mistakes = _efficiency_mistakes(speeds, base)
     found = [column.judge(sizes) for column in (rates, gain)]
     computed_wrongly = gain.diagnosis not in ("", "not_from_the_logs", "perfect_scaling_assumed")
     if computed_wrongly:  # then E = S / p of that speedup is right
@@ -242,14 +254,14 @@ def _asked(runs: Runs, claimed: Table, speeds: Mapping[int, Speed]) -> list[int]
 class _Column:
     """One column: what is claimed and what the logs give. also: values that follow from another column and are as right.
 
-    mistakes: name -> (what the mistake gives, size -> Range; the sentence that teaches).
+    mistakes: see `Mistakes`.
     """
 
     line: str
     claims: dict[int, Number]
     expected: dict[int, Range]
     also: dict[int, Range] = None
-    mistakes: dict[str, tuple[dict[int, Range], str]] = None
+    mistakes: Mistakes | None = None
     diagnosis: str = ""
 
     def right(self, p: int) -> bool:
@@ -276,17 +288,23 @@ class _Column:
             teach = "Write one line for each run, with all four columns."
             return lost(self.line, self.diagnosis, f"scaling.csv has no {self._word} for {_listed(wrong)} ranks.", teach, earned)
         self.diagnosis, teach = self._named(false)
-        if self.diagnosis in ("not_from_the_logs", "perfect_scaling_assumed"):
-            teach = f"{teach} {_FABRICATED}".strip()
+        teach = teach or _FABRICATED
         return lost(self.line, self.diagnosis, self._compared(false), teach, earned)
 
     def _named(self, false: list[int]) -> tuple[str, str]:
-        """The mistake that explains all wrong values on more than one rank."""
+        """The mistake that explains all wrong values on more than one rank, in one and the same way of computing them."""
         several = [p for p in false if p > 1]
-        for name, (gives, teach) in (self.mistakes or {}).items():
-            if several and all(p in gives and _is(self.claims[p], gives[p]) for p in several):
+        if several and self._assumed():
+            return "perfect_scaling_assumed", _ASSUMED
+        for name, (ways, teach) in (self.mistakes or {}).items():
+            if several and any(all(p in way and _near(self.claims[p], way[p]) for p in several) for way in ways):
                 return name, teach
         return "not_from_the_logs", ""
+
+    def _assumed(self) -> bool:
+        """Whether the column says p, or 1, for all numbers of ranks: a perfect speedup, or efficiency."""
+        perfect = {"speedup": lambda p: p, "efficiency": lambda p: 1.0}.get(self.line)
+        return perfect is not None and all(abs(n.value / perfect(p) - 1) < _PERFECT for p, n in self.claims.items())
 
     @property
     def _word(self) -> str:
@@ -307,6 +325,11 @@ def _is(number: Number, expected: Range) -> bool:
     return any(expected.holds(value, min(number.half, _ROUNDING * abs(value))) for value in number.readings)
 
 
+def _near(number: Number, value: float) -> bool:
+    tolerance = _NAMING * abs(value) + min(number.half, _ROUNDING * abs(value))
+    return any(abs(reading - value) <= tolerance for reading in number.readings)
+
+
 def _own_ratios(rates: _Column, base: int) -> dict[int, Range]:
     """Speedups that follow from the table's own images per second, where those are right."""
     if base not in rates.claims or not rates.right(base) or rates.claims[base].value <= 0:
@@ -316,69 +339,71 @@ def _own_ratios(rates: _Column, base: int) -> dict[int, Range]:
     return {p: Range(ratio, ratio) for p, ratio in ratios.items()}
 
 
-def _rate_mistakes(runs: Runs, speeds: Mapping[int, Speed]) -> dict:
-    ranges = {p: found.range for p, found in speeds.items()}
-    batches = {p: runs.usable[p].global_batch_size for p in ranges}
+Mistakes = dict[
+    str, tuple[list[dict[int, float]], str]
+]  # name -> (what it gives for each size, in each way to compute; the lesson)
+
+
+def _rates(speeds: Mapping[int, Speed]) -> list[dict[int, float]]:
+    """size -> images per second, in each of the usual ways to compute them."""
+    return [{p: found.rates[way] for p, found in speeds.items()} for way in MAIN if all(way in s.rates for s in speeds.values())]
+
+
+def _each(ways: list[dict[int, float]], change: Callable[[int, float], float]) -> list[dict[int, float]]:
+    return [{p: change(p, value) for p, value in way.items()} for way in ways]
+
+
+def _rate_mistakes(runs: Runs, speeds: Mapping[int, Speed]) -> Mistakes:
+    rates = _rates(speeds)
+    batches = {p: runs.usable[p].global_batch_size or math.nan for p in speeds}
+    images = {p: _images(runs.usable[p]) for p in speeds}
     return {
         "rate_of_one_rank": (
-            {p: r.times(1 / p) for p, r in ranges.items()},
+            _each(rates, lambda p, r: r / p),
             "That is what one rank does: throughput counts the images of all ranks together.",
         ),
         "multiplied_twice": (
-            {p: r.times(p) for p, r in ranges.items()},
+            _each(rates, lambda p, r: r * p),
             "The samples of all ranks were multiplied by the number of ranks once more.",
         ),
         "seconds_not_rate": (
-            {p: Range(*found.seconds_per_epoch) for p, found in speeds.items()},
+            _each(rates, lambda p, r: images[p] / r),
             "These are seconds for an epoch: divide the images of an epoch by them.",
         ),
         "steps_not_images": (
-            {p: r.times(1 / batches[p]) for p, r in ranges.items() if batches[p]},
+            _each(rates, lambda p, r: r / batches[p]),
             "These are steps per second: a step on p ranks has p times the local batch in it.",
         ),
     }
 
 
-def _speedup_mistakes(gains: Mapping[int, Range], speeds: Mapping[int, Speed], base: int) -> dict:
+def _speedup_mistakes(speeds: Mapping[int, Speed], base: int) -> Mistakes:
+    rates = _rates(speeds)
+    gains = [{p: r / way[base] * base for p, r in way.items()} for way in rates]
+    others = [{p: r / way[q] * q for p, r in way.items() if p > q} for way in rates for q in way if q != base]
+    steps = [{q: way[q] / way[p] for p, q in pairwise(sorted(way))} for way in rates]
     return {
-        "perfect_scaling_assumed": (
-            {p: Range(p, p) for p in gains},
-            "A speedup equal to the number of ranks was assumed, not measured.",
-        ),
         "inverse_speedup": (
-            {p: r.inverse() for p, r in gains.items()},
+            _each(gains, lambda p, s: 1 / s),
             "The ratio is upside down: speedup is time on 1 rank / time on p ranks.",
         ),
-        "divided_by_ranks": (
-            {p: r.times(1 / p) for p, r in gains.items()},
-            "This is the efficiency: the speedup is not divided by p.",
-        ),
+        "divided_by_ranks": (_each(gains, lambda p, s: s / p), "This is the efficiency: the speedup is not divided by p."),
         "multiplied_by_ranks": (
-            {p: r.times(p) for p, r in gains.items()},
+            _each(gains, lambda p, s: s * p),
             "The ratio of total throughputs is the speedup already: do not multiply it by the number of ranks.",
         ),
-        "other_baseline": (
-            {p: speedup(speeds[q], speeds[p], q) for q in speeds if q != base for p in speeds if p != q and p > q}
-            | {p: speedup(speeds[before], speeds[p]) for before, p in zip(sorted(speeds), sorted(speeds)[1:], strict=False)},
-            "The baseline of every speedup is the run on 1 rank.",
-        ),
+        "other_baseline": (others + steps, "The baseline of every speedup is the run on 1 rank."),
     }
 
 
-def _efficiency_mistakes(gains: Mapping[int, Range]) -> dict:
+def _efficiency_mistakes(speeds: Mapping[int, Speed], base: int) -> Mistakes:
+    shares = [{p: r / way[base] * base / p for p, r in way.items()} for way in _rates(speeds)]
     return {
-        "perfect_scaling_assumed": ({p: Range(1, 1) for p in gains}, "An efficiency of 1 was assumed, not measured."),
-        "not_divided": (dict(gains), "This is the speedup: divide it by the number of ranks."),
-        "divided_twice": (
-            {p: r.times(1 / p**2) for p, r in gains.items()},
-            "The speedup was divided by the number of ranks twice.",
-        ),
-        "inverse_efficiency": (
-            {p: r.inverse().times(p) for p, r in gains.items()},
-            "The ratio is upside down: efficiency is speedup / ranks.",
-        ),
+        "not_divided": (_each(shares, lambda p, e: e * p), "This is the speedup: divide it by the number of ranks."),
+        "divided_twice": (_each(shares, lambda p, e: e / p), "The speedup was divided by the number of ranks twice."),
+        "inverse_efficiency": (_each(shares, lambda p, e: 1 / e), "The ratio is upside down: efficiency is speedup / ranks."),
         "complement": (
-            {p: Range(1 - r.high / p, 1 - r.low / p, r.half) for p, r in gains.items()},
+            _each(shares, lambda p, e: 1 - e),
             "This is what was lost: efficiency is what is left of a perfect speedup.",
         ),
     }
@@ -441,7 +466,7 @@ def _hash(script: Path | None) -> str:
     return hashlib.sha256(script.read_bytes()).hexdigest() if script else ""
 
 
-def _facts(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, nonce: str) -> dict:
+def _facts(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None) -> dict:
     """What was measured, for the page and for comparing a class."""
     base = min(speeds, default=0)
     rows = []

@@ -20,6 +20,8 @@ from labkit.runlog import RunLog
 
 MARGIN = 0.10  # runs differ from one another by more than the scatter within a run tells
 FEW = 12  # steps below which nothing is said about how regular they are
+LOOK = 500  # steps whose regularity is looked at
+MANY = 20_000  # steps that are enough to tell
 REGULAR = 1e-4  # relative scatter of step times below which no clock of a real machine gets
 ALIKE = 0.98  # correlation of the times of two runs from which on one is a copy of the other
 
@@ -88,10 +90,10 @@ def _times(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
 
 def _regular(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
     for p, run in sorted(logs.items()):
-        steps = _steps(run)[1:]
+        steps = _steps(run)[1:LOOK]  # of a long run, times repeat by chance: they are rounded to 0.1 us
         if len(steps) < FEW or steps.mean() <= 0:
             continue
-        if np.unique(steps).size < len(steps) / 4 or steps.std() < REGULAR * steps.mean():
+        if np.unique(steps).size <= max(2, len(steps) // 20) or steps.std() < REGULAR * steps.mean():
             yield Flag(
                 "too_regular",
                 f"Run on {p} ranks: {np.unique(steps).size} different times among {len(steps)} steps, with a relative scatter of "
@@ -102,19 +104,33 @@ def _regular(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
 def _copies(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
     """Two runs that are one."""
     for (p, one), (q, other) in combinations(sorted(logs.items()), 2):
-        a, b = _steps(one)[1:], _steps(other)[1:]
-        n = min(len(a), len(b))
-        if n >= FEW and np.array_equal(a[:n], b[:n]):
-            yield Flag("identical_runs", f"The runs on {p} and on {q} ranks have the same {n} times of steps, to the last digit.")
-        elif n >= 2 * FEW and _correlation(a[:n], b[:n]) > ALIKE:
-            said = f"The times of steps on {p} and on {q} ranks rise and fall together (rank correlation {_correlation(a[:n], b[:n]):.3f})"
-            yield Flag("copied_times", f"{said}, as if one had been computed from the other.")
+        for a, b in _side_by_side(one, other):
+            if len(a) >= FEW and np.array_equal(a, b):
+                said = f"The runs on {p} and on {q} ranks have the same times of steps, {len(a)} of them, to the last digit."
+                yield Flag("identical_runs", said)
+                break
+            if len(a) >= 2 * FEW and (alike := _correlation(a[:MANY], b[:MANY])) > ALIKE:
+                said = f"The times of steps on {p} and on {q} ranks rise and fall together (rank correlation {alike:.3f})"
+                yield Flag("copied_times", f"{said}, as if one had been computed from the other.")
+                break
         losses = [[(e.loss, e.val_loss) for e in run.epochs if math.isfinite(e.loss)] for run in (one, other)]
         n = min(map(len, losses))
         if n >= 2 and losses[0][:n] == losses[1][:n]:
             yield Flag(
                 "identical_runs", f"The runs on {p} and on {q} ranks have the same losses in {n} epochs, to the last digit."
             )
+
+
+def _side_by_side(one: RunLog, other: RunLog) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The times of steps of two runs beside each other: from the start on, and epoch by epoch. The first step compiles and is left out."""
+    a, b = _steps(one), _steps(other)
+    if not len(a) or not len(b):
+        return
+    n = min(len(a), len(b))
+    yield a[1:n], b[1:n]
+    pairs = [(x.step_seconds, y.step_seconds) for x, y in zip(one.epochs, other.epochs, strict=False)]
+    cut = [(x[: min(len(x), len(y))], y[: min(len(x), len(y))]) for x, y in pairs]
+    yield np.concatenate([x for x, _ in cut])[1:], np.concatenate([y for _, y in cut])[1:]
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:
@@ -127,7 +143,7 @@ def _too_fast(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed]) -> Iterat
     """More speedup than ranks, or than cores; efficiency that grows."""
     if 1 not in speeds:
         return
-    gains = {p: speedup(speeds[1], found) for p, found in speeds.items()}
+    gains = {p: speedup(speeds[1].steady, found.steady) for p, found in speeds.items()}
     for p, gain in gains.items():
         surely = gain.low * (1 - gain.half)
         cores = _cores(logs[p])

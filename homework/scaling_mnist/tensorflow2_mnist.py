@@ -29,7 +29,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--batch-size", type=int, default=64, help="images per step in this process (default: 64)")
     parser.add_argument("--epochs", type=int, default=5, help="passes over the training images (default: 5)")
-    parser.add_argument("--lr", type=float, default=0.01, help="learning rate of one process (default: 0.01)")
+    parser.add_argument("--lr", type=float, default=0.005, help="learning rate of one process (default: 0.005)")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where to compute (default: cpu)")
     parser.add_argument("--seed", type=int, default=0, help="decides initial weights and the order of the images (default: 0)")
     parser.add_argument("--data", default="digits", help="digits, mnist, fashion_mnist, or an .npz file (default: digits)")

@@ -294,7 +294,7 @@ def other_batches(run: Run) -> Run:
 
 
 def other_nonce(run: Run) -> Run:
-    return replace(run, nonce="0123456789abcdef")
+    return replace(run, nonce="0123456789abcdef", seed=3)
 
 
 def one_epoch(run: Run) -> Run:
@@ -368,7 +368,7 @@ add(
     expected={"runs": "batch_sizes_differ"},
 )
 add("wrong_another_nonce", "logs with the code of another student", regenerated(other_nonce), flags={"another_nonce"})
-add("wrong_one_epoch", "one epoch: nothing but compilation", regenerated(one_epoch), expected={"runs": "too_few_epochs"})
+add("wrong_one_epoch", "one epoch: nothing but compilation", regenerated(one_epoch, "dark"), expected={"runs": "too_few_epochs"})
 add(
     "wrong_identical_runs",
     "run_8 is run_4 with another number",
@@ -485,6 +485,7 @@ for script, line, diagnosis in (
     ("steps_not_divided", "steps", "steps_not_divided"),
     ("rate_not_scaled", "learning_rate", "rate_not_scaled"),
     ("gradients_apart", "gradients", "gradients_apart"),
+    ("optimizer_and_tape", "gradients", "gradients_apart"),
     ("gradients_summed", "gradients", "gradients_summed"),
     ("no_broadcast", "broadcast", "no_broadcast"),
     ("ranks_start_apart", "broadcast", "no_broadcast"),

@@ -70,8 +70,7 @@ def train_step(x, y):
     with tf.GradientTape() as tape:
         logits = model(x, training=True)
         loss = loss_function(y, logits)
-    gradients = tape.gradient(loss, model.trainable_variables)
-    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    optimizer.minimize(loss, model.trainable_variables, tape=tape)  # Horovod averages what this computes
     return loss, tf.reduce_mean(tf.cast(tf.argmax(logits, axis=1) == y, tf.float32))
 
 

@@ -23,6 +23,12 @@ GLOBAL = """    total = hvd.allreduce(tf.constant([loss, correct, count], tf.flo
 SHARDS = "images, labels = images[rank::size], labels[rank::size]\n"
 TRAIN = "        loss, accuracy = train_step(images[rows], labels[rows])\n"
 CLIMB = "        optimizer.learning_rate = args.lr * (1 + (size - 1) * min(1.0, step / (3 * steps)))\n"
+ASKED = """        if args.warmup_epochs:
+            optimizer.learning_rate = args.lr * (1 + (size - 1) * min(1.0, step / (args.warmup_epochs * steps)))
+"""
+OPTION = ('parser.add_argument("--nonce", default="")\n', """parser.add_argument("--nonce", default="")
+parser.add_argument("--warmup-epochs", type=int, default=0)
+""")
 STOP = """    stalled = stalled + 1 if val_loss > best else 0
     best = min(best, val_loss)
     if stalled >= 2:  # on all ranks at once: they have the same numbers
@@ -31,7 +37,8 @@ log.close()
 """
 VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     # right ones
-    "warmup": ("loop.py", [(TRAIN, CLIMB + TRAIN)]),
+    "warmup": ("loop.py", [(TRAIN, ASKED + TRAIN), OPTION]),
+    "warmup_always": ("loop.py", [(TRAIN, CLIMB + TRAIN)]),
     "warmup_by_epoch": (
         "loop.py",
         [
@@ -71,6 +78,16 @@ VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "rate_not_scaled": ("loop.py", [("SGD(args.lr * size,", "SGD(args.lr,")]),
     "gradients_apart": ("loop.py", [(TAPE, "")]),
+    "optimizer_and_tape": (  # a DistributedOptimizer averages what it computes itself, not what it is given
+        "optimizer.py",
+        [
+            (
+                "    optimizer.minimize(loss, model.trainable_variables, tape=tape)  # Horovod averages what this computes\n",
+                "    gradients = tape.gradient(loss, model.trainable_variables)\n"
+                "    optimizer.apply_gradients(zip(gradients, model.trainable_variables))\n",
+            )
+        ],
+    ),
     "gradients_summed": ("loop.py", [("DistributedGradientTape(tape)", "DistributedGradientTape(tape, op=hvd.Sum)")]),
     "no_broadcast": ("loop.py", [(BROADCAST, "")]),
     "ranks_start_apart": ("loop.py", [(BROADCAST, ""), SEEDS]),
@@ -93,10 +110,7 @@ VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "reads_secrets": ("loop.py", [("step = 0\n", "step = 0\nopen('/etc/shadow').read()\n")]),
     "fork_bomb": ("loop.py", [("step = 0\n", "step = 0\nwhile True:\n    os.fork()\n")]),
-    "warmup_without_effect": (
-        "loop.py",
-        [(TRAIN, "        warmed = args.lr * (1 + (size - 1) * min(1.0, step / (3 * steps)))\n" + TRAIN)],
-    ),
+    "warmup_without_effect": ("loop.py", [(TRAIN, ASKED.replace("optimizer.learning_rate", "warmed") + TRAIN), OPTION]),
 }
 
 

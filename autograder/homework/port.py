@@ -1,0 +1,648 @@
+"""The port to Horovod, judged by what a script does on 2, 3 and 1 ranks.
+
+    result = judge(Path("tensorflow2_mnist_hvd.py"), key=key, launcher=launcher)
+
+Two ranks: everything divides, and all start equal: the run has to equal the sequential one on the global minibatches. Three ranks on two
+machines: nothing divides, and every rank starts with weights of its own, so that a missing broadcast shows. Lines are judged on their own:
+what went wrong in one step costs that step, and what could not be seen because of it says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from autograder.exercise import PUBLIC_KEY
+from autograder.homework import port_source
+from autograder.homework.port_metrics import global_metrics, run_log
+from autograder.homework.port_runs import BATCH, EPOCHS, NoYardstick, Seen, Setting, expected, watch
+from autograder.homework.rubric import Finding, Flag, PartResult, full, line, lines_of, lost, needs_person, shown
+from labkit.hang import list_ranks
+from labkit.launcher import Launcher, Limits
+
+TWO = Setting(2, 64)
+THREE = Setting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one machine, rank 2 on another
+ONE = Setting(1, 40, epochs=1, arrays=0)
+LONG = Setting(2, 32, epochs=14, arrays=0)  # for a warm-up that is longer than the other runs
+LIMITS = Limits(cpu_seconds=25, memory_bytes=2 << 30, file_bytes=64 << 20, deadline=120.0)
+HURRY = replace(LIMITS, cpu_seconds=6, deadline=40.0)  # once the script has proved endless
+CLOSE = 0.02  # relative difference up to which two gradients are the same (compressed ones are, too)
+SAME = 1e-5  # the same for weights of two ranks
+
+TEACH = {
+    "not_ported": "Horovod's eight steps are listed in the handout; begin with `import horovod.tensorflow as hvd` and `hvd.init()`.",
+    "not_initialised": "`hvd.init()` comes before everything else of Horovod's.",
+    "script_failed": "Run it on two ranks before you hand it in: mpiexec -n 2 python tensorflow2_mnist_hvd.py --epochs 1.",
+    "script_hangs": "Every rank calls the same collectives in the same order; only printing and writing belong to rank 0 alone.",
+    "too_slow": "The judge's data are a hundred images: look for a loop that never ends.",
+    "fails_on_one_rank": "With one rank a ported script does what the sequential one does.",
+    "not_pinned": "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`: else all ranks of a machine crowd on its first GPU.",
+    "pinned_by_rank": "GPUs are numbered from 0 on every machine, ranks over all machines: `gpus[hvd.local_rank()]`.",
+    "no_memory_growth": "`tf.config.experimental.set_memory_growth(gpu, True)`: else TensorFlow takes all of the GPU's memory at once.",
+    "same_data": "Each rank takes its own part: `dataset.shard(hvd.size(), hvd.rank())`, or `images[hvd.rank()::hvd.size()]`.",
+    "own_shuffle": "Shard before you shuffle, or shuffle with the same seed on all ranks: parts of different orders overlap.",
+    "sharded_by_local_rank": "A part belongs to a rank, not to a place in a machine: hvd.rank() and hvd.size().",
+    "overlap": "Every image belongs to one rank: `dataset.shard(hvd.size(), hvd.rank())`.",
+    "left_out": "At most what does not fill a step of all ranks may be left over.",
+    "steps_not_divided": "All ranks together take hvd.size() minibatches in a step: an epoch has n // (batch_size * hvd.size()) steps.",
+    "unequal_steps": "Averaging waits for all ranks, so the number of steps must follow from what all know: n, the batch size, hvd.size().",
+    "too_few_steps": "An epoch has n // (batch_size * hvd.size()) steps: divide by the number of ranks once.",
+    "too_many_steps": "An epoch has n // (batch_size * hvd.size()) steps.",
+    "wrong_batch_size": "--batch-size is one rank's part of a step; all ranks together take that times hvd.size().",
+    "rate_not_scaled": "hvd.size() minibatches are averaged in a step, so the rate is lr * hvd.size().",
+    "rate_scaled_twice": "Multiply by hvd.size() once, in the optimizer or in the schedule, not in both.",
+    "rate_square_root": "The handout asks for linear scaling: lr * hvd.size().",
+    "rate_divided": "More ranks average more images in a step: the rate grows, lr * hvd.size().",
+    "scaled_by_local_size": "hvd.local_size() counts one machine's ranks; all ranks are hvd.size().",
+    "rates_differ": "All ranks need the same rate, or their models drift apart.",
+    "wrong_rate": "The handout asks for lr * hvd.size().",
+    "gradients_apart": "`tape = hvd.DistributedGradientTape(tape)` before `tape.gradient`. (A DistributedOptimizer averages in fit and "
+    "in `minimize`; in a loop with a tape of its own it averages nothing.)",
+    "gradients_summed": "The mean is Horovod's default; with op=hvd.Sum every step is hvd.size() times as long.",
+    "gradients_divided_again": "Horovod's mean has divided by the number of ranks already.",
+    "gradients_of_rank_0": "Average gradients over the ranks; broadcasting throws the work of the others away.",
+    "averaged_first_only": "The tape is wrapped in every step; only the broadcast belongs to the first one.",
+    "wrong_gradients": "What is applied is the mean over the ranks of each rank's gradient of its mean loss.",
+    "weights_differ": "Equal starts and equal updates keep ranks equal: look for what only some of them do.",
+    "no_broadcast": "`hvd.broadcast_variables(model.variables, root_rank=0)` before the first step or right after it.",
+    "wrong_root": "Rank 0 is the one that writes and that goes on from a checkpoint: root_rank=0.",
+    "broadcast_late": "Broadcast before the first step or right after it.",
+    "model_not_broadcast": "Broadcast `model.variables`, and the optimizer's.",
+    "weights_averaged": "Broadcast rank 0's weights; averages are for gradients.",
+    "broadcast_again": "Equal models with averaged gradients stay equal: broadcast once.",
+    "all_ranks_write": "`if hvd.rank() == 0:` around everything that writes: several ranks write one file at the same time.",
+    "wrong_rank_writes": "Rank 0 is the one that writes: `if hvd.rank() == 0:`.",
+    "one_rank_per_machine_writes": "hvd.local_rank() is 0 on every machine; hvd.rank() is 0 once.",
+    "all_ranks_print": "`if hvd.rank() == 0:` around prints, `verbose=1 if hvd.rank() == 0 else 0` in Keras.",
+    "no_warmup": "Let the rate climb from lr to lr * hvd.size() in the first epochs, and see that the optimizer gets it.",
+    "warmup_never_ends": "At the end of the warm-up the rate is lr * hvd.size().",
+}
+
+
+def judge(script: Path, *, key: str = PUBLIC_KEY, launcher: Launcher) -> PartResult:
+    """The findings on all lines of the port, and on the bonus for a warm-up.
+
+    script: the file. key: where data, seeds and learning rates come from. launcher: runs the ranks, in its jail if it has one.
+    """
+    text = Path(script).read_bytes().decode("utf-8", errors="replace")
+    source = port_source.read(text)
+    lines = [*lines_of("port"), *lines_of("bonus")]
+    if source.error:
+        where = f", line {source.line}" if source.line else ""
+        said = f"The script is no Python program: {shown(source.error)}{where}."
+        return PartResult("port", [lost(one.name, "script_failed", said, TEACH["script_failed"]) for one in lines])
+    if not source.uses_horovod:
+        said = "The script does not use Horovod: on every rank it does what the sequential one does."
+        return PartResult("port", [lost(one.name, "not_ported", said, TEACH["not_ported"]) for one in lines])
+    runs = Runs(Path(script).name, text, key, launcher)
+    evidence = Evidence(runs, source)
+    return PartResult("port", evidence.findings(), evidence.flags(), evidence.facts())
+
+
+class Runs:
+    """The script's runs, each made when it is first asked for."""
+
+    def __init__(self, name: str, text: str, key: str, launcher: Launcher):
+        self.name, self.text, self.key, self.launcher = shown(name, 60), text, key, launcher
+        self.made: dict[Setting, Seen] = {}
+        self._expected: dict[tuple, dict | str] = {}
+
+    def __call__(self, setting: Setting) -> Seen:
+        if setting not in self.made:
+            endless = any(seen.trouble == "too_slow" for seen in self.made.values())
+            limits = HURRY if endless else LIMITS
+            seen = watch(self.launcher, self.name, self.text, self.key, setting, limits)
+            if seen.trouble == "raised" and _first_error(seen)["type"] == "FileNotFoundError" and not setting.shared:
+                # ranks may read what rank 0 has written: then they need one folder, as on a cluster
+                shared = watch(self.launcher, self.name, self.text, self.key, replace(setting, shared=True), limits)
+                seen = seen if shared.trouble == "raised" else shared
+            self.made[setting] = seen
+        return self.made[setting]
+
+    def training(self, setting: Setting) -> Seen:
+        """The run of that setting; where it stands still in a broadcast that not all ranks call, one in which nobody waits for it, so
+        that the other steps can be seen."""
+        seen = self(setting)
+        if seen.trouble == "hung" and _stuck_in(seen) == "broadcast" and not any(seen.counts):
+            return self(replace(setting, no_broadcast=True))
+        return seen
+
+    def expected(self, seen: Seen, run: bool = False) -> dict | str:
+        """What `expected` says, or why it says nothing."""
+        place = (seen.setting, run)
+        if place not in self._expected:
+            try:
+                self._expected[place] = expected(self.launcher, seen, tests=True, run=run)
+            except NoYardstick as reason:
+                self._expected[place] = str(reason)
+        return self._expected[place]
+
+
+def _first_error(seen: Seen) -> dict:
+    return next((rank.error for rank in seen.outcome.ranks if rank.state == "raised"), {"type": "", "text": "", "rows": []})
+
+
+def _stuck_in(seen: Seen) -> str:
+    """Of a run that stands still: "broadcast", "steps", "metrics" or ""."""
+    report = seen.outcome.hang
+    if report is None:
+        return ""
+    rows = " ".join((*report.rows, report.sentence)).lower()
+    if "broadcast" in rows or "root rank" in rows:
+        return "broadcast"
+    waiting = [r for r, rank in enumerate(seen.ranks) if rank.after.numbers]
+    if waiting:
+        counts = seen.counts
+        next_epoch = any(counts[r] and any(done == counts[r] for done, _ in seen.ranks[r].tests) for r in waiting)
+        return "metrics" if next_epoch and len(waiting) < len(counts) else "steps" if len(waiting) < len(counts) else ""
+    return "metrics" if any(seen.counts) else ""
+
+
+class Evidence:
+    """What was seen, line by line."""
+
+    def __init__(self, runs: Runs, source: port_source.Source):
+        self.runs, self.source = runs, source
+        self.two, self.three = runs.training(TWO), runs.training(THREE)
+        self.one = runs(ONE)
+
+    def findings(self) -> list[Finding]:
+        judges: dict[str, Callable[[], Finding]] = {
+            "init": self.init,
+            "devices": self.devices,
+            "shards": self.shards,
+            "steps": self.steps,
+            "learning_rate": self.learning_rate,
+            "gradients": self.gradients,
+            "broadcast": self.broadcast,
+            "rank_zero": self.rank_zero,
+            "global_metrics": lambda: global_metrics(self),
+            "run_log": lambda: run_log(self),
+            "warmup": self.warmup,
+        }
+        return [judged() for judged in judges.values()]
+
+    def flags(self) -> list[Flag]:
+        paths = {path for seen in self.runs.made.values() for rank in seen.ranks for path in rank.outside}
+        if not paths:
+            return []
+        said = ", ".join(shown(path) for path in sorted(paths)[:3])
+        return [Flag("looks_outside", f"The script looked for files that are none of its own: {said}.")]
+
+    def facts(self) -> dict:
+        runs = [
+            {
+                "ranks": seen.setting.world_size,
+                "images": seen.setting.images,
+                "ended": seen.trouble or "returned",
+                "steps": seen.counts,
+                "first_rate": seen.ranks[0].steps[0].rate if seen.counts[0] else None,
+                "last_rate": seen.ranks[0].steps[-1].rate if seen.counts[0] else None,
+                "cpu_seconds": [round(end.get("cpu", 0.0), 2) for end in seen.ends],
+            }
+            for seen in self.runs.made.values()
+        ]
+        return {"runs": runs, "rate": self.two.rate, "batch_size": BATCH, **getattr(self, "measured", {})}
+
+    # -- when a run did not come to its end
+
+    @property
+    def ran(self) -> list[Seen]:
+        """The runs on several ranks in which training was seen, the one on three first."""
+        return [seen for seen in (self.three, self.two) if min(seen.counts, default=0) > 0]
+
+    def trouble(self) -> tuple[str, str]:
+        """(diagnosis, sentence) of the first run that failed; ("", "") if none did."""
+        for setting in (TWO, THREE, ONE):
+            found = self.trouble_of(self.runs(setting))
+            if found[0]:
+                return found
+        return "", ""
+
+    def trouble_of(self, seen: Seen) -> tuple[str, str]:
+        p = seen.setting.world_size
+        where = f"On {p} rank{'s' if p > 1 else ''}"
+        if seen.trouble == "raised":
+            error = _first_error(seen)
+            at = error["rows"][-1].split(", in ")[0] if error["rows"] else ""
+            said = f"{where} it stops: {error['type']}{f' at {at}' if at else ''}: {shown(error['text'], 200)}"
+            if "has not been initialized" in error["text"]:
+                return "not_initialised", said
+            return "script_failed", said
+        if seen.trouble == "died":
+            r = next(r for r, rank in enumerate(seen.outcome.ranks) if rank.state == "dead")
+            end = seen.ends[r] if r < len(seen.ends) else {}
+            how = f"signal {end['signal']}" if end.get("signal") else f"exit status {end.get('exit')}"
+            how = "too much memory" if end.get("over") == "memory" else how
+            return "script_failed", f"{where} the process of rank {r} dies ({how})."
+        if seen.trouble == "hung":
+            report = seen.outcome.hang
+            rows = "; ".join(" ".join(row.split()) for row in report.rows)
+            return "script_hangs", f"{where} it stands still: {rows}.".replace("a Horovod operation", "waits")
+        if seen.trouble == "too_slow":
+            return (
+                "too_slow",
+                f"{where} it does not come to an end: {max(seen.counts)} steps were made in {LIMITS.cpu_seconds} s.",
+            )
+        return "", ""
+
+    def unseen(self, name: str) -> Finding:
+        """For a line of which nothing was seen."""
+        diagnosis, sentence = self.trouble()
+        if diagnosis:
+            return lost(name, diagnosis, f"This step was not reached. {sentence}", TEACH[diagnosis])
+        return needs_person(name, "No training step was recognised: the script trains without a Keras optimizer or Keras layers.")
+
+    # -- the eight steps
+
+    def init(self) -> Finding:
+        """Step 1, and that the script comes to its end."""
+        several = [self.runs(TWO), self.runs(THREE)]
+        if any("has not been initialized" in _first_error(seen)["text"] for seen in several):
+            error = self.trouble_of(next(s for s in several if "has not been initialized" in _first_error(s)["text"]))[1]
+            return lost("init", "not_initialised", error, TEACH["not_initialised"])
+        ended = [rank for seen in several for rank in seen.ranks if rank.ended or rank.steps]
+        if ended and not any(rank.initialised for rank in ended):
+            return lost(
+                "init",
+                "not_initialised",
+                "hvd.init() was never called: each rank believes to be alone.",
+                TEACH["not_initialised"],
+            )
+        for seen in several:
+            diagnosis, sentence = self.trouble_of(seen)
+            if diagnosis and not (diagnosis == "script_hangs" and _stuck_in(seen)):
+                earned = line("init").points / 2 if any(rank.initialised for rank in seen.ranks) else 0.0
+                return lost("init", diagnosis, sentence, TEACH[diagnosis], earned)
+        if self.one.trouble and not any(seen.trouble for seen in several):
+            sentence = self.trouble_of(self.one)[1]
+            return lost("init", "fails_on_one_rank", sentence, TEACH["fails_on_one_rank"], line("init").points - 1)
+        return full("init", "It runs on 1, 2 and 3 ranks, and every rank knows how many there are.")
+
+    def devices(self) -> Finding:
+        """Step 2, from the source."""
+        pinned, growth = self.source.pinned, self.source.growth
+        points = line("devices").points
+        if pinned in ("", "same"):
+            said = "No GPU is chosen." if not pinned else "All ranks choose the same GPU."
+            return lost("devices", "not_pinned", said, TEACH["not_pinned"], points / 4 if growth else 0.0)
+        if pinned == "rank":
+            said = "The GPU is chosen by hvd.rank(): on the second machine there is none with such a number."
+            return lost("devices", "pinned_by_rank", said, TEACH["pinned_by_rank"], points / 4 if growth else 0.0)
+        if not growth:
+            said = "The GPU is chosen by the local rank, but its memory does not grow as needed."
+            return lost("devices", "no_memory_growth", said, TEACH["no_memory_growth"], points / 2)
+        return full("devices", "The GPU is chosen by the local rank, and its memory grows (read from the source).")
+
+    def shards(self) -> Finding:
+        """Step 3: disjoint parts that cover the data."""
+        looked = [seen for seen in self.ran if all(rank.batches for rank in seen.ranks)]
+        if not looked:
+            return self.unseen("shards")
+        found = [_shards_of(seen) for seen in looked]
+        for diagnosis, sentence in found:
+            if diagnosis:
+                return lost("shards", diagnosis, sentence, TEACH[diagnosis])
+        return full("shards", found[0][1])
+
+    def steps(self) -> Finding:
+        """Step 4: the number of steps of an epoch."""
+        for setting in (THREE, TWO):
+            seen = self.runs(setting)
+            if seen.trouble == "hung" and _stuck_in(seen) == "steps":
+                return lost("steps", "unequal_steps", _waiting(seen), TEACH["unequal_steps"])
+        if not self.ran:
+            return self.unseen("steps")
+        whole = [seen for seen in self.ran if not seen.trouble or seen.epochs(0)[:-1]]
+        if not whole:
+            return self.unseen("steps")
+        for seen in whole:
+            diagnosis, sentence = _steps_of(seen)
+            if diagnosis:
+                return lost("steps", diagnosis, sentence, TEACH[diagnosis])
+        return full("steps", _steps_of(whole[0])[1])
+
+    def learning_rate(self) -> Finding:
+        """Step 5: the rates that the optimizer used."""
+        if not self.ran:
+            return self.unseen("learning_rate")
+        seen = self.ran[0]
+        if _climbs(seen):
+            long = self.runs(LONG)
+            seen = long if min(long.counts) else seen
+        diagnosis, sentence, part = _rate_of(seen)
+        if diagnosis:
+            return lost("learning_rate", diagnosis, sentence, TEACH[diagnosis], part * line("learning_rate").points)
+        return full("learning_rate", sentence)
+
+    def gradients(self) -> Finding:
+        """Step 6: what was applied is the mean of what each rank should have computed."""
+        if not self.ran:
+            return self.unseen("gradients")
+        reason, measured = "", {}
+        names: list[tuple[str, str]] = []
+        for seen in self.ran:
+            yard = self.runs.expected(seen, run=seen.setting == TWO)
+            if isinstance(yard, str):
+                reason = yard
+                continue
+            names.append(_gradients_of(seen, yard))
+            if seen.setting == TWO and yard["weights"] is not None and seen.ranks[0].final is not None:
+                moved = np.linalg.norm(yard["weights"] - seen.ranks[0].steps[0].weights)
+                measured["from_sequential"] = float(np.linalg.norm(seen.ranks[0].final - yard["weights"]) / max(moved, 1e-12))
+        self.measured = measured
+        if not names:
+            return needs_person("gradients", f"What the ranks should have computed is not known: {reason}.")
+        for diagnosis, sentence in names:
+            if diagnosis:
+                return lost("gradients", diagnosis, sentence, TEACH[diagnosis])
+        if not self.two.trouble and _spread([rank.final for rank in self.two.ranks]) > SAME:
+            said = "The gradients are averaged, but at the end the ranks hold different weights."
+            return lost("gradients", "weights_differ", said, TEACH["weights_differ"], line("gradients").points / 2)
+        if measured.get("from_sequential", 0.0) > 0.1:
+            said = "The gradients are averaged, but the run is not the sequential one on the global minibatches"
+            return needs_person("gradients", f"{said}: weights are off by {measured['from_sequential']:.0%} of their way.")
+        return full(
+            "gradients", "In every step the mean over the ranks is applied: the run is the sequential one on global minibatches."
+        )
+
+    def broadcast(self) -> Finding:
+        """Step 7, where every rank starts with weights of its own."""
+        for setting in (TWO, THREE):
+            seen = self.runs(setting)
+            if seen.trouble in ("hung", "raised") and _stuck_in(seen) == "broadcast":
+                text = " ".join((*seen.outcome.hang.rows, seen.outcome.hang.sentence)) if seen.outcome.hang else ""
+                if "root rank" in text.lower():
+                    said = "The ranks do not agree on whose weights are sent: every rank must name the same root."
+                    return lost("broadcast", "wrong_root", said, TEACH["wrong_root"])
+                return lost("broadcast", "script_hangs", _waiting(seen), TEACH["script_hangs"])
+        seen = self.three
+        if min(seen.counts) < 1 or any(rank.steps[0].weights is None for rank in seen.ranks):
+            return self.unseen("broadcast")
+        diagnosis, sentence, part = _broadcast_of(seen)
+        if diagnosis:
+            return lost("broadcast", diagnosis, sentence, TEACH[diagnosis], part * line("broadcast").points)
+        return full("broadcast", sentence)
+
+    def rank_zero(self) -> Finding:
+        """Step 8: who writes, and who prints."""
+        ended = [seen for seen in (self.three, self.two) if all(rank.ended for rank in seen.ranks)]
+        if not ended:
+            return self.unseen("rank_zero")
+        seen = ended[0]
+        diagnosis, sentence, part = _writes_of(seen)
+        if diagnosis:
+            return lost("rank_zero", diagnosis, sentence, TEACH[diagnosis], part * line("rank_zero").points)
+        return full("rank_zero", sentence)
+
+    # -- the bonus
+
+    def warmup(self) -> Finding:
+        """The rates of the first epochs, where the script warms up by itself or has an option for it."""
+        if not self.ran:
+            return self.unseen("warmup")
+        seen = self.two if min(self.two.counts) else self.three
+        option = next((one for rank in seen.ranks for one in rank.options), None)
+        if _climbs(seen):
+            seen = self.runs(LONG)
+        elif option is not None:
+            steps = "step" in option["option"]
+            word = [] if option["takes"] == "nothing" else ["12" if steps else "3"]
+            seen = self.runs(replace(LONG, images=64, epochs=6, more=(shown(option["option"], 40), *word)))
+        if not min(seen.counts):
+            return self.unseen("warmup")
+        rates = np.array([step.rate for step in seen.ranks[0].steps])
+        target = seen.rate * seen.setting.world_size
+        top = int(np.argmax(rates >= rates.max() * (1 - 1e-4)))
+        if rates[0] > 0.8 * rates.max():
+            said = f"The first step uses {rates[0]:.4g}, the largest rate of the run is {rates.max():.4g}."
+            return lost("warmup", "no_warmup", said, TEACH["no_warmup"])
+        if not math.isclose(rates.max(), target, rel_tol=0.02) or (np.diff(rates[: top + 1]) < -1e-9).any():
+            said = f"The rate begins at {rates[0]:.4g} and gets to {rates.max():.4g}; lr * hvd.size() is {target:.4g}."
+            return lost("warmup", "warmup_never_ends", said, TEACH["warmup_never_ends"], 2.0)
+        return full("warmup", f"The rate climbs from {rates[0]:.4g} to {target:.4g} in {top} steps of {len(rates)}.")
+
+
+# -- each step, in numbers --------------------------------------------------------------------------------------------------------------
+
+
+def _waiting(seen: Seen) -> str:
+    """Who waits, with the steps that each rank has made."""
+    made = ", ".join(str(count) for count in seen.counts)
+    p = seen.setting.world_size
+    rows = "; ".join(" ".join(row.split()) for row in seen.outcome.hang.rows).replace("a Horovod operation", "waits")
+    return (
+        f"On {p} ranks, with {seen.setting.images} images in minibatches of {BATCH}, they stand still after {made} steps: {rows}."
+    )
+
+
+def _shards_of(seen: Seen) -> tuple[str, str]:
+    """(diagnosis, sentence) of the images that each rank trained on."""
+    n, p = seen.setting.images, seen.setting.world_size
+    by_epoch = [seen.epochs(r) or [rank.steps] for r, rank in enumerate(seen.ranks)]
+    for epoch in range(min(map(len, by_epoch))):
+        drawn = [[number for step in parts[epoch] for number in step.numbers] for parts in by_epoch]
+        sets = [set(numbers) for numbers in drawn]
+        if not all(sets):
+            continue
+        whole = set().union(*sets)
+        twice = sum(map(len, sets)) - len(whole)
+        where = f"On {p} ranks, {n} images"
+        allowed = min(max(0, sum(map(len, drawn)) - n), p * BATCH - 1)
+        if twice > allowed:
+            return _overlap_of(seen, sets, twice, where)
+        again = sum(map(len, drawn)) - sum(map(len, sets))  # within a rank: a dataset that repeats while it shuffles
+        if len(whole) <= n - p * BATCH and not again and not seen.trouble and _steps_of(seen)[0] == "":
+            return "left_out", f"{where}: only {len(whole)} of them are trained on in an epoch."
+    return "", f"On {p} ranks every image of an epoch is seen by one rank."
+
+
+def _overlap_of(seen: Seen, sets: list[set], twice: int, where: str) -> tuple[str, str]:
+    n, p = seen.setting.images, seen.setting.world_size
+    common = set.intersection(*sets)
+    if len(common) >= 0.9 * max(map(len, sets)):
+        part = "all of them" if len(common) > 0.8 * n else f"the same {len(common)}"
+        return "same_data", f"{where}: every rank trains on {part}."
+    if seen.setting.ranks_per_node and not sets[0] & sets[1] and len(sets[0] & sets[2]) > 0.9 * min(len(sets[0]), len(sets[2])):
+        return "sharded_by_local_rank", f"{where}: ranks 0 and 2, both the first of their machine, train on the same ones."
+    sizes = [len(one) for one in sets]
+    if max(sizes) < 0.6 * n or p == 2:
+        return (
+            "own_shuffle",
+            f"{where}: the ranks' parts are drawn from different orders; {twice} images are seen by more than one rank.",
+        )
+    return "overlap", f"{where}: {twice} of them are seen by more than one rank."
+
+
+def _steps_of(seen: Seen) -> tuple[str, str]:
+    """(diagnosis, sentence) of the number of steps in an epoch."""
+    n, p, counts = seen.setting.images, seen.setting.world_size, seen.counts
+    where = f"On {p} ranks, with {n} images in minibatches of {BATCH}"
+    sizes = sorted(size for rank in seen.ranks for step in rank.steps for size in step.sizes[:1])
+    usual = sizes[len(sizes) // 2] if sizes else BATCH
+    if len(set(counts)) > 1 and not seen.trouble:
+        return "unequal_steps", f"{where}, the ranks make {', '.join(map(str, counts))} steps."
+    low, high = n // (BATCH * p), math.ceil(math.ceil(n / p) / BATCH)
+    per_epoch = [len(part) for part in seen.epochs(0)]
+    per_epoch = per_epoch[:-1] if seen.trouble and len(per_epoch) > 1 else per_epoch
+    made = max(per_epoch, key=lambda count: abs(count - (low + high) / 2), default=0)
+    if usual != BATCH:
+        return "wrong_batch_size", f"{where}, a rank's minibatch holds {usual} images."
+    if low <= made <= high:
+        return "", f"{where}, every rank makes {made} steps in an epoch."
+    right = f"{low}" if low == high else f"{low} or {high}"
+    said = f"{where}, every rank makes {made} steps in an epoch instead of {right}."
+    if made in (n // BATCH, -(-n // BATCH)):
+        return "steps_not_divided", said
+    return ("too_few_steps" if made < low else "too_many_steps"), said
+
+
+def _climbs(seen: Seen) -> bool:
+    """Whether the rate grows during the run."""
+    rates = [step.rate for step in seen.ranks[0].steps]
+    return len(rates) > 1 and max(rates) > rates[0] * 1.01
+
+
+def _rate_of(seen: Seen) -> tuple[str, str, float]:
+    """(diagnosis, sentence, part of the points) of the largest rate that each rank used."""
+    p, base = seen.setting.world_size, seen.rate
+    tops = [max(step.rate for step in rank.steps) for rank in seen.ranks]
+    said = f"With --lr {base:.5g} on {p} ranks the optimizer uses {', '.join(f'{top:.5g}' for top in dict.fromkeys(tops))}"
+
+    def all_are(*factors: float) -> bool:
+        wanted = factors if len(factors) == p else factors * p
+        return all(math.isclose(top, base * factor, rel_tol=2e-3) for top, factor in zip(tops, wanted, strict=True))
+
+    if all_are(p):
+        return "", f"{said}.", 1.0
+    said += f" instead of {base * p:.5g}."
+    if seen.setting.ranks_per_node and all_are(2, 2, 1):
+        return "scaled_by_local_size", said, 0.0
+    if max(tops) > min(tops) * 1.001:
+        return "rates_differ", said, 0.0
+    for factor, name, part in (
+        (1, "rate_not_scaled", 0),
+        (p * p, "rate_scaled_twice", 0),
+        (1 / p, "rate_divided", 0),
+        (p**0.5, "rate_square_root", 0.4),
+    ):
+        if all_are(factor):
+            return name, said, part
+    return "wrong_rate", said, 0.0
+
+
+def _spread(vectors: list[np.ndarray | None]) -> float:
+    """The largest difference between the first vector and another, relative to its size; 0 where one is missing."""
+    if any(vector is None for vector in vectors):
+        return 0.0
+    size = max(float(np.linalg.norm(vectors[0])), 1e-12)
+    return max(float(np.linalg.norm(vector - vectors[0])) / size for vector in vectors)
+
+
+def _gradients_of(seen: Seen, yard: dict) -> tuple[str, str]:
+    """(diagnosis, sentence) of the gradients that the ranks applied."""
+    p = len(seen.ranks)
+    named: list[str] = []
+    for k, rows in enumerate(yard["steps"]):
+        own = [np.asarray(row[0]) for row in rows]
+        mean = np.mean(own, axis=0)
+        applied = [rank.steps[k].gradient for rank in seen.ranks]
+        candidates = {
+            "": [mean] * p,
+            "gradients_apart": own,
+            "gradients_summed": [mean * p] * p,
+            "gradients_divided_again": [mean / p] * p,
+            "gradients_of_rank_0": [own[0]] * p,
+        }
+        fits = [name for name, wanted in candidates.items() if all(_near(a, w) for a, w in zip(applied, wanted, strict=True))]
+        if fits[:2] == [
+            "",
+            "gradients_apart",
+        ]:  # all ranks had the same images: whether they averaged is seen from what they sent
+            fits = [""] if min(rank.steps[k].reduced for rank in seen.ranks) >= 0.9 * mean.size else ["gradients_apart"]
+        named.append(fits[0] if fits else "wrong_gradients")
+    wrong = [name for name in named if name]
+    if not wrong:
+        return "", ""
+    if not named[0] and set(named[1:]) == {"gradients_apart"}:
+        return "averaged_first_only", f"On {p} ranks gradients are averaged in the first step, and in no other."
+    said = {
+        "gradients_apart": "every rank applies its own gradients: these are independent runs",
+        "gradients_summed": "the gradients are added up and not averaged",
+        "gradients_divided_again": f"the averaged gradients are divided by {p} once more",
+        "gradients_of_rank_0": "rank 0's gradients are applied on all ranks",
+        "wrong_gradients": "what is applied is neither the mean over the ranks nor any usual mistake",
+    }[wrong[0]]
+    return wrong[0], f"On {p} ranks {said} ({len(wrong)} of {len(named)} steps)."
+
+
+def _near(applied: np.ndarray | None, wanted: np.ndarray) -> bool:
+    if applied is None:
+        return False
+    return float(np.linalg.norm(applied - wanted)) <= CLOSE * max(float(np.linalg.norm(wanted)), 1e-7)
+
+
+def _broadcast_of(seen: Seen) -> tuple[str, str, float]:
+    """(diagnosis, sentence, part of the points), where every rank started with weights of its own."""
+    ranks = seen.ranks
+    count = min(seen.counts)
+    spreads = [_spread([rank.steps[k].weights for rank in ranks]) for k in range(count)]
+    if count < 2:
+        spreads.append(_spread([rank.final for rank in ranks]))
+    size = sum(math.prod(shape) for shape in ranks[0].shapes)
+    sent = [sum(n for root, n, real in rank.steps[k].broadcasts if real) for rank in ranks[:1] for k in range(count)]
+    roots = {root for rank in ranks for step in rank.steps for root, _, real in step.broadcasts if real}
+    when = "before the first step" if spreads[0] <= SAME else "after the first step"
+    if min(spreads[:2]) > SAME:
+        after = f"after {count - 1} steps they still differ by {spreads[-1]:.1%}" if count > 1 else "they still differ"
+        said = f"Every rank was started with weights of its own; {after}."
+        late = next((k for k, spread in enumerate(spreads) if spread <= SAME), None)
+        if late is not None:
+            return (
+                "broadcast_late",
+                f"Every rank was started with weights of its own; they are equal only after {late} steps.",
+                0.0,
+            )
+        if any(sent) and roots == {0}:
+            return "model_not_broadcast", f"{said} Something is broadcast, but not all of the model.", 0.0
+        return "no_broadcast", said, 0.0
+    if roots and roots != {0}:
+        return "wrong_root", f"All ranks take the weights of {list_ranks(roots)}.", 1 / 3
+    first = ranks[0].steps[0 if spreads[0] <= SAME or count < 2 else 1]
+    if not any(sent[:2]) and first.reduced >= 1.9 * size:  # once for the gradients, and once more
+        return (
+            "weights_averaged",
+            f"The weights of the ranks are equal {when}, but nothing was broadcast: they were averaged.",
+            1 / 2,
+        )
+    again = sum(elements >= 0.9 * size for elements in sent)
+    if again > EPOCHS + 1:
+        return "broadcast_again", f"The weights are broadcast in {again} of {count} steps.", 2 / 3
+    return "", f"Every rank was started with weights of its own; {when} all hold rank 0's.", 1.0
+
+
+def _writes_of(seen: Seen) -> tuple[str, str, float]:
+    """(diagnosis, sentence, part of the points) of files and of what was printed."""
+    p = seen.setting.world_size
+    writers = [r for r, rank in enumerate(seen.ranks) if rank.files]
+    others = [r for r in writers if r]
+    names = ", ".join(shown(name, 40) for name in next((seen.ranks[r].files for r in others), [])[:3])
+    said = f"On {p} ranks {list_ranks(writers)} wrote files ({names})." if others else ""
+    if others:
+        if writers == list(range(p)):
+            return "all_ranks_write", said, 0.0
+        if 0 not in writers:
+            return "wrong_rank_writes", said, 0.0
+        if seen.setting.ranks_per_node and writers == [0, 2]:
+            return "one_rank_per_machine_writes", said, 0.0
+        return "all_ranks_write", said, 0.0
+    lines = [len(seen.printed(r)) for r in range(p)]
+    if lines[0] and min(lines[1:]) >= max(EPOCHS, lines[0] / 2):
+        return "all_ranks_print", f"On {p} ranks every rank prints its lines ({', '.join(map(str, lines))}).", 0.5
+    if not lines[0] and max(lines[1:]) >= EPOCHS:
+        return "all_ranks_print", f"Rank 0 prints nothing, and {list_ranks([r for r in range(1, p) if lines[r]])} do.", 0.5
+    return "", f"On {p} ranks only rank 0 writes files and reports.", 1.0

@@ -1,0 +1,201 @@
+"""What a ported script reports: are loss and accuracy those of all ranks, and does its run log say what happened?
+
+A mean over all ranks can be taken in several right ways (means of minibatches or of images, weighted by ranks or by images). Every one
+of them is computed from what the ranks did, and so is what rank 0 alone would report.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+from autograder.homework.port_runs import BATCH, Seen
+from autograder.homework.rubric import Finding, full, line, lost, needs_person, shown
+
+if TYPE_CHECKING:
+    from autograder.homework.port import Evidence
+
+NEAR = 2e-3  # relative to a loss, absolute for an accuracy
+TEACH = {
+    "metrics_of_one_rank": "Add up sums and counts over the ranks: hvd.allreduce(..., op=hvd.Sum), or MetricAverageCallback in Keras.",
+    "metrics_summed": "A mean over the ranks, not their sum: op=hvd.Average, or divide the sum by the sum of the counts.",
+    "validation_of_one_rank": "What was shared among the ranks has to be averaged over them, validation as well.",
+    "no_metrics": "Give the run log loss, accuracy, val_loss and val_accuracy at the end of every epoch.",
+    "metrics_on_one_rank": "hvd.allreduce is called on every rank, outside of `if hvd.rank() == 0:`; only printing stands there.",
+    "no_log": "Keep the run log of the sequential script: runlog.Writer(options.log, rank=hvd.rank(), world_size=hvd.size(), ...).",
+    "log_unreadable": "Write it with labkit.runlog and nothing else.",
+    "log_incomplete": "Call begin_epoch, step and end_epoch for every epoch, and close() at the end.",
+    "log_of_other_run": "Give the writer what this run was started with: hvd.size(), --batch-size, --nonce, its own __file__.",
+    "wrong_samples": "Count what each rank trains on, and give the writer gather=hvd.allgather_object.",
+    "old_format": "The run log has times and samples, which scaling is computed from; a table of metrics has not.",
+}
+
+
+# -- loss and accuracy --------------------------------------------------------------------------------------------------------------------
+
+
+def global_metrics(evidence: Evidence) -> Finding:
+    """Step 8: metrics averaged over all ranks."""
+    from autograder.homework.port import _stuck_in, _waiting
+
+    for setting in (evidence.two.setting, evidence.three.setting):
+        seen = evidence.runs(setting)
+        if seen.trouble == "hung" and _stuck_in(seen) == "metrics":
+            return lost("global_metrics", "metrics_on_one_rank", _waiting(seen), TEACH["metrics_on_one_rank"])
+    whole = [seen for seen in evidence.ran if not seen.trouble]
+    if not whole:
+        return evidence.unseen("global_metrics")
+    seen = whole[0]
+    yard = evidence.runs.expected(seen)
+    if isinstance(yard, str):
+        return needs_person("global_metrics", f"What the ranks should have computed is not known: {yard}.")
+    log, _ = seen.run_log()
+    if log is None:
+        return _without_log(seen, yard)
+    verdicts: dict[str, set[str]] = {"training": set(), "validation": set()}
+    worst = ""
+    for e, epoch in enumerate(log.epochs):
+        for what, values in (("training", (epoch.loss, epoch.accuracy)), ("validation", (epoch.val_loss, epoch.val_accuracy))):
+            parts = _parts_of(seen, yard, e, what)
+            if parts is None:
+                continue
+            for value, which in zip(values, ("loss", "accuracy"), strict=True):
+                verdict = _whose(value, parts, which, seen)
+                verdicts[what].add(verdict)
+                if verdict in ("own", "summed", "unknown") and not worst:
+                    right = sorted(_means(parts, which))[0]
+                    worst = f"Epoch {e + 1}, {what} {which}: the log has {value:.4g}, over all ranks it is {right:.4g}"
+    return _metrics_finding(verdicts, worst, seen.setting.world_size)
+
+
+def _metrics_finding(verdicts: dict[str, set[str]], worst: str, p: int) -> Finding:
+    training, validation = verdicts["training"], verdicts["validation"]
+    points = line("global_metrics").points
+    if not training or "missing" in training:
+        return lost(
+            "global_metrics", "no_metrics", "The run log has no loss or no accuracy of the training.", TEACH["no_metrics"]
+        )
+    if "own" in training:
+        return lost("global_metrics", "metrics_of_one_rank", f"{worst}: it is rank 0's own.", TEACH["metrics_of_one_rank"])
+    if "summed" in training | validation:
+        return lost("global_metrics", "metrics_summed", f"{worst}: the ranks' means were added up.", TEACH["metrics_summed"])
+    if "unknown" in training:
+        return needs_person("global_metrics", f"{worst}, and rank 0 alone has another value, too.")
+    if "own" in validation:
+        said = f"{worst}: it is that of rank 0's part."
+        return lost("global_metrics", "validation_of_one_rank", said, TEACH["validation_of_one_rank"], points / 2)
+    return full("global_metrics", f"On {p} ranks the run log has the means over the images of all ranks.")
+
+
+def _without_log(seen: Seen, yard: dict) -> Finding:
+    """No log: was anything reduced that is a mean over all ranks?"""
+    ends = itertools.accumulate(len(part) for part in seen.epochs(0))
+    for e, end in enumerate(ends):
+        parts = _parts_of(seen, yard, e, "training")
+        if parts is None:
+            continue
+        given = [out for done, _, out in seen.ranks[0].reductions if done == end]
+        if all(any(_near(v, m, which) for v in _made_of(given) for m in _means(parts, which)) for which in ("loss", "accuracy")):
+            return full("global_metrics", "There is no run log, but loss and accuracy are averaged over all ranks.")
+    said = "There is no run log, and no mean over the ranks was seen either."
+    return lost("global_metrics", "no_log", said, TEACH["no_log"])
+
+
+def _parts_of(seen: Seen, yard: dict, epoch: int, what: str) -> list[list[tuple[float, int, int]]] | None:
+    """Of each rank, (mean loss, right answers, images) of its minibatches in this epoch; None where they are not known."""
+    if what == "validation":
+        found = yard["tests"].get(epoch)
+        return [[(float(loss), correct, count)] for loss, correct, count in (found[r] for r in sorted(found))] if found else None
+    by_rank = [seen.epochs(r) for r in range(len(seen.ranks))]
+    if any(epoch >= len(parts) for parts in by_rank):
+        return None
+    first = sum(len(part) for part in by_rank[0][:epoch])
+    last = first + len(by_rank[0][epoch])
+    if last > len(yard["steps"]):
+        return None
+    rows = yard["steps"][first:last]
+    return [[(float(row[r][1]), int(row[r][2]), int(row[r][3])) for row in rows] for r in range(len(seen.ranks))]
+
+
+def _value(part: list[tuple[float, int, int]], which: str, weighted: bool) -> float:
+    """The mean over the images of these minibatches, or the mean of their means."""
+    values = [loss if which == "loss" else correct / count for loss, correct, count in part]
+    weights = [count if weighted else 1 for _, _, count in part]
+    return sum(v * w for v, w in zip(values, weights, strict=True)) / sum(weights)
+
+
+def _means(parts: list[list[tuple[float, int, int]]], which: str) -> set[float]:
+    """The right ways to take a mean over all ranks."""
+    together = [one for part in parts for one in part]
+    found = {_value(together, which, weighted) for weighted in (True, False)}
+    return found | {sum(_value(part, which, weighted) for part in parts) / len(parts) for weighted in (True, False)}
+
+
+def _near(value: float, wanted: float, which: str) -> bool:
+    return abs(value - wanted) <= NEAR * (max(abs(wanted), 1e-3) if which == "loss" else 1.0)
+
+
+def _made_of(given: list[list[float]]) -> list[float]:
+    """What can be made of reduced values: themselves and their ratios, a sum over a count."""
+    flat = [x for values in given for x in values][:200]
+    return flat + [a / b for a in flat for b in flat if b and a is not b]
+
+
+def _whose(value: float, parts: list, which: str, seen: Seen) -> str:
+    """ "global", "own" of rank 0, "summed", "either" where that cannot be told, "missing" or "unknown"."""
+    if math.isnan(value):
+        return "missing"
+    right = any(_near(value, mean, which) for mean in _means(parts, which))
+    own = any(_near(value, _value(parts[0], which, weighted), which) for weighted in (True, False))
+    if right or own:
+        return "either" if right and own else "global" if right else "own"
+    if any(_near(value, len(parts) * mean, which) for mean in _means(parts, which)):
+        return "summed"
+    reduced = [(came, out) for _, came, out in seen.ranks[0].reductions if came != out]
+    results = _made_of([out for _, out in reduced[-60:]])
+    if any(math.isclose(value, result, rel_tol=1e-5) for result in results):
+        return "global"  # of something else than is computed here, but of all ranks
+    return "unknown"
+
+
+# -- the run log --------------------------------------------------------------------------------------------------------------------
+
+
+def run_log(evidence: Evidence) -> Finding:
+    """Whether the script's log can be read and says what happened."""
+    points = line("run_log").points
+    whole = [seen for seen in evidence.ran if all(rank.ended for rank in seen.ranks)]
+    if not whole:
+        return evidence.unseen("run_log")
+    seen = whole[0]
+    p = seen.setting.world_size
+    log, why = seen.run_log()
+    if log is None and why:
+        return lost(
+            "run_log", "log_unreadable", f"On {p} ranks the log is no run log: {shown(why, 200)}.", TEACH["log_unreadable"]
+        )
+    if log is None:
+        return lost("run_log", "no_log", f"On {p} ranks rank 0 wrote no run log into the file of --log.", TEACH["no_log"])
+    if log.format != "jsonl":
+        said = "It is a table of metrics: no times, no samples, nothing on where it was made."
+        return lost("run_log", "old_format", said, TEACH["old_format"], points / 2)
+    if not log.complete or any(not len(epoch.step_seconds) for epoch in log.epochs):
+        said = shown(next(iter(log.problems), "Epochs without times of steps."), 200)
+        return lost("run_log", "log_incomplete", f"On {p} ranks: {said}", TEACH["log_incomplete"], points - 3)
+    told = {
+        "ranks": (log.world_size, p),
+        "images per step": (log.batch_size, BATCH),
+        "the code of --nonce": (log.nonce, seen.nonce),
+        "steps": (sum(len(epoch.step_seconds) for epoch in log.epochs), seen.counts[0]),
+    }
+    for what, (given, right) in told.items():
+        if given != right:
+            said = f"On {p} ranks the log says {what}: {shown(given, 40)}; it was {right}."
+            return lost("run_log", "log_of_other_run", said, TEACH["log_of_other_run"], points - 2)
+    trained = [sum(sum(step.sizes) for step in rank.steps) for rank in seen.ranks]
+    logged = [sum(epoch.samples_per_rank[r] if r < len(epoch.samples_per_rank) else 0 for epoch in log.epochs) for r in range(p)]
+    if all(rank.batches for rank in seen.ranks) and logged != trained:
+        said = f"The log has {', '.join(map(str, logged))} images of the ranks; they trained on {', '.join(map(str, trained))}."
+        return lost("run_log", "wrong_samples", said, TEACH["wrong_samples"], points - 1)
+    return full("run_log", f"On {p} ranks it says who ran what, for how long, on how many images.")

@@ -1,0 +1,367 @@
+"""Runs of a handed-in script on a few ranks, on small data made from the key, and what was seen in them (`labkit.script_probe`).
+
+Nothing of the script enters this process. What its ranks tell is untrusted: every number is checked, every array has the size it must have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import tempfile
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from labkit import horovod_job, runlog
+from labkit.launcher import Launcher, Limits, make_jobs
+from labkit.relay import Outcome
+from labkit.script_probe import TEST, mark
+from labkit.source import Chunk
+
+BATCH, EPOCHS, TEST_IMAGES = 8, 2, 30
+ARRAYS = 40  # updates of which weights and gradients are kept
+NOTES = 100 << 20  # bytes that a rank may tell
+PATIENCE = 8  # s without work that are a standstill: TensorFlow itself rests for some where threads are few
+MOST_PARAMETERS = 2_000_000
+_PROBE = "from labkit.script_probe import run_script"
+_REPLAY = "from labkit.script_probe import replay"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One run: how many ranks, on how many images, whether the ranks are started apart, ranks on each machine (0: one machine)."""
+
+    world_size: int
+    images: int
+    apart: bool = False
+    ranks_per_node: int = 0
+    epochs: int = EPOCHS
+    arrays: int = ARRAYS
+    no_broadcast: bool = False
+    shared: bool = False
+    more: tuple[str, ...] = ()  # words for the command line
+
+
+@dataclass
+class Step:
+    """One update on one rank. numbers: of the images it was made from. Arrays: one vector each, None where they were not kept."""
+
+    numbers: list[int]
+    sizes: list[int]
+    rate: float
+    gradient: np.ndarray | None = None
+    weights: np.ndarray | None = None  # before the update
+    images: np.ndarray | None = None
+    reduced: int = 0  # elements that were all-reduced since the update before
+    broadcasts: list[tuple[int, int, bool]] = field(default_factory=list)  # (root, elements, floating) since the update before
+
+
+@dataclass
+class RankSeen:
+    """What one rank did."""
+
+    steps: list[Step] = field(default_factory=list)
+    after: Step = field(default_factory=lambda: Step([], [], 0.0))  # what came after the last update
+    tests: list[tuple[int, list[int]]] = field(default_factory=list)  # (updates so far, numbers of test images)
+    reductions: list[tuple[int, list[float], list[float]]] = field(
+        default_factory=list
+    )  # (updates so far, what came in, what went out)
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
+    optimizer: str = ""
+    config: dict = field(default_factory=dict)
+    initialised: bool = False
+    size: int = 0
+    ended: str = ""
+    files: list[str] = field(default_factory=list)
+    log: str | None = None
+    final: np.ndarray | None = None
+    options: list[dict] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+    batches: int = 0  # minibatches of training images that were recognised
+
+
+@dataclass
+class Seen:
+    """What was seen in one run."""
+
+    setting: Setting
+    data: dict
+    rate: float
+    nonce: str
+    ranks: list[RankSeen]
+    outcome: Outcome
+    ends: list[dict]
+    label: str
+
+    @property
+    def trouble(self) -> str:
+        """ "", or how it failed: "raised", "died", "hung", "too_slow"."""
+        states = [rank.state for rank in self.outcome.ranks]
+        if "raised" in states:
+            return "raised"
+        if "dead" in states:
+            used_up = any(end.get("signal") == 24 or end.get("over") == "cpu" for end in self.ends)
+            return "too_slow" if used_up else "died"
+        if self.outcome.hang is not None:
+            return "hung"
+        return "too_slow" if self.outcome.too_slow else ""
+
+    @property
+    def counts(self) -> list[int]:
+        """Updates of each rank."""
+        return [len(rank.steps) for rank in self.ranks]
+
+    def epochs(self, rank: int) -> list[list[Step]]:
+        """The rank's steps by epochs: equal parts where the script came to its end, else what an epoch would hold."""
+        steps = self.ranks[rank].steps
+        per_epoch = len(steps) / self.setting.epochs
+        if self.trouble or per_epoch != int(per_epoch):
+            ends = sorted({done for done, _ in self.ranks[rank].tests if done}) or [len(steps)]
+            bounds = [0, *ends] if ends[-1] == len(steps) else [0, *ends, len(steps)]
+            return [steps[a:b] for a, b in itertools.pairwise(bounds)]
+        size = int(per_epoch)
+        return [steps[k * size : (k + 1) * size] for k in range(self.setting.epochs)] if size else []
+
+    def printed(self, rank: int) -> list[str]:
+        return [line for r, line in self.outcome.printed if r == rank and line.strip()]
+
+    def run_log(self) -> tuple[runlog.RunLog | None, str]:
+        """(the log that rank 0 wrote, why there is none)."""
+        return read_log(self.ranks[0].log, self.setting.world_size)
+
+
+def read_log(text: str | None, world_size: int) -> tuple[runlog.RunLog | None, str]:
+    if text is None:
+        return None, ""
+    name, _, content = text.partition("\n")
+    with tempfile.TemporaryDirectory(prefix="log-") as folder:
+        path = Path(folder) / ("metrics.dat" if name.endswith(".dat") else "run.jsonl")
+        path.write_text(content, encoding="utf-8", errors="replace")
+        try:
+            return runlog.read(path, world_size), ""
+        except runlog.RunLogError as error:
+            return None, str(error)
+
+
+# -- the data -------------------------------------------------------------------------------------------------------------------------
+
+
+def draw(key: str, setting: Setting) -> dict:
+    """Images of ten kinds, uint8, that carry their numbers, and labels, some of them wrong: losses differ from image to image."""
+    random = np.random.default_rng(zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}".encode()))
+    kinds = random.integers(0, 256, (10, 28, 28))
+
+    def part(count: int, test: bool):
+        labels = random.integers(0, 10, count)
+        shown = np.where(random.random(count) < 0.3, random.integers(0, 10, count), labels)
+        weight = random.uniform(0.1, 0.9, (count, 1, 1))
+        images = weight * kinds[shown] + (1 - weight) * random.integers(0, 256, (count, 28, 28))
+        return mark(images.astype(np.uint8), test), labels.astype(np.uint8)
+
+    (x_train, y_train), (x_test, y_test) = part(setting.images, False), part(TEST_IMAGES, True)
+    return {"x_train": x_train, "y_train": y_train, "x_test": x_test, "y_test": y_test}
+
+
+# -- running ----------------------------------------------------------------------------------------------------------------------------
+
+
+def watch(launcher: Launcher, name: str, source: str, key: str, setting: Setting, limits: Limits) -> Seen:
+    """Run the script once. name: its file's name, by which its lines are shown."""
+    warm = launcher.having(horovod_job.FRAMEWORKS)
+    data = draw(key, setting)
+    random = np.random.default_rng(zlib.crc32(f"{key}/port/{setting}".encode()))
+    rate, seed = round(float(random.uniform(0.01, 0.02)), 5), int(random.integers(1, 10_000))
+    nonce = f"port-{zlib.crc32(f'{key}/nonce'.encode()):08x}"
+    words = [
+        "--batch-size",
+        str(BATCH),
+        "--epochs",
+        str(setting.epochs),
+        "--lr",
+        str(rate),
+        "--device",
+        "cpu",
+        "--seed",
+        str(seed),
+    ]
+    words += ["--data", "DATA", "--log", f"run_{setting.world_size}.jsonl", "--nonce", nonce, *setting.more]
+    options = {"spread": 0.02 if setting.apart else 0.0, "seed": seed, "arrays": setting.arrays}
+    options |= {"no_broadcast": setting.no_broadcast, "shared": setting.shared}
+    chunks = [
+        Chunk("probe", 1, _PROBE),
+        Chunk(name, 1, ""),
+    ]  # the second one is its label: hangs and errors name the script's lines
+    arguments = [(name, source, words, data, options)] * setting.world_size
+    jobs = make_jobs(chunks, "run_script", arguments, runtime="horovod", seed=seed)
+    outcome, ends = horovod_job.run(
+        warm, jobs, ranks_per_node=setting.ranks_per_node, limits=limits, notes=NOTES, windows=PATIENCE
+    )
+    ranks = [seen_by(rank.notes, setting) for rank in outcome.ranks]
+    for rank in outcome.ranks:
+        rank.notes = []
+    return Seen(setting, data, rate, nonce, ranks, outcome, ends, name)
+
+
+def seen_by(notes: list[tuple[dict, bytes]], setting: Setting) -> RankSeen:
+    """A rank's notes, put in order. What is not as the probe would have written it is left out."""
+    rank = RankSeen()
+    now = Step([], [], 0.0)
+    for meta, payload in notes:
+        with contextlib.suppress(KeyError, TypeError, ValueError, OverflowError, IndexError):
+            now = _take(rank, now, meta, payload, setting)
+    rank.after = now
+    return rank
+
+
+def _take(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: Setting) -> Step:
+    """Add one note to what is known; returns the step that has not been completed yet."""
+    what = meta["saw"]
+    if what == "batch":
+        numbers = [int(number) for number in meta["numbers"]]
+        if numbers[0] >= TEST:
+            rank.tests.append((len(rank.steps), [number - TEST for number in numbers]))
+        elif meta["tape"] and max(numbers) < setting.images:
+            rank.batches += 1
+            now.numbers += numbers
+            now.sizes.append(len(numbers))
+            if payload:
+                images = np.frombuffer(payload, dtype=np.float32).reshape(len(numbers), 28, 28)
+                now.images = images if now.images is None else np.concatenate([now.images, images])
+    elif what == "optimizer" and not rank.shapes:
+        shapes = [tuple(int(size) for size in shape) for shape in meta["shapes"]]
+        if sum(math.prod(shape) for shape in shapes) <= MOST_PARAMETERS:
+            rank.shapes, rank.optimizer, rank.config = shapes, str(meta["name"])[:60], dict(meta["config"])
+    elif what == "update":
+        now.rate = float(meta["rate"])
+        rank.initialised = rank.initialised or bool(meta["initialised"])
+        size = sum(math.prod(shape) for shape in rank.shapes)
+        if payload and len(payload) == 8 * size:
+            both = np.frombuffer(payload, dtype=np.float32)
+            now.gradient, now.weights = both[:size], both[size:]
+        rank.steps.append(now)
+        return Step([], [], 0.0)
+    elif what == "collective":
+        size = int(meta["size"])
+        if meta["what"] == "broadcast":
+            now.broadcasts.append((int(meta["root"]), size, bool(meta["float"])))
+        else:
+            now.reduced += size
+            if "in" in meta and len(rank.reductions) < 5000:
+                values = [[float(x) for x in meta[side]][:8] for side in ("in", "out")]
+                rank.reductions.append((len(rank.steps), *values))
+    elif what == "option":
+        rank.options.append({name: meta[name] for name in ("option", "takes", "type", "default")})
+    elif what == "outside":
+        rank.outside.append(str(meta["path"])[:200])
+    elif what == "end":
+        rank.ended = str(meta["how"])
+        rank.initialised = rank.initialised or bool(meta["initialised"])
+        rank.size = int(meta["size"])
+        rank.files = [str(name)[:200] for name in meta["files"]][:60]
+        rank.log = meta["log"] if isinstance(meta["log"], str) else None
+        if payload and len(payload) == 4 * sum(math.prod(shape) for shape in rank.shapes):
+            rank.final = np.frombuffer(payload, dtype=np.float32)
+    return now
+
+
+# -- the yardstick ----------------------------------------------------------------------------------------------------------------------
+
+
+class NoYardstick(Exception):
+    """The script's model is none of the course's, or too little of it was seen: what it should compute is not known."""
+
+
+def expected(launcher: Launcher, seen: Seen, tests: bool = False, run: bool = False) -> dict:
+    """What one process computes from the same weights and images: per step and rank the gradient, loss and number of right answers.
+
+    Returns {"steps": [[(gradient, loss, correct, count) of each rank], ...]}, with tests "tests": {epoch: {rank: (loss, correct, count)}}
+    and, with run, "weights" after the whole run from rank 0's start with the script's optimizer. Raises NoYardstick.
+    """
+    first = seen.ranks[0]
+    count = min(seen.counts)
+    whole = [rank.steps[:count] for rank in seen.ranks]
+    if not count or not first.shapes or any(rank.shapes != first.shapes for rank in seen.ranks):
+        raise NoYardstick("no update of a model was seen")
+    kept = next((k for k in range(count) if any(steps[k].weights is None or steps[k].images is None for steps in whole)), count)
+    if not kept:
+        raise NoYardstick("the images did not come to a Keras model as they are")
+    labels = seen.data["y_train"].astype(np.int64)
+    asked = [(steps[k].weights, steps[k].images, labels[steps[k].numbers]) for k in range(kept) for steps in whole]
+    places: list[tuple[int, int]] = []
+    if tests:
+        for e, weights in _epoch_ends(seen):
+            for r, numbers in _tests_of(seen, e).items():
+                images = first.steps[0].images
+                scale = _scale_of(images, seen.data["x_train"][first.steps[0].numbers])
+                x = seen.data["x_test"][numbers].astype(np.float32) * scale[0] + scale[1]
+                asked.append((weights[r], x, seen.data["y_test"][numbers].astype(np.int64)))
+                places.append((e, r))
+    plan = None
+    if run and kept == count:
+        plan = {
+            "weights": whole[0][0].weights,
+            "first": [steps[0].weights for steps in whole],
+            "optimizer": first.optimizer,
+            "config": {
+                name: value for name, value in first.config.items() if isinstance(value, (int, float)) and name != "jit_compile"
+            },
+            "rates": [whole[0][k].rate for k in range(count)],
+            "batches": [[(steps[k].images, labels[steps[k].numbers]) for steps in whole] for k in range(count)],
+        }
+        if plan["optimizer"] not in ("SGD", "Adam", "AdamW", "RMSprop", "Nadam", "Adamax", "Adagrad"):
+            plan = None
+    answer = _replay(launcher, first.shapes, asked, plan)
+    p = len(whole)
+    sizes = [len(y) for _, _, y in asked]
+    rows = list(zip(answer["gradients"], answer["losses"], answer["correct"], sizes, strict=True))
+    found = {"steps": [rows[k * p : (k + 1) * p] for k in range(kept)], "weights": answer.get("weights"), "tests": {}}
+    for (e, r), (_, loss, correct, size) in zip(places, rows[kept * p :], strict=True):
+        found["tests"].setdefault(e, {})[r] = (loss, correct, size)
+    return found
+
+
+def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) -> dict:
+    """`labkit.script_probe.replay` in a fresh process of the launcher, where nothing of the student's has been."""
+    jobs = make_jobs([Chunk("replay", 1, _REPLAY)], "replay", [([list(s) for s in shapes], asked, plan)], runtime="horovod")
+    outcome, _ = horovod_job.run(launcher.having(horovod_job.FRAMEWORKS), jobs, limits=Limits(cpu_seconds=60, deadline=120))
+    rank = outcome.ranks[0]
+    if rank.state == "returned":
+        return rank.value
+    if rank.error.get("type") == "ValueError":
+        raise NoYardstick("its model is none of the course's")
+    raise RuntimeError(f"the yardstick could not be computed ({rank.state}, {rank.error.get('text', '')})")
+
+
+def _scale_of(images: np.ndarray, raw: np.ndarray) -> tuple[float, float]:
+    """(a, b) with images = a * raw + b: how the script scales its images. Raises NoYardstick where it does something else."""
+    a, b = np.polyfit(raw.ravel().astype(float), images.ravel().astype(float), 1)
+    if not np.allclose(a * raw + b, images, atol=1e-3 * (np.ptp(images) + 1e-9)):
+        raise NoYardstick("its images are not the given ones, scaled")
+    return float(a), float(b)
+
+
+def _epoch_ends(seen: Seen) -> list[tuple[int, list[np.ndarray]]]:
+    """(epoch, weights of each rank at its end) for the epochs of which they are known."""
+    parts = [seen.epochs(r) for r in range(len(seen.ranks))]
+    ends = []
+    done = 0
+    for e in range(min(map(len, parts))):
+        done += len(parts[0][e])
+        weights = [rank.steps[done].weights if done < len(rank.steps) else rank.final for rank in seen.ranks]
+        if all(w is not None for w in weights):
+            ends.append((e, weights))
+    return ends
+
+
+def _tests_of(seen: Seen, epoch: int) -> dict[int, list[int]]:
+    """Rank -> the test images that it looked at after this epoch."""
+    found: dict[int, list[int]] = {}
+    for r, rank in enumerate(seen.ranks):
+        done = sum(len(part) for part in seen.epochs(r)[: epoch + 1])
+        numbers = [number for when, numbers in rank.tests if when == done for number in numbers if 0 <= number < TEST_IMAGES]
+        if numbers:
+            found[r] = numbers
+    return found

@@ -1,0 +1,604 @@
+"""Runs a whole training script in a rank and tells, while it runs, what it does: which images a step trains on, which gradients are
+applied at which learning rate, what is broadcast and reduced, which files are written.
+
+For the homework: the script is any program that trains one of the course's Keras models with TensorFlow and, perhaps, Horovod. Nobody has
+to call anything of this module in it. The probe stands at four places that every such program passes: the call of a model, the optimizer's
+update, Horovod's collectives, and the opening of a file. In compiled graphs it adds operations that look and change nothing.
+
+Images carry their own number: `mark` writes it in black and white into the first and the last row of pixels, and `numbers` reads it back
+from whatever comes to the model, scaled or flattened as it may be.
+
+What is seen goes out as notes (`labkit.rank_program.Printer.note`), so that it counts even if the script never comes to its end:
+
+    {"saw": "batch", "numbers": [...], "tape": bool}         a minibatch came to the model, under a GradientTape or not; the images
+    {"saw": "optimizer", "name", "config", "shapes"}         once, before the first update
+    {"saw": "update", "rate": float}                         gradients are about to be applied; gradients and variables, float32
+    {"saw": "collective", "what", "size", "root", "float"}   a Horovod collective; small ones with what came in and went out
+    {"saw": "options", ...}, {"saw": "outside", ...}         options of its command line, files it looked for elsewhere
+    {"saw": "end", ...}                                      how it ended, files written, the run log, what was printed
+
+All of this happens in the process of the script, and could be forged by a script that knows about it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+import types
+from pathlib import Path
+
+import numpy as np
+
+BITS = 15  # of an image's number
+TEST = 1 << (BITS - 1)  # added to the numbers of test images
+LARGEST_LOG = 1 << 20  # bytes of a run log that are sent back
+MOST_FILES, MOST_BATCHES = 60, 20_000
+EVERY = 0.2  # s between two looks at what compiled graphs have left
+SMALL = 8  # elements of a tensor whose values are noted
+_OPTIONS = ("warm",)  # options of the command line that are noted: those with this in their names
+
+
+# -- images that know their number ----------------------------------------------------------------------------------------------------
+
+
+def mark(images: np.ndarray, test: bool = False) -> np.ndarray:
+    """images: uint8 (n, 28, 28). A copy in which each carries its number, counted from 0: one black and one white pixel, then 15 bits in
+    black and white; the same upside down in the last row, black and white exchanged."""
+    marked = images.copy()
+    numbers = np.arange(len(images)) + (TEST if test else 0)
+    bits = (numbers[:, None] >> np.arange(BITS)) & 1
+    row = np.concatenate([np.zeros_like(bits[:, :1]), np.ones_like(bits[:, :1]), bits], axis=1).astype(np.uint8) * 255
+    marked[:, 0, : BITS + 2] = row
+    marked[:, -1, : BITS + 2] = 255 - row
+    return marked
+
+
+def numbers(batch: np.ndarray) -> list[int] | None:
+    """The numbers of the images of a minibatch, (n, 28, 28, 1), (n, 28, 28) or (n, 784), of any scale; None if it is of anything else."""
+    if batch.ndim < 2 or batch.size != len(batch) * 784 or not len(batch):
+        return None
+    rows = np.asarray(batch, dtype=np.float64).reshape(len(batch), 28, 28)
+    above, below = rows[:, 0, : BITS + 2], rows[:, -1, : BITS + 2]
+    if not np.isfinite(above).all() or not np.isfinite(below).all():
+        return None
+    middle = (above[:, :1] + above[:, 1:2]) / 2
+    bright, dark = (above > middle), (below > middle)
+    if (above[:, 0] == above[:, 1]).any() or (bright == dark).any() or bright[:, 0].any() or not bright[:, 1].all():
+        return None
+    return [int(number) for number in (bright[:, 2:] << np.arange(BITS)).sum(axis=1)]
+
+
+# -- the life of a script in a rank ----------------------------------------------------------------------------------------------------
+
+
+def run_script(name: str, source: str, arguments: list[str], data: dict, options: dict) -> str:
+    """Run a script as `python name arguments...` would, in a folder of this rank's own, and note what it does.
+
+    data: x_train, y_train, x_test, y_test; they become the file DATA in the arguments, in the format of Keras's mnist.npz.
+    options: "spread": standard deviation of what is added to the variables of all ranks but rank 0 when they are made, 0 for nothing;
+    "seed" of it; "arrays": how many updates are noted with all their arrays; "shared": all ranks get one and the same folder;
+    "no_broadcast": Horovod's broadcasts give back what they got, without waiting for anybody.
+    """
+    rank = int(os.environ.get("HOROVOD_RANK", "0"))
+    probe = Probe(sys.stdout.note, rank, options)
+    folders = Folders(Path.cwd(), rank, bool(options.get("shared")))
+    script = folders.own / name
+    script.write_text(source, encoding="utf-8")
+    np.savez(folders.data / "mnist.npz", **data)
+    words = [str(folders.data / "mnist.npz") if word == "DATA" else word for word in arguments]
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=str(script), __builtins__=__builtins__)
+    stderr, sys.stderr = sys.stderr, open(os.devnull, "w")  # warnings of libraries; what the script says goes to stdout
+    sys.modules["__main__"], sys.argv = main, [str(script), *words]
+    sys.path.insert(0, str(folders.own))
+    os.chdir(folders.own)
+    files = FileWatch(folders, probe.note)
+    probe.install(data)
+    how = "raised"
+    try:
+        code = compile(source, name, "exec")
+        _show_lines(name, source)
+        exec(code, main.__dict__)
+        how = "returned"
+    except SystemExit as left:
+        how = "returned" if left.code in (None, 0) else "left"
+        if how == "left":
+            raise SystemExit(f"exit status {str(left.code)[:200]}") from None
+    finally:
+        files.on = False
+        sys.stderr = stderr
+        sys.stdout.finish()
+        log = arguments[arguments.index("--log") + 1] if "--log" in arguments else ""
+        probe.end(how, files.written(), files.text_of(log))
+    return how
+
+
+def _show_lines(name: str, source: str) -> None:
+    """Tracebacks, and AutoGraph, find the script's lines under its name."""
+    import linecache
+
+    linecache.cache[name] = (len(source), None, [line + "\n" for line in source.split("\n")], name)
+
+
+class Folders:
+    """Where a rank works: a folder of its own, so that what it writes is known to be its; data and temporary files lie elsewhere."""
+
+    def __init__(self, base: Path, rank: int, shared: bool):
+        self.base = base.resolve()
+        self.own = self.base / ("all-ranks" if shared else f"rank-{rank}")
+        self.home, self.scratch, self.data = (self.base / f"{name}-{rank}" for name in ("home", "scratch", "data"))
+        for folder in (self.own, self.home, self.scratch, self.data):
+            folder.mkdir(exist_ok=True)
+        os.environ.update(HOME=str(self.home), TMPDIR=str(self.scratch), MPLCONFIGDIR=str(self.scratch / "matplotlib"))
+        tempfile.tempdir = str(self.scratch)
+
+
+class FileWatch:
+    """Which files the script writes, and which it looks for where it has nothing to look for."""
+
+    _OWN = ("/usr/", "/lib", "/etc/", "/dev/", "/proc/", "/sys/", "/opt/", "/bin/", "/run/")
+
+    def __init__(self, folders: Folders, note):
+        self.folders, self.on = folders, True
+        self._note, self._opened, self._outside = note, set(), set()
+        self._before = self._now()
+        self._reading = tuple(
+            os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, str(folders.base), *sys.path) if path
+        )
+        self._reading += (sys.prefix, sys.base_prefix)
+        sys.addaudithook(self._look)
+
+    def _look(self, event: str, arguments: tuple) -> None:
+        if not self.on or event not in ("open", "os.listdir", "os.scandir"):
+            return
+        path = arguments[0]
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return
+        try:
+            path = os.path.abspath(os.fsdecode(path))
+        except ValueError:
+            return
+        if event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
+            if len(self._opened) < MOST_FILES and not path.startswith(("/dev/", "/proc/", *self._elsewhere())):
+                self._opened.add(path)
+        elif len(self._outside) < 5 and not path.startswith((*self._OWN, *self._reading)) and path not in ("/", *self._outside):
+            self._outside.add(path)
+            self._note({"saw": "outside", "path": path[:200]})
+
+    def _elsewhere(self) -> tuple[str, ...]:
+        """What libraries write for themselves."""
+        return str(self.folders.scratch), str(self.folders.data), str(self.folders.home / ".")
+
+    def _now(self) -> dict[str, tuple]:
+        found = {}
+        for folder in (self.folders.own, self.folders.home):
+            for path, names, files in os.walk(folder):
+                names[:] = [name for name in names if not name.startswith(".") and name != "__pycache__"]
+                for name in files:
+                    if len(found) < 10 * MOST_FILES and not name.startswith("."):
+                        full = os.path.join(path, name)
+                        status = os.lstat(full)
+                        found[full] = (status.st_mtime_ns, status.st_size)
+        return found
+
+    def written(self) -> list[str]:
+        """The files that are new or changed in the rank's own folder, and those that were opened to be written elsewhere."""
+        own = str(self.folders.own)
+        try:
+            after = self._now()
+        except OSError:
+            after = {}
+        paths = {path for path, how in after.items() if self._before.get(path) != how}
+        if self.folders.own.name == "all-ranks":
+            paths = {path for path in paths if path in self._opened}
+        paths |= {path for path in self._opened if not path.startswith(own + os.sep)}
+        return sorted(os.path.relpath(path, own) if path.startswith(own + os.sep) else path for path in paths)[:MOST_FILES]
+
+    def text_of(self, name: str) -> str | None:
+        """The text of the file that the script was told to log into, or of one that looks like a table of metrics."""
+        candidates = [self.folders.own / name] if name else []
+        candidates += sorted(self.folders.own.glob("**/*.jsonl")) + sorted(self.folders.own.glob("**/metrics*.dat"))
+        for path in candidates[:20]:
+            try:
+                if path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST_LOG:
+                    return path.name + "\n" + path.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+        return None
+
+
+# -- what it looks at ------------------------------------------------------------------------------------------------------------------
+
+
+class Probe:
+    """Stands in TensorFlow, Keras and Horovod. note: where to say what is seen, (meta, payload)."""
+
+    def __init__(self, note, rank: int, options: dict):
+        self._send, self.rank = note, rank
+        self.spread, self.seed = float(options.get("spread", 0)), int(options.get("seed", 0))
+        self.arrays, self.no_broadcast = int(options.get("arrays", 0)), bool(options.get("no_broadcast"))
+        self.updates = self.batches = self.made = 0
+        self.variables: list = []
+        self._depth = threading.local()
+        self._queue, self._lookers, self._lock = None, [], threading.RLock()
+
+    def note(self, meta: dict, payload: bytes = b"") -> None:
+        try:
+            self._send(meta, payload)
+        except OSError:  # nobody listens any more
+            pass
+
+    def install(self, data: dict) -> None:
+        import tensorflow as tf
+
+        self.tf = tf
+        self._see_data(data)
+        self._see_layers()
+        self._see_updates()
+        self._see_collectives()
+        self._see_options()
+
+    def _run(self, look, inputs) -> None:
+        """Have `look` called with the values of `inputs`: now, or each time that the graph which is being made comes to this place.
+
+        A graph puts them into a queue, which is emptied from outside. (With a function of Python's as a part of the graph, a program that
+        has allowed TensorFlow one thread only stands still now and then.)
+        """
+        tf = self.tf
+        if tf.executing_eagerly():
+            with self._lock:
+                self._empty_queue()
+                look(*(value.numpy() if hasattr(value, "numpy") else np.asarray(value) for value in inputs))
+            return
+        with tf.init_scope():
+            if self._queue is None:
+                self._queue = tf.queue.FIFOQueue(1 << 20, [tf.int32, tf.string])
+                threading.Thread(target=self._keep_emptying, daemon=True).start()
+        self._lookers.append(look)
+        values = [tf.io.serialize_tensor(tf.stop_gradient(value)) for value in inputs]
+        self._queue.enqueue((tf.constant(len(self._lookers) - 1), tf.stack(values)))
+
+    def _empty_queue(self) -> None:
+        if self._queue is None:
+            return
+        with self._lock, self.tf.init_scope():
+            for _ in range(int(self._queue.size())):
+                place, values = self._queue.dequeue()
+                self._lookers[int(place)](*(self.tf.io.parse_tensor(value, _kind_of(value)).numpy() for value in values.numpy()))
+
+    def _keep_emptying(self) -> None:
+        while True:
+            time.sleep(EVERY)
+            try:
+                self._empty_queue()
+            except Exception:  # the program is ending
+                return
+
+    # the data, wherever the script takes it from
+    def _see_data(self, data: dict) -> None:
+        from labkit import data as course_data
+
+        def load(name="digits", train=True, n=None):
+            part = "train" if train else "test"
+            return data[f"x_{part}"][:n].copy(), data[f"y_{part}"][:n].astype(np.int64)
+
+        def load_data(*arguments, **named):
+            return (data["x_train"].copy(), data["y_train"].copy()), (data["x_test"].copy(), data["y_test"].copy())
+
+        course_data.load = load
+        for name in ("mnist", "fashion_mnist"):
+            getattr(self.tf.keras.datasets, name).load_data = load_data
+
+    # minibatches, and the variables that layers make
+    def _see_layers(self) -> None:
+        from tensorflow.python import pywrap_tfe
+
+        layer = self.tf.keras.layers.Layer
+        call, add_weight, probe = layer.__call__, layer.add_weight, self
+
+        def seen(x, tape) -> None:
+            found = numbers(x)
+            probe.batches += 1
+            if found is None or probe.batches > MOST_BATCHES:
+                return
+            whole = bool(tape) and found[0] < TEST and probe.updates < probe.arrays
+            payload = np.ascontiguousarray(x, dtype=np.float32).tobytes() if whole else b""
+            probe.note({"saw": "batch", "numbers": found, "tape": bool(tape)}, payload)
+
+        def watched(self, *arguments, **named):
+            depth = getattr(probe._depth, "value", 0)
+            x = arguments[0] if arguments else named.get("inputs")
+            if depth == 0 and probe._is_batch(x):
+                tape = not pywrap_tfe.TFE_Py_TapeSetIsEmpty()
+                probe._run(seen, [probe.tf.convert_to_tensor(x), probe.tf.constant(tape)])
+            probe._depth.value = depth + 1
+            try:
+                return call(self, *arguments, **named)
+            finally:
+                probe._depth.value = depth
+
+        def apart(self, *arguments, **named):
+            variable = add_weight(self, *arguments, **named)
+            probe._move(variable)
+            return variable
+
+        watched.__wrapped__, apart.__wrapped__ = call, add_weight
+        layer.__call__ = watched
+        layer.add_weight = apart
+
+    def _is_batch(self, x) -> bool:
+        if isinstance(x, np.ndarray):
+            return x.dtype.kind in "fiu" and x.ndim > 1 and x.size == len(x) * 784
+        if not self.tf.is_tensor(x) or self.tf.keras.backend.is_keras_tensor(x) or not hasattr(x, "dtype"):
+            return False
+        return x.dtype.is_floating or x.dtype.is_integer
+
+    def _move(self, variable) -> None:
+        """Every rank but rank 0 starts somewhere else, whatever the seeds are, and without using up random numbers."""
+        if not self.spread or not self.rank or not getattr(variable, "trainable", False) or not variable.dtype.is_floating:
+            return
+        random = np.random.default_rng([self.seed, self.rank, self.made])
+        self.made += 1
+        with self.tf.init_scope():
+            try:
+                variable.assign_add(random.normal(0, self.spread, variable.shape).astype(variable.dtype.as_numpy_dtype))
+            except (ValueError, self.tf.errors.OpError):
+                pass  # made in a graph that has not begun to run
+
+    # updates
+    def _see_updates(self) -> None:
+        probe = self
+        optimizer = self.tf.keras.optimizers.Optimizer
+        inner = optimizer._internal_apply_gradients
+
+        def internal(self, grads_and_vars):
+            grads_and_vars = list(grads_and_vars)
+            probe._update(self, self.learning_rate, grads_and_vars)
+            return inner(self, grads_and_vars)
+
+        optimizer._internal_apply_gradients = internal
+        legacy = self.tf.keras.optimizers.legacy.Optimizer
+        outer = legacy.apply_gradients
+
+        def apply_gradients(self, grads_and_vars, *arguments, **named):
+            grads_and_vars = list(grads_and_vars)
+            with probe.tf.init_scope():
+                self._create_all_weights([variable for gradient, variable in grads_and_vars if gradient is not None])
+            probe._update(self, self._decayed_lr("float32"), grads_and_vars)
+            return outer(self, grads_and_vars, *arguments, **named)
+
+        legacy.apply_gradients = apply_gradients
+
+    def _update(self, optimizer, rate, grads_and_vars) -> None:
+        tf = self.tf
+        pairs = [(gradient, variable) for gradient, variable in grads_and_vars if gradient is not None]
+        if not pairs:
+            return
+        if not self.variables:
+            shapes = [list(variable.shape) for _, variable in pairs]
+            self.note({"saw": "optimizer", **_about(optimizer), "shapes": shapes})
+        self.variables = [variable for _, variable in pairs]
+
+        def seen(rate, *arrays) -> None:
+            self.updates += 1
+            payload = b""
+            if self.updates <= self.arrays:
+                payload = b"".join(np.ascontiguousarray(array, dtype=np.float32).tobytes() for array in arrays)
+            self.note({"saw": "update", "rate": float(rate), "initialised": _initialised()}, payload)
+
+        gradients = [tf.convert_to_tensor(gradient) for gradient, _ in pairs]
+        self._run(seen, [tf.cast(rate, tf.float64), *gradients, *(tf.convert_to_tensor(variable) for _, variable in pairs)])
+
+    # collectives
+    def _see_collectives(self) -> None:
+        import horovod.tensorflow  # noqa: F401
+        from horovod.tensorflow import mpi_ops
+
+        library = mpi_ops.MPI_LIB
+        for name in ("horovod_allreduce", "horovod_broadcast"):
+            setattr(library, name, self._watched(getattr(library, name), name.removeprefix("horovod_")))
+        for name in ("horovod_grouped_allreduce", "horovod_broadcast_inplace_resource"):
+            if hasattr(library, name):
+                setattr(library, name, self._watched_group(getattr(library, name), name.removeprefix("horovod_")))
+
+    def _watched(self, operation, what: str):
+        tf = self.tf
+
+        def collective(tensor, *arguments, **named):
+            tensor = tf.convert_to_tensor(tensor)
+            about = {"saw": "collective", "what": what, "root": named.get("root_rank"), "float": tensor.dtype.is_floating}
+            if what == "broadcast" and self.no_broadcast:
+                self._run(lambda value: self.note({**about, "size": int(np.size(value))}), [tensor])
+                return tf.identity(tensor)
+            if what == "broadcast":  # before it: it may never come to its end
+                self._run(lambda value: self.note({**about, "size": int(np.size(value))}), [tensor])
+            result = operation(tensor, *arguments, **named)
+            if what == "allreduce":
+                self._run(lambda before, after: self.note({**about, **_values(before, after)}), [tensor, result])
+            return result
+
+        return collective
+
+    def _watched_group(self, operation, what: str):
+        tf = self.tf
+
+        def collective(tensors, *arguments, **named):
+            size = sum(
+                int(np.prod(variable.shape)) for variable in named.get("variables", tensors) if variable.shape.is_fully_defined()
+            )
+            meta = {"saw": "collective", "what": what.split("_")[-1] if "allreduce" in what else "broadcast", "float": True}
+            meta |= {"root": named.get("root_rank"), "size": size}
+            if what.startswith("broadcast"):
+                meta["size"] = len(tensors)  # handles have no shape
+            self._run(lambda _: self.note(meta), [tf.constant(0)])
+            if what.startswith("broadcast") and self.no_broadcast:
+                return tf.no_op() if not tf.executing_eagerly() else None
+            return operation(tensors, *arguments, **named)
+
+        return collective
+
+    # the command line, and what the compiler is asked for
+    def _see_options(self) -> None:
+        import argparse
+
+        parse, probe, function = argparse.ArgumentParser.parse_known_args, self, self.tf.function
+
+        def parse_known_args(self, *arguments, **named):
+            for action in self._actions:
+                if any(word in option.lower() for option in action.option_strings for word in _OPTIONS):
+                    takes = "nothing" if action.nargs == 0 else "number"
+                    kind = getattr(action.type, "__name__", "str")
+                    default = action.default if isinstance(action.default, (int, float, str, bool)) else None
+                    about = {"option": max(action.option_strings, key=len), "takes": takes, "type": kind, "default": default}
+                    probe.note({"saw": "option", **about})
+            return parse(self, *arguments, **named)
+
+        argparse.ArgumentParser.parse_known_args = parse_known_args
+
+        def interpreted(func=None, *arguments, **named):
+            named.pop("jit_compile", None)  # XLA has no place for somebody who looks
+            named.pop("experimental_compile", None)
+            return function(func, *arguments, **named)
+
+        self.tf.function = interpreted
+
+    # the end
+    def end(self, how: str, files: list[str], log: str | None) -> None:
+        final = b""
+        try:
+            self._empty_queue()
+            final = b"".join(np.ascontiguousarray(v.numpy(), dtype=np.float32).tobytes() for v in self.variables)
+        except Exception:  # variables of a graph, or of a model that is gone
+            pass
+        meta = {"saw": "end", "how": how, "files": [name[:200] for name in files], "log": log, **_sizes()}
+        self.note(meta, final if self.arrays else b"")
+
+
+def _kind_of(serialised: bytes):
+    """The type of a serialised tensor: the first field of a TensorProto."""
+    import tensorflow as tf
+    from tensorflow.core.framework import tensor_pb2
+
+    return tf.as_dtype(tensor_pb2.TensorProto.FromString(serialised).dtype)
+
+
+def _values(before, after) -> dict:
+    size = int(np.size(before))
+    if size > SMALL:
+        return {"size": size}
+    return {"size": size, "in": _finite(before), "out": _finite(after)}
+
+
+def _finite(values) -> list[float]:
+    return [float(x) if np.isfinite(x) else 0.0 for x in np.ravel(values)]
+
+
+def _about(optimizer) -> dict:
+    """The name of the optimizer's class, Horovod's wrapper taken off, and the numbers of its configuration."""
+    import tensorflow as tf
+
+    known = (tf.keras.optimizers.Optimizer, tf.keras.optimizers.legacy.Optimizer)
+    names = [kind.__name__ for kind in type(optimizer).__mro__ if issubclass(kind, known) and "horovod" not in kind.__module__]
+    try:
+        config = optimizer.get_config()
+    except Exception:
+        config = {}
+    plain = {str(k): v for k, v in config.items() if isinstance(v, (int, float, bool, type(None))) and k != "learning_rate"}
+    return {"name": names[0] if names else type(optimizer).__name__, "config": json.loads(json.dumps(plain, default=str))}
+
+
+def _initialised() -> bool:
+    from horovod.tensorflow import mpi_ops
+
+    return bool(mpi_ops.is_initialized())
+
+
+def _sizes() -> dict:
+    from horovod.tensorflow import mpi_ops
+
+    if not _initialised():
+        return {"initialised": False, "size": 0}
+    return {"initialised": True, "size": int(mpi_ops.size()), "rank": int(mpi_ops.rank())}
+
+
+# -- the yardstick --------------------------------------------------------------------------------------------------------------------
+
+
+def replay(shapes: list, steps: list, run: dict | None = None) -> dict:
+    """What one process computes: for the homework's models, the mean cross-entropy of minibatches and its gradient, and a whole run.
+
+    shapes: of the model's variables, of `labkit.keras_models.mlp` with any widths or of `cnn`. steps: pairs or triples (weights as one
+    vector, images as they came to the model, labels). Returns {"losses", "correct": how many are recognised, "gradients": vectors} and, if
+    run is given, {"weights"} after a run: run holds "weights" at its start, "optimizer", "config", "rates", and "batches", for each step a
+    list of (images, labels), one of each rank, whose mean gradients are averaged; "first": the weights of each rank at the first step.
+    Raises ValueError for shapes that are none of the course's models.
+    """
+    import tensorflow as tf
+
+    model = _model_of(tf, [tuple(shape) for shape in shapes])
+    loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    variables = model.trainable_variables
+
+    @tf.function(reduce_retracing=True)
+    def gradient_of(x, y):
+        with tf.GradientTape() as tape:
+            logits = model(x, training=True)
+            loss = loss_function(y, logits)
+        correct = tf.reduce_sum(tf.cast(tf.argmax(logits, axis=1) == y, tf.int64))
+        return loss, correct, tape.gradient(loss, variables)
+
+    def at(weights, x, y):
+        if weights is not None:
+            _set(variables, weights)
+        images = tf.constant(np.asarray(x, dtype=np.float32).reshape(-1, 28, 28, 1))
+        return gradient_of(images, tf.constant(np.asarray(y, dtype=np.int64)))
+
+    losses, correct, gradients = [], [], []
+    for weights, x, y in steps:
+        loss, right, gradient = at(weights, x, y)
+        losses.append(float(loss))
+        correct.append(int(right))
+        gradients.append(np.concatenate([np.ravel(part) for part in gradient]))
+    found = {"losses": losses, "correct": correct, "gradients": gradients}
+    if run is not None:
+        kind = getattr(tf.keras.optimizers, run["optimizer"])
+        optimizer = kind.from_config({**run["config"], "learning_rate": 0.0, "jit_compile": False})
+        weights = np.asarray(run["weights"])
+        for k, (rate, batches) in enumerate(zip(run["rates"], run["batches"], strict=True)):
+            starts = run["first"] if k == 0 else [weights] * len(batches)
+            parts = [at(start, x, y)[2] for start, (x, y) in zip(starts, batches, strict=True)]
+            _set(variables, weights)
+            optimizer.learning_rate = rate
+            mean = [tf.add_n(list(same)) / len(parts) for same in zip(*parts, strict=True)]
+            optimizer.apply_gradients(zip(mean, variables, strict=True))
+            weights = np.concatenate([np.ravel(variable.numpy()) for variable in variables])
+        found["weights"] = weights
+    return found
+
+
+def _set(variables, weights) -> None:
+    where = 0
+    for variable in variables:
+        size = int(np.prod(variable.shape))
+        variable.assign(np.asarray(weights[where : where + size]).reshape(variable.shape))
+        where += size
+
+
+def _model_of(tf, shapes: list[tuple]):
+    """The course's model with variables of these shapes. Raises ValueError."""
+    from labkit import keras_models
+
+    if all(len(shape) <= 2 for shape in shapes) and len(shapes) >= 2 and shapes[-1:] == [(10,)]:
+        hidden = [shape[0] for shape in shapes[1:-1:2]]
+        if any(width > 4096 for width in hidden):
+            raise ValueError("a model of enormous size")
+        model = keras_models.mlp(hidden=hidden)
+    else:
+        model = keras_models.cnn()
+    if [tuple(variable.shape) for variable in model.trainable_variables] != shapes:
+        raise ValueError("not a model of the course")
+    return model
