@@ -151,7 +151,9 @@ def notebooks_to_grade(coursedir: CourseDirectory, assignment: str, student: str
 @functools.cache
 def _asks_for_files(path: str) -> bool:
     """Whether a notebook of source/ has a check of the homework."""
-    return any(submission.checked_part(cell.source) for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
+    return any(
+        submission.checked_part(cell.source) for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"
+    )
 
 
 def _names(folder: Path) -> set[str]:

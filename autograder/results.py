@@ -22,7 +22,7 @@ from autograder.homework import handed_in
 from autograder.marks import Marks, read_marks
 from autograder.report import Submitted
 from autograder.store import Store
-from autograder.submission import Flag, Graded, Rebuilt
+from autograder.submission import Flag, Rebuilt
 
 
 class NoCourse(ValueError):

@@ -30,8 +30,11 @@ sys.path.insert(0, str(ROOT))
 
 from autograder.course import OVERLAY, Course  # noqa: E402
 
-NOT_FOR_STUDENTS = ("solutions", "tests", "benchmarks", ".ci", "tools/class", "tools/course_release.py", "tools/build_notebooks.py",
-                    "tools/grade_demo.py", "docs", "notebooks", "homework", "README.md", "CONTRIBUTING.md", "nbgrader_config.py")  # fmt: skip
+NOT_FOR_STUDENTS = (
+    *("solutions", "tests", "benchmarks", ".ci", "docs", "notebooks", "homework"),
+    *("tools/class", "tools/course_release.py", "tools/build_notebooks.py", "tools/grade_demo.py"),
+    *("README.md", "CONTRIBUTING.md", "nbgrader_config.py"),
+)
 
 
 class Trouble(Exception):
