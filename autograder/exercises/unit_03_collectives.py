@@ -102,19 +102,29 @@ class SumOverRanks(Exercise):
             "The sum was summed again: the result is p times too large.",
             "One all_reduce is enough, and only over the original values.",
         ),
+        "written_down": Diagnosis(
+            "This is the sum of four matrices 1..12, whatever x is: the answer is written down instead of computed.",
+            "Let the ranks add up what they hold: `dist.all_reduce`.",
+        ),
     }
 
     def cases(self, rng):
-        matrix = np.arange(1, 13).reshape(3, 4)
-        known = {"parts": [matrix] * 4, "base": None, "dtype": "float32"}
-        same = Case("the matrix 1..12", 4, (Tensor(matrix, "float32"),), says="3 x 4, the same on every rank", known=known)
         level = "a tensor of its own on each rank"
-        return [
-            same,
+        own = [
             sum_case(rng, level, 4, (3, 4), "float32"),
             sum_case(rng, level, 3, (5,), "int64", late=(1,)),
             sum_case(rng, level, 2, (2, 2, 2), "float64"),
         ]
+        k = int(rng.integers(2, 10))
+        return [self._same(self.MATRIX), self._same(k * self.MATRIX, f", times {k}"), *own]
+
+    MATRIX = np.arange(1, 13).reshape(3, 4)
+
+    @staticmethod
+    def _same(matrix: np.ndarray, which: str = "") -> Case:
+        known = {"parts": [matrix] * 4, "base": None, "dtype": "float32"}
+        says = f"3 x 4{which}, the same on every rank"
+        return Case("the matrix 1..12", 4, (Tensor(matrix, "float32"),), says=says, known=known)
 
     def expected(self, case):
         return everywhere(case, total(case))
@@ -131,6 +141,7 @@ class SumOverRanks(Exercise):
             "doubled_own": tensors(case, [total(case) + part for part in parts]),
             "own_left_out": tensors(case, [total(case) - part for part in parts]) if p > 2 else None,
             "summed_twice": everywhere(case, total(case) * p),
+            "written_down": everywhere(case, 4 * self.MATRIX) if same and parts[0][0, 0] > 1 else None,
         }
 
     def facts(self, case: Case, run: Run):

@@ -2,7 +2,7 @@
 # must not: starve an honest neighbour of processes
 # verdict: anything but passed
 # beside an honest neighbour
-# deadline: 3
+# deadline: 2
 import os
 import time
 

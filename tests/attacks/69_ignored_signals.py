@@ -1,7 +1,7 @@
 # exercise: count_inside
 # must not: survive the end of its time by ignoring signals
 # verdict: anything but passed
-# deadline: 2
+# deadline: 1
 import signal
 
 

@@ -1,7 +1,7 @@
 # exercise: sum_over_ranks
 # must not: kill its leader, the launcher, the other ranks or the grader
 # verdict: anything but passed
-# deadline: 2
+# deadline: 1
 import os
 import signal
 

@@ -3,7 +3,7 @@
 # verdict: anything but passed
 # processor time: 1 s
 # memory: 256 MB
-# deadline: 4
+# deadline: 2
 import sys
 
 
