@@ -482,6 +482,7 @@ for script, line, diagnosis in (
     ("no_memory_growth", "devices", "no_memory_growth"),
     ("pinned_by_rank", "devices", "pinned_by_rank"),
     ("same_data", "shards", "same_data"),
+    ("own_shuffle", "shards", "own_shuffle"),
     ("steps_not_divided", "steps", "steps_not_divided"),
     ("rate_not_scaled", "learning_rate", "rate_not_scaled"),
     ("gradients_apart", "gradients", "gradients_apart"),
