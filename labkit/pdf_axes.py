@@ -560,13 +560,42 @@ def _fits(side: Side, labels: list[Number], places: np.ndarray, exact: bool) -> 
     found = _scales(labels, places)
     if exact:
         return _plausible(side, labels, [fit for fit in found if fit.residual <= EXACT])
+    if any(n.power or not n.digit_unit for n in labels) or len(labels) < 4:
+        return []
+    if (steps := _round_steps(labels, places)) is not None:
+        return [steps]
     rounded = []
     for fit in found:
-        if fit.scale == "linear" and not any(n.power or not n.digit_unit for n in labels) and len(labels) >= 4:
-            allowed = 0.51 * max(n.digit_unit for n in labels) * abs(fit.slope)
-            if fit.residual <= 2 * allowed and fit.residual < 0.02 * np.ptp(places):
-                rounded.append(fit)
+        allowed = 0.51 * max(n.digit_unit for n in labels) * abs(fit.slope)
+        if fit.scale == "linear" and fit.residual <= 1.5 * allowed and fit.residual < 0.04 * np.ptp(places):
+            rounded.append(fit)
     return rounded
+
+
+def _round_steps(labels: list[Number], places: np.ndarray) -> Fit | None:
+    """The one scale with ticks at multiples of a round step (1, 2, 2.5 or 5 times a power of ten) of which all labels are roundings."""
+    gap = np.diff(places).min()
+    numbers = np.round((places - places[0]) / gap)
+    if gap <= 0 or np.abs(places[0] + gap * numbers - places).max() > EXACT:
+        return None
+    values, unit = np.array([n.value for n in labels]), max(n.digit_unit for n in labels)
+    rough = (values[-1] - values[0]) / numbers[-1]
+    if rough == 0:
+        return None
+    found = set()
+    for power in range(-12, 13):
+        for lead in (1.0, 2.0, 2.5, 5.0):
+            step = math.copysign(lead * 10.0**power, rough)
+            if not 0.5 < step / rough < 2:
+                continue
+            for first in np.round(values[0] / step) + np.array([-1.0, 0.0, 1.0]):
+                if np.abs((first + numbers) * step - values).max() <= 0.5001 * unit:
+                    found.add((step, first * step))
+    if len(found) != 1:
+        return None
+    step, first = found.pop()
+    slope = gap / step
+    return Fit("linear", float(places[0] - slope * first), float(slope), 1.5 * EXACT)
 
 
 def _scales(labels: list[Number], places: np.ndarray) -> list[Fit]:

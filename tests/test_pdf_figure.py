@@ -190,6 +190,16 @@ def test_rounded_labels_make_a_reading_uncertain(tmp_path):
     np.testing.assert_allclose(only_curve(figure).y, TRAINING, atol=2 * axis.uncertainty * (high - low))
 
 
+def test_rounded_labels_of_round_steps(tmp_path):
+    plt.plot(EPOCHS, TRAINING)
+    plt.yticks(0.7 + np.arange(11) / 40)
+    with_labels(lambda v: f"{v:.2f}")
+    figure = saved(tmp_path / "a.pdf")
+    axis = figure.panels[0].y
+    assert 0 < axis.uncertainty < 1e-3 and "rounded" in axis.problems[0]
+    np.testing.assert_allclose(only_curve(figure).y, TRAINING, atol=1e-5)
+
+
 def test_without_tick_marks_the_reading_says_how_uncertain_it_is(tmp_path):
     plt.plot(EPOCHS, TRAINING)
     plt.tick_params(length=0)
