@@ -181,6 +181,7 @@ class Side:
     labels: list[Number] = field(default_factory=list)
     multiplier: Text | None = None
     text_size: float = 0.0  # of the page's other texts, in points
+    comma: str = ""  # what a comma means in other numbers of the page: "decimal", "thousands", "" where they do not say
 
     @property
     def level(self) -> bool:
@@ -215,10 +216,12 @@ def sides(page: Page, found: list[Rect]) -> list[dict[str, Side]]:
             ]
             for k, name in rivals:
                 all_sides[k][name].labels.append(one)
+    comma = _comma(numbers)
     sizes = [text.size for text in page.texts if text not in {n.text for n in numbers}]
     for of_frame in all_sides:
         for side in of_frame.values():
             side.text_size = float(np.median(sizes)) if sizes else 0.0
+            side.comma = comma
             side.labels = _main_row(side)
         for name, opposite in (("right", "left"), ("top", "bottom")):
             if len(of_frame[opposite].labels) >= 2:
@@ -371,7 +374,7 @@ def calibrate(side: Side) -> tuple[Axis, list[Fit]]:
         )
         return axis, []
     best: list[tuple[float, list[Fit], list[Number], np.ndarray, bool]] = []
-    for reading in _readings(labels):
+    for reading in _readings(labels, side.comma):
         tried = _fits_of(side, labels, reading)
         if tried:
             best.append(tried)
@@ -426,13 +429,25 @@ def _rescaled(fit: Fit, factor: float, summand: float) -> Fit | None:
     return None
 
 
-def _readings(labels: list[Number]) -> list[list[float]]:
+def _comma(numbers: list[Number]) -> str:
+    """What a comma means in the numbers of a page: 0,95 can only be one thing, and so can 1,000,000.
+
+    A 1.5 elsewhere proves nothing: who gives one axis decimal commas by hand may have left the other as it was.
+    """
+    decimal = any("," in n.said and math.isnan(n.thousands) for n in numbers)
+    thousands = any("," in n.said and math.isnan(n.decimal) for n in numbers)
+    return "" if decimal == thousands else "decimal" if decimal else "thousands"
+
+
+def _readings(labels: list[Number], comma: str) -> list[list[float]]:
     """What the labels may say: with decimal commas or with commas between thousands. One reading where that makes no difference."""
     readings = []
     for kind in ("decimal", "thousands"):
         values = [getattr(n, kind) for n in labels]
         if all(map(math.isfinite, values)) and values not in readings:
             readings.append(values)
+    if len(readings) == 2 and comma:
+        return [readings[0 if comma == "decimal" else 1]]
     if len(readings) == 2 and any("," not in n.said for n in labels):
         bare = [n.said for n in labels if "," not in n.said]
         if all(re.search(r",\d{3}", n.said) for n in labels if "," in n.said) and all(

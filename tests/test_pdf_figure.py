@@ -179,6 +179,20 @@ def test_a_comma_that_may_mean_either_is_left_to_a_person(label, tmp_path):
     assert "commas" in figure.reason
 
 
+def test_the_other_axis_may_tell_what_a_comma_means(tmp_path):
+    plt.plot(EPOCHS, 4 * TRAINING)
+    with_labels(lambda v: f"{v:.3f}".replace(".", ","))
+    plt.gca().xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.1f}".replace(".", ",")))
+    np.testing.assert_allclose(only_curve(saved(tmp_path / "a.pdf")).y, 4 * TRAINING, rtol=1e-5)
+
+
+def test_decimal_points_on_the_other_axis_tell_nothing_about_a_comma(tmp_path):
+    plt.plot(EPOCHS, 4 * TRAINING)
+    with_labels(lambda v: f"{v:.3f}".replace(".", ","))
+    plt.gca().xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.1f}"))
+    assert saved(tmp_path / "a.pdf").kind == "ambiguous"
+
+
 def test_rounded_labels_make_a_reading_uncertain(tmp_path):
     plt.plot(EPOCHS, TRAINING)
     plt.yticks(0.7 + np.arange(9) / 30)
