@@ -368,7 +368,15 @@ add(
     expected={"runs": "batch_sizes_differ"},
 )
 add("wrong_another_nonce", "logs with the code of another student", regenerated(other_nonce), flags={"another_nonce"})
-add("wrong_one_epoch", "one epoch: nothing but compilation", regenerated(one_epoch, "dark"), expected={"runs": "too_few_epochs"})
+add(
+    "wrong_one_epoch",
+    "one epoch: nothing but compilation was measured, and a point is no curve",
+    regenerated(one_epoch, "dark"),
+    expected={
+        "runs": "too_few_epochs",
+        **{f"accuracy_{ranks}_{what}": PERSON for ranks in SIZES for what in ("curves", "values", "labels")},
+    },
+)
 add(
     "wrong_identical_runs",
     "run_8 is run_4 with another number",
