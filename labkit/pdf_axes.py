@@ -181,6 +181,7 @@ class Side:
     labels: list[Number] = field(default_factory=list)
     multiplier: Text | None = None
     text_size: float = 0.0  # of the page's other texts, in points
+    comma: str = ""  # what a comma means in other numbers of the page: "decimal", "thousands", "" where they do not say
 
     @property
     def level(self) -> bool:
@@ -215,10 +216,12 @@ def sides(page: Page, found: list[Rect]) -> list[dict[str, Side]]:
             ]
             for k, name in rivals:
                 all_sides[k][name].labels.append(one)
+    comma = _comma(numbers)
     sizes = [text.size for text in page.texts if text not in {n.text for n in numbers}]
     for of_frame in all_sides:
         for side in of_frame.values():
             side.text_size = float(np.median(sizes)) if sizes else 0.0
+            side.comma = comma
             side.labels = _main_row(side)
         for name, opposite in (("right", "left"), ("top", "bottom")):
             if len(of_frame[opposite].labels) >= 2:
@@ -371,7 +374,7 @@ def calibrate(side: Side) -> tuple[Axis, list[Fit]]:
         )
         return axis, []
     best: list[tuple[float, list[Fit], list[Number], np.ndarray, bool]] = []
-    for reading in _readings(labels):
+    for reading in _readings(labels, side.comma):
         tried = _fits_of(side, labels, reading)
         if tried:
             best.append(tried)
@@ -426,13 +429,25 @@ def _rescaled(fit: Fit, factor: float, summand: float) -> Fit | None:
     return None
 
 
-def _readings(labels: list[Number]) -> list[list[float]]:
+def _comma(numbers: list[Number]) -> str:
+    """What a comma means in the numbers of a page: 0,95 can only be one thing, and so can 1,000,000.
+
+    A 1.5 elsewhere proves nothing: who gives one axis decimal commas by hand may have left the other as it was.
+    """
+    decimal = any("," in n.said and math.isnan(n.thousands) for n in numbers)
+    thousands = any("," in n.said and math.isnan(n.decimal) for n in numbers)
+    return "" if decimal == thousands else "decimal" if decimal else "thousands"
+
+
+def _readings(labels: list[Number], comma: str) -> list[list[float]]:
     """What the labels may say: with decimal commas or with commas between thousands. One reading where that makes no difference."""
     readings = []
     for kind in ("decimal", "thousands"):
         values = [getattr(n, kind) for n in labels]
         if all(map(math.isfinite, values)) and values not in readings:
             readings.append(values)
+    if len(readings) == 2 and comma:
+        return [readings[0 if comma == "decimal" else 1]]
     if len(readings) == 2 and any("," not in n.said for n in labels):
         bare = [n.said for n in labels if "," not in n.said]
         if all(re.search(r",\d{3}", n.said) for n in labels if "," in n.said) and all(
@@ -560,13 +575,42 @@ def _fits(side: Side, labels: list[Number], places: np.ndarray, exact: bool) -> 
     found = _scales(labels, places)
     if exact:
         return _plausible(side, labels, [fit for fit in found if fit.residual <= EXACT])
+    if any(n.power or not n.digit_unit for n in labels) or len(labels) < 4:
+        return []
+    if (steps := _round_steps(labels, places)) is not None:
+        return [steps]
     rounded = []
     for fit in found:
-        if fit.scale == "linear" and not any(n.power or not n.digit_unit for n in labels) and len(labels) >= 4:
-            allowed = 0.51 * max(n.digit_unit for n in labels) * abs(fit.slope)
-            if fit.residual <= 2 * allowed and fit.residual < 0.02 * np.ptp(places):
-                rounded.append(fit)
+        allowed = 0.51 * max(n.digit_unit for n in labels) * abs(fit.slope)
+        if fit.scale == "linear" and fit.residual <= 1.5 * allowed and fit.residual < 0.04 * np.ptp(places):
+            rounded.append(fit)
     return rounded
+
+
+def _round_steps(labels: list[Number], places: np.ndarray) -> Fit | None:
+    """The one scale with ticks at multiples of a round step (1, 2, 2.5 or 5 times a power of ten) of which all labels are roundings."""
+    gap = np.diff(places).min()
+    numbers = np.round((places - places[0]) / gap)
+    if gap <= 0 or np.abs(places[0] + gap * numbers - places).max() > EXACT:
+        return None
+    values, unit = np.array([n.value for n in labels]), max(n.digit_unit for n in labels)
+    rough = (values[-1] - values[0]) / numbers[-1]
+    if rough == 0:
+        return None
+    found = set()
+    for power in range(-12, 13):
+        for lead in (1.0, 2.0, 2.5, 5.0):
+            step = math.copysign(lead * 10.0**power, rough)
+            if not 0.5 < step / rough < 2:
+                continue
+            for first in np.round(values[0] / step) + np.array([-1.0, 0.0, 1.0]):
+                if np.abs((first + numbers) * step - values).max() <= 0.5001 * unit:
+                    found.add((step, first * step))
+    if len(found) != 1:
+        return None
+    step, first = found.pop()
+    slope = gap / step
+    return Fit("linear", float(places[0] - slope * first), float(slope), 1.5 * EXACT)
 
 
 def _scales(labels: list[Number], places: np.ndarray) -> list[Fit]:

@@ -37,7 +37,7 @@ __all__ = ["Axis", "Curve", "Figure", "Panel", "Tick", "NEEDS_PERSON", "READABLE
 
 MAX_BYTES = 16 << 20
 MAX_PAGES = 4  # a figure has one page; a few are tolerated
-_MEMORY, _SECONDS = 1 << 30, 10
+_MEMORY, _SECONDS = 1 << 30, 5
 
 
 def read(path: str | os.PathLike) -> Figure:

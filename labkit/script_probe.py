@@ -81,7 +81,7 @@ def run_script(name: str, source: str, arguments: list[str], data: dict, options
     data: x_train, y_train, x_test, y_test; they become the file DATA in the arguments, in the format of Keras's mnist.npz.
     options: "spread": standard deviation of what is added to the variables of all ranks but rank 0 when they are made, 0 for nothing;
     "seed" of it; "arrays": how many updates are noted with all their arrays; "shared": all ranks get one and the same folder;
-    "no_broadcast": Horovod's broadcasts give back what they got, without waiting for anybody.
+    "no_broadcast": Horovod's broadcasts give back what they got, without waiting for anybody; "init": Horovod is initialised beforehand.
     """
     rank = int(os.environ.get("HOROVOD_RANK", "0"))
     probe = Probe(sys.stdout.note, rank, options)
@@ -98,6 +98,10 @@ def run_script(name: str, source: str, arguments: list[str], data: dict, options
     os.chdir(folders.own)
     files = FileWatch(folders, probe.note)
     probe.install(data)
+    if options.get("init"):
+        import horovod.tensorflow as hvd
+
+        hvd.init()
     how = "raised"
     try:
         code = compile(source, name, "exec")
@@ -504,7 +508,8 @@ def _about(optimizer) -> dict:
     known = (tf.keras.optimizers.Optimizer, tf.keras.optimizers.legacy.Optimizer)
     names = [kind.__name__ for kind in type(optimizer).__mro__ if issubclass(kind, known) and "horovod" not in kind.__module__]
     try:
-        config = optimizer.get_config()
+        with tf.init_scope():  # it reads variables
+            config = optimizer.get_config()
     except Exception:
         config = {}
     plain = {str(k): v for k, v in config.items() if isinstance(v, (int, float, bool, type(None))) and k != "learning_rate"}

@@ -344,6 +344,14 @@ def test_hints_can_be_kept_back():
             assert ("Look at this" in card) == (hints != "verdict")
 
 
+def test_nobody_is_wrong_who_leaves_the_bonus_alone():
+    bonus = rubric.PartResult(
+        "bonus", [rubric.lost("warmup", "no_warmup", "The rate is the same in all steps.", "Let it climb.")]
+    )
+    for card in (homework.page.part_text(bonus), homework.page.part_html(bonus)):
+        assert "not yet" in card and "wrong" not in card
+
+
 def test_full_marks_and_waiting_lines_are_told_apart():
     passed = rubric.PartResult("bonus", [rubric.full("warmup")])
     waiting = rubric.PartResult("bonus", [rubric.needs_person("warmup", "Nobody could tell.")])

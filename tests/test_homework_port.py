@@ -299,10 +299,7 @@ SIX_AT_ONCE = [
     ("scaled = base_rate * hvd.size()", "scaled = base_rate"),
     ("    hvd.broadcast_variables(model.variables + optimizer.variables, root_rank=0)\n", ""),
     ("        tape = hvd.DistributedGradientTape(tape)", "        #"),
-    (
-        "        loss, accuracy = mean_over_ranks(loss_sum, correct, count)\n",
-        "        loss, accuracy = loss_sum / count, correct / count\n",
-    ),
+    ("loss, accuracy = mean_over_ranks(loss_sum, correct, count)", "loss, accuracy = loss_sum / count, correct / count"),
     ("    log.close()\n", '    log.close()\n    np.save("weights", model.get_weights()[0])\n'),
 ]
 

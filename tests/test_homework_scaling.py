@@ -151,6 +151,7 @@ def test_every_sensible_way_to_compute_throughput_is_right(honest, skip, validat
         ("ranks,images_per_second,speedup,efficiency", "{p},{0:.0f},{1:.2f},{3:.0f} %"),
         ("Number of GPUs\tThroughput [img/s]\tSpeed-up\tEfficiency (%)", "{p}\t{0:.0f}\t{1:.2f}\t{3:.1f}"),
         ("| p | images / s | speedup | efficiency |\n|---|:-:|---|---|", "| {p} | {0:,.1f} ± 20 | {1:.2f} | {2:.2f} |"),
+        ("ranks,img_per_s,S,validation,epochs,speedup,eff", "{p},{0:.1f},7,0.9,4,{1:.3f},{2:.3f}"),
         ("efficiency,speedup,ranks,seconds per epoch,images/s", "{2:.3f},{1:.3f},{p},1.0,{0:.3e}"),
         ("# ranks images_per_second speedup efficiency", "{p} {0:.0f} {1:.2f} {2:.2f}"),
     ],
@@ -257,7 +258,8 @@ def test_a_missing_line_and_a_missing_column(honest):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"PK\x03\x04\0\0", b"hello\n", b"1,1000,5,1,0,1,0\n", b"a,b\n" * 1000, b"\xff\xfe\x00", b'"' * 9]
+    "content",
+    [b"", b"PK\x03\x04\0\0", b"hello\n", b"1,1000,5,1,0,1,0\n", b"a,b\n" * 1000, b"speedup\n", b"\xff\xfe\x00", b'"' * 9],
 )
 def test_what_is_no_table_is_said_in_a_sentence(honest, content):
     (honest.root / "scaling.csv").write_bytes(content)

@@ -179,6 +179,20 @@ def test_a_comma_that_may_mean_either_is_left_to_a_person(label, tmp_path):
     assert "commas" in figure.reason
 
 
+def test_the_other_axis_may_tell_what_a_comma_means(tmp_path):
+    plt.plot(EPOCHS, 4 * TRAINING)
+    with_labels(lambda v: f"{v:.3f}".replace(".", ","))
+    plt.gca().xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.1f}".replace(".", ",")))
+    np.testing.assert_allclose(only_curve(saved(tmp_path / "a.pdf")).y, 4 * TRAINING, rtol=1e-5)
+
+
+def test_decimal_points_on_the_other_axis_tell_nothing_about_a_comma(tmp_path):
+    plt.plot(EPOCHS, 4 * TRAINING)
+    with_labels(lambda v: f"{v:.3f}".replace(".", ","))
+    plt.gca().xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.1f}"))
+    assert saved(tmp_path / "a.pdf").kind == "ambiguous"
+
+
 def test_rounded_labels_make_a_reading_uncertain(tmp_path):
     plt.plot(EPOCHS, TRAINING)
     plt.yticks(0.7 + np.arange(9) / 30)
@@ -188,6 +202,16 @@ def test_rounded_labels_make_a_reading_uncertain(tmp_path):
     assert axis.uncertainty > 0 and "rounded" in axis.problems[0]
     low, high = plt.ylim()
     np.testing.assert_allclose(only_curve(figure).y, TRAINING, atol=2 * axis.uncertainty * (high - low))
+
+
+def test_rounded_labels_of_round_steps(tmp_path):
+    plt.plot(EPOCHS, TRAINING)
+    plt.yticks(0.7 + np.arange(11) / 40)
+    with_labels(lambda v: f"{v:.2f}")
+    figure = saved(tmp_path / "a.pdf")
+    axis = figure.panels[0].y
+    assert 0 < axis.uncertainty < 1e-3 and "rounded" in axis.problems[0]
+    np.testing.assert_allclose(only_curve(figure).y, TRAINING, atol=1e-5)
 
 
 def test_without_tick_marks_the_reading_says_how_uncertain_it_is(tmp_path):

@@ -144,7 +144,7 @@ def match(one: Shown, log: RunLog, metric: str, swapped: bool = False) -> Match 
         for unit in (1.0, 100.0)
         for first in (int(numbers[0]), 0)
     ]
-    return max(tried, key=lambda m: (len(m.present) - len(m.wrong), -m.other, -m.difference / m.unit))
+    return max(tried, key=lambda m: (round(m.share, 1), -m.other, len(m.present), -m.difference / m.unit))
 
 
 def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first: int, swapped: bool) -> Match:
@@ -198,7 +198,8 @@ def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first
 def _at(place: float, wanted: float, near: np.ndarray, across, up, y, seen, curve: Curve):
     """(value, place on the page, whether it is seen) of a curve at a place along x; Nones where it has none there.
 
-    wanted: of several points above each other (a line drawn in steps) the one that is nearest to this. A line has values between its vertices, too: plotly and matplotlib leave out points that lie on it.
+    wanted: of several points above each other (a line drawn in steps) the one that is nearest to this. A line has values between its
+    vertices, too: plotly and matplotlib leave out points that lie on it.
     """
     if near.any():
         off = np.abs(up[near] - wanted) if np.isfinite(wanted) else np.abs(across[near] - place)

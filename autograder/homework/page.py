@@ -22,8 +22,9 @@ _COLOURS = {  # dark enough on white; the word beside them says the same
     "partly": "var(--jp-warn-color0, #8a5a00)",
     "needs_person": "var(--jp-ui-font-color2, #636363)",
     "wrong": "var(--jp-error-color1, #b2182b)",
+    "not_tried": "var(--jp-ui-font-color2, #636363)",
 }
-_WORDS = {"passed": "passed", "partly": "partly", "needs_person": "to read", "wrong": "wrong"}
+_WORDS = {"passed": "passed", "partly": "partly", "needs_person": "to read", "wrong": "wrong", "not_tried": "not yet"}
 _CURVES = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _CELL = "padding:3px 14px 3px 0;text-align:left;vertical-align:top"
@@ -41,7 +42,7 @@ def part_text(result: PartResult, hints: str = "how") -> str:
     for finding in result.findings:
         earned = "-" if finding.earned is None else _points(finding.earned)
         points = f"{earned}/{_points(finding.line.points)}"
-        lines.append(f"  {_WORDS[finding.verdict]:<9}{points:>9}  {finding.line.title}")
+        lines.append(f"  {_WORDS[_verdict(finding)]:<9}{points:>9}  {finding.line.title}")
         for text in _told(finding, depth, said):
             lines += ["                      " + line for line in textwrap.wrap(text, _WIDTH - 22)]
     for flag in result.flags if depth >= 1 else ():
@@ -66,6 +67,11 @@ def report_text(report: Report, hints: str = "how") -> str:
 
 def _usual(role: str, name: str) -> bool:
     return name in (role, f"{role}.jsonl", USUAL.get(role))
+
+
+def _verdict(finding: Finding) -> str:
+    """What is said of a line: nobody is wrong who leaves a bonus alone."""
+    return "not_tried" if finding.line.part == "bonus" and finding.verdict == "wrong" else finding.verdict
 
 
 def _told(finding: Finding, depth: int, said: set[str]) -> list[str]:
@@ -98,7 +104,7 @@ def part_html(result: PartResult, hints: str = "how") -> str:
     flags = _flags(result) if depth >= 1 else ""
     measured = _measured(result.facts) if depth >= 1 and result.part == "scaling" else ""
     drawn = _overlays(result.facts) if depth >= 1 else ""
-    colour = _COLOURS[_verdict(result)]
+    colour = _COLOURS[_of_all(result)]
     return _sendable(
         f'<div role="group" aria-label="{title}: {score}" style="border:1px solid #bbb;border-left:5px solid {colour};'
         f'border-radius:3px;padding:8px 12px;max-width:62em;font-size:13px;line-height:1.45;margin:0 0 14px">'
@@ -121,17 +127,15 @@ def render(report: Report, title: str = "Scaling MNIST", hints: str = "how") -> 
     return pages.page("homework.html", title=title, report=report, cards=cards, files=files, notes=notes, points=_points)
 
 
-def _verdict(result: PartResult) -> str:
-    verdicts = {finding.verdict for finding in result.findings}
-    if verdicts <= {"passed"}:
-        return "passed"
-    if verdicts <= {"passed", "needs_person"}:
-        return "needs_person"
+def _of_all(result: PartResult) -> str:
+    verdicts = {_verdict(finding) for finding in result.findings}
+    if len(verdicts) == 1 or verdicts == {"passed", "needs_person"}:
+        return "needs_person" if "needs_person" in verdicts else next(iter(verdicts))
     return "partly" if result.score else "wrong"
 
 
 def _row(finding: Finding, depth: int, said: set[str]) -> str:
-    colour = _COLOURS[finding.verdict]
+    colour = _COLOURS[_verdict(finding)]
     earned = "&ndash;" if finding.earned is None else _points(finding.earned)
     told = "".join(f'<div style="margin:1px 0 3px;opacity:0.85">{_coded(text)}</div>' for text in _told(finding, depth, said))
     name = ""
@@ -139,7 +143,7 @@ def _row(finding: Finding, depth: int, said: set[str]) -> str:
         name = f' <span style="opacity:0.6;font-size:12px">{html.escape(shown(finding.diagnosis.replace("_", " ")))}</span>'
     return (
         f'<tr style="background:none;border-top:1px solid rgba(127,127,127,0.25)">'
-        f'<td style="{_CELL};color:{colour};font-weight:600;white-space:nowrap">{_WORDS[finding.verdict]}</td>'
+        f'<td style="{_CELL};color:{colour};font-weight:600;white-space:nowrap">{_WORDS[_verdict(finding)]}</td>'
         f'<td style="{_CELL};text-align:right;white-space:nowrap">{earned} / {_points(finding.line.points)}</td>'
         f'<td style="{_CELL};padding-right:0;white-space:normal">{_coded(finding.line.title)}{name}{told}</td></tr>'
     )

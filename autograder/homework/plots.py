@@ -276,8 +276,7 @@ def _epochs(plot: _Plot, name: str) -> Finding:
             )
         missing = [number for number in wanted if number not in found.present]
         hidden = [number for number in wanted if number not in found.visible]
-        off_page = bool(one.curve.cut.any()) and len(hidden) <= len(wanted) / 2
-        if missing and not off_page:
+        if missing and not one.curve.cut.any():  # cut: it leaves the page
             said = f"{plot.role}: {_NAMES[role]} is drawn for {len(found.present)} of {len(wanted)} epochs; {_listed(missing)} not there."
             earned = 1.0 if len(missing) <= len(wanted) / 2 else 0.0
             return lost(name, "epochs_missing", said, "Show the whole run: how fast it learns is what the curve is for.", earned)

@@ -27,7 +27,7 @@ from labkit.launcher import Launcher, Limits
 TWO = Setting(2, 64)
 THREE = Setting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one machine, rank 2 on another
 ONE = Setting(1, 40, epochs=1, arrays=0)
-LONG = Setting(2, 32, epochs=14, arrays=0)  # for a warm-up that is longer than the other runs
+LONG = Setting(2, 64, epochs=20, arrays=0)  # for a warm-up that is longer than the other runs
 LIMITS = Limits(cpu_seconds=25, memory_bytes=2 << 30, file_bytes=64 << 20, deadline=120.0)
 HURRY = replace(LIMITS, cpu_seconds=6, deadline=40.0)  # once the script has proved endless
 CLOSE = 0.02  # relative difference up to which two gradients are the same (compressed ones are, too)
@@ -124,9 +124,12 @@ class Runs:
         return self.made[setting]
 
     def training(self, setting: Setting) -> Seen:
-        """The run of that setting; where it stands still in a broadcast that not all ranks call, one in which nobody waits for it, so
-        that the other steps can be seen."""
+        """The run of that setting. Where one mistake ends it before it has begun, it is put right, so that the other steps can be seen:
+        a missing `hvd.init()`, and a broadcast that not all ranks call (nobody waits for it then)."""
         seen = self(setting)
+        if seen.trouble == "raised" and _not_initialised(seen):
+            setting = replace(setting, init=True)
+            seen = self(setting)
         if seen.trouble == "hung" and _stuck_in(seen) == "broadcast" and not any(seen.counts):
             return self(replace(setting, no_broadcast=True))
         return seen
@@ -144,6 +147,10 @@ class Runs:
 
 def _first_error(seen: Seen) -> dict:
     return next((rank.error for rank in seen.outcome.ranks if rank.state == "raised"), {"type": "", "text": "", "rows": []})
+
+
+def _not_initialised(seen: Seen) -> bool:
+    return "has not been initialized" in _first_error(seen)["text"]
 
 
 def _stuck_in(seen: Seen) -> str:
@@ -230,8 +237,12 @@ class Evidence:
             error = _first_error(seen)
             at = error["rows"][-1].split(", in ")[0] if error["rows"] else ""
             said = f"{where} it stops: {error['type']}{f' at {at}' if at else ''}: {shown(error['text'], 200)}"
-            if "has not been initialized" in error["text"]:
+            if _not_initialised(seen):
                 return "not_initialised", said
+            if error["type"] == "SystemExit" and error["text"] == "exit status 2":
+                said += (
+                    ". It has to take the options of the handout: --batch-size --epochs --lr --device --seed --data --log --nonce"
+                )
             return "script_failed", said
         if seen.trouble == "died":
             r = next(r for r, rank in enumerate(seen.outcome.ranks) if rank.state == "dead")
@@ -262,9 +273,8 @@ class Evidence:
     def init(self) -> Finding:
         """Step 1, and that the script comes to its end."""
         several = [self.runs(TWO), self.runs(THREE)]
-        if any("has not been initialized" in _first_error(seen)["text"] for seen in several):
-            error = self.trouble_of(next(s for s in several if "has not been initialized" in _first_error(s)["text"]))[1]
-            return lost("init", "not_initialised", error, TEACH["not_initialised"])
+        for seen in filter(_not_initialised, several):
+            return lost("init", "not_initialised", self.trouble_of(seen)[1], TEACH["not_initialised"])
         ended = [rank for seen in several for rank in seen.ranks if rank.ended or rank.steps]
         if ended and not any(rank.initialised for rank in ended):
             return lost(
@@ -412,7 +422,7 @@ class Evidence:
         elif option is not None:
             steps = "step" in option["option"]
             word = [] if option["takes"] == "nothing" else ["12" if steps else "3"]
-            seen = self.runs(replace(LONG, images=64, epochs=6, more=(shown(option["option"], 40), *word)))
+            seen = self.runs(replace(LONG, epochs=6, more=(shown(option["option"], 40), *word)))
         if not min(seen.counts):
             return self.unseen("warmup")
         rates = np.array([step.rate for step in seen.ranks[0].steps])

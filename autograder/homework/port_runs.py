@@ -41,6 +41,7 @@ class Setting:
     epochs: int = EPOCHS
     arrays: int = ARRAYS
     no_broadcast: bool = False
+    init: bool = False  # Horovod is initialised for the script
     shared: bool = False
     more: tuple[str, ...] = ()  # words for the command line
 
@@ -172,7 +173,7 @@ def watch(launcher: Launcher, name: str, source: str, key: str, setting: Setting
     """Run the script once. name: its file's name, by which its lines are shown."""
     warm = launcher.having(horovod_job.FRAMEWORKS)
     data = draw(key, setting)
-    random = np.random.default_rng(zlib.crc32(f"{key}/port/{setting}".encode()))
+    random = np.random.default_rng(zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}/{setting.apart}".encode()))
     rate, seed = round(float(random.uniform(0.01, 0.02)), 5), int(random.integers(1, 10_000))
     nonce = f"port-{zlib.crc32(f'{key}/nonce'.encode()):08x}"
     words = [
@@ -189,7 +190,7 @@ def watch(launcher: Launcher, name: str, source: str, key: str, setting: Setting
     ]
     words += ["--data", "DATA", "--log", f"run_{setting.world_size}.jsonl", "--nonce", nonce, *setting.more]
     options = {"spread": 0.02 if setting.apart else 0.0, "seed": seed, "arrays": setting.arrays}
-    options |= {"no_broadcast": setting.no_broadcast, "shared": setting.shared}
+    options |= {name: getattr(setting, name) for name in ("no_broadcast", "init", "shared")}
     chunks = [
         Chunk("probe", 1, _PROBE),
         Chunk(name, 1, ""),

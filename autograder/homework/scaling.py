@@ -440,10 +440,9 @@ def _figure(
         said = f"scaling.pdf cannot be compared: `{shown(runs.names[min(runs.usable)])}` {_NO_TIMES}."
         return needs_person("figure", said, "no_times")
     try:
-        figure = reader(path)
+        return scaling_figure.judge(reader(path), speeds, [p for p in SIZES if p in speeds], claimed)
     except Exception as error:  # whatever a reader stumbles over, a person can look at the page
         return needs_person("figure", f"scaling.pdf could not be read ({type(error).__name__}).", "unreadable_figure")
-    return scaling_figure.judge(figure, speeds, [p for p in SIZES if p in speeds], claimed)
 
 
 # -- odds and ends ----------------------------------------------------------------------------------------------------------------------

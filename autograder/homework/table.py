@@ -75,17 +75,17 @@ def read(path: Path) -> Table:
     rows = _rows(text)
     if not rows:
         raise TableError("the file is empty")
-    table = Table()
-    columns = _named(rows[0])
+    table, first = Table(), rows[0]
+    columns, width = _named(first), len(first)
     if columns:
-        table.percent_columns = frozenset(name for name, k in columns.items() if re.search(r"%|percent", rows[0][k].lower()))
+        table.percent_columns = frozenset(name for name, k in columns.items() if re.search(r"%|percent", first[k].lower()))
         rows = rows[1:]
-    elif len(rows[0]) >= len(COLUMNS) and number(rows[0][0]):
-        columns = {name: k for k, name in enumerate(COLUMNS)}
+    elif len(first) >= len(COLUMNS) and number(first[0]):
+        columns, width = {name: k for k, name in enumerate(COLUMNS)}, len(COLUMNS)
     if "ranks" not in columns or len(columns) < 2:
-        raise TableError(f"its first line does not name the columns {', '.join(COLUMNS)}, but says `{shown(' '.join(rows[0]))}`")
+        raise TableError(f"its first line does not name the columns {', '.join(COLUMNS)}, but says `{shown(' '.join(first))}`")
     for cells in rows:
-        _take(table, cells, columns)
+        _take(table, cells, columns, width)
     if not table.rows:
         raise TableError("it has no line that begins with a number of ranks")
     return table
@@ -167,8 +167,8 @@ def _named(header: list[str]) -> dict[str, int]:
     return found
 
 
-def _take(table: Table, cells: list[str], columns: dict[str, int]) -> None:
-    if len(cells) > max(columns.values()) + 1 and len(cells) >= 2 * len(columns) - 1 and all(number(cell) for cell in cells):
+def _take(table: Table, cells: list[str], columns: dict[str, int], width: int) -> None:
+    if len(cells) > width and len(cells) >= 2 * width - 1 and all(number(cell) for cell in cells):
         said = shown(",".join(cells))
         raise TableError(
             f"`{said}` can be read in more than one way: separate columns by semicolons where numbers have decimal commas"

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -30,7 +31,10 @@ PERSON = None  # as a diagnosis: a person must decide
 @dataclass(frozen=True)
 class Folder:
     """One submission. says: what is special about it. expected: line -> diagnosis for all lines that do not get full marks (PERSON: the
-    line waits for a person). flags: must be raised; may: these may be, too. bonus: the warm-up earns its points."""
+    line waits for a person). flags: must be raised; may: these may be, too. bonus: the warm-up earns its points.
+
+    script: of the bank, "" for none. like_base: all but the script is that of right_plain.
+    """
 
     name: str
     says: str
@@ -40,6 +44,7 @@ class Folder:
     may: set[str] = field(default_factory=set)
     bonus: bool = False
     script: str = "loop.py"
+    like_base: bool = False
 
     @property
     def right(self) -> bool:
@@ -112,6 +117,20 @@ def changed(change: Callable[[Path], None]) -> Callable[[Path], None]:
         change(place)
 
     return fill
+
+
+def ported(script: str) -> Callable[[Path], None]:
+    """The base, with another script, by which its logs say they were written."""
+
+    def fill(place: Path) -> None:
+        (place / SCRIPT).write_text(script_text(script), encoding="utf-8")
+        source = hashlib.sha256((place / SCRIPT).read_bytes()).hexdigest()
+        for ranks in SIZES:
+            found = runs.records(place / log_name(ranks))
+            found[0]["source_sha256"] = source
+            runs.rewrite(place / log_name(ranks), found)
+
+    return changed(fill)
 
 
 FOLDERS: dict[str, Folder] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bank_homework import runs
 from bank_homework.figures import STYLES
-from bank_homework.folders import PERSON, SCRIPT, SIZES, add, draw, log_name, script_text, table, write
+from bank_homework.folders import PERSON, SCRIPT, SIZES, add, draw, log_name, ported, script_text, table, write
 from bank_homework.runs import Run
 
 add("right_plain", "a GradientTape loop; matplotlib as it comes", write)
@@ -59,6 +59,15 @@ add(
     lambda place: old_metrics(place),
     expected=dict.fromkeys(("runs", "throughput", "speedup", "efficiency", "figure"), PERSON),
 )
+
+for script, bonus in (
+    ("broadcast_first", False),
+    ("allreduce_by_hand", False),
+    ("warmup_always", True),
+    ("warmup_by_epoch", True),
+):
+    says = f"the port: {script.replace('_', ' ')}"
+    add(f"right_{script}", says, ported(script), script=script, like_base=True, bonus=bonus)
 
 
 def two_cores(place: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +12,7 @@ import numpy as np
 
 from bank_homework import figures, runs
 from bank_homework.figures import STYLES, Curves, Table
-from bank_homework.folders import PERSON, SCRIPT, SIZES, add, changed, draw, log_name, script_text, table
+from bank_homework.folders import PERSON, SCRIPT, SIZES, add, changed, draw, log_name, ported, script_text, table
 from bank_homework.runs import Run
 
 OTHER = 4  # the number of ranks whose file is wrong, where one of them is
@@ -45,20 +44,6 @@ def replaced(name: str, content: bytes | Callable[[Path], bytes] | None) -> Call
             (place / name).unlink()
         else:
             (place / name).write_bytes(content(place / name) if callable(content) else content)
-
-    return changed(fill)
-
-
-def ported(script: str) -> Callable[[Path], None]:
-    """The base, with another script, by which its logs say they were written."""
-
-    def fill(place: Path) -> None:
-        (place / SCRIPT).write_text(script_text(script), encoding="utf-8")
-        source = hashlib.sha256((place / SCRIPT).read_bytes()).hexdigest()
-        for ranks in SIZES:
-            found = runs.records(place / log_name(ranks))
-            found[0]["source_sha256"] = source
-            runs.rewrite(place / log_name(ranks), found)
 
     return changed(fill)
 
@@ -368,7 +353,15 @@ add(
     expected={"runs": "batch_sizes_differ"},
 )
 add("wrong_another_nonce", "logs with the code of another student", regenerated(other_nonce), flags={"another_nonce"})
-add("wrong_one_epoch", "one epoch: nothing but compilation", regenerated(one_epoch, "dark"), expected={"runs": "too_few_epochs"})
+add(
+    "wrong_one_epoch",
+    "one epoch: nothing but compilation was measured, and a point is no curve",
+    regenerated(one_epoch, "dark"),
+    expected={
+        "runs": "too_few_epochs",
+        **{f"accuracy_{ranks}_{what}": PERSON for ranks in SIZES for what in ("curves", "values", "labels")},
+    },
+)
 add(
     "wrong_identical_runs",
     "run_8 is run_4 with another number",
@@ -482,6 +475,7 @@ for script, line, diagnosis in (
     ("no_memory_growth", "devices", "no_memory_growth"),
     ("pinned_by_rank", "devices", "pinned_by_rank"),
     ("same_data", "shards", "same_data"),
+    ("own_shuffle", "shards", "own_shuffle"),
     ("steps_not_divided", "steps", "steps_not_divided"),
     ("rate_not_scaled", "learning_rate", "rate_not_scaled"),
     ("gradients_apart", "gradients", "gradients_apart"),
@@ -495,7 +489,14 @@ for script, line, diagnosis in (
     ("metrics_of_one_rank", "global_metrics", "metrics_of_one_rank"),
     ("no_log", "run_log", "no_log"),
 ):
-    add(f"wrong_{script}", f"the port: {script.replace('_', ' ')}", ported(script), expected={line: diagnosis}, script=script)
+    add(
+        f"wrong_{script}",
+        f"the port: {script.replace('_', ' ')}",
+        ported(script),
+        expected={line: diagnosis},
+        script=script,
+        like_base=True,
+    )
 PORT = ("init", "devices", "shards", "steps", "learning_rate", "gradients", "broadcast", "rank_zero", "global_metrics", "run_log")
 for script, diagnosis in (
     ("not_ported", "not_ported"),
@@ -511,10 +512,20 @@ for script, diagnosis in (
         ported(script),
         expected=dict.fromkeys(PORT, diagnosis),
         script=script,
+        like_base=True,
     )
 add(
     "wrong_warmup",
     "a warm-up that is computed and not used",
     ported("warmup_without_effect"),
     script="warmup_without_effect",
+    like_base=True,
+)
+add(
+    "wrong_missing_script",
+    "tensorflow2_mnist_hvd.py was not handed in",
+    replaced(SCRIPT, None),
+    expected=dict.fromkeys(PORT, "missing_file"),
+    script="",
+    like_base=True,
 )

@@ -71,7 +71,8 @@ VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "no_pinning": ("loop.py", [("gpus[hvd.local_rank()]", "gpus[0]")]),
     "pinned_by_rank": ("loop.py", [("gpus[hvd.local_rank()]", "gpus[hvd.rank()]")]),
     "no_memory_growth": ("loop.py", [("for gpu in gpus:\n    tf.config.experimental.set_memory_growth(gpu, True)\n", "")]),
-    "same_data": ("loop.py", [(SHARDS, "")]),
+    "same_data": ("loop.py", [(SHARDS, ""), ("default_rng(args.seed + rank)", "default_rng(args.seed)")]),
+    "own_shuffle": ("loop.py", [(SHARDS, "")]),
     "steps_not_divided": (
         "loop.py",
         [("steps = total // args.batch_size // size", "steps = total // args.batch_size"), (ROWS, AROUND)],
