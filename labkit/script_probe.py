@@ -241,6 +241,7 @@ class Probe:
 
         self.tf = tf
         self._see_data(data)
+        self._keep_datasets_awake()
         self._see_layers()
         self._see_updates()
         self._see_collectives()
@@ -296,6 +297,18 @@ class Probe:
         course_data.load = load
         for name in ("mnist", "fashion_mnist"):
             getattr(self.tf.keras.datasets, name).load_data = load_data
+
+    def _keep_datasets_awake(self) -> None:
+        """Without the thread by which tf.data tunes itself: at the end of a dataset it may sleep for seconds before it hears of it, and
+        nobody can tell that from ranks that wait for each other."""
+        tf, iterate = self.tf, self.tf.data.Dataset.__iter__
+
+        def untuned(dataset):
+            options = tf.data.Options()
+            options.autotune.enabled = False
+            return iterate(dataset.with_options(options))
+
+        tf.data.Dataset.__iter__ = untuned
 
     # minibatches, and the variables that layers make
     def _see_layers(self) -> None:

@@ -120,6 +120,8 @@ class Runs:
                 # ranks may read what rank 0 has written: then they need one folder, as on a cluster
                 shared = watch(self.launcher, self.name, self.text, self.key, replace(setting, shared=True), limits)
                 seen = seen if shared.trouble == "raised" else shared
+            if _may_be_resting(seen):
+                seen = watch(self.launcher, self.name, self.text, self.key, setting, limits, patience=20)
             self.made[setting] = seen
         return self.made[setting]
 
@@ -151,6 +153,16 @@ def _first_error(seen: Seen) -> dict:
 
 def _not_initialised(seen: Seen) -> bool:
     return "has not been initialized" in _first_error(seen)["text"]
+
+
+def _may_be_resting(seen: Seen) -> bool:
+    """Whether a rank of a run that stands still is neither in a collective nor in a step: it may go on by itself."""
+    if seen.trouble != "hung":
+        return False
+    return any(
+        "a Horovod operation" in row and not rank.after.numbers
+        for row, rank in zip(seen.outcome.hang.rows, seen.ranks, strict=False)
+    )
 
 
 def _stuck_in(seen: Seen) -> str:
