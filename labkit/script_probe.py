@@ -582,9 +582,8 @@ def replay(shapes: list, steps: list, run: dict | None = None) -> dict:
         correct.append(int(right))
         gradients.append(np.concatenate([np.ravel(part) for part in gradient]))
     found = {"losses": losses, "correct": correct, "gradients": gradients}
-    if run is not None:
-        kind = getattr(tf.keras.optimizers, run["optimizer"])
-        optimizer = kind.from_config({**run["config"], "learning_rate": 0.0, "jit_compile": False})
+    optimizer = _optimizer_of(tf, run)
+    if optimizer is not None:
         weights = np.asarray(run["weights"])
         for k, (rate, batches) in enumerate(zip(run["rates"], run["batches"], strict=True)):
             starts = run["first"] if k == 0 else [weights] * len(batches)
@@ -596,6 +595,17 @@ def replay(shapes: list, steps: list, run: dict | None = None) -> dict:
             weights = np.concatenate([np.ravel(variable.numpy()) for variable in variables])
         found["weights"] = weights
     return found
+
+
+def _optimizer_of(tf, run: dict | None):
+    """The optimizer of a run, or None where there is none that Keras can make from this description."""
+    if run is None:
+        return None
+    kind = getattr(tf.keras.optimizers, run["optimizer"])
+    try:
+        return kind.from_config({**run["config"], "learning_rate": 0.0, "jit_compile": False})
+    except (TypeError, ValueError):
+        return None
 
 
 def _set(variables, weights) -> None:
