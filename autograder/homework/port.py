@@ -382,7 +382,13 @@ class Evidence:
         for diagnosis, sentence in names:
             if diagnosis:
                 return lost("gradients", diagnosis, sentence, TEACH[diagnosis])
-        if not self.two.trouble and _spread([rank.final for rank in self.two.ranks]) > SAME:
+        second = [
+            rank.steps[1].weights if len(rank.steps) > 1 else None for rank in self.two.ranks
+        ]  # a broadcast has been by then
+        never_equal = (
+            all(weights is not None for weights in second) and _spread(second) > SAME
+        )  # the broadcast's line is about that
+        if not self.two.trouble and not never_equal and _spread([rank.final for rank in self.two.ranks]) > SAME:
             said = "The gradients are averaged, but at the end the ranks hold different weights."
             return lost("gradients", "weights_differ", said, TEACH["weights_differ"], line("gradients").points / 2)
         if measured.get("from_sequential", 0.0) > 0.1:
