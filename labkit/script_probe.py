@@ -241,6 +241,7 @@ class Probe:
 
         self.tf = tf
         self._see_data(data)
+        self._keep_datasets_awake()
         self._see_layers()
         self._see_updates()
         self._see_collectives()
@@ -296,6 +297,18 @@ class Probe:
         course_data.load = load
         for name in ("mnist", "fashion_mnist"):
             getattr(self.tf.keras.datasets, name).load_data = load_data
+
+    def _keep_datasets_awake(self) -> None:
+        """Without the thread by which tf.data tunes itself: at the end of a dataset it may sleep for seconds before it hears of it, and
+        nobody can tell that from ranks that wait for each other."""
+        tf, iterate = self.tf, self.tf.data.Dataset.__iter__
+
+        def untuned(dataset):
+            options = tf.data.Options()
+            options.autotune.enabled = False
+            return iterate(dataset.with_options(options))
+
+        tf.data.Dataset.__iter__ = untuned
 
     # minibatches, and the variables that layers make
     def _see_layers(self) -> None:
@@ -569,9 +582,8 @@ def replay(shapes: list, steps: list, run: dict | None = None) -> dict:
         correct.append(int(right))
         gradients.append(np.concatenate([np.ravel(part) for part in gradient]))
     found = {"losses": losses, "correct": correct, "gradients": gradients}
-    if run is not None:
-        kind = getattr(tf.keras.optimizers, run["optimizer"])
-        optimizer = kind.from_config({**run["config"], "learning_rate": 0.0, "jit_compile": False})
+    optimizer = _optimizer_of(tf, run)
+    if optimizer is not None:
         weights = np.asarray(run["weights"])
         for k, (rate, batches) in enumerate(zip(run["rates"], run["batches"], strict=True)):
             starts = run["first"] if k == 0 else [weights] * len(batches)
@@ -583,6 +595,17 @@ def replay(shapes: list, steps: list, run: dict | None = None) -> dict:
             weights = np.concatenate([np.ravel(variable.numpy()) for variable in variables])
         found["weights"] = weights
     return found
+
+
+def _optimizer_of(tf, run: dict | None):
+    """The optimizer of a run, or None where there is none that Keras can make from this description."""
+    if run is None:
+        return None
+    kind = getattr(tf.keras.optimizers, run["optimizer"])
+    try:
+        return kind.from_config({**run["config"], "learning_rate": 0.0, "jit_compile": False})
+    except (TypeError, ValueError):
+        return None
 
 
 def _set(variables, weights) -> None:

@@ -11,10 +11,12 @@ import pytest
 from bank_homework import folders
 from bank_homework.folders import FOLDERS, PERSON, Folder
 
+from autograder import isolation
 from autograder.homework import judge_files, plots, read_logs, scaling
 from autograder.homework.folder import Homework, collect
 from autograder.homework.rubric import Finding, Flag, lines_of
-from labkit import pdf_figure
+from labkit import horovod_job, pdf_figure
+from labkit.launcher import Launcher
 
 ALL = bool(os.environ.get("COURSE_TEST_ALL"))
 HOSTILE = {
@@ -70,7 +72,9 @@ def compare(folder: Folder, findings: list[Finding], lines: set[str]) -> list[st
         if name not in expected:
             if finding.verdict != "passed":
                 wrong.append(f"should have full marks. {said}")
-        elif got != expected[name] or finding.verdict == "passed":
+        elif (
+            got not in (expected[name] if isinstance(expected[name], tuple) else [expected[name]]) or finding.verdict == "passed"
+        ):
             wrong.append(f"should be {expected[name] or 'left to a person'}. {said}")
         elif finding.earned is not None and not finding.teach:
             wrong.append(f"does not teach. {said}")
@@ -99,6 +103,7 @@ EACH_SCRIPT = {folder.script: name for name, folder in reversed(FOLDERS.items())
 
 
 @pytest.mark.parametrize("name", reversed(EACH_SCRIPT.values()) if ALL else PORTS)
+@pytest.mark.timeout(600)  # three runs and their yardstick: half a minute where nothing else runs
 def test_ports(name, tmp_path, launcher_for_homework):
     folder = FOLDERS[name]
     folder.make(tmp_path / "handed in")
@@ -112,8 +117,11 @@ def test_ports(name, tmp_path, launcher_for_homework):
 
 
 @pytest.fixture(scope="module")
-def launcher_for_homework(warm_horovod):
-    return warm_horovod
+def launcher_for_homework():
+    """In the grader's jail: some of these scripts are out to harm."""
+    with Launcher(isolation=isolation.spec(weak=True)) as launcher:
+        launcher.having(horovod_job.FRAMEWORKS).wait_until_ready()
+        yield launcher
 
 
 @functools.cache

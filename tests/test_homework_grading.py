@@ -30,7 +30,10 @@ from autograder.homework import handed_in, rubric
 from autograder.report import report_of
 from autograder.results import open_course
 
-pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's about its own models
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning"),  # nbgrader's about its own models
+    pytest.mark.timeout(600),  # a script is run on one, two and three ranks
+]
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "scaling_mnist"
 CHECKS = {"port": "check_port", "scaling": "check_scaling", "plots": "check_plots", "bonus": "check_warmup"}

@@ -24,7 +24,7 @@ from labkit.source import Chunk
 BATCH, EPOCHS, TEST_IMAGES = 8, 2, 30
 ARRAYS = 40  # updates of which weights and gradients are kept
 NOTES = 100 << 20  # bytes that a rank may tell
-PATIENCE = 8  # s without work that are a standstill: TensorFlow itself rests for some where threads are few
+PATIENCE = 5  # s without work that are a standstill
 MOST_PARAMETERS = 2_000_000
 _PROBE = "from labkit.script_probe import run_script"
 _REPLAY = "from labkit.script_probe import replay"
@@ -169,8 +169,10 @@ def draw(key: str, setting: Setting) -> dict:
 # -- running ----------------------------------------------------------------------------------------------------------------------------
 
 
-def watch(launcher: Launcher, name: str, source: str, key: str, setting: Setting, limits: Limits) -> Seen:
-    """Run the script once. name: its file's name, by which its lines are shown."""
+def watch(
+    launcher: Launcher, name: str, source: str, key: str, setting: Setting, limits: Limits, patience: int = PATIENCE
+) -> Seen:
+    """Run the script once. name: its file's name, by which its lines are shown. patience: seconds without work that are a standstill."""
     warm = launcher.having(horovod_job.FRAMEWORKS)
     data = draw(key, setting)
     random = np.random.default_rng(zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}/{setting.apart}".encode()))
@@ -198,7 +200,7 @@ def watch(launcher: Launcher, name: str, source: str, key: str, setting: Setting
     arguments = [(name, source, words, data, options)] * setting.world_size
     jobs = make_jobs(chunks, "run_script", arguments, runtime="horovod", seed=seed)
     outcome, ends = horovod_job.run(
-        warm, jobs, ranks_per_node=setting.ranks_per_node, limits=limits, notes=NOTES, windows=PATIENCE
+        warm, jobs, ranks_per_node=setting.ranks_per_node, limits=limits, notes=NOTES, windows=patience
     )
     ranks = [seen_by(rank.notes, setting) for rank in outcome.ranks]
     for rank in outcome.ranks:

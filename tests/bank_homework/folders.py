@@ -31,7 +31,7 @@ PERSON = None  # as a diagnosis: a person must decide
 @dataclass(frozen=True)
 class Folder:
     """One submission. says: what is special about it. expected: line -> diagnosis for all lines that do not get full marks (PERSON: the
-    line waits for a person). flags: must be raised; may: these may be, too. bonus: the warm-up earns its points.
+    line waits for a person; several: one of these). flags: must be raised; may: these may be, too. bonus: the warm-up earns its points.
 
     script: of the bank, "" for none. like_base: all but the script is that of right_plain.
     """
@@ -39,7 +39,7 @@ class Folder:
     name: str
     says: str
     fill: Callable[[Path], None]
-    expected: dict[str, str | None] = field(default_factory=dict)
+    expected: dict[str, str | tuple[str, ...] | None] = field(default_factory=dict)
     flags: set[str] = field(default_factory=set)
     may: set[str] = field(default_factory=set)
     bonus: bool = False
