@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -330,9 +331,11 @@ def legend(page: Page, drawn: list[Drawn]) -> list[Sample]:
         width, height = path.box[2] - path.box[0], path.box[3] - path.box[1]
         is_line = bool(line and line[0] == "h" and 7 <= width <= 70 and not path.fill)
         is_mark = not is_line and max(width, height) <= SMALL and min(width, height) > 0.5 and (path.stroke or path.fill)
+        if is_mark and _on_a_curve(path, page):
+            continue
         if not (is_line or is_mark):
             continue
-        text = _beside(path.box, texts)
+        text = _beside(path.box, path.order, texts)
         if text is None:
             continue
         x, y = (path.box[0] + path.box[2]) / 2, (path.box[1] + path.box[3]) / 2
@@ -350,8 +353,25 @@ def legend(page: Page, drawn: list[Drawn]) -> list[Sample]:
     return [one for one in found if one.dash is not None or one.shape is not None]
 
 
-def _beside(box: Rect, texts: Iterable[Text]) -> Text | None:
-    """The text that stands right of a sample on the same line (or left of it, where there is none)."""
+def _on_a_curve(mark: Path, page: Page) -> bool:
+    """Whether a mark stands on a corner of a line that is not clipped: then it belongs to that curve and to no legend."""
+    place, _ = _place(mark)
+    for path in page.paths:
+        if path.clip is None and path.stroke and not path.fill and not path.curved and not any(path.closed):
+            large = path.box[2] - path.box[0] > 70 or (
+                path.box[3] - path.box[1] > 0.01 and len(path.pieces[0]) > 2 and path.anchor is None
+            )
+            if large and _within((*place, *place), path.box, 0.1):
+                if any(np.abs(piece - place).max(1).min() < AT_PLACE for piece in path.pieces):
+                    return True
+    return False
+
+
+def _beside(box: Rect, order: int, texts: Iterable[Text]) -> Text | None:
+    """The text that stands right of a sample on the same line (or left of it, where there is none).
+
+    order: of the sample; of several texts, one that was painted after it is preferred to one that lies under the legend.
+    """
     y = (box[1] + box[3]) / 2
     right, left = [], []
     for text in texts:
@@ -359,10 +379,10 @@ def _beside(box: Rect, texts: Iterable[Text]) -> Text | None:
             continue
         gap = text.box[0] - box[2]
         if -1 <= gap <= 28:
-            right.append((gap, text.order, text))
+            right.append((text.order < order, gap, text.order, text))
         elif -1 <= box[0] - text.box[2] <= 12:
-            left.append((box[0] - text.box[2], text.order, text))
-    return min(right or left)[2] if right or left else None
+            left.append((text.order < order, box[0] - text.box[2], text.order, text))
+    return min(right or left)[3] if right or left else None
 
 
 def _legends_for(drawn: Drawn, others: list[Drawn], samples: list[Sample], count: int) -> list[list[Sample]]:
@@ -454,7 +474,7 @@ def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[i
     taken: orders of texts that are something else (tick labels, axis labels, titles, legends).
     """
     frame = drawn.panel.frame
-    texts = [t for t in page.texts if t.upright and t.order not in taken and not number(t) and _near_frame(t, frame)]
+    texts = [t for t in page.texts if t.upright and t.order not in taken and _is_name(t) and _near_frame(t, frame)]
     nameless = [c for c in curve_list if not c.name and c.visible.any()]
     if not texts or not nameless:
         return
@@ -466,7 +486,7 @@ def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[i
     nameless = [c for c in nameless if not c.name]
     used = {c.name for c in curve_list if c.named_by == "text"}
     texts = [t for t in texts if t.text not in used]
-    pairs = []
+    pairs, chosen = [], []
     for curve in nameless:
         last = np.flatnonzero(curve.visible)[-1]
         x, y = curve.page_x[last], curve.page_y[last]
@@ -476,7 +496,15 @@ def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[i
     for curve, near, y in pairs:
         free = [t for t in near if all(o is curve or abs(t.middle[1] - v) > abs(t.middle[1] - y) for o, _, v in pairs)]
         if len(free) == 1 or (free and abs(free[0].middle[1] - y) < 0.35 * free[0].size):
-            curve.name, curve.named_by = free[0].text, "text"
+            chosen.append((curve, free[0].text))
+    if len({text for _, text in chosen}) == len(nameless):  # a single note beside one of several curves names nothing
+        for curve, text in chosen:
+            curve.name, curve.named_by = text, "text"
+
+
+def _is_name(text: Text) -> bool:
+    """Whether a text may name a curve: no number, and no remark that holds a decimal number ("best: 0.97")."""
+    return number(text) is None and not re.search(r"\d[.,]\d|[=:]\s*\d", text.text)
 
 
 def _near_frame(text: Text, frame: Rect) -> bool:
