@@ -52,6 +52,7 @@ def curves(
     series = _series([path for path in mine if _is_mark(path, frame) and path not in lines])
     bars = {path.order for path in lines if _is_upright(path)} | _level_bars(lines)
     lines = [path for path in lines if path.order not in bars]
+    lines = _once(lines)
     found = [_curve(path, page, frame) for path in lines]
     looks = [(path.stroke, path.dash, path.width, None, path.order) for path in lines]
     for one in series:
@@ -141,6 +142,20 @@ def _is_line(path: Path, frame: Rect) -> bool:
     return clipped or points >= 3 or width > 60
 
 
+def _once(lines: list[Path]) -> list[Path]:
+    """Without lines that are drawn a second time in the same look, as happens when a cell is run twice."""
+    kept: list[Path] = []
+    for path in lines:
+        twins = (
+            o
+            for o in kept
+            if (o.stroke, o.dash, o.box) == (path.stroke, path.dash, path.box) and len(o.pieces) == len(path.pieces)
+        )
+        if not any(all(np.array_equal(a, b) for a, b in zip(o.pieces, path.pieces, strict=True)) for o in twins):
+            kept.append(path)
+    return kept
+
+
 def _is_upright(path: Path) -> bool:
     """An error bar or a vertical line: no function of x."""
     return all(np.ptp(piece[:, 0]) < 0.01 for piece in path.pieces)
@@ -167,12 +182,12 @@ def _curve(path: Path, page: Page, frame: Rect) -> Curve:
     ends = np.zeros(len(x), bool)
     ends[[0, len(x) - 1, *breaks, *[b - 1 for b in breaks]]] = True
     curve = Curve(np.full(len(x), np.nan), np.full(len(x), np.nan), x, y, colour=path.stroke, width=path.width, dash=path.dash)
-    curve.visible = _visible(x, y, frame)
+    curve.visible = visible_points(x, y, frame)
     curve.cut, curve.breaks = edge & ends & ~curve.visible, [int(b) for b in breaks]
     return curve
 
 
-def _visible(x: np.ndarray, y: np.ndarray, frame: Rect) -> np.ndarray:
+def visible_points(x: np.ndarray, y: np.ndarray, frame: Rect) -> np.ndarray:
     left, bottom, right, top = frame
     return (x > left - 0.6) & (x < right + 0.6) & (y > bottom - 0.6) & (y < top + 0.6)
 
@@ -305,14 +320,14 @@ def _put_on(curve: Curve, one: Series, frame: Rect) -> None:
     cut = np.concatenate([curve.cut, np.zeros(int(new.sum()), bool)])
     curve.page_x, curve.page_y, curve.cut = x[order], y[order], cut[order]
     curve.x = curve.y = np.full(len(x), np.nan)
-    curve.visible, curve.breaks = _visible(curve.page_x, curve.page_y, frame), []
+    curve.visible, curve.breaks = visible_points(curve.page_x, curve.page_y, frame), []
 
 
 def _of_marks(one: Series, frame: Rect) -> Curve:
     x, y = one.places[:, 0], one.places[:, 1]
     nothing = np.full(len(x), np.nan)
     curve = Curve(nothing, nothing.copy(), x, y, colour=one.fill or one.colour, line=False, marker=True)
-    curve.cut, curve.visible = np.zeros(len(x), bool), _visible(x, y, frame)
+    curve.cut, curve.visible = np.zeros(len(x), bool), visible_points(x, y, frame)
     return curve
 
 
@@ -479,8 +494,8 @@ def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[i
     if not texts or not nameless:
         return
     for curve in nameless:
-        coloured = [t for t in texts if _belongs(t.colour, curve.colour)]
-        rivals = [c for c in nameless if c is not curve and _belongs(coloured[0].colour, c.colour)] if coloured else []
+        coloured = [t for t in texts if same_colour(t.colour, curve.colour)]
+        rivals = [c for c in nameless if c is not curve and same_colour(coloured[0].colour, c.colour)] if coloured else []
         if len({t.text for t in coloured}) == 1 and not rivals and _grey(coloured[0].colour) is False:
             curve.name, curve.named_by = coloured[0].text, "text"
     nameless = [c for c in nameless if not c.name]
@@ -511,7 +526,7 @@ def _near_frame(text: Text, frame: Rect) -> bool:
     return frame[0] < text.box[0] < frame[2] + 60 and frame[1] - 10 < text.middle[1] < frame[3] + 10
 
 
-def _belongs(text: str, line: str) -> bool:
+def same_colour(text: str, line: str) -> bool:
     """Whether a text's colour is the line's, or the same made darker for reading."""
     if _far(text, line) <= 6:
         return True
