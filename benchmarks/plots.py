@@ -40,6 +40,7 @@ KINDS = (
     "numbers",
     "twin",
     "seaborn",
+    "mixed",
     "plotly",
 )
 NAMES = [
@@ -335,6 +336,56 @@ def _twin(case, random, plt):
     case.truth = [Truth("accuracy", x, first, 0, bounds[0]), Truth("loss", x, loss, 0, bounds[1])]
 
 
+def _mixed(case, random, plt):
+    """Everything at once: scales, formats, insets, offsets, second axes, lines that are no data, texts in the way."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    figure, axes = plt.subplots(1, int(random.integers(1, 3)), layout=str(random.choice(["constrained", "tight"])))
+    for k, ax in enumerate(np.ravel(axes)):
+        x, first, second = _training(random, int(random.integers(2, 30)))
+        factor, shift = 10.0 ** float(random.integers(-3, 6)), float(random.choice([0, 0, 0, -0.5, 3]))
+        names = NAMES[int(random.integers(0, len(NAMES)))]
+        curves = [(names[0], x, factor * (first + shift)), (names[1], x, factor * (second + shift))]
+        for j, (name, across, up) in enumerate(curves):
+            ax.plot(across, up, label=name, clip_on=bool(random.random() < 0.8), alpha=float(random.uniform(0.5, 1)), **_look(random, j))
+        if random.random() < 0.2 and min(v.min() for _, _, v in curves) > 0:
+            ax.set_yscale("log")
+        elif random.random() < 0.15:
+            ax.set_yscale("symlog", linthresh=float(random.choice([0.1, 1, 10])))
+        if random.random() < 0.2 and x[0] > 0:
+            ax.set_xscale("log")
+        if random.random() < 0.25 and ax.get_yscale() == "linear":
+            places = int(random.integers(0, 4))
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _, places=places: f"{v:.{places}f}"))
+        if random.random() < 0.2 and ax.get_xscale() == "linear":
+            ax.xaxis.set_major_locator(MaxNLocator(int(random.integers(1, 12)), integer=bool(random.random() < 0.5)))
+        if random.random() < 0.2:
+            ax.tick_params(axis="x", labelrotation=float(random.choice([-45, 20, 45, 60, 90])))
+        if random.random() < 0.2:
+            ax.tick_params(which="both", right=True, top=True, labelright=bool(random.random() < 0.5), direction="in")
+        if random.random() < 0.2:
+            ax.spines[["left", "bottom"]].set_position(("outward", float(random.choice([5, 12]))))
+        if random.random() < 0.15:
+            ax.tick_params(length=0)
+        if random.random() < 0.2:
+            ax.axvline(float(x[len(x) // 2]), color="0.5", linewidth=0.8)
+            ax.axhline(float(curves[0][2][-1]), color="0.5", linestyle=":")
+        if random.random() < 0.2:
+            ax.annotate("5", (x[0], curves[0][2][-1]))
+            ax.text(0.5, 0.5, "best: 0.97", transform=ax.transAxes)
+        if random.random() < 0.1:
+            ax.invert_xaxis()
+        if random.random() < 0.15:
+            ax.margins(x=0)
+        _finish(case, random, ax, curves, k)
+    if random.random() < 0.2:
+        figure.suptitle("0.5")
+    figure.canvas.draw()
+    for one in case.truth:
+        ax = np.ravel(axes)[one.panel]
+        one.bounds = (*ax.get_xlim(), *ax.get_ylim())
+
+
 def _seaborn(case, random, plt):
     import pandas
     import seaborn
@@ -369,7 +420,7 @@ def _seaborn(case, random, plt):
 
 _DRAWERS = {
     "plain": _plain, "styled": _styled, "panels": _panels, "errorbars": _errorbars, "log": _log, "symlog": _symlog, "long": _long,
-    "clipped": _clipped, "markers": _markers, "numbers": _numbers, "twin": _twin, "seaborn": _seaborn,
+    "clipped": _clipped, "markers": _markers, "numbers": _numbers, "twin": _twin, "seaborn": _seaborn, "mixed": _mixed,
 }  # fmt: skip
 
 

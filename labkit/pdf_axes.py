@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +19,7 @@ from labkit.pdf_types import Axis, Panel, Tick, symlog
 
 SMALLEST = 24.0  # points: a panel is at least as wide and as high
 EXACT = 0.05  # points by which a tick mark may be off its scale
+REACH = 2.2  # points that the middle of a label may be away from its tick
 LABELS_WITHIN = 90.0  # points between a frame and its tick labels, at most
 NICE = (1.0, 2.0, 2.5, 3.0, 4.0, 5.0, 10.0)
 _SUFFIX = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "µ": 1e-6, "μ": 1e-6, "m": 1e-3}
@@ -467,12 +469,14 @@ def _fits_of(side: Side, labels: list[Number], values: list[float]):
         return None
     along = 0 if side.level else 1
     for exact in (True, False):
-        for places in _places(side, labels):
+        for places, minor in _places(side, labels):
             there = np.isfinite(places)
             used = [n for n, has in zip(labels, there, strict=True) if has]
             fits = _fits(side, used, places[there], exact)
             for one, has in zip(labels, there, strict=True):  # one without a mark must still stand where the scale puts it
                 fits = fits if has else [f for f in fits if abs(f.positions(np.array(one.value)) - one.text.middle[along]) < 3]
+            if minor:  # only logarithmic axes have labels at minor ticks
+                fits = [f for f in fits if f.scale != "linear"]
             if fits:
                 return fits[0].residual, fits, used, places[there], True
     places = np.array([n.text.middle[along] for n in labels])
@@ -512,31 +516,61 @@ def _digits_only(side: Side, labels: list[Number]) -> bool:
     return all(re.fullmatch("[2-9]", n.said) and n.text.size < 0.85 * side.text_size for n in labels)
 
 
-def _places(side: Side, labels: list[Number]):
-    """Ways to give each label a tick: the longest marks first, then all marks, then grid lines. Yields arrays of places."""
-    along = 0 if side.level else 1
-    anchors, sizes = np.array([_anchor(n.text, side) for n in labels]), np.array([n.text.size for n in labels])
-    spread = np.diff(np.sort([n.text.middle[along] for n in labels]))
-    reach = min(5.0 if side.level else 7.0, 0.45 * float(spread.min())) if len(spread) and spread.min() > 0 else 0.0
+def _places(side: Side, labels: list[Number]) -> Iterator[tuple[np.ndarray, bool]]:
+    """Ways to give each label a tick, the closest one first: (places, whether minor ticks are among them).
+
+    Ticks may be the longest marks, all marks, or grid lines. A label may stand with its middle at the tick, or, turned, with an end.
+    """
+    sizes = np.array([n.text.size for n in labels])
+    turned = any(not n.text.upright for n in labels)
     longest = max(side.marks.values(), default=0.0)
-    major = sorted(_distinct([p for p, length in side.marks.items() if length > longest - 0.3]))
-    for candidates in (major, sorted(_distinct(side.marks)), sorted(_distinct(side.grid))):
-        if len(candidates) < 2:
-            continue
-        marks = np.array(candidates)
-        nearest = marks[np.abs(marks[None, :] - anchors[:, None]).argmin(1)]
-        off = anchors - nearest
-        near = np.abs(off) <= reach
-        if not near.all() and len(labels) >= 4 and near.sum() >= max(3, len(labels) - 2) and near[1:-1].all():
-            nearest = np.where(near, nearest, np.nan)  # plotly draws no grid line at the border of the panel
-        elif not near.all():
-            continue
-        kept = nearest[np.isfinite(nearest)]
-        if len(set(kept.tolist())) == len(kept) and _stand_alike(off[near], kept, side, sizes[near]):
-            yield nearest
-    for candidates in (major, sorted(_distinct(side.marks)), sorted(_distinct(side.grid))):
-        if len(candidates) == len(labels) and any(not n.text.upright for n in labels):
-            yield np.array(candidates)  # turned labels hang beside their ticks: one each, in order
+    major = _distinct([p for p, length in side.marks.items() if length > longest - 0.3])
+    every = _distinct(side.marks)
+    ways = []
+    for candidates, minor in (
+        (major, False),
+        (_distinct(side.grid), False),
+        *([(every, True)] if len(every) > len(major) else []),
+    ):
+        for anchors in _anchors(side, labels):
+            found = _nearest(np.array(candidates), anchors, sizes, side, 0.2 if turned else 1.6) if len(candidates) >= 2 else None
+            if found is not None:
+                ways.append((float(np.nanmax(np.abs(anchors - found))), len(ways), found, minor))
+        if turned and not minor and len(candidates) == len(labels):
+            ways.append((REACH + 1, len(ways), np.array(candidates), minor))  # one each, in order
+    for _, _, found, minor in sorted(ways, key=lambda way: way[:2]):
+        yield found, minor
+
+
+def _anchors(side: Side, labels: list[Number]) -> list[np.ndarray]:
+    """Where along the side the labels may point to: with their middles; below an axis and turned, with their ends or corners."""
+    along = 0 if side.level else 1
+    ways = [[n.text.middle[along] for n in labels]]
+    if side.level and any(not n.text.upright for n in labels):
+        ways += [[n.text.box[0] for n in labels], [n.text.box[2] for n in labels]]
+        ways += [[n.text.chars[0].start[0] for n in labels], [n.text.chars[-1].end[0] for n in labels]]
+    return [np.array(way) for way in ways]
+
+
+def _nearest(marks: np.ndarray, anchors: np.ndarray, sizes: np.ndarray, side: Side, closest: float) -> np.ndarray | None:
+    """For each label the tick it stands at, NaN for one at the border of the panel that has none; None if they do not fit together.
+
+    closest: how far labels may stand off where not all ticks among them have a label.
+    """
+    gap = np.diff(np.sort(anchors)).min()
+    nearest = marks[np.abs(marks[None, :] - anchors[:, None]).argmin(1)]
+    off = anchors - nearest
+    near = np.abs(off) <= min(REACH, 0.45 * gap)
+    if not near.all() and len(anchors) >= 4 and near.sum() >= max(3, len(anchors) - 2) and near[1:-1].all():
+        nearest = np.where(near, nearest, np.nan)  # plotly draws no grid line at the border of the panel
+    elif not near.all():
+        return None
+    kept = nearest[np.isfinite(nearest)]
+    between = int(((marks > kept.min() - 0.01) & (marks < kept.max() + 0.01)).sum()) - len(kept)
+    if between > 0 and np.abs(off[near]).max() > closest:
+        return None  # marks without labels among those with: these may all be minor ticks
+    alone = len(set(kept.tolist())) == len(kept)
+    return nearest if alone and _stand_alike(off[near], kept, side, sizes[near]) else None
 
 
 def _stand_alike(off: np.ndarray, places: np.ndarray, side: Side, sizes: np.ndarray) -> bool:
@@ -549,17 +583,6 @@ def _stand_alike(off: np.ndarray, places: np.ndarray, side: Side, sizes: np.ndar
     if len(off) < 4 or np.ptp(off) < 0.4:
         return True
     return bool(abs(np.corrcoef(off, places)[0, 1]) < 0.9)
-
-
-def _anchor(text: Text, side: Side) -> float:
-    """Where along the side a label points to: its middle; of a turned one below an axis its end at the axis."""
-    if not side.level:
-        return text.middle[1]
-    if text.upright or abs(abs(text.angle) - 90) < 1:
-        return text.middle[0]
-    first, last = text.chars[0].start, text.chars[-1].end
-    upper = first if (first[1] > last[1]) == (side.side == "bottom") else last
-    return upper[0]
 
 
 def _distinct(places) -> list[float]:

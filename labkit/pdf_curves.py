@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -51,6 +52,7 @@ def curves(
     series = _series([path for path in mine if _is_mark(path, frame) and path not in lines])
     bars = {path.order for path in lines if _is_upright(path)} | _level_bars(lines)
     lines = [path for path in lines if path.order not in bars]
+    lines = _once(lines)
     found = [_curve(path, page, frame) for path in lines]
     looks = [(path.stroke, path.dash, path.width, None, path.order) for path in lines]
     for one in series:
@@ -140,6 +142,20 @@ def _is_line(path: Path, frame: Rect) -> bool:
     return clipped or points >= 3 or width > 60
 
 
+def _once(lines: list[Path]) -> list[Path]:
+    """Without lines that are drawn a second time in the same look, as happens when a cell is run twice."""
+    kept: list[Path] = []
+    for path in lines:
+        twins = (
+            o
+            for o in kept
+            if (o.stroke, o.dash, o.box) == (path.stroke, path.dash, path.box) and len(o.pieces) == len(path.pieces)
+        )
+        if not any(all(np.array_equal(a, b) for a, b in zip(o.pieces, path.pieces, strict=True)) for o in twins):
+            kept.append(path)
+    return kept
+
+
 def _is_upright(path: Path) -> bool:
     """An error bar or a vertical line: no function of x."""
     return all(np.ptp(piece[:, 0]) < 0.01 for piece in path.pieces)
@@ -166,12 +182,12 @@ def _curve(path: Path, page: Page, frame: Rect) -> Curve:
     ends = np.zeros(len(x), bool)
     ends[[0, len(x) - 1, *breaks, *[b - 1 for b in breaks]]] = True
     curve = Curve(np.full(len(x), np.nan), np.full(len(x), np.nan), x, y, colour=path.stroke, width=path.width, dash=path.dash)
-    curve.visible = _visible(x, y, frame)
+    curve.visible = visible_points(x, y, frame)
     curve.cut, curve.breaks = edge & ends & ~curve.visible, [int(b) for b in breaks]
     return curve
 
 
-def _visible(x: np.ndarray, y: np.ndarray, frame: Rect) -> np.ndarray:
+def visible_points(x: np.ndarray, y: np.ndarray, frame: Rect) -> np.ndarray:
     left, bottom, right, top = frame
     return (x > left - 0.6) & (x < right + 0.6) & (y > bottom - 0.6) & (y < top + 0.6)
 
@@ -304,14 +320,14 @@ def _put_on(curve: Curve, one: Series, frame: Rect) -> None:
     cut = np.concatenate([curve.cut, np.zeros(int(new.sum()), bool)])
     curve.page_x, curve.page_y, curve.cut = x[order], y[order], cut[order]
     curve.x = curve.y = np.full(len(x), np.nan)
-    curve.visible, curve.breaks = _visible(curve.page_x, curve.page_y, frame), []
+    curve.visible, curve.breaks = visible_points(curve.page_x, curve.page_y, frame), []
 
 
 def _of_marks(one: Series, frame: Rect) -> Curve:
     x, y = one.places[:, 0], one.places[:, 1]
     nothing = np.full(len(x), np.nan)
     curve = Curve(nothing, nothing.copy(), x, y, colour=one.fill or one.colour, line=False, marker=True)
-    curve.cut, curve.visible = np.zeros(len(x), bool), _visible(x, y, frame)
+    curve.cut, curve.visible = np.zeros(len(x), bool), visible_points(x, y, frame)
     return curve
 
 
@@ -330,9 +346,11 @@ def legend(page: Page, drawn: list[Drawn]) -> list[Sample]:
         width, height = path.box[2] - path.box[0], path.box[3] - path.box[1]
         is_line = bool(line and line[0] == "h" and 7 <= width <= 70 and not path.fill)
         is_mark = not is_line and max(width, height) <= SMALL and min(width, height) > 0.5 and (path.stroke or path.fill)
+        if is_mark and _on_a_curve(path, page):
+            continue
         if not (is_line or is_mark):
             continue
-        text = _beside(path.box, texts)
+        text = _beside(path.box, path.order, texts)
         if text is None:
             continue
         x, y = (path.box[0] + path.box[2]) / 2, (path.box[1] + path.box[3]) / 2
@@ -350,8 +368,25 @@ def legend(page: Page, drawn: list[Drawn]) -> list[Sample]:
     return [one for one in found if one.dash is not None or one.shape is not None]
 
 
-def _beside(box: Rect, texts: Iterable[Text]) -> Text | None:
-    """The text that stands right of a sample on the same line (or left of it, where there is none)."""
+def _on_a_curve(mark: Path, page: Page) -> bool:
+    """Whether a mark stands on a corner of a line that is not clipped: then it belongs to that curve and to no legend."""
+    place, _ = _place(mark)
+    for path in page.paths:
+        if path.clip is None and path.stroke and not path.fill and not path.curved and not any(path.closed):
+            large = path.box[2] - path.box[0] > 70 or (
+                path.box[3] - path.box[1] > 0.01 and len(path.pieces[0]) > 2 and path.anchor is None
+            )
+            if large and _within((*place, *place), path.box, 0.1):
+                if any(np.abs(piece - place).max(1).min() < AT_PLACE for piece in path.pieces):
+                    return True
+    return False
+
+
+def _beside(box: Rect, order: int, texts: Iterable[Text]) -> Text | None:
+    """The text that stands right of a sample on the same line (or left of it, where there is none).
+
+    order: of the sample; of several texts, one that was painted after it is preferred to one that lies under the legend.
+    """
     y = (box[1] + box[3]) / 2
     right, left = [], []
     for text in texts:
@@ -359,10 +394,10 @@ def _beside(box: Rect, texts: Iterable[Text]) -> Text | None:
             continue
         gap = text.box[0] - box[2]
         if -1 <= gap <= 28:
-            right.append((gap, text.order, text))
+            right.append((text.order < order, gap, text.order, text))
         elif -1 <= box[0] - text.box[2] <= 12:
-            left.append((box[0] - text.box[2], text.order, text))
-    return min(right or left)[2] if right or left else None
+            left.append((text.order < order, box[0] - text.box[2], text.order, text))
+    return min(right or left)[3] if right or left else None
 
 
 def _legends_for(drawn: Drawn, others: list[Drawn], samples: list[Sample], count: int) -> list[list[Sample]]:
@@ -454,19 +489,19 @@ def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[i
     taken: orders of texts that are something else (tick labels, axis labels, titles, legends).
     """
     frame = drawn.panel.frame
-    texts = [t for t in page.texts if t.upright and t.order not in taken and not number(t) and _near_frame(t, frame)]
+    texts = [t for t in page.texts if t.upright and t.order not in taken and _is_name(t) and _near_frame(t, frame)]
     nameless = [c for c in curve_list if not c.name and c.visible.any()]
     if not texts or not nameless:
         return
     for curve in nameless:
-        coloured = [t for t in texts if _belongs(t.colour, curve.colour)]
-        rivals = [c for c in nameless if c is not curve and _belongs(coloured[0].colour, c.colour)] if coloured else []
+        coloured = [t for t in texts if same_colour(t.colour, curve.colour)]
+        rivals = [c for c in nameless if c is not curve and same_colour(coloured[0].colour, c.colour)] if coloured else []
         if len({t.text for t in coloured}) == 1 and not rivals and _grey(coloured[0].colour) is False:
             curve.name, curve.named_by = coloured[0].text, "text"
     nameless = [c for c in nameless if not c.name]
     used = {c.name for c in curve_list if c.named_by == "text"}
     texts = [t for t in texts if t.text not in used]
-    pairs = []
+    pairs, chosen = [], []
     for curve in nameless:
         last = np.flatnonzero(curve.visible)[-1]
         x, y = curve.page_x[last], curve.page_y[last]
@@ -476,14 +511,22 @@ def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[i
     for curve, near, y in pairs:
         free = [t for t in near if all(o is curve or abs(t.middle[1] - v) > abs(t.middle[1] - y) for o, _, v in pairs)]
         if len(free) == 1 or (free and abs(free[0].middle[1] - y) < 0.35 * free[0].size):
-            curve.name, curve.named_by = free[0].text, "text"
+            chosen.append((curve, free[0].text))
+    if len({text for _, text in chosen}) == len(nameless):  # a single note beside one of several curves names nothing
+        for curve, text in chosen:
+            curve.name, curve.named_by = text, "text"
+
+
+def _is_name(text: Text) -> bool:
+    """Whether a text may name a curve: no number, and no remark that holds a decimal number ("best: 0.97")."""
+    return number(text) is None and not re.search(r"\d[.,]\d|[=:]\s*\d", text.text)
 
 
 def _near_frame(text: Text, frame: Rect) -> bool:
     return frame[0] < text.box[0] < frame[2] + 60 and frame[1] - 10 < text.middle[1] < frame[3] + 10
 
 
-def _belongs(text: str, line: str) -> bool:
+def same_colour(text: str, line: str) -> bool:
     """Whether a text's colour is the line's, or the same made darker for reading."""
     if _far(text, line) <= 6:
         return True

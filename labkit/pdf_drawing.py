@@ -84,6 +84,7 @@ class Char:
     angle: float
     colour: str
     order: int
+    block: int = 0  # the text object (BT ... ET) that it belongs to
 
 
 @dataclass(eq=False)
@@ -157,6 +158,10 @@ class _Interpreter(PDFPageInterpreter):
         state.scs, state.ncs = self.graphicstate.scs, self.graphicstate.ncs
         self.graphicstate = self.inherited.copy() if self.inherited else state
         self.clipping = False
+
+    def do_BT(self) -> None:
+        super().do_BT()
+        self.device.block += 1
 
     def do_gs(self, name) -> None:
         values = resolve1(self.graphics_states.get(literal_name(name)))
@@ -247,7 +252,7 @@ class _Device(PDFTextDevice):
         self.page = Page(0, 0)
         self.chars: list[Char] = []
         self.known_forms: dict = {}
-        self.order = self.points = self.forms = 0
+        self.order = self.points = self.forms = self.block = 0
 
     def begin_page(self, page, ctm) -> None:
         left, bottom, right, top = page.mediabox
@@ -325,7 +330,7 @@ class _Device(PDFTextDevice):
         if not all(map(math.isfinite, (*start, *end))):
             return
         angle = math.degrees(math.atan2(b, a))
-        self.chars.append(Char(text, start, end, abs(size) * math.hypot(c, d), angle, said, self.order))
+        self.chars.append(Char(text, start, end, abs(size) * math.hypot(c, d), angle, said, self.order, self.block))
 
 
 def pages(file: BinaryIO, most: int) -> tuple[list[Page], int, dict]:
@@ -450,7 +455,8 @@ def _follows(run: list[Char], char: Char) -> bool:
     dx, dy = char.start[0] - last.end[0], char.start[1] - last.end[1]
     along, across = dx * math.cos(angle) + dy * math.sin(angle), dy * math.cos(angle) - dx * math.sin(angle)
     size = max(c.size for c in run)
-    return -0.35 * size < along < 0.75 * size and abs(across) < 0.75 * size and char.size < 1.7 * size
+    widest = 0.75 if char.block == last.block else 0.2  # each label is a text object of its own, and labels may stand close
+    return -0.35 * size < along < widest * size and abs(across) < 0.75 * size and char.size < 1.7 * size
 
 
 def _text(run: list[Char]) -> Iterator[Text]:

@@ -449,7 +449,7 @@ def _live_curve(axes, line, name: str, colour: str, scale: float, frame) -> Curv
     if not (curve.line or curve.marker):
         return None
     curve.breaks = [int(b) for b in np.flatnonzero(np.diff(np.flatnonzero(keep)) > 1) + 1]
-    curve.cut, curve.visible = np.zeros(len(x), bool), pdf_curves._visible(x, y, frame)
+    curve.cut, curve.visible = np.zeros(len(x), bool), pdf_curves.visible_points(x, y, frame)
     return curve
 
 
@@ -462,7 +462,7 @@ def _name_live(panel: Panel, axes) -> None:
     for curve in panel.curves:
         if curve.name in shown:
             continue
-        texts = {t.get_text() for t in axes.texts if pdf_curves._belongs(to_hex(t.get_color()), curve.colour) and t.get_text()}
+        texts = {t.get_text() for t in axes.texts if pdf_curves.same_colour(to_hex(t.get_color()), curve.colour) and t.get_text()}
         rivals = [c for c in panel.curves if c is not curve and c.colour == curve.colour]
         curve.name, curve.named_by = (texts.pop(), "text") if len(texts) == 1 and not rivals else ("", "")
     if panel.y.percent:

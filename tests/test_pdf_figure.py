@@ -337,6 +337,16 @@ def test_curves_that_look_the_same_get_no_names(tmp_path):
     assert panel.problems
 
 
+def test_a_curve_drawn_twice_is_one_curve(tmp_path):
+    for _ in range(2):
+        plt.plot(EPOCHS, TRAINING, color="C0", label="a")
+    plt.plot(EPOCHS, TRAINING, color="C1", label="b")
+    plt.legend()
+    curves = saved(tmp_path / "a.pdf").panels[0].curves
+    assert [curve.colour for curve in curves] == ["#1f77b4", "#ff7f0e"]
+    assert [curve.name for curve in curves] == ["a", "b"]
+
+
 def test_names_at_the_ends_of_curves(tmp_path):
     from labkit import plots
 

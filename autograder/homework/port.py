@@ -339,7 +339,7 @@ class Evidence:
                 return lost("steps", "unequal_steps", _waiting(seen), TEACH["unequal_steps"])
         if not self.ran:
             return self.unseen("steps")
-        whole = [seen for seen in self.ran if not seen.trouble or seen.epochs(0)[:-1]]
+        whole = [seen for seen in self.ran if not seen.trouble or _stuck_in(seen) == "metrics" or seen.epochs(0)[:-1]]
         if not whole:
             return self.unseen("steps")
         for seen in whole:
@@ -354,7 +354,7 @@ class Evidence:
             return self.unseen("learning_rate")
         seen = self.ran[0]
         if _climbs(seen):
-            long = self.runs(LONG)
+            long = self.runs.training(LONG)
             seen = long if min(long.counts) else seen
         diagnosis, sentence, part = _rate_of(seen)
         if diagnosis:
@@ -436,11 +436,11 @@ class Evidence:
         seen = self.two if min(self.two.counts) else self.three
         option = next((one for rank in seen.ranks for one in rank.options), None)
         if _climbs(seen):
-            seen = self.runs(LONG)
+            seen = self.runs.training(LONG)
         elif option is not None:
             steps = "step" in option["option"]
             word = [] if option["takes"] == "nothing" else ["12" if steps else "3"]
-            seen = self.runs(replace(LONG, epochs=6, more=(shown(option["option"], 40), *word)))
+            seen = self.runs.training(replace(LONG, epochs=6, more=(shown(option["option"], 40), *word)))
         if not min(seen.counts):
             return self.unseen("warmup")
         rates = np.array([step.rate for step in seen.ranks[0].steps])
