@@ -112,6 +112,9 @@ class Runs:
         self._expected: dict[tuple, dict | str] = {}
 
     def __call__(self, setting: Setting) -> Seen:
+        bomb = next((seen for seen in self.made.values() if not seen.ends and not any(seen.counts)), None)
+        if setting not in self.made and bomb is not None:  # its processes could hardly be ended: not once more
+            self.made[setting] = replace(bomb, setting=setting)
         if setting not in self.made:
             endless = any(seen.trouble == "too_slow" for seen in self.made.values())
             limits = HURRY if endless else LIMITS
