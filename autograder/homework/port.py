@@ -112,6 +112,9 @@ class Runs:
         self._expected: dict[tuple, dict | str] = {}
 
     def __call__(self, setting: Setting) -> Seen:
+        bomb = next((seen for seen in self.made.values() if not seen.ends and not any(seen.counts)), None)
+        if setting not in self.made and bomb is not None:  # its processes could hardly be ended: not once more
+            self.made[setting] = replace(bomb, setting=setting)
         if setting not in self.made:
             endless = any(seen.trouble == "too_slow" for seen in self.made.values())
             limits = HURRY if endless else LIMITS
@@ -659,7 +662,7 @@ def _writes_of(seen: Seen) -> tuple[str, str, float]:
     writers = [r for r, rank in enumerate(seen.ranks) if rank.files]
     others = [r for r in writers if r]
     names = ", ".join(shown(name, 40) for name in next((seen.ranks[r].files for r in others), [])[:3])
-    said = f"On {p} ranks {list_ranks(writers)} wrote files ({names})." if others else ""
+    said = f"Of {p} ranks, {list_ranks(writers)} wrote files ({names})." if others else ""
     if others:
         if writers == list(range(p)):
             return "all_ranks_write", said, 0.0

@@ -43,7 +43,7 @@ def global_metrics(evidence: Evidence) -> Finding:
         seen = evidence.runs(setting)
         if seen.trouble == "hung" and _stuck_in(seen) == "metrics":
             return lost("global_metrics", "metrics_on_one_rank", _waiting(seen), TEACH["metrics_on_one_rank"])
-    whole = [seen for seen in evidence.ran if not seen.trouble]
+    whole = [seen for seen in evidence.ran if all(rank.ended for rank in seen.ranks)]
     if not whole:
         return evidence.unseen("global_metrics")
     seen = whole[0]
@@ -51,6 +51,8 @@ def global_metrics(evidence: Evidence) -> Finding:
     if isinstance(yard, str):
         return needs_person("global_metrics", f"What the ranks should have computed is not known: {yard}.")
     log, _ = seen.run_log()
+    if seen.trouble and (log is None or not log.epochs):
+        return evidence.unseen("global_metrics")
     if log is None:
         return _without_log(seen, yard)
     verdicts: dict[str, set[str]] = {"training": set(), "validation": set()}

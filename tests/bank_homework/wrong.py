@@ -483,7 +483,6 @@ for script, line, diagnosis in (
     ("gradients_summed", "gradients", "gradients_summed"),
     ("no_broadcast", "broadcast", "no_broadcast"),
     ("ranks_start_apart", "broadcast", "no_broadcast"),
-    ("broadcast_own", "broadcast", "no_broadcast"),
     ("all_write", "rank_zero", "all_ranks_write"),
     ("all_print", "rank_zero", "all_ranks_print"),
     ("metrics_of_one_rank", "global_metrics", "metrics_of_one_rank"),
@@ -507,6 +506,7 @@ for script, expected in (
     ("reads_secrets", dict.fromkeys(REST, "script_failed")),
     ("fork_bomb", dict.fromkeys(REST, ("script_failed", "script_hangs", "too_slow"))),
     ("hangs", {"steps": "unequal_steps", **dict.fromkeys(LAST, "script_hangs")}),
+    ("broadcast_own", {"broadcast": "wrong_root", **dict.fromkeys(("steps", *LAST), "script_hangs")}),
 ):
     says = f"the port: {script.replace('_', ' ')}"
     add(f"wrong_{script}", says, ported(script), expected=expected, script=script, like_base=True)
