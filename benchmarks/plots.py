@@ -347,7 +347,14 @@ def _mixed(case, random, plt):
         names = NAMES[int(random.integers(0, len(NAMES)))]
         curves = [(names[0], x, factor * (first + shift)), (names[1], x, factor * (second + shift))]
         for j, (name, across, up) in enumerate(curves):
-            ax.plot(across, up, label=name, clip_on=bool(random.random() < 0.8), alpha=float(random.uniform(0.5, 1)), **_look(random, j))
+            ax.plot(
+                across,
+                up,
+                label=name,
+                clip_on=bool(random.random() < 0.8),
+                alpha=float(random.uniform(0.5, 1)),
+                **_look(random, j),
+            )
         if random.random() < 0.2 and min(v.min() for _, _, v in curves) > 0:
             ax.set_yscale("log")
         elif random.random() < 0.15:
