@@ -135,7 +135,7 @@ class Runs:
         if seen.trouble == "raised" and _not_initialised(seen):
             setting = replace(setting, init=True)
             seen = self(setting)
-        if seen.trouble == "hung" and _stuck_in(seen) == "broadcast" and not any(seen.counts):
+        if seen.trouble == "hung" and _stuck_in(seen) == "broadcast" and max(seen.counts) <= 1:
             return self(replace(setting, no_broadcast=True))
         return seen
 
