@@ -1,7 +1,7 @@
 """Cases on real Horovod: forked ranks that talk over loopback through Horovod's own gloo, watched from two sides.
 
 The *leader* (see `labkit.launcher`) runs Horovod's rendezvous, forks the ranks and looks at the processor time of each. Ranks that compute
-nothing for two seconds stand still, however busy the machine is: the leader then asks each for the line it stands at. (Horovod's own stall
+nothing for four seconds stand still, however busy the machine is: the leader then asks each for the line it stands at. (Horovod's own stall
 inspector stays silent with gloo.) The *client* (`run`) collects what the ranks return and turns a standstill into words.
 """
 
@@ -29,7 +29,7 @@ from labkit.stacks import frames, horovod_operation
 FRAMEWORKS = ("torch", "tensorflow", "horovod")
 GRACE = 0.5  # seconds the other ranks have after one has raised or died, to say the same
 WINDOW = 1.0  # seconds over which the processor time of the ranks is looked at
-WINDOWS = 2  # so many windows without work are a standstill
+WINDOWS = 4  # so many windows without work are a standstill; a rank in tf.data may rest for more than two
 BUSY = 0.03  # share of a window above which a rank computes; waiting for Horovod takes less
 _THREADS = 4096  # bytes per rank in the shared file where a rank notes which of its threads are Horovod's
 
