@@ -12,12 +12,14 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from labkit import environment
+from labkit.horovod_job import name_is_known
 
 ROOT = Path(__file__).resolve().parents[1]
 GIB = 2**30
@@ -112,6 +114,12 @@ def horovod() -> Finding:
     if asked.returncode:
         return Finding("Horovod", "limited", f"unknown: {asked.stderr.strip()[-200:]}", "Only unit 07 needs it.")
     wheel = json.loads(asked.stdout)
+    if wheel["state"] == "installed" and not name_is_known():
+        name = socket.gethostname()
+        remedy = f"`horovodrun --gloo` crashes then; mpiexec does not. A line `127.0.1.1 {name}` in /etc/hosts mends it."
+        return Finding(
+            "Horovod", "limited", f"{installed_version('horovod')}, but this machine's name, {name}, is unknown to it", remedy
+        )
     percent = f", {wheel['percent']} %" if wheel["percent"] is not None else ""
     return {
         "installed": Finding("Horovod", "good", f"{installed_version('horovod')}, compiled here"),

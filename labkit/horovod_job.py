@@ -8,6 +8,7 @@ inspector stays silent with gloo.) The *client* (`run`) collects what the ranks 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import os
 import re
@@ -18,6 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from labkit import hang, wire
 from labkit.events import RankState
@@ -96,6 +98,29 @@ def _note_threads(threads: set[str]) -> None:
 # -- in the leader ----------------------------------------------------------------------------------------------------------------------
 
 
+def name_is_known() -> bool:
+    """Whether this machine's own name can be looked up. Horovod's gloo does so and crashes where it cannot."""
+    try:
+        return bool(socket.getaddrinfo(socket.gethostname(), None))
+    except OSError:
+        return False
+
+
+def _take_a_known_name() -> None:
+    """From here on this process and its children live on "localhost", everybody else where they did. See uts_namespaces(7).
+
+    Where the machine does not allow it all stays as it is; `labkit doctor` has said so then.
+    """
+    new_uts, new_user = 0x4000000, 0x10000000
+    libc, user, group = ctypes.CDLL(None, use_errno=True), os.getuid(), os.getgid()
+    if libc.unshare(new_uts) != 0:
+        if libc.unshare(new_user | new_uts) != 0:
+            return
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            Path("/proc/self", name).write_text(text)
+    socket.sethostname("localhost")
+
+
 class Rendezvous:
     """Where the ranks find each other, on a free port of loopback, and what Horovod wants to know in each rank's environment."""
 
@@ -103,6 +128,8 @@ class Rendezvous:
         from horovod.runner.common.util.hosts import get_host_assignments, parse_hosts
         from horovod.runner.http.http_server import RendezvousHandler, RendezvousHTTPServer
 
+        if not name_is_known():
+            _take_a_known_name()
         per_node = ranks_per_node or world_size
         nodes = [min(per_node, world_size - first) for first in range(0, world_size, per_node)]
         plan = get_host_assignments(parse_hosts(",".join(f"node{k}:{n}" for k, n in enumerate(nodes))), world_size)

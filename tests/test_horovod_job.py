@@ -1,5 +1,8 @@
 """Cases on real Horovod: results, local ranks, hangs with the waiting rank's line, errors that count and errors that only follow."""
 
+import subprocess
+import sys
+
 import pytest
 
 from labkit import horovod_job
@@ -118,3 +121,23 @@ def test_only_the_cause_counts(run):
     assert [r.state for r in ranks] == ["running", "raised"] and ranks[1].error["text"] == "boo"
     assert [r.state for r in run("one_dies").ranks] == ["running", "dead"]
     assert all("hvd.init()" in r.error["text"] for r in run("never_initialised").ranks)
+
+
+LOST = """
+import ctypes, socket
+from labkit import horovod_job
+
+NEW_UTS, NEW_USER = 0x4000000, 0x10000000
+libc = ctypes.CDLL(None)
+assert libc.unshare(NEW_UTS) == 0 or libc.unshare(NEW_USER | NEW_UTS) == 0
+socket.sethostname("a-name.that.nobody.knows.invalid")
+before = horovod_job.name_is_known()
+horovod_job._take_a_known_name()
+print(before, socket.gethostname(), horovod_job.name_is_known())
+"""
+
+
+def test_ranks_do_without_the_name_of_the_machine():
+    """Horovod's gloo crashes where the machine's own name cannot be looked up, as on a laptop that was given a new one."""
+    said = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True, timeout=60)
+    assert said.stdout.split() == ["False", "localhost", "True"], said.stderr

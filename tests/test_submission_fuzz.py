@@ -36,7 +36,7 @@ def bases() -> list[tuple[nbformat.NotebookNode, dict, list[str]]]:
     Only those exercises keep their points: thousands of notebooks are judged, and what ranks do to each other is not the point here.
     """
     found = []
-    for solved_path in sorted((ROOT / "solutions").glob("*/*.ipynb")):
+    for solved_path in sorted((ROOT / "solutions").glob("[0-9]*/*.ipynb")):
         released = nbformat.read(ROOT / "notebooks" / solved_path.relative_to(ROOT / "solutions"), as_version=4)
         solved = nbformat.read(solved_path, as_version=4)
         functions = []
