@@ -7,7 +7,7 @@
 # This notebook is the place for the second half: it runs your port, reads the run logs, and turns them into `scaling.csv`, `scaling.pdf`
 # and `accuracy_1.pdf` to `accuracy_8.pdf`. Three functions are yours to write, and a discussion.
 #
-# **You need** units 07 (Horovod) and 08 (scaling). **The runs take** about four minutes on two cores.
+# **You need** units 07 (Horovod) and 08 (scaling). **It runs** for about three and a half minutes on two cores.
 
 # %%
 import csv
@@ -234,7 +234,7 @@ check_homework("bonus")
 #
 # What counts is that a claim rests on the student's own numbers. Other machines have other answers; those below are for two cores.
 #
-# - 1 point: names the limit and how it is known. On two cores: the cores. From 2 to 8 ranks the images per second hardly change, so the
+# - 1 point: names the limit and how it is known. On two cores: the cores. From 2 to 8 ranks the images per second hardly change or fall, so the
 #   ranks take turns; what they lose from there on is switching and waiting. On a machine with enough cores: the all-reduce, or a
 #   small local computation against a fixed cost per step. "Communication overhead" alone, without a number, earns half a point.
 # - 1 point: quotes a scatter or an interval (of epochs or steps, or of repeated runs), and a cure: repeat whole runs, leave the first epoch
