@@ -13,7 +13,7 @@ def test_a_stopped_check_says_so_in_one_line(monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module.launcher, "shared", lambda: None)
+    monkeypatch.setattr(module.launcher, "shared", lambda frameworks: None)
     monkeypatch.setattr(module, "judge", stopped)
     with pytest.raises(module.CheckStopped) as raised:
         module.check("fair_share")
