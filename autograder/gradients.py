@@ -195,6 +195,25 @@ def reported(case: Case, run: Run) -> list[dict[str, np.ndarray]] | None:
     return found
 
 
+def _has_lost_bits(held: np.ndarray, mean: np.ndarray, world_size: int) -> bool:
+    """Whether these are the mean to two or three digits, and it or the sum consists of numbers that float16 or bfloat16 has."""
+    if not np.isfinite(held).all() or not np.allclose(held, mean, rtol=0.03):
+        return False
+    fits = (_as_float16, _as_bfloat16)
+    return any(np.allclose(fit(x), x, rtol=1e-6) for fit in fits for x in (held, held * world_size))
+
+
+def _as_float16(x: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return x.astype(np.float16).astype(np.float64)
+
+
+def _as_bfloat16(x: np.ndarray) -> np.ndarray:
+    """float32 with the upper half of its bits, rounded to nearest."""
+    bits = x.astype(np.float32).view(np.uint32).astype(np.uint64) + 0x8000
+    return (bits & 0xFFFF0000).astype(np.uint32).view(np.float32).astype(np.float64)
+
+
 def read(case: Case, run: Run) -> Finding | None:
     """Names what happened to an average over the ranks; None when it is right or unreadable."""
     held, brought, p = reported(case, run), case.known["brought"], case.world_size
@@ -212,6 +231,8 @@ def read(case: Case, run: Run) -> Finding | None:
     for rounded in (np.floor(mean), np.rint(mean)):
         if all(np.allclose(value, rounded, rtol=1e-9) for value in flat_held):
             return Finding("rounded", "")
+    if all(_has_lost_bits(value, mean, p) for value in flat_held):
+        return Finding("half_precision", "")
     weights = [weights_in(value, flat_brought) for value in flat_held]
     if all(row is not None for row in weights):
         named = name_of(np.array(weights), np.full(p, 1 / p))

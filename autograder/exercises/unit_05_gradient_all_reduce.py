@@ -94,6 +94,10 @@ READINGS = {
     "rounded": Diagnosis(
         "The mean lost its fractions.", "`//` and integer tensors round: divide a floating-point tensor with `/`."
     ),
+    "half_precision": Diagnosis(
+        "The mean is right to two or three digits only: it went through 16-bit numbers, in which a sum is rounded to their grid.",
+        "All-reduce the gradients in the type they have. Where fewer bytes are worth it, say so and measure what it costs.",
+    ),
     "not_the_mean": Diagnosis(
         "All ranks hold the same gradients, but these are not the mean.",
         "The sum over the ranks, divided by the number of ranks.",
@@ -551,7 +555,7 @@ def global_metrics(losses, correct):
         ),
         "rank_0_only": Diagnosis("All ranks report the samples of one rank.", "Sum over the ranks."),
         "divided_by_equal_share": Diagnosis(
-            "The sum was divided as if every rank had as many samples as this one.", "Count: the shares are not equal."
+            "The sum was divided as if every rank had as many samples as one of them.", "Count: the shares are not equal."
         ),
         "percent": Diagnosis("The accuracy is in percent.", "Return a fraction between 0 and 1."),
         "hits_counted": Diagnosis(
@@ -720,7 +724,7 @@ def global_metrics(losses, correct):
             return "own_over_all"
         if like(total / n / p):
             return "divided_twice"
-        if like(total / counts.max() / p):
+        if any(like(total / (count * p)) for count in counts[present]):
             return "divided_by_equal_share"
         return "not_the_mean" if np.allclose(found, found[0], rtol=1e-6) else "differs_between_ranks"
 

@@ -142,6 +142,10 @@ class Throughput(Exercise):
             "Dividing the images by the error of the time does not give an error: the surer the time, the larger it gets.",
             "The relative errors are the same: rate * (standard error of the step time) / (mean step time).",
         ),
+        "rate_over_root_n": Diagnosis(
+            "Images divided by the scatter of the times is no error of the rate, and dividing that by sqrt(n) does not make it one.",
+            "The relative errors are the same: rate * (standard error of the step time) / (mean step time).",
+        ),
         "relative_error": RELATIVE,
         "relative_sd": Diagnosis(
             "This is the scatter of single steps as a fraction of their mean.",
@@ -264,6 +268,7 @@ class Throughput(Exercise):
             "divided_by_n": error / math.sqrt(n),
             "error_of_seconds": sd / math.sqrt(n),
             "error_upside_down": images / (sd / math.sqrt(n)),
+            "rate_over_root_n": images / (sd * math.sqrt(n)),
             "relative_error": error / rate,
             "relative_sd": sd / mean,
             "scatter_of_rates": standard_error(images / t),
