@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3 || command -v python3.11 || echo python3)
 COURSE := $(PYTHON) tools/bootstrap.py
 RUN := $(COURSE) run
 
-.PHONY: help lab test test-all notebooks bank course-release grade-demo bench-comm bench-check bench-train bench-grading bench-plots doctor horovod clean
+.PHONY: help lab test test-all notebooks bank course-release grade-demo bench-comm bench-check bench-train bench-grading bench-plots cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (OPTIONS="--port 9000" goes to JupyterLab)
@@ -45,6 +45,15 @@ bench-grading:  ## measure grading against stock nbgrader
 
 bench-plots:  ## read random figures back from their PDFs and compare with what was drawn
 	@$(RUN) python -m benchmarks.plots $(OPTIONS)
+
+cluster-up:  ## start a throw-away Slurm: make cluster-up N=4 RATE=1gbit (as root)
+	@$(RUN) python tools/slurm_cluster.py up $(or $(N),4) $(RATE) $(OPTIONS)
+
+cluster-run:  ## run on its login host: make cluster-run CMD="sbatch --wait script.sh"; without CMD a shell
+	@$(RUN) python tools/slurm_cluster.py run $(OPTIONS) $(if $(CMD),'$(CMD)')
+
+cluster-down:  ## end it and remove its files
+	@$(RUN) python tools/slurm_cluster.py down
 
 doctor:  ## what this machine can do, and what to do about what it cannot
 	@$(RUN) labkit doctor $(OPTIONS)

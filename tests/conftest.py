@@ -101,6 +101,19 @@ def warm_horovod(warm):
     return beside
 
 
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory):
+    """A real Slurm of 4 nodes with 4 slots and 2 pretended GPUs each, one for all tests; "student" and "classmate" are users of it."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    from slurm_cluster import SlurmCluster, missing
+
+    if reason := missing():
+        pytest.skip(f"the throw-away Slurm: {reason}")
+    folder = tmp_path_factory.mktemp("slurm")
+    with SlurmCluster(nodes=4, cpus=4, folder=folder, gpus=2, users=["student", "classmate"]) as cluster:
+        yield cluster
+
+
 def working_tree() -> set[str]:
     """What git says of files that are not as committed."""
     command = ["git", "-c", f"safe.directory={ROOT}", "status", "--porcelain", "--untracked-files=all"]
