@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -26,6 +28,37 @@ def doctor(as_json: bool = typer.Option(False, "--json", help="Print JSON instea
     else:
         doctor_module.show(findings)
     raise typer.Exit(1 if any(finding.status == "broken" for finding in findings) else 0)
+
+
+@app.command("lint-pbs")
+def lint_pbs(
+    files: Annotated[list[Path] | None, typer.Argument(help="Job scripts.", metavar="FILE...", show_default=False)] = None,
+    site: Annotated[str, typer.Option(help="The cluster's nodes as chunks, for example 560:ncpus=64:ngpus=4:mem=512gb.")] = "",
+    resource: Annotated[
+        list[str] | None, typer.Option(help="A resource that only your site has; may be given several times.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings, too.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="Show what is looked for, and where it is known from.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Find in a PBS job script what qsub would refuse, what would wait for ever and what would not run as written."""
+    from labkit import pbs_lint
+
+    if rules:
+        typer.echo(pbs_lint.explain_rules())
+        raise typer.Exit(0)
+    if not files:
+        typer.echo("labkit: name a job script: labkit lint-pbs job_scripts/pbs/pi.sh", err=True)
+        raise typer.Exit(2)
+    try:
+        cluster = pbs_lint.Site.parse(site) if site else None
+        findings = {path: pbs_lint.lint(pbs_lint.read_file(path), cluster, resource or ()) for path in files}
+    except (OSError, ValueError) as problem:
+        typer.echo(f"labkit: {problem}", err=True)
+        raise typer.Exit(2) from None
+    typer.echo(pbs_lint.as_json(findings) if as_json else pbs_lint.as_text(findings))
+    bad = [finding for found in findings.values() for finding in found if strict or finding.level == "error"]
+    raise typer.Exit(1 if bad else 0)
 
 
 def main() -> None:
