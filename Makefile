@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3 || command -v python3.11 || echo python3)
 COURSE := $(PYTHON) tools/bootstrap.py
 RUN := $(COURSE) run
 
-.PHONY: help lab test test-all notebooks bank course-release grade-demo bench-comm bench-check bench-train bench-grading bench-plots cluster-up cluster-run cluster-down doctor horovod clean
+.PHONY: help lab test test-all notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (OPTIONS="--port 9000" goes to JupyterLab)
@@ -30,6 +30,9 @@ course-release:  ## build the root of a class: make course-release DIR=/srv/cour
 
 grade-demo:  ## grade a pretend class of 40 and show what was expected and what was given
 	@$(RUN) python tools/grade_demo.py $(DIR) $(OPTIONS)
+
+hub:  ## try out a JupyterHub with an instructor and two students, as root: make hub SPAWNER=slurm PORT=8000
+	@$(RUN) python tools/hub.py try --spawner $(or $(SPAWNER),local) --port $(or $(PORT),8000) $(OPTIONS)
 
 bench-comm:  ## measure the MPI backend against gloo and against plain MPI
 	@$(RUN) python benchmarks/comm.py $(OPTIONS)

@@ -15,6 +15,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,11 +25,12 @@ RECORD = ".course.json"
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--course", type=Path, default=ROOT, help="the course's folder (default: the one this script is in)")
+    parser.add_argument("--without", action="append", default=[], metavar="UNIT", help="leave this folder of the course out")
     parser.add_argument("work", type=Path, nargs="?", help="the folder to bring up to date (default: work/ in the course)")
     options = parser.parse_args(arguments)
     work = options.work or options.course / "work"
     try:
-        said = update(options.course, work)
+        said = update(options.course, work, options.without)
     except OSError as error:
         print(f"{work} could not be brought up to date ({error}). Nothing of yours was changed.", file=sys.stderr)
         return 1
@@ -36,8 +38,10 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def update(course: Path, work: Path) -> list[str]:
+def update(course: Path, work: Path, without: Sequence[str] = ()) -> list[str]:
     """Brings `work` up to date with `course` and returns what its owner should know, one line each.
+
+    without: folders of the course that are not brought here, because they are handed out in another way.
 
     It can be interrupted anywhere and run again: a file is replaced whole or not at all, and recorded right after.
     Raises OSError where the disk or the permissions say no.
@@ -46,6 +50,8 @@ def update(course: Path, work: Path) -> list[str]:
     copied, offered = record["copied"], record["offered"]
     said, fresh, updated = [], 0, 0
     for name, source in course_files(course).items():
+        if name.split("/")[0] in without:
+            continue
         content = source.read_bytes()
         new, target = digest(content), work / name
         now = digest(target.read_bytes()) if target.exists() else None
