@@ -4,9 +4,9 @@
     make cluster-run CMD="sbatch --wait x.sh"  on the login host; without CMD a shell
     make cluster-down                          ends everything that runs on it and removes its files
 
-It takes root and the Debian packages slurmctld, slurmd, slurm-client and munge. Its hosts are those of virtual_hosts.py: nothing of it can
-be reached from elsewhere. Nodes share this machine's cores, however many they claim to have: it teaches and tests how jobs behave, not
-how fast they are; the limit on the links is real.
+It takes root and the Debian packages slurmctld, slurmd, slurm-client, munge and libpmix-dev. Its hosts are those of virtual_hosts.py:
+nothing of it can be reached from elsewhere. Nodes share this machine's cores, however many they claim to have: it teaches and tests how
+jobs behave, not how fast they are; the limit on the links is real.
 
     with SlurmCluster(nodes=4, folder=path) as cluster:
         cluster.run(["sbatch", "--wait", "pi.sh"], user="student", cwd=folder)
@@ -38,6 +38,7 @@ _PROGRAMS = {
     **{name: "slurm-client" for name in ("sbatch", "srun", "sinfo")},
     **{"slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge"},
 }
+_UNFINISHED = ("PENDING", "CONFIGURING", "RUNNING", "SUSPENDED", "COMPLETING", "REQUEUED")
 # /run is every host's own and short: paths of sockets have at most 107 characters. What is mounted there comes from the cluster's folder.
 _MUNGE = "/run/munge"
 _CONFIG = "/run/slurm"
@@ -45,7 +46,8 @@ _CONFIG = "/run/slurm"
 
 def missing() -> str:
     """Why Slurm cannot be started on this machine, and what to do; "" when it can."""
-    return missing_for_hosts(_PROGRAMS)
+    pmix = {} if any(Path("/usr/lib").glob("*/libpmix.so")) else {"libpmix.so": "libpmix-dev"}  # for srun --mpi=pmix
+    return missing_for_hosts(_PROGRAMS | pmix)
 
 
 class SlurmCluster:
@@ -132,6 +134,25 @@ class SlurmCluster:
         """Run it to its end on the login host (or another); see VirtualHosts.run."""
         return self.hosts.run(host, argv, timeout=timeout, user=user, cwd=cwd, env=_settings(env))
 
+    def job(self, number: int | str) -> dict[str, str]:
+        """What Slurm says about a job: {"JobState": "COMPLETED", "ExitCode": "0:0", "NodeList": "node[1-2]" ...}."""
+        shown = self.run(["scontrol", "show", "job", "--oneliner", str(number)])
+        if shown.returncode:
+            raise HostsError(shown.stderr.strip())
+        return dict(field.partition("=")[::2] for field in shown.stdout.split() if "=" in field)
+
+    def wait(self, number: int | str, timeout: float = 120.0) -> dict[str, str]:
+        """Wait for the end of a job, and say what Slurm says about it; notices at once what `sbatch --wait` notices after up to 30 s.
+
+        Raises TimeoutError.
+        """
+        deadline = time.monotonic() + timeout
+        while (job := self.job(number))["JobState"] in _UNFINISHED:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"job {number} is still {job['JobState']} after {timeout:g} s")
+            time.sleep(0.1)
+        return job
+
     # -- starting
 
     def _write_files(self) -> None:
@@ -174,7 +195,7 @@ class SlurmCluster:
             "PropagateResourceLimits=NONE",
             "SelectType=select/cons_tres",
             "SelectTypeParameters=CR_Core",
-            "SchedulerParameters=sched_interval=1,bf_interval=2,batch_sched_delay=0",
+            "SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0",
             "KillWait=5",
             "SlurmdParameters=config_overrides",  # a node may claim more cores than the machine has
             *(["GresTypes=gpu"] if self.gpus else []),
