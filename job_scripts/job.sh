@@ -1,0 +1,92 @@
+# What every job script does first: it reads this file, which sets
+#
+#   JOB, NAME                the job's number and name
+#   NODES, RANKS             how many nodes and ranks there are; RANKS_PER_NODE of them on each node
+#   THREADS                  computing threads of each rank
+#   HEAD                     the first node, where this script runs: there the ranks meet
+#   ATTEMPT                  1; 2 and more after the job went back into the queue
+#   LOG                      what a run log is called, without its ending: run_4, and run_4_attempt2 for the second attempt
+#   RUN                      the job's folder, jobs/NAME-JOB in the folder you submitted from: output.txt, run logs, results, checkpoints
+#
+# all taken from the allocation, and sends everything that is printed from here on to RUN/output.txt. At its end are four functions.
+
+source "$COURSE/job_scripts/site.sh"
+
+if [ -n "${SLURM_JOB_ID:-}" ]; then
+    JOB=$SLURM_JOB_ID
+    NAME=$SLURM_JOB_NAME
+    NODES=$SLURM_JOB_NUM_NODES
+    RANKS=${SLURM_NTASKS:-$NODES}
+    CORES_PER_RANK=${SLURM_CPUS_PER_TASK:-1}
+    ATTEMPT=$((${SLURM_RESTART_COUNT:-0} + 1))
+    cd "$SLURM_SUBMIT_DIR"
+    export SRUN_CPUS_PER_TASK=$CORES_PER_RANK  # since version 22.05 srun no longer takes --cpus-per-task from sbatch by itself
+    export SLURM_KILL_BAD_EXIT=1               # one rank ends with an error: srun ends all of them
+elif [ -n "${PBS_JOBID:-}" ]; then
+    JOB=${PBS_JOBID%%.*}
+    NAME=$PBS_JOBNAME
+    NODES=$(sort -u "$PBS_NODEFILE" | wc -l)
+    RANKS=$(wc -l < "$PBS_NODEFILE")           # with mpiprocs=N in the request, each node has N lines
+    CORES_PER_RANK=${OMP_NUM_THREADS:-1}       # ompthreads=N in the request
+    ATTEMPT=$((${PBS_RUN_COUNT:-1}))
+    cd "$PBS_O_WORKDIR"                        # a PBS job starts in the home folder
+else
+    echo "This script belongs into a job: submit it with sbatch or qsub, or let \`labkit submit\` do it." >&2
+    exit 2
+fi
+RANKS_PER_NODE=$((RANKS / NODES))
+THREADS=${THREADS:-$CORES_PER_RANK}
+HEAD=$(hostname)
+LOG=run_$RANKS$([ "$ATTEMPT" = 1 ] || echo "_attempt$ATTEMPT")
+export OMP_NUM_THREADS=$THREADS TF_CPP_MIN_LOG_LEVEL=2 PYTHONUNBUFFERED=1
+PROGRAMS=$COURSE/job_scripts/programs
+
+RUN=$PWD/jobs/$NAME-$JOB
+mkdir -p "$RUN"
+rm -f "$RUN/stop" "$RUN/exit_status"
+export COURSE_RUN=$RUN
+echo "output folder: $RUN"
+exec >> "$RUN/output.txt" 2>&1
+trap 'echo $? > "$RUN/exit_status"' EXIT
+
+# The scheduler announces the end of the job's time, or takes the job away: leave a note. Ranks that can stop early look for it.
+trap 'touch "$RUN/stop"; HEARD=yes' USR1 TERM
+
+# report COMMAND...: run report.py on all ranks by COMMAND, and make a table of what they say: nodes, ranks, cores, GPUs, binding.
+report() {
+    "$@" | python "$PROGRAMS/report.py" --write "$RUN/report.json"
+}
+
+# free_port: a TCP port that nobody uses on this node; where the search begins depends on the job's number.
+free_port() {
+    python "$PROGRAMS/free_port.py" "$JOB"
+}
+
+# start COMMAND...: run it in the background and wait, so that this shell can hear a signal meanwhile. Returns the command's status.
+start() {
+    local ranks status=0
+    "$@" &
+    ranks=$!
+    HEARD=
+    wait "$ranks" || status=$?
+    while [ -n "$HEARD" ]; do  # it was the signal that ended the waiting, not the command
+        HEARD=
+        status=0
+        wait "$ranks" || status=$?
+    done
+    return "$status"
+}
+
+# requeue_if_stopped [ARGUMENTS]: a run that was stopped before its end, and has left a checkpoint, goes back into the queue and on from there.
+# With REQUEUE=no in the environment it does not: the job ends with status 75 ("try again", sysexits.h).
+requeue_if_stopped() {
+    if [ ! -e "$RUN/stop" ] || [ -e "$RUN/result.json" ]; then
+        return 0
+    fi
+    if [ "${REQUEUE:-yes}" = yes ] && [ -n "${SLURM_JOB_ID:-}" ] && scontrol requeue "$JOB"; then
+        echo "attempt $ATTEMPT stopped before its end: the job goes back into the queue"
+    else
+        echo "attempt $ATTEMPT stopped before its end: submit it again with: $* --checkpoint $RUN/checkpoint.pt"
+    fi
+    exit 75
+}

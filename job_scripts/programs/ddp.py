@@ -1,0 +1,157 @@
+"""Trains the course's MLP on digits with DistributedDataParallel, on any number of nodes; stops and goes on when told to.
+
+    torchrun --nnodes 2 --nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT ddp.py --epochs 5 --checkpoint checkpoint.pt
+
+If the checkpoint is there, training goes on from it, in the middle of an epoch if need be, and ends with the same parameters as a run
+that was never interrupted. A checkpoint is written after each epoch, and when the job script says that the time is up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
+
+from labkit import checkpoint, placement, runlog
+from labkit.models import mlp
+from labkit.training import load_tensors, minibatches
+
+PATIENCE = timedelta(seconds=60)  # a rank that waits longer for another one gives up with an error
+START = {"epoch": 0, "step": 0, "sums": [0.0, 0.0, 0.0]}  # sums over the epoch so far: loss, right answers, images
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--epochs", type=int, default=5, help="passes over the training images (default: 5)")
+    parser.add_argument("--batch-size", type=int, default=64, help="images per step on each rank (default: 64)")
+    parser.add_argument("--lr", type=float, default=0.05, help="learning rate, however many ranks there are (default: 0.05)")
+    parser.add_argument("--images", type=int, default=60_000, help="use only the first so many training images (default: all)")
+    parser.add_argument("--seed", type=int, default=0, help="decides first parameters and the order of the images (default: 0)")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="go on from this file if it is there; write to it")
+    parser.add_argument("--log", type=Path, help="write a run log to this file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result to this file")
+    parser.add_argument("--pause", type=float, default=0, help="seconds to rest after each step: time to watch, or to interrupt")
+    return parser.parse_args()
+
+
+def set_up() -> torch.device:
+    """Join the other ranks: torchrun has left in the environment who we are and where to meet. Returns this rank's device."""
+    local_rank = int(os.environ["LOCAL_RANK"])
+    placement.bind(local_rank, int(os.environ["LOCAL_WORLD_SIZE"]))
+    if not torch.cuda.is_available():
+        dist.init_process_group("gloo", timeout=PATIENCE)
+        return torch.device("cpu")
+    device = torch.device("cuda", placement.gpu_number(local_rank, torch.cuda.device_count()))
+    torch.cuda.set_device(device)
+    dist.init_process_group("nccl", timeout=PATIENCE, device_id=device)
+    return device
+
+
+def summed(numbers: list[float], device: torch.device) -> list[float]:
+    """Each number, added up over all ranks; the same list on every rank."""
+    tensor = torch.tensor(numbers, dtype=torch.float32 if device.type == "cuda" else torch.float64, device=device)
+    dist.all_reduce(tensor)
+    return tensor.tolist()
+
+
+def save(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, place: dict) -> None:
+    """All ranks hold the same, so rank 0 writes."""
+    if dist.get_rank() == 0:
+        checkpoint.write(path, {"place": place, "parameters": model.state_dict(), "optimizer": optimizer.state_dict()})
+
+
+def train(options: argparse.Namespace, device: torch.device) -> dict | None:
+    """The result of the finished training, on every rank; None where it was stopped."""
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    x, y = (part.to(device) for part in load_tensors("digits", n=options.images))
+    test_x, test_y = (part.to(device) for part in load_tensors("digits", train=False, n=max(world_size, options.images // 6)))
+
+    torch.manual_seed(options.seed)
+    model = mlp().to(device)
+    wrapped = DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9)
+    place, state = dict(START), checkpoint.read(options.checkpoint)
+    if state:
+        model.load_state_dict(state["parameters"])
+        optimizer.load_state_dict(state["optimizer"])
+        place = state["place"]
+        if rank == 0:
+            print(f"goes on from {options.checkpoint}: epoch {place['epoch'] + 1}, step {place['step'] + 1}")
+
+    log = runlog.Writer(
+        options.log if place["epoch"] < options.epochs else None,
+        rank=rank,
+        world_size=world_size,
+        gather=runlog.torch_gather,
+        program=__file__,
+        arguments=vars(options),
+        batch_size=options.batch_size,
+        seed=options.seed,
+        data={"name": "digits", "train_images": len(x), "test_images": len(test_x)},
+    )
+    for epoch in range(place["epoch"], options.epochs):
+        batches = minibatches(len(x), options.batch_size * world_size, seed=options.seed, epoch=epoch, drop_last=True)
+        sums = place["sums"]
+        log.begin_epoch()
+        for step in range(place["step"], len(batches)):
+            mine = batches[step][rank::world_size].to(device)
+            outputs = wrapped(x[mine])
+            loss = cross_entropy(outputs, y[mine])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            log.step(samples=len(mine), learning_rate=options.lr)
+            time.sleep(options.pause)
+            right = (outputs.argmax(dim=1) == y[mine]).sum().item()
+            up = float(rank == 0 and checkpoint.time_is_up())  # rank 0 looks, all hear of it, and stop after the same step
+            *here, up = summed([loss.item() * len(mine), right, len(mine), up], device)
+            sums = [before + now for before, now in zip(sums, here, strict=True)]
+            if up and step + 1 < len(batches):
+                save(options.checkpoint, model, optimizer, {"epoch": epoch, "step": step + 1, "sums": sums})
+                return None
+        share = slice(rank, None, world_size)
+        with torch.no_grad():
+            outputs = model(test_x[share])
+        val_loss = cross_entropy(outputs, test_y[share], reduction="sum").item()
+        val_right = (outputs.argmax(dim=1) == test_y[share]).sum().item()
+        val_loss, val_right = summed([val_loss, val_right], device)
+        metrics = {"loss": sums[0] / sums[2], "accuracy": sums[1] / sums[2]}
+        metrics |= {"val_loss": val_loss / len(test_x), "val_accuracy": val_right / len(test_x)}
+        log.end_epoch(**metrics)
+        place = {"epoch": epoch + 1, "step": 0, "sums": START["sums"], "metrics": metrics}
+        save(options.checkpoint, model, optimizer, place)
+        if rank == 0:
+            print(f"epoch {epoch + 1}: " + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items()))
+        if up and epoch + 1 < options.epochs:
+            return None
+    log.close()
+    return {**place.get("metrics", {}), "epochs": options.epochs, "parameters_sha256": checkpoint.digest(model.parameters())}
+
+
+def main() -> None:
+    options = parse_options()
+    device = set_up()
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    where = {"rank": rank, "world_size": world_size, "local_rank": int(os.environ["LOCAL_RANK"]), "host": os.uname().nodename}
+    ranks = runlog.torch_gather(where)
+    result = train(options, device)
+    if rank == 0:
+        if result is None:
+            print(f"the time is up: checkpoint written to {options.checkpoint}")
+        else:
+            print(f"finished: validation accuracy {result['val_accuracy']:.4f}, parameters {result['parameters_sha256'][:12]}")
+            if options.json:
+                options.json.write_text(json.dumps(result | {"ranks": ranks}) + "\n")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+#!/bin/bash
+# Pi on all ranks of the job: mpi4py, started by srun.
+#
+#   sbatch job_scripts/slurm/pi.sh            [--strips 1000000000]
+#
+#SBATCH --job-name=pi
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=2        # ranks on a node: one for each GPU (then sbatch with --gpus-per-node=2, too), or for each NUMA domain
+#SBATCH --cpus-per-task=2          # cores of a rank: its NUMA domain's, or the node's divided by the number of its GPUs
+#SBATCH --time=00:05:00            # hours:minutes:seconds; then the job is ended
+#SBATCH --output=%x-%j.out         # Slurm's own words (%x: the job's name, %j: its number); all else goes to jobs/pi-NUMBER/
+
+set -euo pipefail                  # the first command that fails ends the job, with its status
+COURSE=${COURSE:-$SLURM_SUBMIT_DIR}  # the folder of the course: submit from there, or set COURSE
+source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on everything is printed to $RUN/output.txt
+
+report srun --cpu-bind="$BINDING" python "$PROGRAMS/report.py"  # a line for each rank: node, cores, threads, GPU
+
+# srun starts RANKS processes. When one fails, all are ended (SLURM_KILL_BAD_EXIT in job.sh), and so is this script.
+start srun --cpu-bind="$BINDING" python "$PROGRAMS/pi.py" --json "$RUN/result.json" "$@"
