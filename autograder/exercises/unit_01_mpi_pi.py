@@ -811,6 +811,20 @@ def harness(estimate_pi, comm, n, points, drawn):
         own_share = all(size and alike(rank.value, 4 * total / size) for rank, size in zip(run.ranks, drawn, strict=True))
         if own_share or all(alike(rank.value, 4 * total / n * world_size) for rank in run.ranks):
             return "sum_of_means"
+        return None if all(right) else self.of_own_samples(case, run, drawn)
+
+    def of_own_samples(self, case, run, drawn: list[int]) -> str | None:
+        """Which mistake the shares as they were drawn explain: which ranks draw one more is the student's choice."""
+        counts, sizes = self.counts(case.known["inside"], drawn), np.maximum(drawn, 1)
+        values = [rank.value for rank in run.ranks]
+        ways = {
+            "mean_of_means": [(4 * counts / sizes).mean()] * len(drawn),
+            "no_reduction": 4 * counts / sizes,
+            "local_over_n": 4 * counts / case.known["n"],
+        }
+        for name, expected in ways.items():
+            if min(drawn) and all(alike(value, one) for value, one in zip(values, expected, strict=True)):
+                return name
         return None
 
 
