@@ -61,6 +61,41 @@ def lint_pbs(
     raise typer.Exit(1 if bad else 0)
 
 
+@app.command("submit", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def submit_command(
+    context: typer.Context,
+    script: str = typer.Argument(None, help="The job script; what follows it and is no option here goes to the script."),
+    nodes: int = typer.Option(None, metavar="N", help="How many nodes, instead of what the script says."),
+    ranks_per_node: int = typer.Option(None, metavar="R", help="How many ranks on each node."),
+    time: str = typer.Option(None, metavar="T", help="The time limit: 30 (minutes), 1h30m, 00:10:00."),
+    scheduler: str = typer.Option(None, help="slurm or pbs; by default the one that is here."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only show the command and what the scheduler would be asked for."),
+    detach: bool = typer.Option(False, "--detach", help="Submit, and do not follow the job."),
+    follow: str = typer.Option(None, metavar="JOB", help="Take up a job that was submitted before."),
+    cancel: str = typer.Option(None, metavar="JOB", help="End a job."),
+) -> None:
+    """Submit a job script to Slurm or PBS, follow its queue and output, and show its report card."""
+    from labkit import submit
+
+    raise typer.Exit(
+        submit.command(script, context.args, nodes, ranks_per_node, time, scheduler, dry_run, detach, follow, cancel)
+    )
+
+
+@app.command("job-monitor")
+def job_monitor_command(
+    action: Annotated[str, typer.Argument(metavar="start")],
+    folder: Annotated[Path, typer.Argument(help="The job's folder; the samples go to its subfolder monitor.")],
+    interval: float = typer.Option(1.0, help="Seconds between two samples."),
+) -> None:
+    """For job scripts: sample processors, memory and GPUs of the job's ranks on all of its nodes, until the job ends."""
+    from labkit import job_monitor
+
+    if action != "start":
+        raise typer.BadParameter(f"{action!r}; there is only: labkit job-monitor start FOLDER")
+    job_monitor.start(folder, interval)
+
+
 def main() -> None:
     app()
 

@@ -1,0 +1,430 @@
+"""`labkit submit`: your job script to the scheduler that is here, its queue and output before your eyes, a report card at the end.
+
+    labkit submit job_scripts/slurm/ddp.sh --nodes 2 --ranks-per-node 2 --time 10m
+    labkit submit --dry-run ...      only shows the command and what the scheduler would be asked for
+    labkit submit --follow 17        takes up a job again; Ctrl-C leaves it running
+    labkit submit --cancel 17
+
+In a notebook, `!labkit submit ...` prints the card as text; as the last line of a cell this draws it:
+
+    from labkit.submit import submit
+    submit("job_scripts/slurm/ddp.sh", nodes=2, ranks_per_node=2, time="10m")
+
+Anything behind the script that is no option of these goes to the script.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import math
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from labkit import job_report, schedulers
+from labkit.job_report import Report, plain
+from labkit.schedulers import COMPLETED, ENDED, QUEUED, RUNNING, UNKNOWN, Job, Request, SchedulerError, Submission, duration
+
+TICK = 0.5  # seconds between two looks at the output
+FORGOTTEN = 30.0  # seconds a scheduler may take to know a job that it has just accepted
+MOST_LINES = 200  # of output shown at one look; what is more is left out and stays in the file
+REMINDER = 600.0  # seconds after which a log that nobody reads live is told that the job still waits or runs
+_OUTPUT_FOLDER = re.compile(r"^output(?: folder)?: (.+?)(?:/output\.txt)?$", re.MULTILINE)
+
+
+def submit(
+    script: str | os.PathLike,
+    *arguments: str,
+    nodes: int | None = None,
+    ranks_per_node: int | None = None,
+    time: str | int | None = None,
+    scheduler: str | None = None,
+    dry_run: bool = False,
+    follow: bool = True,
+) -> Report | Planned | Submitted | None:
+    """Submit a job script and follow its job to the end.
+
+    arguments: for the script. nodes, ranks_per_node, time: override its directives; time as in "10m", "1h30m", "00:10:00" or a number of
+    minutes. scheduler: "slurm" or "pbs", if both are here.
+    Returns the report card (None after an interrupt, which leaves the job running); with dry_run what would be submitted; without
+    follow the job. Raises SchedulerError with one sentence.
+    """
+    kind, planned = plan(script, arguments, nodes, ranks_per_node, time, scheduler)
+    if dry_run:
+        return planned
+    job = Submitted(kind.submit(planned.submission, Path.cwd()), kind.name)
+    if not follow:
+        return job
+    with watcher() as shown:
+        return watch(kind, job.id, shown, str(script))
+
+
+def plan(script, arguments, nodes, ranks_per_node, time_limit, scheduler) -> tuple[schedulers.Slurm | schedulers.PBS, Planned]:
+    """The scheduler and what it is going to be asked for. Raises SchedulerError."""
+    path = Path(script)
+    if path.is_dir() or not path.exists():
+        here = sorted(one.name for one in (path.parent if path.parent.is_dir() else Path()).glob("*.sh"))
+        known = f" There are {', '.join(here[:12])}." if here else ""
+        raise SchedulerError(f"There is no script {path}.{known}")
+    for name, number in (("--nodes", nodes), ("--ranks-per-node", ranks_per_node)):
+        if number is not None and number < 1:
+            raise SchedulerError(f"{name} is a number from 1 on, not {number}.")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SchedulerError(f"{path} cannot be read as a script: {error}.") from None
+    kind = schedulers.choose(scheduler, text, path)
+    seconds = None if time_limit is None else schedulers.seconds_of(str(time_limit))
+    request = Request(nodes, ranks_per_node, seconds)
+    return kind, Planned(kind.name, kind.submission(path, text, request, list(arguments), course_of(path, text)))
+
+
+def course_of(script: Path, text: str) -> dict[str, str]:
+    """{"COURSE": folder} for a script of the course that is submitted from elsewhere: it looks for the course in that variable."""
+    if "COURSE" in os.environ:
+        return {"COURSE": os.environ["COURSE"]}
+    folder = script.resolve().parent.parent.parent
+    needed = "COURSE" in text and (folder / "job_scripts" / "job.sh").is_file() and folder != Path.cwd().resolve()
+    return {"COURSE": str(folder)} if needed else {}
+
+
+def cancel(number: str, scheduler: str | None = None) -> str:
+    """End a job; returns a sentence. Raises SchedulerError."""
+    kind = schedulers.present(scheduler, number)
+    before = kind.job(number)
+    if before.state == UNKNOWN:
+        raise SchedulerError(f"{kind.name} knows no job {number} (any more).")
+    if before.state == ENDED:
+        return f"Job {number} has ended already: {before.end}."
+    kind.cancel(number)
+    return f"Job {number} is cancelled."
+
+
+def follow(number: str, scheduler: str | None = None) -> Report | None:
+    """Take up a job that was submitted before; of one that has ended, the card. Raises SchedulerError."""
+    kind = schedulers.present(scheduler, number)
+    with watcher() as shown:
+        return watch(kind, number, shown, from_end=True)
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A job that was submitted and is not followed."""
+
+    id: str
+    scheduler: str
+
+    def __str__(self) -> str:
+        return f"Job {self.id} is submitted. {how_to_return(self.id)}"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What `submit(..., dry_run=True)` would do."""
+
+    scheduler: str
+    submission: Submission
+
+    def __str__(self) -> str:
+        width = max(len(what) for what, _, _ in self.submission.asked)
+        amounts = max(len(amount) for _, amount, _ in self.submission.asked)
+        lines = [self.submission.shell(), f"{self.scheduler} would be asked for"]
+        lines += [f"  {what:<{width}}  {amount:<{amounts}}  {source}".rstrip() for what, amount, source in self.submission.asked]
+        return "\n".join([*lines, *self.submission.notes])
+
+    __repr__ = __str__
+
+
+def how_to_return(number: str) -> str:
+    return f"Follow it: labkit submit --follow {number}   Cancel it: labkit submit --cancel {number}"
+
+
+# --- following ------------------------------------------------------------------------------------------------------------------------
+
+
+def watch(kind, number: str, shown: Watcher, script: str = "SCRIPT", from_end: bool = False, tick: float = TICK) -> Report | None:
+    """Follow a job to its end; returns its card, None if interrupted. The job itself is never touched.
+
+    from_end: only the last lines of what it has printed so far are shown.
+    """
+    output = Output(from_end)
+    begun, asked, job = time.monotonic(), -math.inf, Job(number)
+    try:
+        while True:
+            if time.monotonic() - asked >= pause(time.monotonic() - begun):
+                job, asked = kind.job(number), time.monotonic()
+            lines = output.new(job)
+            if lines and job.state == QUEUED:  # it has begun since
+                job, asked = kind.job(number), time.monotonic()
+            shown.state(job)
+            for line in lines:
+                shown.line(line)
+            if job.state == ENDED or job.state == UNKNOWN and (from_end or time.monotonic() - begun > FORGOTTEN):
+                break
+            time.sleep(tick)
+        output.settle(job)
+        for line in output.new(job, last=True):
+            shown.line(line)
+    except KeyboardInterrupt:
+        shown.say(f"Job {number} goes on. {how_to_return(number)}")
+        return None
+    if job.state == UNKNOWN and output.folder is None:
+        raise SchedulerError(f"{kind.name} knows no job {number} (any more), and there is no folder jobs/*-{short(number)} here.")
+    report = job_report.examine(job, output.folder, output.path, script)
+    if output.folder:
+        with contextlib.suppress(OSError):
+            (output.folder / "report.html").write_text(job_report.html_page(report), encoding="utf-8")
+    return report
+
+
+def pause(seconds: float) -> float:
+    """How long the scheduler is left alone after so many seconds of following: it has other users to answer."""
+    return 1.0 if seconds < 30 else 5.0 if seconds < 300 else 15.0 if seconds < 3600 else 60.0
+
+
+def short(number: str) -> str:
+    """The number of a job id: "4711" of "4711.server"."""
+    return number.split(".")[0]
+
+
+@dataclass
+class Output:
+    """What a job prints: the scheduler's own file, and the output.txt in the folder that the course's scripts make.
+
+    folder, path: that folder and the file that holds the output, once they are known.
+    """
+
+    from_end: bool = False
+    folder: Path | None = None
+    path: Path | None = None
+    _files: dict[Path, Tail] = field(default_factory=dict)
+
+    def new(self, job: Job, last: bool = False) -> list[str]:
+        """The lines since the last look. last: there will be no other, so a line without an end counts."""
+        lines = []
+        if job.output:
+            lines += self._tail(Path(job.output)).lines(last)
+        self._find(job, lines)
+        if self.folder:
+            lines += self._tail(self.folder / "output.txt").lines(last)
+        self.path = next((path for path in reversed(self._files) if path.is_file()), self.path)
+        if len(lines) > MOST_LINES:
+            left_out = len(lines) - MOST_LINES // 2
+            lines = [
+                *lines[: MOST_LINES // 4],
+                f"... {left_out} lines left out; all are in {self.path} ...",
+                *lines[-MOST_LINES // 4 :],
+            ]
+        return lines
+
+    def _tail(self, path: Path) -> Tail:
+        return self._files.setdefault(path, Tail(path, 20 if self.from_end else None))
+
+    def _find(self, job: Job, lines: Sequence[str]) -> None:
+        """The folder: as the script says, else by the job's number. What it says is for us: the folder stands in the card."""
+        if self.folder is None:
+            said = _OUTPUT_FOLDER.findall("\n".join(lines))
+            place = Path(job.folder) if job.folder else Path.cwd()
+            found = [place / said[-1]] if said else sorted((place / "jobs").glob(f"*-{short(job.id)}"))
+            self.folder = next((path for path in found if path.is_dir()), None)
+
+    def settle(self, job: Job, patience: float = 5.0) -> None:
+        """Wait for the file that a script writes last: on a shared file system it may come a moment after the job's end."""
+        end = time.monotonic() + patience
+        while self.folder and job.end == COMPLETED and (self.folder / "output.txt").exists() and time.monotonic() < end:
+            if (self.folder / "exit_status").exists():
+                return
+            time.sleep(0.1)
+
+
+@dataclass
+class Tail:
+    """The lines that are added to a file; `start`: of what is there at first, only so many of the last lines."""
+
+    path: Path
+    start: int | None = None
+    _offset: int = 0
+    _rest: bytes = b""
+
+    def lines(self, last: bool = False) -> list[str]:
+        try:
+            with open(self.path, "rb") as file:
+                if os.fstat(file.fileno()).st_size < self._offset:
+                    self._offset, self._rest = 0, b""  # a requeued job began the file anew
+                file.seek(self._offset)
+                data = file.read()
+        except OSError:
+            return []
+        self._offset += len(data)
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        if last and self._rest:
+            whole, self._rest = [*whole, self._rest], b""
+        if self.start is not None and data:
+            whole, self.start = whole[-self.start :], None
+        return [plain(line.decode("utf-8", "replace")) for line in whole]
+
+
+# --- what is seen meanwhile -----------------------------------------------------------------------------------------------------------
+
+
+def told(job: Job) -> str:
+    """Where a job stands, in a line."""
+    if job.state == QUEUED:
+        why = f": {job.reason}" if job.reason else ""
+        return f"job {job.id} in the queue{why}"
+    if job.state == RUNNING:
+        where = f" on {job.hosts}" if job.hosts else ""
+        return f"job {job.id} runs{where}"
+    if job.state == ENDED:
+        return f"job {job.id} has ended: {job.end}"
+    return f"job {job.id} is not known yet"
+
+
+def since(job: Job) -> str:
+    """For how long it has been so."""
+    if job.state == QUEUED and math.isfinite(job.submitted):
+        return duration(math.floor(job.queue_seconds))
+    if job.state == RUNNING and math.isfinite(job.began):
+        limit = f" of {duration(job.limit)}" if math.isfinite(job.limit) else ""
+        return duration(math.floor(job.run_seconds)) + limit
+    return ""
+
+
+class Watcher:
+    """Shows how a job gets on. This one writes lines, few of them: for logs, pipes and `!` in a notebook."""
+
+    def __init__(self) -> None:
+        self.said, self.at = "", time.monotonic()
+
+    def state(self, job: Job) -> None:
+        """Called often; says something when there is something new, and every ten minutes that it still is so."""
+        text = told(job)
+        if text != self.said:
+            self.say(text)
+            if job.advice:
+                self.say(job.advice.replace("JOBID", job.id))
+        elif time.monotonic() - self.at >= REMINDER:
+            self.say(f"{text} ({since(job)})")
+        else:
+            return
+        self.said, self.at = text, time.monotonic()
+
+    def line(self, text: str) -> None:
+        """A line of the job's output."""
+        print(f"  {text}", flush=True)
+
+    def say(self, text: str) -> None:
+        print(text, flush=True)
+
+    def close(self) -> None:
+        pass
+
+
+class Terminal(Watcher):
+    """A line at the bottom that moves, the output above it."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        super().__init__()
+        self.console = Console(highlight=False)
+        self.status = self.console.status("", spinner="dots")
+        self.status.start()
+
+    def state(self, job: Job) -> None:
+        from rich.markup import escape
+
+        super().state(job)
+        self.status.update(escape(f"{told(job)}, {since(job)}" if since(job) else told(job)))
+
+    def line(self, text: str) -> None:
+        self.console.print(f"  {text}", markup=False, soft_wrap=True)
+
+    def say(self, text: str) -> None:
+        self.console.print(text, markup=False, style="bold", soft_wrap=True)
+
+    def close(self) -> None:
+        self.status.stop()
+
+
+class Cell(Watcher):
+    """The same in a notebook's cell: a line that changes, the output below it."""
+
+    def __init__(self) -> None:
+        from IPython.display import HTML, display
+
+        super().__init__()
+        self.html = HTML
+        self.handle = display(HTML(""), display_id=True)
+        self.drawn = ""
+
+    def state(self, job: Job) -> None:
+        text = f"{told(job)}, {since(job)}" if since(job) else told(job)
+        advice = f" {job.advice.replace('JOBID', job.id)}" if job.advice else ""
+        if text + advice != self.drawn:
+            self.drawn = text + advice
+            self.handle.update(self.html(f"<div><strong>{html.escape(text)}</strong>{html.escape(advice)}</div>"))
+
+
+@contextlib.contextmanager
+def watcher() -> Iterator[Watcher]:
+    """The one that fits where we are. A kernel's `!command` has a terminal that only looks like one."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None and hasattr(shell, "kernel"):
+        chosen = Cell()
+    elif sys.stdout.isatty() and "JPY_PARENT_PID" not in os.environ:
+        chosen = Terminal()
+    else:
+        chosen = Watcher()
+    try:
+        yield chosen
+    finally:
+        chosen.close()
+
+
+# --- the command ----------------------------------------------------------------------------------------------------------------------
+
+
+def command(script, arguments, nodes, ranks_per_node, time_limit, scheduler, dry_run, detach, followed, cancelled) -> int:
+    """What `labkit submit` does; returns its exit status: 0 for a job that completed, else the job's own, 130 after Ctrl-C."""
+    try:
+        if cancelled is not None:
+            print(cancel(cancelled, scheduler))
+            return 0
+        if followed is not None:
+            return _end(follow(followed, scheduler))
+        if script is None:
+            raise SchedulerError(
+                "Which script? labkit submit job_scripts/slurm/ddp.sh, for example; or --follow, --cancel and a job."
+            )
+        done = submit(
+            script,
+            *arguments,
+            nodes=nodes,
+            ranks_per_node=ranks_per_node,
+            time=time_limit,
+            scheduler=scheduler,
+            dry_run=dry_run,
+            follow=not detach,
+        )
+        if dry_run or detach:
+            print(done)
+            return 0
+        return _end(done)
+    except SchedulerError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _end(report: Report | None) -> int:
+    if report is None:
+        return 130
+    print(report)
+    return report.exit_status
