@@ -27,6 +27,7 @@ case ${COURSE_SITE:-${SLURM_CLUSTER_NAME:-}} in
         THREADS=1
         export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
         export OMPI_MCA_mpi_yield_when_idle=1  # a rank that waits gives its core to one that computes
+        export TORCH_CPP_LOG_LEVEL=ERROR       # there is no name server, as PyTorch would mention for each connection
         if [ "$(id -u)" = 0 ]; then
             export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
         fi
@@ -38,4 +39,7 @@ if [ -n "$INTERFACE" ]; then
     export GLOO_SOCKET_IFNAME=$INTERFACE NCCL_SOCKET_IFNAME=$INTERFACE HOROVOD_GLOO_IFACE=$INTERFACE
     export OMPI_MCA_btl_tcp_if_include=$INTERFACE OMPI_MCA_oob_tcp_if_include=$INTERFACE
 fi
-export COURSE_BINDING=$BINDING
+if [ "$BINDING" != none ]; then
+    export SLURM_CPU_BIND=$BINDING  # what srun --cpu-bind=cores says
+fi
+export COURSE_BINDING=$BINDING  # for ranks that torchrun starts: they bind themselves

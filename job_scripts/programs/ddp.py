@@ -36,7 +36,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--images", type=int, default=60_000, help="use only the first so many training images (default: all)")
     parser.add_argument("--seed", type=int, default=0, help="decides first parameters and the order of the images (default: 0)")
     parser.add_argument("--checkpoint", type=Path, required=True, help="go on from this file if it is there; write to it")
-    parser.add_argument("--log", type=Path, help="write a run log to this file")
+    parser.add_argument("--run-log", "--log", dest="log", type=Path, help="write a run log to this file")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result to this file")
     parser.add_argument("--pause", type=float, default=0, help="seconds to rest after each step: time to watch, or to interrupt")
     return parser.parse_args()
@@ -85,6 +85,10 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
         place = state["place"]
         if rank == 0:
             print(f"goes on from {options.checkpoint}: epoch {place['epoch'] + 1}, step {place['step'] + 1}")
+
+    # After its first backward pass DDP rearranges the gradients in its buckets, and so the order in which ranks are added up. One pass
+    # before the first step, for nothing, and all steps are made alike: those of a run that goes on, too.
+    cross_entropy(wrapped(x[:1]), y[:1]).backward()
 
     log = runlog.Writer(
         options.log if place["epoch"] < options.epochs else None,
@@ -142,6 +146,9 @@ def main() -> None:
     rank, world_size = dist.get_rank(), dist.get_world_size()
     where = {"rank": rank, "world_size": world_size, "local_rank": int(os.environ["LOCAL_RANK"]), "host": os.uname().nodename}
     ranks = runlog.torch_gather(where)
+    if rank == 0:
+        for one in ranks:
+            print(f"rank {one['rank']} of {world_size}: local rank {one['local_rank']} on {one['host']}")
     result = train(options, device)
     if rank == 0:
         if result is None:

@@ -15,7 +15,8 @@ COURSE=${COURSE:-$SLURM_SUBMIT_DIR}  # the folder of the course: submit from the
 source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on everything is printed to $RUN/output.txt
 
 # One task on each node, with the cores of all its ranks: torchrun, which starts the ranks there. They bind themselves to their cores.
-EVERY_NODE=(srun --ntasks="$NODES" --ntasks-per-node=1 --cpus-per-task="$((RANKS_PER_NODE * CORES_PER_RANK))" --cpu-bind=none)
+export SRUN_CPUS_PER_TASK=$((RANKS_PER_NODE * CORES_PER_RANK))
+EVERY_NODE=(srun --ntasks="$NODES" --ntasks-per-node=1)
 
 report "${EVERY_NODE[@]}" python "$PROGRAMS/report.py" --each "$RANKS_PER_NODE"
 

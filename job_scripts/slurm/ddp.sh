@@ -19,7 +19,8 @@ COURSE=${COURSE:-$SLURM_SUBMIT_DIR}  # the folder of the course: submit from the
 source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on everything is printed to $RUN/output.txt
 
 # One task on each node, with the cores of all its ranks: torchrun, which starts the ranks there. They bind themselves to their cores.
-EVERY_NODE=(srun --ntasks="$NODES" --ntasks-per-node=1 --cpus-per-task="$((RANKS_PER_NODE * CORES_PER_RANK))" --cpu-bind=none)
+export SRUN_CPUS_PER_TASK=$((RANKS_PER_NODE * CORES_PER_RANK))
+EVERY_NODE=(srun --ntasks="$NODES" --ntasks-per-node=1)
 
 report "${EVERY_NODE[@]}" python "$PROGRAMS/report.py" --each "$RANKS_PER_NODE"
 
@@ -27,6 +28,6 @@ report "${EVERY_NODE[@]}" python "$PROGRAMS/report.py" --each "$RANKS_PER_NODE"
 start "${EVERY_NODE[@]}" torchrun \
     --nnodes="$NODES" --nproc-per-node="$RANKS_PER_NODE" \
     --rdzv-backend=c10d --rdzv-endpoint="$HEAD:$(free_port)" --rdzv-id="$JOB-$ATTEMPT" \
-    "$PROGRAMS/ddp.py" --checkpoint "$RUN/checkpoint.pt" --log "$RUN/$LOG.jsonl" --json "$RUN/result.json" "$@"
+    "$PROGRAMS/ddp.py" --checkpoint "$RUN/checkpoint.pt" --run-log "$RUN/$LOG.jsonl" --json "$RUN/result.json" "$@"
 
 requeue_if_stopped "$@"

@@ -16,7 +16,7 @@ source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on 
 
 NOTEBOOK=$(realpath "${1:?which notebook? sbatch job_scripts/slurm/engines.sh notebooks/03_collectives/collectives.ipynb}")
 
-report srun --cpu-bind="$BINDING" python "$PROGRAMS/report.py"
+report srun python "$PROGRAMS/report.py"
 
 # The notebook's kernel runs here, on the first node. It sees the allocation, and starts its ranks with mpiexec on all of it.
 start jupyter nbconvert --to notebook --execute "$NOTEBOOK" --output-dir "$RUN" --ExecutePreprocessor.timeout=600

@@ -14,13 +14,13 @@ set -euo pipefail                  # the first command that fails ends the job, 
 COURSE=${COURSE:-$SLURM_SUBMIT_DIR}  # the folder of the course: submit from there, or set COURSE
 source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on everything is printed to $RUN/output.txt
 
-report srun --cpu-bind="$BINDING" python "$PROGRAMS/report.py"
+report srun python "$PROGRAMS/report.py"
 
 # The engines and the grader find the controller by a file in the job's folder, which all nodes see. It begins listening on this node.
 export IPYTHONDIR=$RUN/ipython
 ipcontroller --profile=grading --ip='*' --log-level=ERROR &
 CONTROLLER=$!
-srun --cpu-bind="$BINDING" ipengine --profile=grading --IPEngine.wait_for_url_file=120 --IPEngine.timeout=120 --log-level=ERROR &
+srun ipengine --profile=grading --IPEngine.wait_for_url_file=120 --IPEngine.timeout=120 --log-level=ERROR &
 ENGINES=$!
 python "$PROGRAMS/wait_for_engines.py" grading "$RANKS"
 

@@ -18,7 +18,7 @@ source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on 
 # A rank that waits longer than this for a tensor of the others ends, and with it the job: Horovod alone would wait for ever.
 export HOROVOD_STALL_CHECK_TIME_SECONDS=30 HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=50
 
-report srun --cpu-bind="$BINDING" python "$PROGRAMS/report.py"
+report srun python "$PROGRAMS/report.py"
 
-start srun --cpu-bind="$BINDING" python "$COURSE/notebooks/07_horovod/resnet34_throughput_hvd.py" \
+start srun python "$COURSE/notebooks/07_horovod/resnet34_throughput_hvd.py" \
     --threads "$THREADS" --json "$RUN/throughput.json" "$@"
