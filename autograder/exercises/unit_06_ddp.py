@@ -719,11 +719,16 @@ class Buckets(Exercise):
             return [int(v) for v in rng.integers(low, high, n)]
 
         def telling(n, first_cap, cap):
-            """Sizes with which filling from the first parameter on gives other buckets than filling from the last."""
+            """Sizes with which filling from the first parameter on gives other buckets than filling from the last.
+
+            The last bucket stays below its cap and holds several parameters: without parameter 0 it is still there, so that a
+            lost parameter and a lost bucket are two things.
+            """
             while True:
                 sizes = drawn(n)
                 right = self._fill(range(n)[::-1], sizes, (first_cap, cap))
-                if [sorted(bucket) for bucket in right] != self._fill(range(n), sizes, (cap, cap))[::-1]:
+                several = len(right[-1]) > 1 and sum(sizes[k] for k in right[-1]) < cap
+                if several and [sorted(bucket) for bucket in right] != self._fill(range(n), sizes, (cap, cap))[::-1]:
                     return sizes
 
         first, second = self.levels
