@@ -8,7 +8,7 @@
 #   LOG                      what a run log is called, without its ending: run_4, and run_4_attempt2 for the second attempt
 #   RUN                      the job's folder, jobs/NAME-JOB in the folder you submitted from: output.txt, run logs, results, checkpoints
 #
-# all taken from the allocation, and sends everything that is printed from here on to RUN/output.txt. At its end are four functions.
+# all taken from the allocation, and sends everything that is printed from here on to RUN/output.txt. Below are four functions.
 
 source "$COURSE/job_scripts/site.sh"
 
@@ -90,3 +90,6 @@ requeue_if_stopped() {
     fi
     exit 75
 }
+
+# On every node a process looks at processor time, memory and GPUs until the job ends; `labkit submit` makes its report of that.
+labkit job-monitor start "$RUN" || true
