@@ -38,4 +38,4 @@ report srun python "$PROGRAMS/report.py"
 
 start srun python "$PROGRAM" --device "$DEVICE" --log "$RUN/$LOG.jsonl" "${OWN[@]}" "$@"
 
-requeue_if_stopped "$@"
+[ ${#OWN[@]} = 0 ] || requeue_if_stopped "$@"  # a port of your own knows nothing of stopping early
