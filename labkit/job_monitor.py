@@ -27,8 +27,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER = "monitor"
-# What names the rank of a process, the innermost launcher first: torchrun, Open MPI's mpiexec, Horovod's own launcher, srun --mpi, srun.
-RANK_NAMES = ("RANK", "OMPI_COMM_WORLD_RANK", "HOROVOD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+# What names the rank of a process, the innermost launcher first: torchrun, Open MPI's mpiexec, Horovod's own launcher, srun --mpi, a script
+# that sets RANK by itself (perhaps for the torchruns, which are not the ranks), srun.
+TORCHRUN = "RANK of torchrun"  # RANK, in a process that torchrun has started
+RANK_NAMES = (TORCHRUN, "OMPI_COMM_WORLD_RANK", "HOROVOD_RANK", "PMIX_RANK", "PMI_RANK", "RANK", "SLURM_PROCID")
 JOB_NAMES = ("SLURM_JOB_ID", "PBS_JOBID")
 # Variables by which srun would give the samplers the shape of the job's ranks instead of one on each node.
 _SHAPE = (
@@ -60,7 +62,16 @@ def start(folder: Path, interval: float = 1.0) -> list[str]:
     place.mkdir(parents=True, exist_ok=True)
     watched = os.getppid()
     (place / "alive").write_text("starting")
-    sampler = [sys.executable, "-m", "labkit.job_monitor", str(place), "--interval", f"{interval:g}"]
+    sampler = [
+        sys.executable,
+        "-m",
+        "labkit.job_monitor",
+        str(place),
+        "--interval",
+        f"{interval:g}",
+        "--job",
+        job_of(dict(os.environ)),
+    ]
     commands = _commands(sampler, watched)
     for host, command in commands.items():
         environment = {name: value for name, value in os.environ.items() if name not in _SHAPE}
@@ -96,7 +107,8 @@ def _commands(sampler: list[str], watched: int) -> dict[str, list[str]]:
         with contextlib.suppress(OSError):
             for host in dict.fromkeys(Path(os.environ["PBS_NODEFILE"]).read_text().split()):
                 if host.split(".")[0] != here.split(".")[0]:
-                    commands[host] = ["pbs_tmrsh", host, *sampler]
+                    # which passes on no variables: this labkit must be found there, too
+                    commands[host] = ["pbs_tmrsh", host, "env", f"PYTHONPATH={Path(__file__).resolve().parents[1]}", *sampler]
     return commands
 
 
@@ -176,6 +188,8 @@ class Sampler:
         variables = process.environ()
         if self.job and job_of(variables) != self.job:
             return None
+        if "TORCHELASTIC_RUN_ID" in variables:
+            variables[TORCHRUN] = variables.get("RANK", "")
         kept = {name: variables[name] for name in (*RANK_NAMES, "OMP_NUM_THREADS") if variables.get(name, "").isdigit()}
         if "SLURM_STEP_ID" not in variables or variables["SLURM_STEP_ID"] == os.environ.get("SLURM_STEP_ID"):
             kept.pop("SLURM_PROCID", None)  # the batch script has one, too, and so have the samplers
@@ -247,14 +261,14 @@ def _text(value) -> str:
 # --- the sampler's process ------------------------------------------------------------------------------------------------------------
 
 
-def watch(place: Path, script: int | None, interval: float) -> int:
+def watch(place: Path, script: int | None, interval: float, job: str = "") -> int:
     """Sample until the job's script has ended; returns the number of samples.
 
     script: its process, where it runs on this node; its sampler keeps FOLDER/monitor/alive fresh. On the other nodes (None) that file is
     what tells. A job that was requeued appends to the file of its first attempt. Samples become rarer with time: a job of a minute has 60,
     one of a day 17,000.
     """
-    sampler = Sampler(job_of(dict(os.environ)), Gpus.here())
+    sampler = Sampler(job or job_of(dict(os.environ)), Gpus.here())
     life = ScriptHere(script, place / "alive") if script else ScriptElsewhere(place / "alive")
     begun, count = time.monotonic(), 0
     with open(place / f"{socket.gethostname()}.jsonl", "a", encoding="utf-8") as file:
@@ -312,8 +326,9 @@ def main() -> None:
     parser.add_argument("place", type=Path)
     parser.add_argument("--interval", type=float, default=1.0)
     parser.add_argument("--watch", type=int, default=None)
+    parser.add_argument("--job", default="")
     options = parser.parse_args()
-    watch(options.place, options.watch, options.interval)
+    watch(options.place, options.watch, options.interval, options.job)
 
 
 if __name__ == "__main__":

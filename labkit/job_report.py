@@ -649,7 +649,7 @@ def _about_logs(job: Job, left: Left, shown: str) -> list[Warn]:
                 "Let rank 0 write one with labkit.runlog, into $COURSE_RUN.",
             )
         )
-    if left.folder is None and job.state == ENDED:
+    if left.folder is None and job.state == ENDED and job.hosts:
         found.append(
             Warn(
                 "The job left no folder jobs/NAME-JOB: nothing is known of its ranks.", "The course's scripts make one (job.sh)."

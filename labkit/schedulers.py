@@ -67,6 +67,7 @@ class Job:
     state: QUEUED, RUNNING, ENDED or UNKNOWN (the scheduler has forgotten it). end: how it ended, "" before. word: the scheduler's own
     word for all that. reason: why it waits, in plain words; advice: what to do about it, "" if waiting is all there is to do.
     exit_status: of the script; None: not known. signal: the one that ended it, 0 for none.
+    attempt: 2 and more after it went back into the queue.
     """
 
     id: str
@@ -86,6 +87,7 @@ class Job:
     limit: float = math.nan
     exit_status: int | None = None
     signal: int = 0
+    attempt: int = 1
     output: str = ""
     folder: str = ""
 
@@ -93,13 +95,13 @@ class Job:
     def queue_seconds(self) -> float:
         """From the submission to the start, or until now while it waits."""
         began = self.began if self.state in (RUNNING, ENDED) else time.time()
-        return max(0.0, began - self.submitted)
+        return max(began - self.submitted, 0.0)  # nan stays nan
 
     @property
     def run_seconds(self) -> float:
         """From the start to the end, or until now while it runs; nan before."""
         ended = self.ended if self.state == ENDED else time.time()
-        return max(0.0, ended - self.began)
+        return max(ended - self.began, 0.0)
 
 
 # --- durations ------------------------------------------------------------------------------------------------------------------------
@@ -141,7 +143,7 @@ def clock(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """For a person: "0.8 s", "45 s", "12 min 5 s", "3 h 10 min", "?" for nan."""
+    """For a person: "0.8 s", "45 s", "12 min 5 s", "3 h 10 min", "5 days", "?" for nan."""
     if not math.isfinite(seconds):
         return "?"
     if seconds < 10:
@@ -151,7 +153,9 @@ def duration(seconds: float) -> str:
         return f"{seconds} s"
     if seconds < 3600:
         return f"{seconds // 60} min {seconds % 60} s" if seconds % 60 else f"{seconds // 60} min"
-    return f"{seconds // 3600} h {seconds % 3600 // 60} min"
+    if seconds < 48 * 3600:
+        return f"{seconds // 3600} h {seconds % 3600 // 60} min" if seconds % 3600 >= 60 else f"{seconds // 3600} h"
+    return f"{seconds / 86400:.3g} days"
 
 
 # --- scripts --------------------------------------------------------------------------------------------------------------------------
@@ -206,6 +210,10 @@ _SLURM_REASONS = {
     "PartitionTimeLimit": (
         "asks for more time than the partition gives",
         "Ask for less with --time; `sinfo` shows the limits.",
+    ),
+    "PartitionConfig": (
+        "asks for more than the partition has (nodes, or cores on one of them)",
+        "Cancel it (labkit submit --cancel JOBID) and ask for less with --nodes or --ranks-per-node; `sinfo` shows what there is.",
     ),
     "PartitionDown": ("the partition is switched off", "Ask the administrators, or take another partition (`sinfo`)."),
     "PartitionInactive": ("the partition takes no jobs now", "Ask the administrators, or take another partition (`sinfo`)."),
@@ -279,13 +287,15 @@ _SBATCH_ERRORS = (
         r"QOSMax|AssocMax|violates accounting|job submit limit",
         "You have as many jobs or cores as you may, or this one is too large for your account: wait for others to end, or ask for less.",
     ),
-    (r"does not match|must be numeric|Invalid --?\w+ specification", ""),
     (
         r"doesn't have a valid|not a valid batch script|no #!|does not look like a batch script",
         "The script's first line must name its shell: #!/bin/bash.",
     ),
     (r"DOS line breaks|dos2unix", "The script has Windows line ends: `sed -i 's/\\r$//' SCRIPT` removes them."),
-    (r"unrecognized option|invalid option|Unable to open file", ""),
+    (
+        r"unrecognized option|invalid option",
+        "An #SBATCH line holds an option that sbatch does not know: `man sbatch` lists them.",
+    ),
 )
 
 
@@ -401,6 +411,7 @@ def _slurm_job(number: str, line: str) -> Job:
     job.limit = seconds_of(limit) if re.fullmatch(r"[\d:-]+", limit) and limit.count(":") else math.nan
     job.output, job.folder = facts.get("StdOut", ""), facts.get("WorkDir", "")
     job.reason, job.advice = slurm_reason(facts.get("Reason", "None"))
+    job.attempt = int(facts.get("Restarts", "0") or 0) + 1
     _slurm_state(job, facts.get("ExitCode", ""))
     return job
 
@@ -498,7 +509,6 @@ _QSUB_ERRORS = (
         "PBS does not run jobs of this user on this server (root, for example): log in as yourself.",
     ),
     (r"Invalid Account", "PBS does not know the account: change #PBS -A."),
-    (r"script not a file|No such file", ""),
 )
 
 
@@ -657,6 +667,7 @@ def _pbs_job(number: str, facts: dict) -> Job:
     job.submitted, job.began = _pbs_time(facts.get("ctime")), _pbs_time(facts.get("stime"))
     job.limit = seconds_of(wanted["walltime"]) if ":" in str(wanted.get("walltime", "")) else math.nan
     job.output = str(facts.get("Output_Path", "")).partition(":")[2]
+    job.attempt = max(1, int(facts.get("run_count", 1)))
     variables = facts.get("Variable_List", {})
     job.folder = str(variables.get("PBS_O_WORKDIR", "")) if isinstance(variables, dict) else ""
     if job.word in ("Q", "H", "W", "T"):
@@ -775,7 +786,7 @@ def refused(program: str, message: str, table) -> str:
     said = last_line(message)
     for pattern, meaning in table:
         found = re.search(pattern, message, re.IGNORECASE)
-        if found and meaning:
+        if found:
             line = next((line for line in message.splitlines() if re.search(pattern, line, re.IGNORECASE)), said)
             return meaning if meaning == _NOBODY_ANSWERS else f"{meaning} ({_bare(line)})"
     return f"{program} refused the script: {_bare(said)}"

@@ -16,6 +16,7 @@ Anything behind the script that is no option of these goes to the script.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import html
 import math
 import os
@@ -159,14 +160,15 @@ def watch(kind, number: str, shown: Watcher, script: str = "SCRIPT", from_end: b
     try:
         while True:
             if time.monotonic() - asked >= pause(time.monotonic() - begun):
-                job, asked = kind.job(number), time.monotonic()
+                job, asked = _latest(kind, job), time.monotonic()
             lines = output.new(job)
             if lines and job.state == QUEUED:  # it has begun since
-                job, asked = kind.job(number), time.monotonic()
+                job, asked = _latest(kind, job), time.monotonic()
             shown.state(job)
             for line in lines:
                 shown.line(line)
-            if job.state == ENDED or job.state == UNKNOWN and (from_end or time.monotonic() - begun > FORGOTTEN):
+            unknown = job.state == UNKNOWN
+            if job.state == ENDED or unknown and (from_end or job.word or time.monotonic() - begun > FORGOTTEN):
                 break
             time.sleep(tick)
         output.settle(job)
@@ -182,6 +184,14 @@ def watch(kind, number: str, shown: Watcher, script: str = "SCRIPT", from_end: b
         with contextlib.suppress(OSError):
             (output.folder / "report.html").write_text(job_report.html_page(report), encoding="utf-8")
     return report
+
+
+def _latest(kind, before: Job) -> Job:
+    """The job as it stands now; of one that the scheduler has forgotten meanwhile, what was known of it."""
+    job = kind.job(before.id)
+    if job.state == UNKNOWN and before.state in (QUEUED, RUNNING):
+        return dataclasses.replace(before, state=UNKNOWN, ended=time.time(), reason="", advice="")
+    return before if job.state == UNKNOWN and before.word else job
 
 
 def pause(seconds: float) -> float:
@@ -278,13 +288,14 @@ def told(job: Job) -> str:
     """Where a job stands, in a line."""
     if job.state == QUEUED:
         why = f": {job.reason}" if job.reason else ""
-        return f"job {job.id} in the queue{why}"
+        again = f" for attempt {job.attempt}" if job.attempt > 1 else ""
+        return f"job {job.id} in the queue{again}{why}"
     if job.state == RUNNING:
         where = f" on {job.hosts}" if job.hosts else ""
         return f"job {job.id} runs{where}"
     if job.state == ENDED:
         return f"job {job.id} has ended: {job.end}"
-    return f"job {job.id} is not known yet"
+    return f"job {job.id} is not known {'any more' if job.word else 'yet'}"
 
 
 def since(job: Job) -> str:
