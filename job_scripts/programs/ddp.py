@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -57,7 +58,7 @@ def set_up() -> torch.device:
 
 def summed(numbers: list[float], device: torch.device) -> list[float]:
     """Each number, added up over all ranks; the same list on every rank."""
-    tensor = torch.tensor(numbers, dtype=torch.float32 if device.type == "cuda" else torch.float64, device=device)
+    tensor = torch.tensor(numbers, dtype=torch.float64, device=device)
     dist.all_reduce(tensor)
     return tensor.tolist()
 
@@ -68,24 +69,52 @@ def save(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, p
         checkpoint.write(path, {"place": place, "parameters": model.state_dict(), "optimizer": optimizer.state_dict()})
 
 
+def resume(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict:
+    """Where to begin: the place in the data that a checkpoint tells, after its parameters are put back; or the start. Every rank reads."""
+    state = checkpoint.read(path)
+    if state is None:
+        return dict(START)
+    model.load_state_dict(state["parameters"])
+    optimizer.load_state_dict(state["optimizer"])
+    if dist.get_rank() == 0:
+        print(f"goes on from {path}: epoch {state['place']['epoch'] + 1}, step {state['place']['step'] + 1}")
+    return state["place"]
+
+
+def train_step(wrapped, optimizer, x: torch.Tensor, y: torch.Tensor) -> list[float]:
+    """One step on this rank's part of a minibatch. Returns the sum of its losses, its right answers, its images."""
+    outputs = wrapped(x)
+    loss = cross_entropy(outputs, y)
+    optimizer.zero_grad()
+    loss.backward()  # DDP: from here the gradients are the means over all ranks
+    optimizer.step()
+    return [loss.item() * len(y), (outputs.argmax(dim=1) == y).sum().item(), len(y)]
+
+
+def measure(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[float, float]:
+    """Mean loss and accuracy over x, of which each rank takes its share."""
+    share = slice(dist.get_rank(), None, dist.get_world_size())
+    with torch.no_grad():
+        outputs = model(x[share])
+    loss = cross_entropy(outputs, y[share], reduction="sum").item()
+    right = (outputs.argmax(dim=1) == y[share]).sum().item()
+    loss, right = summed([loss, right], x.device)
+    return loss / len(x), right / len(x)
+
+
 def train(options: argparse.Namespace, device: torch.device) -> dict | None:
     """The result of the finished training, on every rank; None where it was stopped."""
     rank, world_size = dist.get_rank(), dist.get_world_size()
     x, y = (part.to(device) for part in load_tensors("digits", n=options.images))
     test_x, test_y = (part.to(device) for part in load_tensors("digits", train=False, n=max(world_size, options.images // 6)))
 
+    if len(x) < options.batch_size * world_size:
+        sys.exit(f"{len(x)} images are not enough for one step of {options.batch_size} on each of {world_size} ranks")
     torch.manual_seed(options.seed)
     model = mlp().to(device)
-    wrapped = DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9)
-    place, state = dict(START), checkpoint.read(options.checkpoint)
-    if state:
-        model.load_state_dict(state["parameters"])
-        optimizer.load_state_dict(state["optimizer"])
-        place = state["place"]
-        if rank == 0:
-            print(f"goes on from {options.checkpoint}: epoch {place['epoch'] + 1}, step {place['step'] + 1}")
-
+    place = resume(options.checkpoint, model, optimizer)
+    wrapped = DistributedDataParallel(model)
     # After its first backward pass DDP rearranges the gradients in its buckets, and so the order in which ranks are added up. One pass
     # before the first step, for nothing, and all steps are made alike: those of a run that goes on, too.
     cross_entropy(wrapped(x[:1]), y[:1]).backward()
@@ -107,30 +136,19 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
         log.begin_epoch()
         for step in range(place["step"], len(batches)):
             mine = batches[step][rank::world_size].to(device)
-            outputs = wrapped(x[mine])
-            loss = cross_entropy(outputs, y[mine])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+            here = train_step(wrapped, optimizer, x[mine], y[mine])
             log.step(samples=len(mine), learning_rate=options.lr)
             time.sleep(options.pause)
-            right = (outputs.argmax(dim=1) == y[mine]).sum().item()
             up = float(rank == 0 and checkpoint.time_is_up())  # rank 0 looks, all hear of it, and stop after the same step
-            *here, up = summed([loss.item() * len(mine), right, len(mine), up], device)
+            *here, up = summed([*here, up], device)
             sums = [before + now for before, now in zip(sums, here, strict=True)]
             if up and step + 1 < len(batches):
                 save(options.checkpoint, model, optimizer, {"epoch": epoch, "step": step + 1, "sums": sums})
                 return None
-        share = slice(rank, None, world_size)
-        with torch.no_grad():
-            outputs = model(test_x[share])
-        val_loss = cross_entropy(outputs, test_y[share], reduction="sum").item()
-        val_right = (outputs.argmax(dim=1) == test_y[share]).sum().item()
-        val_loss, val_right = summed([val_loss, val_right], device)
-        metrics = {"loss": sums[0] / sums[2], "accuracy": sums[1] / sums[2]}
-        metrics |= {"val_loss": val_loss / len(test_x), "val_accuracy": val_right / len(test_x)}
+        val_loss, val_accuracy = measure(model, test_x, test_y)
+        metrics = {"loss": sums[0] / sums[2], "accuracy": sums[1] / sums[2], "val_loss": val_loss, "val_accuracy": val_accuracy}
         log.end_epoch(**metrics)
-        place = {"epoch": epoch + 1, "step": 0, "sums": START["sums"], "metrics": metrics}
+        place = {**START, "epoch": epoch + 1, "metrics": metrics}
         save(options.checkpoint, model, optimizer, place)
         if rank == 0:
             print(f"epoch {epoch + 1}: " + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items()))

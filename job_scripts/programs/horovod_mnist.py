@@ -116,6 +116,8 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
     """The result of the finished training, on every rank; None where it was stopped."""
     rank, world_size = hvd.rank(), hvd.size()
     x, y, test_x, test_y = load(options.data, options.images, device)
+    if len(x) < options.batch_size * world_size:
+        sys.exit(f"{len(x)} images are not enough for one step of {options.batch_size} on each of {world_size} ranks")
     torch.manual_seed(options.seed)
     model = cnn().to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=options.lr * world_size, momentum=0.9)
