@@ -302,10 +302,11 @@ def path_of(shared: Path) -> str:
 
 
 def make_accounts(base: Path, passwords: dict[str, str]) -> None:
-    """Accounts that exist here only: copies of the machine's lists with ours added, mounted over them."""
+    """Accounts that exist here only: a copy of the machine's /etc with ours added, mounted over it. (A mount over the single files would
+    be taken away by the kernel as soon as somebody outside adds an account.)"""
     folder = base / "etc"
-    folder.mkdir()
-    texts = {name: Path("/etc", name).read_text() for name in ("passwd", "group", "shadow")}
+    subprocess.run(["cp", "--archive", "/etc", str(folder)], check=True)
+    texts = {name: (folder / name).read_text() for name in ("passwd", "group", "shadow")}
     uids = free_uids(len(passwords) + 1)
     for name, uid in zip((GRADER, *passwords), uids, strict=True):
         home = base / "home" / name
@@ -316,12 +317,8 @@ def make_accounts(base: Path, passwords: dict[str, str]) -> None:
         texts["group"] += f"{name}:x:{uid}:\n"
         texts["shadow"] += f"{name}:{secret}:19700:0:99999:7:::\n"
     for name, text in texts.items():
-        copy, real = folder / name, Path("/etc", name)
-        copy.touch(mode=0o600)
-        copy.write_text(text)
-        shutil.copymode(real, copy)
-        os.chown(copy, real.stat().st_uid, real.stat().st_gid)
-        imported_jail()._mount(str(copy), str(real), None, 4096)
+        (folder / name).write_text(text)
+    imported_jail()._mount(str(folder), "/etc", None, 4096)
 
 
 def hashed(password: str) -> str:

@@ -82,7 +82,7 @@ grader_lab = {
     "user": settings.grader,
     "cwd": str(settings.class_root),
     "command": [str(settings.python), str(settings.here / "start_server.py"), "--grader"],
-    "environment": {**spawners.environment(settings), "JUPYTERHUB_DEFAULT_URL": "/formgrader"},
+    "environment": {**spawners.environment(settings), "JUPYTERHUB_DEFAULT_URL": "/lab"},
     "oauth_no_confirm": True,
     "display": True,
 }

@@ -67,7 +67,8 @@ def in_words(profile: Profile, batch: bool) -> str:
     """What a profile gives, in one line."""
     gpus = f", {profile.gpus} GPU{'s' * (profile.gpus > 1)}" if profile.gpus else ""
     time = f", at most {profile.hours:g} hours" if batch else ""
-    return f"{profile.cores} cores, {profile.memory_gb:g} GB of memory{gpus}{time}"
+    cores = f"{profile.cores} core{'s' * (profile.cores > 1)}"
+    return f"{cores}, {profile.memory_gb:g} GB of memory{gpus}{time}"
 
 
 class CourseLocalSpawner(_Chosen, LocalProcessSpawner):
