@@ -28,8 +28,8 @@ elif [ -n "${PBS_JOBID:-}" ]; then
     NODES=$(sort -u "$PBS_NODEFILE" | wc -l)
     RANKS=$(wc -l < "$PBS_NODEFILE")           # with mpiprocs=N in the request, each node has N lines
     CORES_PER_RANK=${OMP_NUM_THREADS:-1}       # ompthreads=N in the request
-    ATTEMPT=$((${PBS_RUN_COUNT:-1}))
     cd "$PBS_O_WORKDIR"                        # a PBS job starts in the home folder
+    ATTEMPT=$(($(cat "jobs/$NAME-$JOB/attempt" 2> /dev/null || echo 0) + 1))  # PBS does not say: we count
 else
     echo "This script belongs into a job: submit it with sbatch or qsub, or let \`labkit submit\` do it." >&2
     exit 2
@@ -45,6 +45,7 @@ RUN=$PWD/jobs/$NAME-$JOB
 mkdir -p "$RUN"
 rm -f "$RUN/stop" "$RUN/exit_status"
 export COURSE_RUN=$RUN
+echo "$ATTEMPT" > "$RUN/attempt"
 echo "output folder: $RUN"
 exec >> "$RUN/output.txt" 2>&1
 trap 'echo $? > "$RUN/exit_status"' EXIT

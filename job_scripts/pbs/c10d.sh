@@ -1,0 +1,35 @@
+#!/bin/bash
+# Messages between nodes with torch.distributed: torchrun on every node.
+#
+#   qsub [-v ARGS="--megabytes 64"] job_scripts/pbs/c10d.sh
+#
+#PBS -N c10d
+#
+# Two chunks. In each: so many cores (ncpus) for so many ranks (mpiprocs; one for each GPU, or for each NUMA domain),
+# each with so many cores (ompthreads); ncpus = mpiprocs x ompthreads. With GPUs, too: qsub -l select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=4
+#PBS -l select=2:ncpus=4:mpiprocs=2:ompthreads=2
+#
+# Each chunk on a node of its own; without this line PBS may put both on one.
+#PBS -l place=scatter
+#
+# Hours:minutes:seconds; then the job is ended.
+#PBS -l walltime=00:05:00
+#
+# PBS's own words: both streams in one file, written where you submitted from. All else goes to jobs/c10d-NUMBER/
+#PBS -j oe
+#PBS -k doe
+
+set -euo pipefail                  # the first command that fails ends the job, with its status
+cd "$PBS_O_WORKDIR"                # a PBS job starts in the home folder
+COURSE=${COURSE:-$PBS_O_WORKDIR}   # the folder of the course: submit from there, or set COURSE
+source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on everything is printed to $RUN/output.txt
+source "$COURSE/job_scripts/pbs/launch.sh"  # ranks, every_node
+eval "set -- ${ARGS:-}"            # qsub gives a script no arguments: qsub -v ARGS="--epochs 3" ...
+
+report every_node python "$PROGRAMS/report.py" --each "$RANKS_PER_NODE"
+
+# The torchruns find each other on the first node, at a port that is free there, and agree by the job's number on who belongs together.
+start every_node torchrun \
+    --nnodes="$NODES" --nproc-per-node="$RANKS_PER_NODE" \
+    --rdzv-backend=c10d --rdzv-endpoint="$HEAD:$(free_port)" --rdzv-id="$JOB" \
+    "$PROGRAMS/c10d.py" --json "$RUN/result.json" "$@"

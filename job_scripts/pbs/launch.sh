@@ -1,0 +1,57 @@
+# How a PBS job starts processes on all of its nodes. Slurm has srun for that; PBS leaves it to the MPI library and to pbs_tmrsh. Every
+# script in this folder reads this file, behind job.sh:
+#
+#   ranks P PER_NODE COMMAND...    P processes of an MPI program, PER_NODE on each node; when one fails, all are ended
+#   every_node COMMAND...          one process on each node of the job; when one fails, the others are ended, too
+#   warn_before_end SECONDS        tells this script so many seconds before its time is up (Slurm: --signal=B:USR1@SECONDS)
+
+HERE=$COURSE/job_scripts/pbs
+
+# The settings of Open MPI. A library that was built with PBS's task manager (`ompi_info | grep tm`) knows the nodes by itself and ignores
+# them; the course's own, which comes from PyPI, reads the node file and starts its daemon on the other nodes by on_host.sh.
+export OMPI_MCA_orte_default_hostfile=$PBS_NODEFILE  # a line for each rank, so mpiexec counts its slots right, in a notebook, too
+export OMPI_MCA_plm_rsh_agent=$HERE/on_host.sh
+export OMPI_MCA_plm_rsh_no_tree_spawn=1              # all daemons from the first node: only there PBS has a node file
+export OMPI_MCA_orte_leave_session_attached=1        # its daemons stay where PBS counts them and ends them with the job
+
+# For another MPI library, this is the line to change. Cray's on Polaris: mpiexec -n "$p" --ppn "$each" --hostfile "$PBS_NODEFILE"
+# --depth "$CORES_PER_RANK" --cpu-bind depth "$@"; Intel's and MPICH's: mpiexec -n "$p" -ppn "$each" -f "$PBS_NODEFILE" "$@".
+ranks() {
+    local p=$1 each=$2 place=(--bind-to none)
+    shift 2
+    if [ "$BINDING" = cores ]; then
+        place=(--bind-to core)
+        each=$each:node:PE=$CORES_PER_RANK  # so many cores for each rank
+    else
+        each=$each:node
+    fi
+    mpiexec -n "$p" --hostfile "$PBS_NODEFILE" --map-by "ppr:$each" "${place[@]}" "$@"
+}
+
+every_node() {
+    local host status=0 started=() number=0
+    while read -r host; do
+        RANK=$number WORLD_SIZE=$NODES LOCAL_RANK=0 "$HERE/on_host.sh" "$host" "${@@Q}" < /dev/null &  # which of the nodes it is
+        started+=($!)
+        number=$((number + 1))
+    done < <(uniq "$PBS_NODEFILE")  # a node's lines follow each other
+    for _ in "${started[@]}"; do
+        wait -n || [ $? = 127 ] || kill "${started[@]}" 2> /dev/null || true  # 127: none is left
+    done
+    for host in "${started[@]}"; do
+        wait "$host" || status=1
+    done
+    return "$status"
+}
+
+warn_before_end() {
+    local limit hours minutes seconds
+    limit=$(qstat -f "$PBS_JOBID" | awk '$1 == "Resource_List.walltime" {print $3}') || true
+    if [ -z "$limit" ]; then
+        echo "PBS does not say how long this job may run: what it has at its end is the checkpoint of the last full epoch"
+        return 0
+    fi
+    IFS=: read -r hours minutes seconds <<< "$limit"
+    seconds=$((10#$hours * 3600 + 10#$minutes * 60 + 10#$seconds - $1))  # 10#: 08 is eight
+    (sleep "$((seconds > 0 ? seconds : 0))" && kill -USR1 "$$") &        # an alarm clock; PBS ends it with the job
+}

@@ -1,0 +1,57 @@
+#!/bin/bash
+# The same training on 1, 2, 4, 8 (and 16) ranks, one after the other, in one job: run logs and a table.
+#
+#   qsub -l select=4:ncpus=4:mpiprocs=2:ompthreads=2 [-v ARGS="--epochs 8"] job_scripts/pbs/scaling_sweep.sh
+#   qsub -v ARGS="tensorflow2_mnist_hvd.py" job_scripts/pbs/scaling_sweep.sh      a port of your own, with its options
+#
+#PBS -N scaling_sweep
+#
+# Two chunks. In each: so many cores (ncpus) for so many ranks (mpiprocs; one for each GPU, or for each NUMA domain),
+# each with so many cores (ompthreads); ncpus = mpiprocs x ompthreads. With GPUs, too: qsub -l select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=4
+#PBS -l select=2:ncpus=4:mpiprocs=2:ompthreads=2
+#
+# Each chunk on a node of its own; without this line PBS may put both on one.
+#PBS -l place=scatter
+#
+# Hours:minutes:seconds; then the job is ended.
+#PBS -l walltime=00:30:00
+#
+# PBS's own words: both streams in one file, written where you submitted from. All else goes to jobs/scaling_sweep-NUMBER/
+#PBS -j oe
+#PBS -k doe
+
+set -euo pipefail                  # the first command that fails ends the job, with its status
+cd "$PBS_O_WORKDIR"                # a PBS job starts in the home folder
+COURSE=${COURSE:-$PBS_O_WORKDIR}   # the folder of the course: submit from there, or set COURSE
+source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on everything is printed to $RUN/output.txt
+source "$COURSE/job_scripts/pbs/launch.sh"  # ranks, every_node
+eval "set -- ${ARGS:-}"            # qsub gives a script no arguments: qsub -v ARGS="--epochs 3" ...
+
+PROGRAM=$PROGRAMS/horovod_mnist.py
+if [[ "${1:-}" == *.py ]]; then
+    PROGRAM=$1
+    shift
+    if ! grep -q horovod "$PROGRAM"; then
+        echo "$PROGRAM does not import Horovod: each of the $RANKS ranks would do the whole work. Submit your port of it."
+        exit 2
+    fi
+fi
+DEVICE=$([ -n "${CUDA_VISIBLE_DEVICES:-}" ] && echo gpu || echo cpu)
+
+# A rank that waits longer than this for a tensor of the others ends, and with it the job: Horovod alone would wait for ever.
+export HOROVOD_STALL_CHECK_TIME_SECONDS=30 HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=50
+
+report ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAMS/report.py"
+
+# Each run fills node after node: 2 ranks are on one node, if it has two. What is left of the allocation rests meanwhile.
+for P in 1 2 4 8 16; do
+    if [ "$P" -gt "$RANKS" ]; then
+        break
+    fi
+    N=$(((P + RANKS_PER_NODE - 1) / RANKS_PER_NODE))
+    echo "--- $P ranks on $N nodes"
+    start ranks "$P" "$((P < RANKS_PER_NODE ? P : RANKS_PER_NODE))" \
+        python "$PROGRAM" --device "$DEVICE" --log "$RUN/run_$P.jsonl" "$@"
+done
+
+python "$PROGRAMS/scaling_table.py" "$RUN"/run_*.jsonl
