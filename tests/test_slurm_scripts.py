@@ -295,7 +295,7 @@ def test_a_killed_rank_ends_the_job(desk, jobs, name, arguments, program):
 
 
 def test_an_interactive_session_has_the_courses_environment(desk, slurm):
-    commands = f"which python\nsrun python {ROOT}/job_scripts/programs/report.py\nexit 3\n"
+    commands = f"which python\nsrun python {ROOT}/job_scripts/programs/report.py </dev/null\nexit 3\n"
     session = f"printf '{commands}' | bash {SCRIPTS}/interactive.sh --time=5"
     environment = {"COURSE": str(ROOT), "COURSE_ENVIRONMENT": str(Path(sys.executable).parents[1]), "PYTHONPATH": str(ROOT)}
     done = slurm.run(["bash", "-c", session], cwd=desk.place, env=environment, timeout=LIMIT)

@@ -14,6 +14,7 @@
 
 set -euo pipefail                   # the first command that fails ends the script, with its status
 export COURSE=${COURSE:-$PWD}       # the folder of the course: begin there, or set COURSE
+SLURM_CLUSTER_NAME=$(scontrol show config | awk '$1 == "ClusterName" {print $3}')  # in a job it is set; site.sh may go by it
 source "$COURSE/job_scripts/site.sh"  # the course's Python first in PATH, and all else that the shell takes over
 
 SESSION=(
