@@ -136,7 +136,7 @@ def examine(
         *_about_efficiency(left, base),
         *_about_time(job),
     ]
-    if folder:
+    if folder and not (output and folder in output.parents):
         report.rows.append(("files", shown))
     if output:
         report.rows.append(("output", _relative(output, base)))
@@ -394,7 +394,7 @@ def _speed(left: Left, base: Path | None) -> list[tuple[str, str]]:
             against = (
                 f"{_count(ranks, 'rank')} ({_relative(baseline, base) if baseline.parent != path.parent else baseline.name})"
             )
-            rows.append(("efficiency", f"{percent} % of {against}"))
+            rows.append(("efficiency", f"{percent} %, compared with {against}"))
         elif run.world_size > 1:
             rows.append(("efficiency", "unknown: no run of this program on fewer ranks to compare with"))
     record = left.throughput

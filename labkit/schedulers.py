@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shlex
 import shutil
@@ -346,7 +347,7 @@ class Slurm:
 
     def submit(self, submission: Submission, folder: Path) -> str:
         """Run the command; returns the job's id. Raises SchedulerError."""
-        ran = _run([submission.command[0], "--parsable", *submission.command[1:]], folder)
+        ran = _run([submission.command[0], "--parsable", *submission.command[1:]], folder, _outside_of_a_job())
         if ran.returncode:
             raise SchedulerError(refused("sbatch", ran.stderr or ran.stdout, _SBATCH_ERRORS))
         number = ran.stdout.strip().splitlines()[-1].split(";")[0] if ran.stdout.strip() else ""
@@ -803,11 +804,24 @@ def _bare(line: str) -> str:
     return re.sub(r"^(sbatch|qsub): (error: )?(Batch job submission failed: )?", "", line).strip().rstrip(".")
 
 
-def _run(command: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess:
+def _outside_of_a_job() -> dict[str, str]:
+    """The environment without what a surrounding Slurm job, such as one that runs a notebook, has put into it: sbatch would pass it on."""
+    if "SLURM_JOB_ID" not in os.environ:
+        return dict(os.environ)
+    kept = ("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT")
+    return {name: value for name, value in os.environ.items() if not re.match("SLURM|SRUN_|PMIX?_", name) or name in kept}
+
+
+def _run(
+    command: Sequence[str], folder: Path | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess:
+    """Run a scheduler's command. Its times are to be of the standard form, whatever a user likes to see."""
+    environment = environment or os.environ | {"SLURM_TIME_FORMAT": "standard"}
     try:
         return subprocess.run(
             command,
             cwd=folder,
+            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
