@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import queue
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -84,7 +86,7 @@ class Cluster:
         self.folder = Path(tempfile.mkdtemp(prefix="labkit-ranks-", dir=_shared_memory()))
         self.members: list[Member] = []
         self._client = None
-        self._reports: dict[int, RankState] = {}  # what ranks on other nodes told of themselves
+        self._answered: set[int] = set()  # ranks on other nodes that said where they stood at the end of the present cell
         self._used: set[int] = set()  # engines of ranks that are gone
         self._generation = 0
         self._ended: queue.SimpleQueue[dict] = queue.SimpleQueue()
@@ -118,8 +120,8 @@ class Cluster:
     def _environment(self) -> dict[str, str]:
         own = {"LABKIT_RANKS": str(self.folder), "IPYTHONDIR": str(self.folder), "PYTHONUNBUFFERED": "1"}
         mpi = environment.mpi_environment(self.world_size)
-        # Open MPI's own files belong to the folder that the warden removes.
-        mpi |= {"OMPI_MCA_orte_tmpdir_base": str(self.folder), "OMPI_MCA_btl_vader_backing_directory": str(self.folder)}
+        if not self._is_spread():  # Open MPI's own files belong to the folder that the warden removes; other nodes do not have it
+            mpi |= {"OMPI_MCA_orte_tmpdir_base": str(self.folder), "OMPI_MCA_btl_vader_backing_directory": str(self.folder)}
         return {**os.environ, **mpi, **own}
 
     def _order(self, **order) -> None:
@@ -151,13 +153,15 @@ class Cluster:
         self._generation += 1
         self.flight.mkdir()
         variables = self._environment() | {"LABKIT_FLIGHT": str(self.flight), "LABKIT_HOST": os.uname().nodename}
+        variables["LABKIT_NODES"] = str(environment.hosts())
         try:
             command = [*environment.mpiexec(), "-n", str(self.world_size)]
         except FileNotFoundError as error:
             raise StartFailed(str(error)) from None
         if self._is_spread():
             variables["IPP_CONNECTION_INFO"] = self._connection("engine")
-            own = {"IPP_CONNECTION_INFO", "LABKIT_RANKS", "LABKIT_FLIGHT", "LABKIT_HOST", "PATH", "PYTHONPATH", "OMP_NUM_THREADS"}
+            own = {"IPP_CONNECTION_INFO", "PATH", "PYTHONPATH", "OMP_NUM_THREADS"}
+            own |= {"LABKIT_RANKS", "LABKIT_FLIGHT", "LABKIT_HOST", "LABKIT_NODES"}
             for name in sorted(own & variables.keys()):
                 command += ["-x", name]
             if "PBS_NODEFILE" in variables:
@@ -229,8 +233,19 @@ class Cluster:
             for number, (rank, pid, host, _) in found.items()
         ]
         self.members = sorted(members, key=lambda member: member.rank)
+        if self.members[0].host != os.uname().nodename:
+            self._set_clocks()
         if self.torch:
             self.start_process_group()
+
+    def _set_clocks(self) -> None:
+        """Ranks know what time it is where rank 0 runs. When that is elsewhere, tell them by how much our clock is ahead of that one's:
+        never too little, so that no rank seems to begin a cell before it was sent."""
+        ahead, first = [], self.members[0]
+        for _ in range(5):
+            theirs = self._on_engines([first.engine], engine.clock, time.monotonic() + _START_LIMIT)[first.engine]
+            ahead.append(time.monotonic() - theirs)
+        self.call(engine.set_clock, min(ahead))
 
     def start_process_group(self) -> None:
         """`init_process_group("mpi")` on every rank, and on all that will replace them. Raises StartFailed."""
@@ -272,15 +287,14 @@ class Cluster:
         listen(rank, message): takes their output, in ipyparallel's thread.
         """
         runs = []
-        self._reports = {}
+        self._answered, flight = set(), self.flight
 
         def receive(rank: int, message: dict) -> None:
-            state = message["content"].get("data", {}).get(engine.STATE)
-            if state is None:
+            sent = message["content"].get("data", {}).get(engine.RECORDING)
+            if sent is None:
                 listen(rank, message)
-                return
-            fields = {name: tuple(value) if isinstance(value, list) else value for name, value in state.items()}
-            self._reports[rank] = RankState(**fields)
+            else:
+                self._keep_recording(flight, rank, sent, message["parent_header"]["msg_id"])
 
         for member in self.members:
             if member.rank in sent:
@@ -288,6 +302,16 @@ class Cluster:
                 runs.append(Run(member, self._send(member.engine, engine.run_cell, arguments, partial(receive, member.rank))))
         self._client.history.clear()
         return runs
+
+    def _keep_recording(self, flight: Path, rank: int, sent: dict, message_id: str) -> None:
+        """Put the recording of a rank on another node where those of our own are."""
+        new = flight / f"rank{rank}.new"
+        new.write_bytes(zlib.decompress(base64.b64decode(sent["recording"])))
+        new.replace(flight / f"rank{rank}.flight")
+        if sent["asked"]:
+            self._answered.add(rank)
+        outputs = self._client.metadata[message_id]["outputs"]  # where ipyparallel collects what is displayed
+        outputs[:] = [output for output in outputs if engine.RECORDING not in output["data"]]
 
     def _send(self, number: int, function: Callable, args: tuple, listen: Callable[[dict], None] | None = None):
         """Send a call to one engine. A DirectView does the same, but offers no way to see all output as it comes."""
@@ -327,7 +351,7 @@ class Cluster:
         """Give those of these ranks that run on other nodes the time to tell where they stand."""
         deadline = time.monotonic() + 1.2
         far = {member.rank for member in self.members if member.host != os.uname().nodename and member.rank in ranks}
-        while far - self._reports.keys() and time.monotonic() < deadline:
+        while far - self._answered and time.monotonic() < deadline:
             time.sleep(0.02)
 
     def _told(self, ranks: list[int], limit: float) -> dict[int, str]:
@@ -345,7 +369,6 @@ class Cluster:
     def states(self, dead: list[int]) -> list[RankState]:
         """Where every rank stands; of one that computes, the line it is at. dead: ranks that are known to be gone."""
         found = {state.rank: state for state in recorder.states(self.flight, dict.fromkeys(dead, ""))}
-        found |= {rank: state for rank, state in self._reports.items() if rank not in dead}
         for member in self.members:
             state = found.setdefault(member.rank, RankState(member.rank, "dead" if member.rank in dead else "running"))
             if state.state == "dead" and not state.line:

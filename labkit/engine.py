@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ast
-import atexit
+import base64
 import builtins
 import contextlib
 import faulthandler
@@ -17,12 +17,13 @@ import os
 import pickle
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 import traceback
-from dataclasses import asdict, replace
+import zlib
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -31,7 +32,8 @@ from labkit import recorder
 from labkit.horovod_tracing import trace_without_autograph
 from labkit.source import Chunk, execute
 
-STATE = "application/vnd.labkit.state+json"  # how a rank on another node reports where it stands
+RECORDING = "application/vnd.labkit.recording+json"  # as what a rank on another node sends its recording
+_SEND_EVERY = 0.5  # s, while it changes
 PREDEFINED = ("rank", "world_size", "comm", "np", "torch", "dist")
 _IMPORTED_WHEN_USED = {"torch": "torch", "dist": "torch.distributed"}
 _SLOW_TO_IMPORT = {"torch", "tensorflow", "keras", "horovod"}
@@ -54,6 +56,8 @@ def main() -> None:
 
     communicator = traced.install()
     rank, world_size = communicator.Get_rank(), communicator.Get_size()
+    if int(os.environ.get("LABKIT_NODES", "1")) > 1:
+        set_clock(_rank_0_is_ahead(communicator))
     recorder.open(flight, rank, world_size)
     stack = open(flight / f"rank{rank}.stack", "wb", buffering=0)
     faulthandler.register(signal.SIGUSR1, file=stack, all_threads=False)
@@ -78,7 +82,7 @@ def _folders() -> tuple[Path, Path]:
     if not is_remote():
         return Path(os.environ["LABKIT_RANKS"]), Path(os.environ["LABKIT_FLIGHT"])
     folder = Path(tempfile.mkdtemp(prefix="labkit-rank-"))
-    atexit.register(shutil.rmtree, folder, True)
+    _remove_afterwards(folder)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # taken by a thread: the program may sit in MPI when it comes
     threading.Thread(target=_end_when_told, args=(folder,), daemon=True).start()
     (folder / "profile").mkdir()
@@ -88,8 +92,16 @@ def _folders() -> tuple[Path, Path]:
 
 def _end_when_told(folder: Path) -> None:
     signal.sigwait({signal.SIGTERM})
+    if _messenger is not None:  # another rank died in the middle of a cell: the notebook asks where this one stood
+        _messenger.tell(asked=True)
+        time.sleep(0.2)  # Open MPI gives a rank a second; the message goes out in another thread
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
+
+
+def _remove_afterwards(folder: Path) -> None:
+    """Have a folder removed when this process is gone, even if it is killed: by a shell that waits for the end of its input."""
+    subprocess.Popen(["sh", "-c", 'read -r _; rm -rf "$0"', str(folder)], stdin=subprocess.PIPE, start_new_session=True)
 
 
 def is_remote() -> bool:
@@ -155,49 +167,115 @@ def run_cell(source: str, label: str, first_line: int, sent: bytes, deadline: fl
     """Run the body of a cell; its output goes to the notebook through ipyparallel.
 
     source: Python and magics, beginning at line `first_line` of the cell called `label`; sent: what `pack` made of the names that
-    the cell takes from the notebook; deadline: in s, after which a rank on another node reports by itself.
+    the cell takes from the notebook; deadline: in s, after which a rank on another node says by itself where it stands.
     Returns {"state": "returned"} or {"state": "raised", "error", "message", "line", "traceback"}.
     """
     shell = _shell()
-    report = None
     try:
         tree = _parsed(source, label, first_line, shell)
         _import_what_it_uses(tree, shell.user_ns)
         _take_in(sent, shell.user_ns)
         trace_without_autograph()
         recorder.mark("running")  # the deadline counts from here
-        report = _report_after(deadline) if is_remote() else None
+        _tell_from_now_on(deadline)
         _execute(tree, source, label, shell.user_ns)
         shell.events.trigger("post_execute")  # figures that were drawn and not shown yet
+        result = {"state": "returned"}
+        recorder.mark("returned")
     except BaseException as error:  # SystemExit and KeyboardInterrupt must not end the rank
         told = describe_error(error)
         recorder.mark("raised", f"{told['error']}: {told['message']}".removesuffix(": "), told["line"])
-        return {"state": "raised", **told}
-    finally:
-        if report is not None:
-            report.cancel()
-        sys.stdout.flush()
-        sys.stderr.flush()
-    recorder.mark("returned")
-    return {"state": "returned"}
+        result = {"state": "raised", **told}
+    _tell_no_more()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return result
 
 
-def _report_after(deadline: float) -> threading.Timer:
-    """Send the state of this rank to the notebook when the deadline has passed."""
-    program, publisher = threading.get_ident(), _shell().display_pub
+# --- on another node than the notebook's, which cannot read this rank's recording
 
-    def report() -> None:
-        (state,) = recorder.states(os.environ["LABKIT_FLIGHT"])
-        if state.state == "running" and not state.line:
-            for frame, number in reversed(list(traceback.walk_stack(sys._current_frames()[program]))):
-                if _is_students(frame.f_code.co_filename):
-                    state = replace(state, line=f"{recorder.file_label(frame.f_code.co_filename)}, line {number}")
-        publisher.publish({STATE: asdict(state)})
 
-    timer = threading.Timer(deadline + 0.1, report)
-    timer.daemon = True
-    timer.start()
-    return timer
+class _Messenger(threading.Thread):
+    """While a cell runs, sends the recording to the notebook: when it has changed, when the deadline has passed, when asked to."""
+
+    def __init__(self, deadline: float):
+        super().__init__(daemon=True)
+        self.program, self.publisher = threading.get_ident(), _shell().display_pub
+        self.late = time.monotonic() + deadline + 0.1
+        self.ended = threading.Event()
+        self.sent = b""
+
+    def run(self) -> None:
+        self.tell()
+        while not self.ended.wait(self._pause()):
+            self.tell(asked=time.monotonic() >= self.late)
+
+    def _pause(self) -> float:
+        left = self.late - time.monotonic()
+        return min(_SEND_EVERY, left) if left > 0 else _SEND_EVERY
+
+    def tell(self, asked: bool = False) -> None:
+        """asked: also if nothing has changed, and with the line at which a rank stands that does not communicate."""
+        data = recorder.copy(_notebook_is_ahead, self._line() if asked else "")
+        if asked or data != self.sent:
+            self.sent = data
+            packed = base64.b64encode(zlib.compress(data, 1)).decode()
+            self.publisher.publish({RECORDING: {"recording": packed, "asked": asked}})
+
+    def _line(self) -> str:
+        for frame, number in reversed(list(traceback.walk_stack(sys._current_frames()[self.program]))):
+            if _is_students(frame.f_code.co_filename):
+                return f"{recorder.file_label(frame.f_code.co_filename)}, line {number}"
+        return ""
+
+
+_messenger: _Messenger | None = None
+_notebook_is_ahead = 0.0  # s between this node's clock and the notebook's
+
+
+def _tell_from_now_on(deadline: float) -> None:
+    global _messenger
+    if is_remote():
+        _messenger = _Messenger(deadline)
+        _messenger.start()
+
+
+def _tell_no_more() -> None:
+    global _messenger
+    messenger, _messenger = _messenger, None
+    if messenger is not None:
+        messenger.ended.set()
+        messenger.join()
+        messenger.tell()
+
+
+def _rank_0_is_ahead(communicator) -> float:
+    """By how many seconds the clock of rank 0's node is ahead of ours, to some microseconds: the quickest of ten questions. All ranks
+    must call this."""
+    rank, quickest = communicator.Get_rank(), (float("inf"), 0.0)
+    for asking in range(1, communicator.Get_size()):
+        for _ in range(10):
+            if rank == 0:
+                communicator.recv(source=asking)
+                communicator.send(time.monotonic(), dest=asking)
+            elif rank == asking:
+                asked = time.monotonic()
+                communicator.send(None, dest=0)
+                theirs = communicator.recv(source=0)
+                answered = time.monotonic()
+                quickest = min(quickest, (answered - asked, theirs - (asked + answered) / 2))
+    return quickest[1]
+
+
+def clock() -> float:
+    """The time on this node in the seconds of its recordings."""
+    return time.monotonic()
+
+
+def set_clock(later: float) -> None:
+    """Have the times of recordings that are sent `later` seconds later than until now."""
+    global _notebook_is_ahead
+    _notebook_is_ahead += later
 
 
 def _parsed(source: str, label: str, first_line: int, shell) -> ast.Module:

@@ -423,7 +423,7 @@ def _ended(raised: dict[int, dict[str, str]]) -> tuple[Message | None, str]:
 def _began(runs: list[Run], sent_at: float) -> float:
     """When the last unfinished rank began to run the cell: importing torch first is no fault of the cell's."""
     found = recorder.began(_session.cluster.flight)
-    times = [found.get(run.rank, sent_at) for run in runs if not run.is_done()]
+    times = [found.get(run.rank, 0.0) for run in runs if not run.is_done()]
     return max([when if when >= sent_at else sent_at + _IMPORT_LIMIT for when in times], default=sent_at)
 
 
@@ -487,6 +487,7 @@ def _report(states: list[RankState], ran: list[int] | dict) -> HangReport:
 
 
 def _died(runs: list[Run], dead: list[int]) -> Message:
+    _session.cluster.wait_for_reports([run.rank for run in runs if not run.is_done() and run.rank not in dead])
     states = _states(runs, dead)
     causes = _session.cluster.cause_of_death(dead)
     causes = {state.rank: "called MPI_Abort" for state in states if state.kind == "Abort"} or causes

@@ -2,7 +2,7 @@
 
 Every rank writes one small memory-mapped file (`rank3.flight`): a header, a table of texts and a ring of fixed records, one per
 communication call. Nothing is locked and nothing is flushed: the pages belong to the kernel, so they outlive the process.
-Times are `time.monotonic()`, one clock for all ranks of a machine.
+Times are `time.monotonic()`, one clock for all ranks of a machine; ranks on other machines send copies with times of the reader's.
 
 The side that communicates calls `begin` and `end` around every operation:
 
@@ -47,6 +47,7 @@ _POLLING = 0.5  # s: a rank whose last unsuccessful Test or Iprobe is younger th
 # magic, rank, world size, pid, first token of the cell, start of the cell, completed operations, bytes of text
 _HEADER = struct.Struct("<16siiqQdQQ")
 _FIRST_TOKEN = 32  # offsets of the fields that change
+_STARTED = 40
 _COMPLETED = 48
 _TEXT_USED = 56
 # token of the operation being waited for, and the line of that wait: text, number
@@ -62,6 +63,7 @@ _TEXT_AT = 1024
 _RING_AT = _TEXT_AT + _TEXT_BYTES
 # token, posted, ended (0: not yet), bytes, peer (-1: none), tag, texts (kind, dtype, shape, group, file), line, blocking
 _RECORD = struct.Struct("<QddqiiIIIIIII")
+_RECORD_POSTED = 8
 _RECORD_ENDED = 16
 _RECORD_BYTES = 64 + 16
 _ENDED = struct.Struct("<d")
@@ -256,6 +258,30 @@ def mark(state: str, detail: str = "", line: str = "") -> None:
         recorder.polls = 0
         _POLL.pack_into(recorder.map, _POLL_AT, 0, 0.0, 0, 0, 0, 0, 0)
     _MARK.pack_into(recorder.map, _MARK_AT, state.encode(), _cut(line, 128), _cut(detail, 512))
+
+
+def copy(later: float = 0.0, line: str = "") -> bytes:
+    """This rank's recording as it is now, for a reader on another machine.
+
+    later: seconds by which the reader's clock is ahead of ours; line: where the rank stands, should it be computing.
+    """
+    data = bytearray(_recorder.map[:])
+
+    def shift(at: int) -> None:
+        (when,) = _ENDED.unpack_from(data, at)
+        if when:
+            _ENDED.pack_into(data, at, when + later)
+
+    for at in (_STARTED, _POLL_AT + 8):
+        shift(at)
+    for at in range(_RING_AT, len(data), _RECORD_BYTES):
+        if _COUNT.unpack_from(data, at)[0]:
+            shift(at + _RECORD_POSTED)
+            shift(at + _RECORD_ENDED)
+    state, known, detail = _MARK.unpack_from(data, _MARK_AT)
+    if state.rstrip(b"\0") == b"running":
+        _MARK.pack_into(data, _MARK_AT, state, _cut(line, 128) or known, detail)
+    return bytes(data)
 
 
 def _cut(text: str, size: int) -> bytes:
