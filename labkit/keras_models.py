@@ -60,6 +60,46 @@ def resnet34(classes: int = 1000, channels: int = 3, width: int = 64, small_imag
     return _resnet("resnet34", (3, 4, 6, 3), classes, channels, width, small_images)
 
 
+def mobilenet(classes: int = 1000, width: float = 1.0, channels: int = 3, small_images: bool = False, repeats: int = 5):
+    """MobileNet: convolutions taken apart, 4,253,864 parameters as it stands, 4,231,976 of them trainable.
+
+    A layer of 3 x 3 convolutions from c to k maps has 9 c k weights. MobileNet makes it in two: one 3 x 3 filter for each map
+    ("depthwise", 9 c weights), then a 1 x 1 convolution that mixes maps (c k weights). Little to send, much to compute for each parameter:
+    a good model for data parallelism over a slow network.
+
+    width: the width multiplier alpha, all maps of every layer times this. small_images: for 32 x 32 pixels; the first convolution keeps the
+    size. repeats: how many of the layers with 512 maps (times width) stand in the middle.
+
+    Source: Howard and others, "MobileNets", 2017, arXiv:1704.04861, table 1. Layer by layer as tf.keras.applications.MobileNet, but with
+    logits instead of probabilities and without its dropout.
+    """
+    from tensorflow.keras import Model, layers
+
+    def normed(maps):
+        return layers.ReLU(6.0)(layers.BatchNormalization(momentum=0.9, epsilon=1e-3)(maps))
+
+    images = layers.Input((None, None, channels))
+    stride = 1 if small_images else 2
+    maps = normed(layers.Conv2D(int(32 * width), 3, stride, "same", use_bias=False)(images))
+    for outputs, stride in (
+        (64, 1),
+        (128, 2),
+        (128, 1),
+        (256, 2),
+        (256, 1),
+        (512, 2),
+        *[(512, 1)] * repeats,
+        (1024, 2),
+        (1024, 1),
+    ):
+        if stride == 2:
+            maps = layers.ZeroPadding2D(((0, 1), (0, 1)))(maps)
+        padding = "same" if stride == 1 else "valid"
+        maps = normed(layers.DepthwiseConv2D(3, stride, padding, use_bias=False)(maps))
+        maps = normed(layers.Conv2D(int(outputs * width), 1, use_bias=False)(maps))
+    return Model(images, layers.Dense(classes, name="linear")(layers.GlobalAveragePooling2D()(maps)), name="mobilenet")
+
+
 def _resnet(name: str, blocks: Sequence[int], classes: int, channels: int, width: int, small_images: bool):
     from tensorflow.keras import Model, layers
 

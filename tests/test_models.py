@@ -98,3 +98,17 @@ def test_the_seed_decides_the_parameters():
 
     assert torch.equal(first_values(1), first_values(1))
     assert not torch.equal(first_values(1), first_values(2))
+
+
+def test_mobilenet_is_the_published_one():
+    """The parameters of Howard et al. 2017 as Keras has them, and with Keras' weights the logits behind its probabilities."""
+    import tensorflow as tf
+
+    published = tf.keras.applications.MobileNet(input_shape=(64, 64, 3), alpha=0.25, weights=None, classes=7)
+    ours = keras_models.mobilenet(7, width=0.25)
+    assert keras_models.mobilenet().count_params() == 4_253_864
+    shapes = [weights.shape for weights in ours.get_weights()]
+    ours.set_weights([value.reshape(shape) for value, shape in zip(published.get_weights(), shapes, strict=True)])
+    images = np.random.default_rng(0).normal(size=(3, 64, 64, 3)).astype(np.float32)
+    probabilities = tf.nn.softmax(ours(images, training=False)).numpy()
+    np.testing.assert_allclose(probabilities, published(images, training=False).numpy(), rtol=1e-4, atol=1e-6)

@@ -35,6 +35,7 @@ CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs w
 # What a student hands in, and so never gets: beside the notebook lies the finished work, for instructors. FINISHED is made by hand,
 # PRODUCTS by running the notebook. No pattern fits a file that is released.
 FINISHED = {"scaling_mnist": ("tensorflow2_mnist_hvd.py",)}
+PORTS = {"09_multi_node_image_lab": ("train_products_hvd.py",)}  # a unit's script that students write themselves
 PRODUCTS = {"scaling_mnist": ("run_*.jsonl", "warmup_*.jsonl", "scaling.csv", "scaling.pdf", "accuracy_*.pdf")}
 HOMEWORK_DEADLINE = 900  # seconds for a cell of the homework: it trains on 1, 2, 4 and 8 ranks
 RERUN = 'make notebooks OPTIONS="--execute {unit}"'
@@ -78,7 +79,7 @@ def homeworks(root: Path) -> list[str]:
 
 def not_released(name: str) -> tuple[str, ...]:
     """Names and patterns of the files in solutions/NAME that no student may get, besides the notebook's source."""
-    return FINISHED.get(name, ()) + PRODUCTS.get(name, ())
+    return FINISHED.get(name, ()) + PORTS.get(name, ()) + PRODUCTS.get(name, ())
 
 
 def source_of(folder: Path) -> Path:

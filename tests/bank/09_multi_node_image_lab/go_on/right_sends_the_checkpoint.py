@@ -1,0 +1,13 @@
+# verdict: passed
+import horovod.tensorflow as hvd
+
+
+def go_on(model, optimizer, read_checkpoint):
+    checkpoint = hvd.broadcast_object(read_checkpoint(), root_rank=0, name="checkpoint")
+    if checkpoint is None:
+        hvd.broadcast_variables(model.variables + optimizer.variables, root_rank=0)
+        return 0
+    model.set_weights(checkpoint["weights"])
+    for variable, value in zip(optimizer.variables, checkpoint["optimizer"]):
+        variable.assign(value)
+    return checkpoint["epochs"]

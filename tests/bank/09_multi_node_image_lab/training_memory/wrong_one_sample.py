@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: one_sample
+def training_memory(parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes):
+    size = 2 if precision == "mixed" else 4
+    slots = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    parts = {
+        "weights": size * parameters,
+        "gradients": size * parameters,
+        "copy": 4 * parameters * (precision == "mixed"),
+        "optimizer": 4 * slots * parameters,
+        "activations": size * activations,
+    }
+    return parts, -(-sum(parts.values()) // gpu_bytes)
