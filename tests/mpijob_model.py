@@ -1,7 +1,8 @@
 """An MPIJob (kubeflow.org/v2beta1) as typed models: an unknown field, a wrong type or a value that the operator refuses is an error.
 
-The fields are those of the custom resource's schema, the rules those by which the operator validates a job (and otherwise does nothing
-with it but write an event). The pods' templates are held against the classes of Kubernetes' own client.
+The fields are those of the custom resource's schema, the rules those by which the operator validates a job (of one that breaks them it
+writes an event, and does nothing more). One rule is ours: the operator takes any word for WaitForWorkersReady, a slip of the pen included.
+The pods' templates are held against the classes of Kubernetes' own client.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Spec(Strict):
     run_launcher_as_worker: bool | None = None
     run_policy: RunPolicy | None = None
     mpi_replica_specs: ReplicaSpecs
-    ssh_auth_mount_path: Annotated[str, Field(min_length=1)] | None = None
+    ssh_auth_mount_path: str | None = None
     launcher_creation_policy: Literal["AtStartup", "WaitForWorkersReady"] | None = None
     mpi_implementation: Literal["OpenMPI", "Intel", "MPICH"] | None = None
 
