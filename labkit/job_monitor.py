@@ -183,9 +183,14 @@ class Sampler:
 
     def _environment(self, process) -> dict[str, str] | None:
         """The variables of a process that matter, None for one that is no rank of this job."""
+        import psutil
+
         if process.pid == os.getpid():
             return None
-        variables = process.environ()
+        try:
+            variables = process.environ()
+        except psutil.AccessDenied:  # somebody else's
+            return None
         if self.job and job_of(variables) != self.job:
             return None
         if "TORCHELASTIC_RUN_ID" in variables:
