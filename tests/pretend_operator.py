@@ -30,7 +30,7 @@ class PretendOperator:
     with PretendOperator(job, image, folder) as pods:
         pods.launch(timeout=60)
 
-    job: the manifest. image: the Dockerfile's last stage. folder: an empty one, gone afterwards. Needs root.
+    job: the manifest. image: the Dockerfile's last stage. folder: made, and gone afterwards. Needs root.
     """
 
     def __init__(self, job: dict, image: dockerfile.Stage, folder: Path):
@@ -121,7 +121,7 @@ class PretendOperator:
                 place = self.folder / destination.strip("/")
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(ROOT / sources[0], place)
-        (self.folder / "etc" / "mpi").mkdir()
+        (self.folder / "etc" / "mpi").mkdir(exist_ok=True)
         slots = self.spec["slotsPerWorker"]
         lines = [f"{worker}.{self.name}.default.svc slots={slots}\n" for worker in self.workers]
         (self.folder / "etc" / "mpi" / "hostfile").write_text("".join(lines))
