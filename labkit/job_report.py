@@ -429,7 +429,7 @@ def efficiency(path: Path, run: runlog.RunLog, left: Left) -> tuple[scaling.Esti
     """(efficiency, the baseline's log, its ranks): throughput per rank over that of the same program on fewest ranks.
 
     The baseline is looked for in the job's own folder, then in those beside it (jobs/*), the newest first. It must be a complete run of
-    the same program with the same local batch size on the same kind of processors and GPUs.
+    the same program on the same kind of processors and GPUs, with the same local batch size (weak scaling) or the same global one (strong).
     """
     rate = throughput(run)
     if rate is None or run.world_size < 2:
@@ -455,7 +455,7 @@ def _comparable(run: runlog.RunLog, other: runlog.RunLog) -> bool:
         0 < other.world_size < run.world_size
         and other.program == run.program
         and other.source_sha256 == run.source_sha256
-        and other.batch_size == run.batch_size
+        and (other.batch_size == run.batch_size or other.global_batch_size == run.global_batch_size)
         and all(other.hardware.get(part) == run.hardware.get(part) for part in ("processor", "gpus"))
         and throughput(other) is not None
     )

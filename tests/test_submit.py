@@ -744,9 +744,11 @@ def test_the_card_in_a_notebook_escapes_what_a_program_printed(run):
     assert "\x1b" not in bundle["text/plain"] and "    red" in bundle["text/plain"]
 
 
-def test_a_baseline_must_be_the_same_program_with_the_same_batch(run, monkeypatch):
+def test_a_baseline_has_the_same_local_or_global_batch(run, monkeypatch):
     write_log(run.parent / "ddp-11" / "run_1.jsonl", monkeypatch, 1, 0.1, batch=32)
     assert dict(card(run).rows)["efficiency"].startswith("unknown")
+    write_log(run.parent / "ddp-11" / "run_1.jsonl", monkeypatch, 1, 0.1, batch=4 * 64)
+    assert "compared with 1 rank" in dict(card(run).rows)["efficiency"]
     write_log(run / "run_2.jsonl", monkeypatch, 2, 0.1)
     assert dict(card(run).rows)["efficiency"].endswith("%, compared with 2 ranks (run_2.jsonl)")
 
