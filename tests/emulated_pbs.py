@@ -1,0 +1,298 @@
+"""An emulation of PBS for tests: it reads #PBS directives, lays chunks out on hosts and runs the script's body there.
+
+It is no PBS. What it copies from OpenPBS 23.06, because scripts depend on it: chunks may share a node without place=scatter; the job
+starts in the home folder of the first node with a bare environment; PBS_NODEFILE has mpiprocs lines for each chunk and lies on the first
+node only; OMP_NUM_THREADS and NCPUS are ompthreads; pbs_tmrsh takes hosts of the job and full paths only, passes on neither folder nor
+variables, and its output goes to the job's file; at the end of the walltime and after qdel everything gets SIGTERM and, kill_delay later,
+SIGKILL; when the script ends, what it left running is killed.
+
+    pbs = EmulatedPBS(hosts, folder, user="student")          hosts: tools/virtual_hosts.py
+    job = pbs.qsub(script, "-l", "walltime=00:00:20", variables={"ARGS": "--epochs 1"})
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from labkit.pbs_script import Chunk, parse_select, read_script, seconds, split_resources
+
+CORES = 8  # of each emulated node, for packing
+PATH = "/usr/local/bin:/usr/bin:/bin"  # of a fresh PBS job: what pbs_environment says
+MARKER = "COURSE_TEST_SESSION"
+
+# pbs_tmrsh: asks the emulation, by a socket that all hosts see, to start the task; prints nothing of it, ends with its status.
+TMRSH = """#!{python} -ISE
+import json, os, socket, sys
+words = sys.argv[1:]
+while words and words[0] == "-n":
+    words.pop(0)
+if len(words) < 2:
+    sys.exit("usage: pbs_tmrsh host command [args]")
+for name in ("PBS_ENVIRONMENT", "PBS_JOBID", "PBS_NODEFILE"):
+    if name not in os.environ:
+        sys.stderr.write("pbs_tmrsh: not executing under PBS\\n")
+        sys.exit(255)
+if words[0] not in open(os.environ["PBS_NODEFILE"]).read().split():
+    sys.stderr.write('pbs_tmrsh: host "%s" is not a node in job <%s>\\n' % (words[0], os.environ["PBS_JOBID"]))
+    sys.exit(255)
+if not words[1].startswith("/"):
+    sys.stderr.write("pbs_tmrsh: tm_poll(obit): %s: no such file\\n" % words[1])
+    sys.exit(255)
+with socket.socket(socket.AF_UNIX) as channel:
+    channel.connect({socket!r})
+    channel.sendall(json.dumps(words).encode() + b"\\n")
+    answer = b"".join(iter(lambda: channel.recv(100), b""))
+sys.exit(int(answer or 255))
+"""
+QSTAT = """#!/bin/sh
+echo "Job Id: $PBS_JOBID"
+echo "    Resource_List.walltime = {walltime}"
+"""
+
+
+@dataclass
+class Job:
+    """number: "1.emulated". folder: where it was submitted. status: of the script, None if it was killed. hosts: lines of the node file."""
+
+    number: str
+    name: str
+    folder: Path
+    hosts: list[str]
+    status: int | None = None
+    output: str = ""
+    left_running: list[str] = field(default_factory=list)  # what the script had started and not ended
+    tasks: list[tuple[str, list[str]]] = field(default_factory=list)  # started by pbs_tmrsh
+
+    @property
+    def run(self) -> Path:
+        """The folder that the course's job scripts keep: jobs/NAME-NUMBER."""
+        return self.folder / "jobs" / f"{self.name}-{self.number.split('.')[0]}"
+
+
+def layout(chunks: list[Chunk], scatter: bool, nodes: list[str], cores: int = CORES) -> list[str]:
+    """The lines of the node file. Without scatter a node is filled first, as place=free does it.
+
+    Raises ValueError for what would stay queued.
+    """
+    lines, free = [], {node: cores for node in nodes}
+    taken: set[str] = set()
+    for chunk in chunks:
+        for _ in range(chunk.count):
+            wanted = chunk.number("ncpus", 1)
+            node = next((node for node in nodes if free[node] >= wanted and not (scatter and node in taken)), None)
+            if node is None:
+                raise ValueError(f"no node for a chunk of {chunk.resources}: the job stays queued")
+            free[node] -= wanted
+            taken.add(node)
+            lines += [node] * chunk.number("mpiprocs", 1)
+    return lines
+
+
+class EmulatedPBS:
+    """folder: seen by all hosts, with the programs pbs_tmrsh and qstat. user: whose jobs these are."""
+
+    def __init__(self, hosts, folder: Path, user: str | None = None, *, tmrsh: bool = True):
+        self.hosts, self.user = hosts, user
+        self.nodes = list(hosts.addresses)
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o755)
+        self.home = Path(hosts._account(user)[2]) if user else Path(tempfile.mkdtemp(dir=self.folder))
+        self.count, self.tmrsh = 0, tmrsh
+
+    def qsub(
+        self,
+        script: Path,
+        *options: str,
+        folder: Path,
+        variables: Mapping[str, str] | None = None,
+        limit: float = 60.0,
+        kill_delay: float = 10.0,
+        on_start=None,
+    ) -> Job:
+        """Run a script to its end. folder: where qsub is called, as the hosts see it. limit: s, then the test has failed.
+
+        on_start(run): called in a thread as soon as the job runs: run.job, run.processes(), run.qdel().
+        """
+        read = read_script(Path(script).read_text())
+        asked = {name: value for name, value in _command_line(options)}
+        for _, name, value in read.requests:
+            asked.setdefault(name, value)
+        chunks = parse_select(asked.get("select", "1:ncpus=1"))
+        lines = layout(chunks, "scatter" in asked.get("place", "free"), self.nodes)
+        self.count += 1
+        name = read.option("N").value if read.option("N") else Path(script).name
+        here = Path(self.hosts.mounts.get(str(folder), folder))  # the same folder, as it is seen from outside of the hosts
+        job = Job(f"{self.count}.emulated", name, here, lines)
+        threads = chunks[0].number("ompthreads", chunks[0].number("ncpus", 1))
+        with _Run(self, job, script, threads, asked.get("walltime"), dict(variables or {}), Path(folder)) as run:
+            run.wait(limit, kill_delay, on_start)
+        return job
+
+
+def _command_line(options: tuple[str, ...]) -> list[tuple[str, str]]:
+    pairs = []
+    for letter, value in zip(options[::2], options[1::2], strict=True):
+        if letter != "-l":
+            raise ValueError(f"the emulation knows -l only, not {letter}")
+        pairs += split_resources(value)
+    return pairs
+
+
+class _Run:
+    """One job while it runs."""
+
+    def __init__(
+        self, pbs: EmulatedPBS, job: Job, script: Path, threads: int, walltime: str | None, variables: dict, folder: Path
+    ):
+        self.pbs, self.job = pbs, job
+        self.walltime = None if walltime is None else seconds(walltime)
+        self.own = pbs.folder / job.number
+        self.bin = self.own / "bin"
+        self.bin.mkdir(parents=True)
+        node_file = f"/run/pbs_{job.number}"
+        self.environment = {
+            "HOME": str(pbs.home),
+            "LOGNAME": pbs.user or "root",
+            "USER": pbs.user or "root",
+            "SHELL": "/bin/bash",
+            "PATH": f"{self.bin}:{PATH}",
+            "TMPDIR": "/tmp",
+            "LANG": "C.UTF-8",
+            "NCPUS": str(threads),
+            "OMP_NUM_THREADS": str(threads),
+            "PBS_ENVIRONMENT": "PBS_BATCH",
+            "PBS_JOBID": job.number,
+            "PBS_JOBNAME": job.name,
+            "PBS_NODEFILE": node_file,
+            "PBS_O_WORKDIR": str(folder),
+            "PBS_O_HOST": pbs.nodes[0],
+            "PBS_QUEUE": "workq",
+            MARKER: os.environ.get(MARKER, ""),
+            **variables,
+        }
+        self._write_programs(node_file, script, walltime)
+
+    def _write_programs(self, node_file: str, script: Path, walltime: str | None) -> None:
+        self.socket = self.own / "tm"
+        if self.pbs.tmrsh:
+            (self.bin / "pbs_tmrsh").write_text(TMRSH.format(python=sys.executable, socket=str(self.socket)))
+        if walltime:
+            (self.bin / "qstat").write_text(QSTAT.format(walltime=walltime))
+        for program in self.bin.iterdir():
+            program.chmod(0o755)
+        self.script = self.own / "script"
+        self.script.write_text(Path(script).read_text())
+        self.script.chmod(0o644)
+        lines = "".join(f"{host}\n" for host in self.job.hosts)
+        wrote = self.pbs.hosts.run(self.job.hosts[0], ["/bin/sh", "-c", f"printf %s {shlex.quote(lines)} > {node_file}"])
+        if wrote.returncode:
+            raise RuntimeError(wrote.stderr)
+
+    def __enter__(self) -> _Run:
+        self.output = open(self.own / "output", "ab")
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.bind(str(self.socket))
+        self.socket.chmod(0o777)
+        self.server.listen()
+        threading.Thread(target=self._serve, daemon=True).start()
+        self.process = self._start(self.job.hosts[0], ["/bin/bash", str(self.script)])
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.job.left_running = self._end_all()
+        # a thread that waits in accept() is woken by shutdown, not by close
+        with contextlib.suppress(OSError):
+            self.server.shutdown(socket.SHUT_RDWR)
+        self.server.close()
+        self.output.close()
+        self.job.output = (self.own / "output").read_text(errors="replace")
+
+    def _start(self, host: str, argv: list[str]) -> subprocess.Popen:
+        variables = [f"{name}={value}" for name, value in self.environment.items()]
+        command = self.pbs.hosts.command(host, ["env", "-i", *variables, *argv], user=self.pbs.user, cwd=str(self.pbs.home))
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                channel, _ = self.server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._task, args=(channel,), daemon=True).start()
+
+    def _task(self, channel: socket.socket) -> None:
+        with channel, channel.makefile("rb") as lines, contextlib.suppress(OSError):
+            host, *argv = json.loads(lines.readline())
+            self.job.tasks.append((host, argv))
+            status = self._start(host, argv).wait()
+            channel.sendall(str(status if status >= 0 else 128 - status).encode())
+
+    def wait(self, limit: float, kill_delay: float, on_start) -> None:
+        """To the end of the script, of its walltime or of the test's patience."""
+        if on_start is not None:
+            threading.Thread(target=on_start, args=(self,), daemon=True).start()
+        short = self.walltime is not None and self.walltime < limit
+        try:
+            self.job.status = self.process.wait(self.walltime if short else limit)
+            return
+        except subprocess.TimeoutExpired:
+            if not short:
+                self.output.flush()
+                raise AssertionError(f"the job has not ended within {limit} s:\n{(self.own / 'output').read_text()}") from None
+        self.output.write(b"=>> PBS: job killed: walltime exceeded limit\n")
+        self.output.flush()
+        self.qdel()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.job.status = self.process.wait(kill_delay)
+
+    def qdel(self) -> None:
+        """SIGTERM to every process of the job."""
+        for process in self.processes():
+            with contextlib.suppress(psutil.Error):
+                process.send_signal(signal.SIGTERM)
+
+    def processes(self) -> list[psutil.Process]:
+        """All of the job's: by the variable that every one of them has inherited, whatever host it runs on."""
+        marker, found = f"PBS_JOBID={self.job.number}".encode(), []
+        session = os.environ.get(MARKER, "")
+        for process in psutil.process_iter():
+            with contextlib.suppress(OSError, psutil.Error):
+                variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+                if marker in variables and f"{MARKER}={session}".encode() in variables:
+                    if process.status() != psutil.STATUS_ZOMBIE:
+                        found.append(process)
+        return found
+
+    def _end_all(self) -> list[str]:
+        """SIGKILL to what is left of the job, as PBS does when the script has ended; says what it was."""
+        left = []
+        deadline = time.monotonic() + 10
+        while processes := self.processes():
+            for process in processes:
+                with contextlib.suppress(psutil.Error):
+                    left.append(" ".join(process.cmdline()))
+                    process.kill()
+            if time.monotonic() > deadline:
+                raise AssertionError(f"these do not end: {left}")
+            time.sleep(0.02)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(10)
+        return left
