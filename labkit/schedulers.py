@@ -18,6 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from labkit import pbs_lint
+
 QUEUED, RUNNING, ENDED, UNKNOWN = "queued", "running", "ended", "unknown"
 # How a job ended: "completed" or what went wrong.
 COMPLETED, FAILED, TIME_LIMIT, CANCELLED, OUT_OF_MEMORY, NODE_LOST = (
@@ -50,11 +52,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Submission:
-    """command: what is to be run. asked: (what, how much, where that comes from) for a person to read. notes: sentences."""
+    """command: what is to be run. asked: (what, how much, where that comes from) for a person to read.
+
+    notes: sentences on what was added, for a dry run. warnings: sentences on what may go wrong.
+    """
 
     command: list[str]
     asked: list[tuple[str, str, str]]
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def shell(self) -> str:
         """The command as one would type it."""
@@ -312,7 +318,7 @@ class Slurm:
         own = directives(text, self.prefix)
         nodes, ranks = option(own, "--nodes", "-N"), option(own, "--ntasks-per-node")
         total, limit = option(own, "--ntasks", "-n"), option(own, "--time", "-t")
-        options, notes = [], []
+        options = []
         if request.nodes is not None:
             options.append(f"--nodes={request.nodes}")
         if request.ranks_per_node is not None:
@@ -343,7 +349,7 @@ class Slurm:
             value = option(own, *names)
             if value is not None:
                 asked.append((what, value, "script"))
-        return Submission(["sbatch", *options, str(script), *arguments], asked, notes)
+        return Submission(["sbatch", *options, str(script), *arguments], asked)
 
     def submit(self, submission: Submission, folder: Path) -> str:
         """Run the command; returns the job's id. Raises SchedulerError."""
@@ -528,23 +534,26 @@ class PBS:
         own = directives(text, self.prefix)
         resources = _pbs_resources(own)
         options, notes = [], []
+        warnings = [
+            f"Line {found.line}: {found.message}"
+            for found in pbs_lint.lint(text)
+            if found.level == "error" and found.rule != "packs-nodes"
+        ]
         count, chunk = _one_chunk(resources.get("select", "1:ncpus=1"), script.name)
         if request.nodes is not None or request.ranks_per_node is not None:
             if "select" not in resources:
                 chunk = {"ncpus": str(request.ranks_per_node or 1)}
-                notes.append(f"The script has no `#PBS -l select`: {chunk['ncpus']} cores per node are asked for.")
+                warnings.append(f"The script has no `#PBS -l select`: {chunk['ncpus']} cores per node are asked for.")
             if request.ranks_per_node is not None:
                 chunk["mpiprocs"] = str(request.ranks_per_node)
             count = request.nodes or count
             options += ["-l", "select=" + ":".join([str(count), *(f"{key}={value}" for key, value in chunk.items())])]
             if count > 1 and "place" not in resources:
                 options += ["-l", "place=scatter"]
-        if count > 1 and "place" not in resources:
-            notes.append(
-                "place=scatter is added: without it PBS may put all chunks on one node."
-                if options
-                else "The script has no `#PBS -l place=scatter`: PBS may put all its chunks on one node."
-            )
+        if count > 1 and "place" not in resources and options:
+            notes.append("place=scatter is added: without it PBS may put all chunks on one node.")
+        elif count > 1 and "place" not in resources:
+            warnings.append("The script has no `#PBS -l place=scatter`: PBS may put all its chunks on one node.")
         if request.seconds is not None:
             options += ["-l", f"walltime={clock(request.seconds)}"]
         if option(own, "-k") is None:
@@ -560,7 +569,7 @@ class PBS:
         for key, what in (("ncpus", "core"), ("ngpus", "GPU")):
             if key in chunk and chunk[key].isdigit() and int(chunk[key]) < ranks and (key != "ngpus" or int(chunk[key])):
                 few = f"{chunk[key]} {what}{'s' * (chunk[key] != '1')}"
-                notes.append(f"{ranks} ranks share {few} on each node: change {key} in the script's select line.")
+                warnings.append(f"{ranks} ranks share {few} on each node: change {key} in the script's select line.")
         limit = resources.get("walltime")
         select_said = resources.get("select") and _one_chunk(resources["select"], script.name)
         asked = [
@@ -580,7 +589,7 @@ class PBS:
         ]
         if option(own, "-q"):
             asked.append(("queue", str(option(own, "-q")), "script"))
-        return Submission(["qsub", *options, str(script)], asked, notes)
+        return Submission(["qsub", *options, str(script)], asked, notes, warnings)
 
     def submit(self, submission: Submission, folder: Path) -> str:
         ran = _run(submission.command, folder)

@@ -58,6 +58,8 @@ def submit(
     kind, planned = plan(script, arguments, nodes, ranks_per_node, time, scheduler)
     if dry_run:
         return planned
+    for sentence in planned.submission.warnings:
+        print(f"warning: {sentence}")
     job = Submitted(kind.submit(planned.submission, Path.cwd()), kind.name)
     if not follow:
         return job
@@ -76,8 +78,8 @@ def plan(script, arguments, nodes, ranks_per_node, time_limit, scheduler) -> tup
         if number is not None and number < 1:
             raise SchedulerError(f"{name} is a number from 1 on, not {number}.")
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = path.read_bytes().decode(errors="replace")
+    except OSError as error:
         raise SchedulerError(f"{path} cannot be read as a script: {error}.") from None
     kind = schedulers.choose(scheduler, text, path)
     seconds = None if time_limit is None else schedulers.seconds_of(str(time_limit))
@@ -138,7 +140,7 @@ class Planned:
         amounts = max(len(amount) for _, amount, _ in self.submission.asked)
         lines = [self.submission.shell(), f"{self.scheduler} would be asked for"]
         lines += [f"  {what:<{width}}  {amount:<{amounts}}  {source}".rstrip() for what, amount, source in self.submission.asked]
-        return "\n".join([*lines, *self.submission.notes])
+        return "\n".join([*lines, *self.submission.notes, *(f"warning: {one}" for one in self.submission.warnings)])
 
     __repr__ = __str__
 

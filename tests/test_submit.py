@@ -125,10 +125,16 @@ def test_pbs_without_place_gets_scatter_and_output_that_can_be_followed():
     planned = PBS().submission(Path("x.sh"), "#PBS -l select=1:ncpus=2,walltime=10:00", Request(nodes=2, ranks_per_node=4))
     assert planned.command == ["qsub", "-l", "select=2:ncpus=2:mpiprocs=4", "-l", "place=scatter", "-k", "doe", "x.sh"]
     assert ("time limit", "10:00", "script") in planned.asked
-    assert any("4 ranks share 2 cores" in note for note in planned.notes)
+    assert any("4 ranks share 2 cores" in one for one in planned.warnings)
     unchanged = PBS().submission(Path("x.sh"), "#PBS -l select=2:ncpus=2\n#PBS -koe", Request())
     assert unchanged.command == ["qsub", "x.sh"]
-    assert any("PBS may put all its chunks on one node" in note for note in unchanged.notes)
+    assert unchanged.warnings == ["The script has no `#PBS -l place=scatter`: PBS may put all its chunks on one node."]
+
+
+def test_pbs_is_not_asked_before_the_linter_has_seen_the_script():
+    planned = PBS().submission(Path("x.sh"), "#!/bin/bash\n#PBS --nodes=3\necho hello\n", Request())
+    assert len(planned.warnings) == 1 and planned.warnings[0].startswith("Line 2: ")
+    assert PBS().submission(Path("x.sh"), PBS_SCRIPT, Request()).warnings == []
 
 
 def test_pbs_chunks_of_several_kinds_have_no_number_of_ranks_per_node():
