@@ -325,6 +325,7 @@ def main() -> int:
     running.set_defaults(action=run)
     commands.add_parser("status", help="its nodes and its queue").set_defaults(action=status)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as after Ctrl-C
     try:
         return options.action(options)
     except HostsError as error:
@@ -336,5 +337,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
     sys.exit(main())
