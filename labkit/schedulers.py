@@ -324,12 +324,9 @@ class Slurm:
         if request.ranks_per_node is not None:
             options.append(f"--ntasks-per-node={request.ranks_per_node}")
         if total is not None and (request.nodes is not None or request.ranks_per_node is not None):
-            # --ntasks in the script would win over nodes x ranks per node
-            each = request.ranks_per_node or (int(ranks) if ranks and ranks.isdigit() else None)
-            on = request.nodes or (int(nodes) if nodes and nodes.isdigit() else 1)
-            if each is None:
-                each = max(1, int(total) // max(1, int(nodes) if nodes and nodes.isdigit() else 1)) if total.isdigit() else 1
-            options.append(f"--ntasks={on * each}")
+            options.append(
+                f"--ntasks={_tasks(request, nodes, ranks, total)}"
+            )  # the script's --ntasks would win over the two others
         if request.seconds is not None:
             options.append(f"--time={clock(request.seconds)}")
         if variables:  # ALL: what sbatch passes on without --export
@@ -392,6 +389,17 @@ class Slurm:
         ran = _run(["scancel", number])
         if ran.returncode:
             raise SchedulerError(f"Slurm did not cancel job {number}: {last_line(ran.stderr)}")
+
+
+def _tasks(request: Request, nodes: str | None, ranks: str | None, total: str) -> int:
+    """All ranks of a job whose script says --ntasks=`total`, after the request has changed its nodes or its ranks per node."""
+
+    def number(text: str | None, otherwise: int) -> int:
+        return int(text) if text and text.isdigit() else otherwise
+
+    in_script = number(nodes, 1)
+    each = request.ranks_per_node or number(ranks, max(1, number(total, 1) // in_script))
+    return (request.nodes or in_script) * each
 
 
 def _asked(what: str, wanted, in_script: str | None, default: str) -> tuple[str, str, str]:
@@ -532,28 +540,31 @@ class PBS:
         Raises SchedulerError where the script's select has several kinds of chunks.
         """
         own = directives(text, self.prefix)
-        resources = _pbs_resources(own)
-        options, notes = [], []
+        resources, options, notes = _pbs_resources(own), [], []
         warnings = [
             f"Line {found.line}: {found.message}"
             for found in pbs_lint.lint(text)
-            if found.level == "error" and found.rule != "packs-nodes"
+            if found.level == "error" and found.rule != "packs-nodes"  # told below, unless it is mended
         ]
-        count, chunk = _one_chunk(resources.get("select", "1:ncpus=1"), script.name)
+        several = "+" in resources.get("select", "")
         if request.nodes is not None or request.ranks_per_node is not None:
+            if several:
+                raise SchedulerError(
+                    f"{script.name} asks for chunks of several kinds (select={resources['select']}), so --nodes and --ranks-per-node have"
+                    " no one meaning: change its select line instead."
+                )
             if "select" not in resources:
-                chunk = {"ncpus": str(request.ranks_per_node or 1)}
-                warnings.append(f"The script has no `#PBS -l select`: {chunk['ncpus']} cores per node are asked for.")
-            if request.ranks_per_node is not None:
-                chunk["mpiprocs"] = str(request.ranks_per_node)
-            count = request.nodes or count
+                warnings.append("The script has no `#PBS -l select`: as many cores as ranks are asked for on each node.")
+            count, chunk = _wanted_chunk(request, resources.get("select"))
             options += ["-l", "select=" + ":".join([str(count), *(f"{key}={value}" for key, value in chunk.items())])]
             if count > 1 and "place" not in resources:
                 options += ["-l", "place=scatter"]
-        if count > 1 and "place" not in resources and options:
-            notes.append("place=scatter is added: without it PBS may put all chunks on one node.")
-        elif count > 1 and "place" not in resources:
-            warnings.append("The script has no `#PBS -l place=scatter`: PBS may put all its chunks on one node.")
+                notes.append("place=scatter is added: without it PBS may put all chunks on one node.")
+        else:
+            count, chunk = _first_chunk(resources.get("select", "1:ncpus=1"))
+            if (count > 1 or several) and "place" not in resources:
+                warnings.append("The script has no `#PBS -l place=scatter`: PBS may put all its chunks on one node.")
+        warnings += _shared(chunk)
         if request.seconds is not None:
             options += ["-l", f"walltime={clock(request.seconds)}"]
         if option(own, "-k") is None:
@@ -565,31 +576,7 @@ class PBS:
             notes.append("qsub gives a script no arguments: they travel in the variable ARGS.")
         if variables:
             options += ["-v", ",".join(f"{name}={_pbs_quoted(value)}" for name, value in variables.items())]
-        ranks = int(chunk.get("mpiprocs", 1))
-        for key, what in (("ncpus", "core"), ("ngpus", "GPU")):
-            if key in chunk and chunk[key].isdigit() and int(chunk[key]) < ranks and (key != "ngpus" or int(chunk[key])):
-                few = f"{chunk[key]} {what}{'s' * (chunk[key] != '1')}"
-                warnings.append(f"{ranks} ranks share {few} on each node: change {key} in the script's select line.")
-        limit = resources.get("walltime")
-        select_said = resources.get("select") and _one_chunk(resources["select"], script.name)
-        asked = [
-            _asked("nodes", request.nodes, str(select_said[0]) if select_said else None, "1 (PBS's default)"),
-            _asked(
-                "ranks per node",
-                request.ranks_per_node,
-                select_said[1].get("mpiprocs") if select_said else None,
-                "1 (PBS's default)",
-            ),
-            _asked("time limit", clock(request.seconds) if request.seconds else None, limit, "the queue's"),
-        ]
-        asked += [
-            (what, chunk[key], "script")
-            for key, what in (("ncpus", "cores per node"), ("ngpus", "GPUs per node"), ("mem", "memory per node"))
-            if key in chunk
-        ]
-        if option(own, "-q"):
-            asked.append(("queue", str(option(own, "-q")), "script"))
-        return Submission(["qsub", *options, str(script)], asked, notes, warnings)
+        return Submission(["qsub", *options, str(script)], _pbs_asked(request, resources, option(own, "-q")), notes, warnings)
 
     def submit(self, submission: Submission, folder: Path) -> str:
         ran = _run(submission.command, folder)
@@ -638,16 +625,54 @@ def _pbs_quoted(value: str) -> str:
     return f"{quote}{value}{quote}" if re.search(r"[,'\"]", value) else value
 
 
-def _one_chunk(select: str, script: str) -> tuple[int, dict[str, str]]:
-    """(2, {"ncpus": "4", "mpiprocs": "2"}) of "2:ncpus=4:mpiprocs=2". Raises SchedulerError for several kinds of chunks."""
-    if "+" in select:
-        raise SchedulerError(
-            f"{script} asks for chunks of several kinds (select={select}), so --nodes and --ranks-per-node have no one meaning:"
-            " change its select line instead."
-        )
-    parts = select.split(":")
+def _first_chunk(select: str) -> tuple[int, dict[str, str]]:
+    """(2, {"ncpus": "4", "mpiprocs": "2"}) of "2:ncpus=4:mpiprocs=2"; of several kinds of chunks the first."""
+    parts = select.split("+")[0].split(":")
     count = int(parts.pop(0)) if parts[0].isdigit() else 1
     return count, {key: value for key, _, value in (part.partition("=") for part in parts) if value}
+
+
+def _wanted_chunk(request: Request, select: str | None) -> tuple[int, dict[str, str]]:
+    """The script's chunk with the nodes and ranks of the request; what else it has is kept."""
+    count, chunk = _first_chunk(select or f"1:ncpus={request.ranks_per_node or 1}")
+    if request.ranks_per_node is not None:
+        chunk["mpiprocs"] = str(request.ranks_per_node)
+    return request.nodes or count, chunk
+
+
+def _shared(chunk: dict[str, str]) -> list[str]:
+    """What the ranks of a chunk would have to share: cores with each other's threads, GPUs."""
+
+    def number(key: str, otherwise: int) -> int:
+        return int(chunk[key]) if chunk.get(key, "").isdigit() else otherwise
+
+    ranks, threads = number("mpiprocs", 1), number("ompthreads", 1)
+    cores, gpus, found = number("ncpus", 1), number("ngpus", 0), []
+    if cores < ranks * threads:
+        each = f" of {threads} threads" if threads > 1 else ""
+        found.append(
+            f"{ranks} ranks{each} share {cores} core{'s' * (cores != 1)} on each node: change ncpus in the script's select line."
+        )
+    if 0 < gpus < ranks:
+        found.append(f"{ranks} ranks share {gpus} GPU{'s' * (gpus != 1)} on each node: change ngpus in the script's select line.")
+    return found
+
+
+def _pbs_asked(request: Request, resources: dict[str, str], queue: str | None) -> list[tuple[str, str, str]]:
+    select = resources.get("select")
+    if select and "+" in select:
+        asked = [("chunks", select, "script")]
+    else:
+        count, chunk = _first_chunk(select) if select else (None, {})
+        asked = [
+            _asked("nodes", request.nodes, str(count) if select else None, "1 (PBS's default)"),
+            _asked("ranks per node", request.ranks_per_node, chunk.get("mpiprocs"), "1 (PBS's default)"),
+        ]
+        named = (("ncpus", "cores per node"), ("ngpus", "GPUs per node"), ("mem", "memory per node"))
+        asked += [(what, chunk[key], "script") for key, what in named if key in chunk]
+    seconds = clock(request.seconds) if request.seconds else None
+    asked.append(_asked("time limit", seconds, resources.get("walltime"), "the queue's"))
+    return [*asked, ("queue", queue, "script")] if queue else asked
 
 
 def _pbs_facts(text: str) -> dict | None:
@@ -668,11 +693,8 @@ def _pbs_job(number: str, facts: dict) -> Job:
     )
     job.nodes, job.ranks = int(wanted.get("nodect", 0)), int(wanted.get("mpiprocs", 0))
     if not job.ranks:
-        try:
-            count, chunk = _one_chunk(str(wanted.get("select", "")), job.name)
-            job.ranks = count * int(chunk.get("mpiprocs", 1))
-        except (SchedulerError, ValueError):
-            job.ranks = 0
+        count, chunk = _first_chunk(str(wanted.get("select", "1")))
+        job.ranks = count * int(chunk.get("mpiprocs", 1))
     job.hosts = ",".join(dict.fromkeys(re.findall(r"([^/+()]+)/\d+", str(facts.get("exec_host", "")))))
     job.submitted, job.began = _pbs_time(facts.get("ctime")), _pbs_time(facts.get("stime"))
     job.limit = seconds_of(wanted["walltime"]) if ":" in str(wanted.get("walltime", "")) else math.nan

@@ -140,6 +140,24 @@ def test_pbs_is_not_asked_before_the_linter_has_seen_the_script():
 def test_pbs_chunks_of_several_kinds_have_no_number_of_ranks_per_node():
     with pytest.raises(SchedulerError, match="several kinds"):
         command_of(PBS(), "#PBS -l select=1:ncpus=2+2:ncpus=8", Request(nodes=2))
+    unchanged = PBS().submission(Path("x.sh"), "#PBS -l select=1:ncpus=2+2:ncpus=8\n#PBS -k doe", Request())
+    assert unchanged.command == ["qsub", "x.sh"]
+    assert ("chunks", "1:ncpus=2+2:ncpus=8", "script") in unchanged.asked
+
+
+@pytest.mark.parametrize(
+    "select, warning",
+    [
+        ("1:ncpus=4:mpiprocs=2:ompthreads=2", []),
+        ("1:ncpus=4:mpiprocs=4:ompthreads=2", ["4 ranks of 2 threads share 4 cores"]),
+        ("1:ncpus=1:mpiprocs=4", ["4 ranks share 1 core "]),
+        ("1:ncpus=8:mpiprocs=4:ngpus=1", ["4 ranks share 1 GPU "]),
+        ("1:ncpus=8:mpiprocs=4:ngpus=4", []),
+    ],
+)
+def test_ranks_that_would_share_cores_or_gpus_are_told_before(select, warning):
+    warnings = PBS().submission(Path("x.sh"), f"#!/bin/bash\n#PBS -l select={select}\necho\n", Request()).warnings
+    assert [text in one for text, one in zip(warning, warnings, strict=True)] == [True] * len(warning)
 
 
 def test_arguments_reach_a_pbs_script_in_a_variable():
