@@ -480,11 +480,11 @@ def wrong_level(context: Context) -> Found:
             "error",
             "-l nodes cannot be mixed with select or place (qsub: Cannot be used with select or place). Drop -l nodes.",
         )
-    elif placed and not select:
+    elif placed and not select and not script.request("storage"):  # NCI's qsub makes the select itself
         yield placed[0], "error", 'qsub: Cannot have "place" without "select". Add -l select=...'
     for name in sorted(CHUNK_RESOURCES):
         asked = script.request(name)
-        if asked and (select or placed):
+        if asked and (select or placed) and not script.request("storage"):
             yield (
                 asked[0],
                 "error",
@@ -713,19 +713,19 @@ def foreign_command(context: Context) -> Found:
 @rule
 def home(context: Context) -> Found:
     """The job starts in $HOME, not where qsub was called (start_exec.c: chdir(pwdp->pw_dir); seen). NCI's -l wd and -W
-    sandbox=PRIVATE change that."""
+    sandbox=PRIVATE change that; some sites (NCAR) let jobs start where qsub was called, so this is a warning."""
     script = context.script
     if script.request("wd") or any(option.letter == "W" and "sandbox" in (option.value or "") for option in script.options):
         return
     for command in script.commands:
-        if len(command.words) > 1 and command.words[0] in ("cd", "pushd") and command.words[1][0] in "/$~`":
+        if len(command.words) > 1 and command.words[0] in ("cd", "pushd") and command.words[1].startswith(("/", "$", "~", "`")):
             return
         path = _relative_path(command)
         if path:
             yield (
                 command.line,
-                "error",
-                f'the job starts in $HOME and would look for `{path}` there. Write cd "$PBS_O_WORKDIR" (where qsub was called) above it.',
+                "warning",
+                f'the job starts in $HOME and looks for `{path}` there, unless your site does otherwise. Write cd "$PBS_O_WORKDIR" (where qsub was called) above it.',
             )
             return
 
@@ -792,7 +792,7 @@ def remote_path(context: Context) -> Found:
         if words[:1] != ["pbs_tmrsh"]:
             continue
         rest = [word for word in words[1:] if word != "-n"][1:]
-        if rest and rest[0][0] not in "/$`":
+        if rest and not rest[0].startswith(("/", "$", "`")):
             yield (
                 command.line,
                 "warning",

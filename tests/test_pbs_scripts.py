@@ -198,11 +198,11 @@ WRONG = [
     ("foreign-variable", "error", RUN, "mpiexec -n $PBS_NP python train.py", "Torque"),
     ("foreign-variable", "error", RUN, "python train.py $PBS_ARRAYID", "PBS_ARRAY_INDEX"),
     ("foreign-command", "error", RUN, "srun python train.py", "mpiexec"),
-    ("home", "error", f"{CD}\n", "", "$HOME"),
-    ("home", "error", CD, "cd results", "$PBS_O_WORKDIR"),
-    ("home", "error", CD, "source venv/bin/activate\ncd /scratch", "`venv/bin/activate`"),
-    ("home", "error", f"{CD}\n{RUN}", "hostname > hosts.txt", "`hosts.txt`"),
-    ("home", "error", f"{CD}\n{RUN}", "bin/solver", "`bin/solver`"),
+    ("home", "warning", f"{CD}\n", "", "$HOME"),
+    ("home", "warning", CD, "cd results", "$PBS_O_WORKDIR"),
+    ("home", "warning", CD, "source venv/bin/activate\ncd /scratch", "`venv/bin/activate`"),
+    ("home", "warning", f"{CD}\n{RUN}", "hostname > hosts.txt", "`hosts.txt`"),
+    ("home", "warning", f"{CD}\n{RUN}", "bin/solver", "`bin/solver`"),
     ("ssh", "warning", RUN, "for h in $(sort -u $PBS_NODEFILE); do ssh $h /bin/train & done; wait", "pbs_tmrsh"),
     ("remote-path", "warning", RUN, "pbs_tmrsh $h torchrun train.py", "full path"),
     ("no-wait", "error", RUN, "for h in a b; do pbs_tmrsh $h /bin/train & done", "End with `wait`"),
@@ -316,6 +316,7 @@ GADI = """#!/bin/bash
 #PBS -l ngpus=8
 #PBS -l mem=380GB
 #PBS -l jobfs=200GB
+#PBS -l place=excl
 #PBS -l walltime=000:05:00
 #PBS -l storage=scratch/ab12+gdata/ab12
 #PBS -l wd
@@ -341,7 +342,6 @@ DERECHO = """#!/bin/bash
 export TMPDIR=${SCRATCH}/temp && mkdir -p $TMPDIR
 module --force purge
 module load ncarenv/23.09 cuda cray-mpich
-cd /glade/work/somebody/run
 nnodes=$(sort -u $PBS_NODEFILE | wc -l)
 mpiexec -n $((nnodes * 4)) -ppn 4 ./executable_name > results.log
 """
@@ -400,7 +400,7 @@ mpiexec ./my_program
 RIGHT = {
     "Polaris": (POLARIS, {"unknown-resource"}),
     "Gadi": (GADI, {"unknown-resource"}),
-    "Derecho": (DERECHO, {"packs-nodes"}),
+    "Derecho": (DERECHO, {"packs-nodes", "home"}),
     "Pleiades": (PLEIADES, {"packs-nodes", "unknown-resource"}),
     "torchrun": (MULTI_NODE_TORCHRUN, set()),
     "array": (ARRAY, set()),
