@@ -57,7 +57,7 @@ def job() -> dict:
         "job": os.environ.get("SLURM_JOB_ID") or os.environ.get("PBS_JOBID", "").split(".")[0],
         "name": os.environ.get("SLURM_JOB_NAME") or os.environ.get("PBS_JOBNAME", ""),
         "scheduler": scheduler,
-        "attempt": int(os.environ.get("SLURM_RESTART_COUNT") or 0) + 1,
+        "attempt": int(os.environ.get("ATTEMPT", 1)),
         "binding": os.environ.get("COURSE_BINDING", "none"),
     }
 
