@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3 || command -v python3.11 || echo python3)
 COURSE := $(PYTHON) tools/bootstrap.py
 RUN := $(COURSE) run
 
-.PHONY: help lab test test-all notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots cluster-up cluster-run cluster-down doctor horovod clean
+.PHONY: help lab test test-all notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (OPTIONS="--port 9000" goes to JupyterLab)
@@ -48,6 +48,9 @@ bench-grading:  ## measure grading against stock nbgrader
 
 bench-plots:  ## read random figures back from their PDFs and compare with what was drawn
 	@$(RUN) python -m benchmarks.plots $(OPTIONS)
+
+bench-links:  ## measure an all-reduce over links of 100 Mbit/s, 1 Gbit/s and without a limit (as root)
+	@$(RUN) python benchmarks/links.py
 
 cluster-up:  ## start a throw-away Slurm: make cluster-up N=4 RATE=1gbit (as root)
 	@$(RUN) python tools/slurm_cluster.py up $(or $(N),4) $(RATE) $(OPTIONS)
