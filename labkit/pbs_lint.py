@@ -178,6 +178,11 @@ def read_file(path: Path) -> str:
     return path.read_bytes().decode(errors="replace")
 
 
+def is_job_script(text: str) -> bool:
+    """Whether a file is meant for a scheduler at all: it has a line that is, or wants to be, a directive."""
+    return re.search(r"^\s*#\s*(PBS|SBATCH|COBALT|BSUB)\s*-", text, re.MULTILINE | re.IGNORECASE) is not None
+
+
 def as_text(findings: dict[Path, list[Finding]]) -> str:
     """One line per finding, as compilers write them, and a line that counts."""
     lines = [
@@ -725,7 +730,8 @@ def home(context: Context) -> Found:
             yield (
                 command.line,
                 "warning",
-                f'the job starts in $HOME and looks for `{path}` there, unless your site does otherwise. Write cd "$PBS_O_WORKDIR" (where qsub was called) above it.',
+                f"the job starts in $HOME and looks for `{path}` there, unless your site does otherwise. "
+                'Write cd "$PBS_O_WORKDIR" (where qsub was called) above it.',
             )
             return
 

@@ -437,6 +437,9 @@ def test_the_command(tmp_path):
     assert run(cli.app, ["lint-pbs", "--site", "1:ncpus=8:ngpus=4", str(good)]).exit_code == 1
     for wrong in ([str(tmp_path / "none.sh")], ["--site", "4:ngpus=1", str(good)], []):
         assert run(cli.app, ["lint-pbs", *wrong]).exit_code == 2
+    all_of_ours = run(cli.app, ["lint-pbs", "--strict", *map(str, sorted(PBS.glob("*.sh")))])
+    assert all_of_ours.exit_code == 0
+    assert f"{len(JOBS)} scripts: 0 errors, 0 warnings" in all_of_ours.output
     assert "check_crlf" in run(cli.app, ["lint-pbs", "--rules"]).output
 
 

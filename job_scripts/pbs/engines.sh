@@ -26,7 +26,7 @@ source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on 
 source "$COURSE/job_scripts/pbs/launch.sh"  # ranks, every_node
 eval "set -- ${ARGS:-}"            # qsub gives a script no arguments: qsub -v ARGS="--epochs 3" ...
 
-NOTEBOOK=$(realpath "${1:?which notebook? qsub job_scripts/pbs/engines.sh notebooks/03_collectives/collectives.ipynb}")
+NOTEBOOK=$(realpath "${1:?which notebook? qsub -v ARGS=notebooks/03_collectives/collectives.ipynb job_scripts/pbs/engines.sh}")
 
 report ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAMS/report.py"
 

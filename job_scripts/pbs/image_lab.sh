@@ -1,7 +1,7 @@
 #!/bin/bash
 # Unit 09's image lab on several nodes: your port of train_products.py to Horovod.
 #
-#   qsub -v ARGS="train_products_hvd.py in the folder you submit from" job_scripts/pbs/image_lab.sh
+#   qsub job_scripts/pbs/image_lab.sh                       train_products_hvd.py in the folder you submit from
 #   qsub -v ARGS="my_port.py --epochs 10" job_scripts/pbs/image_lab.sh      another file, with its options
 #   qsub -v ARGS="--checkpoint jobs/image_lab-NUMBER/checkpoint.npz" job_scripts/pbs/image_lab.sh      goes on where that job ended
 #
