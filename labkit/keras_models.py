@@ -64,8 +64,7 @@ def mobilenet(classes: int = 1000, width: float = 1.0, channels: int = 3, small_
     """MobileNet: convolutions taken apart, 4,253,864 parameters as it stands, 4,231,976 of them trainable.
 
     A layer of 3 x 3 convolutions from c to k maps has 9 c k weights. MobileNet makes it in two: one 3 x 3 filter for each map
-    ("depthwise", 9 c weights), then a 1 x 1 convolution that mixes maps (c k weights). Little to send, much to compute for each parameter:
-    a good model for data parallelism over a slow network.
+    ("depthwise", 9 c weights), then a 1 x 1 convolution that mixes maps (c k weights): about a ninth of the weights and of the work.
 
     width: the width multiplier alpha, all maps of every layer times this. small_images: for 32 x 32 pixels; the first convolution keeps the
     size. repeats: how many of the layers with 512 maps (times width) stand in the middle.

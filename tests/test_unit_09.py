@@ -143,6 +143,16 @@ def test_an_epochs_steps_are_enough_for_every_image_and_one_less_is_not(key):
             assert steps.pop() == next(s for s in range(1, n + 1) if s * batch >= largest)
 
 
+def test_the_finished_port_stays_with_the_instructor_and_its_starter_does_not():
+    released = ROOT / "notebooks" / unit.UNIT
+    assert (released / "train_products.py").read_bytes() == (LAB / "train_products.py").read_bytes()
+    assert "horovod" not in (LAB / "train_products.py").read_text().replace("with Horovod", "").lower()
+    assert not (released / "train_products_hvd.py").exists()
+    secret = {line.strip() for line in (LAB / "train_products_hvd.py").read_text().splitlines() if "Horovod, step" in line}
+    course = "".join(path.read_text(errors="replace") for path in released.rglob("*") if path.is_file())
+    assert len(secret) > 8 and not [line for line in secret if line in course]
+
+
 # -- the finished port -----------------------------------------------------------------------------------------------------------------
 
 
@@ -176,7 +186,7 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
         return {name: file[name] for name in file.files}
 
 
-@pytest.mark.timeout(500)
+@pytest.mark.timeout(900)
 def test_the_port_goes_on_where_it_stopped_and_ends_where_an_uninterrupted_run_ends(tmp_path):
     """Two ranks: one epoch, then a second one in a new job, against both in one job. Bit by bit the same checkpoint."""
     products.draw(tmp_path, products=(2, 1), photos=2)
