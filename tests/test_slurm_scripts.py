@@ -75,6 +75,13 @@ class Job:
             assert time.monotonic() < deadline, f"{what} has not come:\n{self.words()}"
             time.sleep(0.1)
 
+    def until_back_in_the_queue(self) -> None:
+        """Return when it waits for its second attempt. On the way there Slurm shows it as completing or even as failed."""
+        deadline = time.monotonic() + LIMIT
+        while (shown := self.cluster.job(self.number))["JobState"] != "PENDING" or shown["Restarts"] != "1":
+            assert time.monotonic() < deadline, f"{shown['JobState']}, not in the queue again:\n{self.words()}"
+            time.sleep(0.1)
+
     def process_of(self, rank: int, program: str) -> psutil.Process | None:
         """The process of a rank, or None if it is not there."""
         for process in psutil.process_iter():
@@ -269,7 +276,7 @@ def test_ddp_survives_a_killed_rank_and_a_requeue(jobs, desk):
     second = desk.submit("ddp", *DDP, "--pause", "1", "--checkpoint", first.folder / "checkpoint.pt")
     second.until(lambda: "goes on from" in second.output(), "the beginning")
     desk.cluster.run(["scancel", "--signal=USR1", "--batch", second.number])  # as Slurm does before the time is up
-    second.until(lambda: desk.cluster.job(second.number).get("Restarts") == "1", "the requeue")
+    second.until_back_in_the_queue()
     desk.cluster.run(["scontrol", "update", f"JobId={second.number}", "StartTime=now"])  # Slurm lets it rest for two minutes
     second.finished()
     assert "attempt 1 stopped before its end: the job goes back into the queue" in second.output()
