@@ -20,7 +20,7 @@ import dockerfile  # noqa: E402
 from virtual_hosts import VirtualHosts, missing  # noqa: E402
 
 PROGRAMS = {"ip": "iproute2", "nsenter": "util-linux", "sshd": "openssh-server", "ssh": "openssh-client"}
-START_LIMIT = 20.0  # s, for a worker to be ready
+START_LIMIT = 60.0  # s, for a worker to be ready
 USER = "student"
 
 
