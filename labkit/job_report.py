@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from labkit import job_monitor, placement, runlog, scaling
-from labkit.palette import BLUE, GREEN, GREY, ORANGE, VERMILLION
+from labkit.palette import GREEN, GREY, ORANGE, VERMILLION
 from labkit.schedulers import (
     CANCELLED,
     COMPLETED,
@@ -735,7 +735,7 @@ def html_card(report: Report) -> str:
         f'<div role="group" aria-label="{html.escape(report.title)}: {html.escape(report.verdict)}" '
         f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;padding:8px 12px;max-width:62em;font-size:13px">'
         f'<div style="display:flex;justify-content:space-between;margin-bottom:4px">'
-        f'<code style="font-weight:600;color:{BLUE}">{html.escape(report.title)}</code>'
+        f'<code style="font-weight:600">{html.escape(report.title)}</code>'
         f'<span style="font-weight:600">{html.escape(report.verdict)}</span></div>'
         f'<table style="border-collapse:collapse;border:none;margin:0;width:100%;table-layout:auto">'
         f'<colgroup><col style="width:8em"><col></colgroup>{"".join(rows)}</table>{tail}</div>'

@@ -407,7 +407,7 @@ def _asked(what: str, wanted, in_script: str | None, default: str) -> tuple[str,
         return (
             what,
             str(wanted),
-            "command line" + (f", instead of the script's {in_script}" if in_script not in (None, str(wanted)) else ""),
+            "your request" + (f", instead of the script's {in_script}" if in_script not in (None, str(wanted)) else ""),
         )
     return (what, in_script, "script") if in_script is not None else (what, default, "")
 

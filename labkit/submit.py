@@ -439,5 +439,5 @@ def command(script, arguments, nodes, ranks_per_node, time_limit, scheduler, dry
 def _end(report: Report | None) -> int:
     if report is None:
         return 130
-    print(report)
+    print(f"\n{report}")
     return report.exit_status

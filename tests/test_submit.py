@@ -174,7 +174,7 @@ def test_a_dry_run_shows_the_command_and_where_each_number_comes_from(tmp_path, 
     assert lines[0] == f"sbatch --nodes=4 --time=00:05:00 {tmp_path}/ddp.sh --epochs 3"
     assert lines[1] == "Slurm would be asked for"
     rows = [" ".join(line.split()) for line in lines[2:]]
-    assert "nodes 4 command line, instead of the script's 2" in rows
+    assert "nodes 4 your request, instead of the script's 2" in rows
     assert "ranks per node 2 script" in rows
     assert "GPUs per node gpu:2 script" in rows
 
@@ -534,7 +534,8 @@ def test_a_pbs_job_is_followed_to_its_card(course, monkeypatch, capsys):
         "job 12.pbs has ended: completed",
         "  pi 3.14",
     ]
-    card = [" ".join(line.split()) for line in lines[7:]]
+    assert lines[7] == ""
+    card = [" ".join(line.split()) for line in lines[8:]]
     assert card[0] == "ddp, job 12.pbs completed"
     assert "ran on 2 nodes, 4 ranks: node1,node2" in card
     assert "time 8 s in the queue, 30 s running of 1 min" in card
