@@ -197,7 +197,7 @@ class Formgrader:
 # -- the hub --------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["local"])
+@pytest.fixture(scope="module", params=["local", "slurm"])
 def hub(request, tmp_path_factory) -> dict:
     """What `make hub` has printed: {"address", "passwords", ...}; and with it what no student may know: paths inside."""
     if CHROMIUM is None:
@@ -310,3 +310,145 @@ def test_an_afternoon(hub, people):
     page.get_by_text("2 of 2 points").first.wait_for()
     ada.shoot(f"feedback_{hub['spawner']}")
     assert "count_nonzero(x * x + y * y < 0.25)" in page.inner_text()
+
+
+def ways_by_url(hub: dict) -> list[tuple[str, str, str, object]]:
+    """(what for, method, path, body) of what a student, Ben, asks for in his browser and must not get."""
+    service, key = f"/services/{hub_tool.COURSE}", f"overlay/keys/{UNIT}.key"
+    return [
+        ("another's work", "GET", f"/user/{ADA}/lab", None),
+        ("another's work", "GET", f"/user/{ADA}/api/contents/{UNIT}/{NOTEBOOK}.ipynb", None),
+        ("another's work", "GET", f"/user/{ADA}/files/{UNIT}/{NOTEBOOK}.ipynb", None),
+        ("another's work", "GET", f"/user/{BEN}/api/contents/..%2F..%2F{ADA}%2F{hub_tool.COURSE}", None),
+        ("another's work", "GET", f"/user/{BEN}/files/..%2f..%2f{ADA}%2f{hub_tool.COURSE}%2f{UNIT}%2f{NOTEBOOK}.ipynb", None),
+        ("another's work", "GET", f"/user/{BEN}/api/contents/handed_to_me.ipynb", None),  # a link to Ada's notebook, made before
+        ("another's terminal", "POST", f"/user/{ADA}/api/terminals", {}),
+        ("another's server", "DELETE", f"/hub/api/users/{ADA}/server", None),
+        ("another's rights", "POST", f"/hub/api/users/{ADA}/tokens", {}),
+        ("an instructor's rights", "POST", f"/hub/api/groups/formgrade-{hub_tool.COURSE}/users", {"users": [BEN]}),
+        ("an administrator's rights", "PATCH", f"/hub/api/users/{BEN}", {"admin": True}),
+        ("who is in the class", "GET", "/hub/api/users", None),
+        ("the hub's settings", "GET", "/hub/admin", None),
+        ("formgrader", "GET", f"{service}/formgrader", None),
+        ("formgrader", "GET", f"{service}/formgrader/api/assignments", None),
+        ("formgrader", "GET", f"/user/{BEN}/formgrader", None),
+        ("formgrader", "POST", f"{service}/formgrader/api/submission/{UNIT}/{BEN}/autograde", {}),
+        ("gradebook", "GET", f"{service}/files/gradebook.db", None),
+        ("sources", "GET", f"{service}/api/contents/source/{UNIT}/{NOTEBOOK}.ipynb", None),
+        ("the grader's keys", "GET", f"{service}/files/{key}", None),
+        ("the grader's terminal", "POST", f"{service}/api/terminals", {}),
+    ]
+
+
+def ways_by_hand(hub: dict) -> list[tuple[str, str]]:
+    """(what for, shell command) of what he tries in a terminal. Each must fail."""
+    base, home, pid = hub["base"], f"{hub['base']}/home", "$(pgrep -u {} -n)"
+    exchange = f"{base}/exchange/{hub_tool.COURSE}"
+    ways = [
+        ("another's work", f"ls {home}/{ADA}"),
+        ("another's work", f"cat {home}/{ADA}/{hub_tool.COURSE}/{UNIT}/{NOTEBOOK}.ipynb"),
+        ("another's work", f"ls {exchange}/inbound"),
+        ("another's work", f"rm -r {exchange}/inbound/{ADA}+*"),
+        ("another's work", f"ls {base}/class/submitted"),
+        ("another's work", f"find {exchange}/feedback -name '*.html' | grep html"),
+        ("another's temporary files", f"ls {base}/scratch/{hub_tool.COURSE}-{ADA} /tmp/{hub_tool.COURSE}-{ADA}"),
+        ("another's token", f"cat /proc/{pid.format(ADA)}/environ"),
+        ("another's processes", f"kill -0 {pid.format(ADA)}"),
+        ("the grader's token", f"cat /proc/{pid.format(hub_tool.GRADER)}/environ"),
+        ("the grader's account", "su hub-grader -c id < /dev/null"),
+        ("root's rights", "sudo -n id"),
+        ("gradebook", f"cat {base}/class/gradebook.db"),
+        ("sources", f"cat {base}/class/source/{UNIT}/{NOTEBOOK}.ipynb"),
+        ("sources", "ls $COURSE_SHARED/solutions $COURSE_SHARED/tests"),
+        ("sources", "ls $COURSE_SHARED/.git"),
+        ("the grader's keys", f"ls {base}/class/overlay/keys"),
+        ("the hub's secrets", f"cat {base}/state/cookie_secret"),
+        ("the hub's secrets", f"cat {base}/state/hub.sqlite"),
+        ("passwords", "cat /etc/shadow"),
+        ("the course of all", "touch $COURSE_SHARED/labkit/mine.py"),
+        ("the course of all", "touch $VIRTUAL_ENV/lib/mine.py"),
+        ("assignments of all", f"touch {exchange}/outbound/{UNIT}/mine.ipynb"),
+        ("assignments of all", f"mv {base}/exchange/{hub_tool.COURSE} {base}/exchange/gone"),
+        ("the hub's interface", 'curl -fsS -H "Authorization: token $JUPYTERHUB_API_TOKEN" $JUPYTERHUB_API_URL/users'),
+        (
+            "an instructor's rights",
+            f'curl -fsS -H "Authorization: token $JUPYTERHUB_API_TOKEN" $JUPYTERHUB_API_URL/groups/formgrade-{hub_tool.COURSE}',
+        ),
+    ]
+    if hub["spawner"] == "slurm":
+        ways += [
+            ("another's job", f"scancel --user={ADA} && squeue --user={ADA} --noheader | grep CG"),
+            ("another's account", f"srun --uid={ADA} id"),
+        ]
+    return ways
+
+
+TRIES = """
+import json, subprocess, sys
+found = []
+for command in json.load(open("ways.json")):
+    done = subprocess.run(["bash", "-c", "set -o pipefail; " + command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          errors="replace", timeout=60)
+    found.append([command, done.returncode, done.stdout[-200:], done.stderr[-200:]])
+json.dump(found, open("found.part", "w"))
+import os; os.rename("found.part", "found.json")
+"""
+
+
+@pytest.mark.timeout(300)
+def test_a_student_reaches_nothing_of_others(hub, people):
+    """By address, from the file system and in a terminal: each way is tried, and ways to what is his own show that trying works."""
+    ben, lines, open_ways = people[BEN], [], []
+    course = f"{hub['base']}/home/{ADA}/{hub_tool.COURSE}"
+    own = "cat images/data_parallel.svg | grep -c svg"
+    own_hub = 'curl -fsS -H "Authorization: token $JUPYTERHUB_API_TOKEN" $JUPYTERHUB_API_URL/user'
+    link = f"ln -s {course}/{UNIT}/{NOTEBOOK}.ipynb handed_to_me.ipynb"
+    by_hand = ways_by_hand(hub)
+    commands = [own, own_hub, link, *(command for _, command in by_hand)]
+    ben.page.goto(ben.url("lab?reset"))
+    for name, text in (("ways.json", json.dumps(commands)), ("tries.py", TRIES)):
+        body = {"type": "file", "format": "text", "content": text}
+        status, said = ben.fetch(f"/user/{BEN}/api/contents/{name}", "PUT", body)
+        assert status in (200, 201), said
+    ben.in_terminal("python3 tries.py")
+    found = {command: rest for command, *rest in json.loads(ben.wait_for_file("found.json"))}
+    assert [found[command][0] for command in commands[:3]] == [0, 0, 0], [found[command] for command in commands[:3]]
+    for what, command in by_hand:
+        code, out, err = found[command]
+        lines.append(f"{what:26} terminal  {command[:88]:88}  {(err or out).strip().splitlines()[-1:] or code}")
+        open_ways += [lines[-1]] * (code == 0)
+
+    status, _ = ben.fetch(f"/user/{BEN}/api/contents/images")
+    assert status == 200, "he reaches his own files this way"
+    for what, method, path, body in ways_by_url(hub):
+        status, said = ben.fetch(path, method, body)
+        lines.append(f"{what:26} address   {method + ' ' + path:88}  {status}")
+        open_ways += [f"{lines[-1]} {said[:200]}"] * (status < 400)
+    print("\n".join(["", *lines]))
+    assert not open_ways, "\n".join(open_ways)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("hub", ["local"], indirect=True)
+def test_memory_of_a_student(hub, people):
+    """An idle server, and one in which a torch unit runs on 4 ranks: measured and printed; the second at most 1.5 GB."""
+    ben = people[BEN]
+    ben.page.goto(ben.url("lab?reset"))
+    for kind in ("terminals", "kernels"):
+        for item in json.loads(ben.fetch(f"/user/{BEN}/api/{kind}")[1]):
+            ben.fetch(f"/user/{BEN}/api/{kind}/{item.get('id') or item['name']}", "DELETE")
+    idle, _ = memory_of(hub, BEN)
+    notebook = ben.open(f"{TORCH_UNIT}/{TORCH_NOTEBOOK}.ipynb")
+    ben.menu("Run", "Run All Cells")
+    most, processes, start = 0.0, 0, time.monotonic()
+    done = notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
+    while time.monotonic() - start < 30 or (done.count() == 0 and time.monotonic() - start < 150):
+        now, count = memory_of(hub, BEN)
+        most, processes = max(most, now), max(processes, count)
+        ben.page.wait_for_timeout(300)
+    ben.shoot("torch_unit")
+    print(
+        f"\nidle, with Lab open: {idle:.0f} MB; unit {TORCH_UNIT} on 4 ranks: at most {most:.0f} MB in {processes} processes (PSS)"
+    )
+    assert processes >= 7, "server, kernel, controller and four ranks"
+    assert 50 < idle < most <= 1536

@@ -60,7 +60,7 @@ class Login:
 class SpawnerSettings:
     kind: str = "local"
     start_timeout_s: int = 120
-    submit_prefix: str = "runuser -u {username} --"
+    submit_prefix: str = "/usr/sbin/runuser -u {username} --"
 
 
 @dataclass(frozen=True)

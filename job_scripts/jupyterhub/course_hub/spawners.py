@@ -135,14 +135,14 @@ class _CourseJob(_Chosen):
 
 
 class CourseSlurmSpawner(_CourseJob, SlurmSpawner):
-    """A job of Slurm with one task; ranks are started inside it, on its cores."""
+    """A job of Slurm on one node. Every core is a task, so that as many ranks can be started in it; the script itself runs once."""
 
     _template = """#!/bin/bash
 #SBATCH --job-name={{course}}-lab
 #SBATCH --output={{homedir}}/.{{course}}-lab.log
 #SBATCH --chdir={{homedir}}
 #SBATCH --export={{keepvars}}
-#SBATCH --nodes=1 --ntasks=1 --cpus-per-task={{nprocs}}
+#SBATCH --nodes=1 --ntasks={{nprocs}} --cpus-per-task=1
 #SBATCH --mem={{memory}}M
 #SBATCH --time={{runtime}}
 {% if ngpus %}#SBATCH --gres=gpu:{{ngpus}}
@@ -163,7 +163,7 @@ class CoursePBSSpawner(_CourseJob, PBSSpawner):
 #PBS -o {{homedir}}/.{{course}}-lab.log
 #PBS -j oe
 #PBS -v {{keepvars}}
-#PBS -l select=1:ncpus={{nprocs}}:mem={{memory}}mb{% if ngpus %}:ngpus={{ngpus}}{% endif %}
+#PBS -l select=1:ncpus={{nprocs}}:mpiprocs={{nprocs}}:mem={{memory}}mb{% if ngpus %}:ngpus={{ngpus}}{% endif %}
 
 #PBS -l walltime={{runtime}}
 {% if queue %}#PBS -q {{queue}}
