@@ -56,7 +56,7 @@ cluster-up:  ## start a throw-away Slurm: make cluster-up N=4 RATE=1gbit (as roo
 	@$(RUN) python tools/slurm_cluster.py up $(or $(N),4) $(RATE) $(OPTIONS)
 
 cluster-run:  ## run on its login host: make cluster-run CMD="sbatch --wait script.sh"; without CMD a shell
-	@$(RUN) python tools/slurm_cluster.py run $(OPTIONS) $(if $(CMD),'$(CMD)')
+	@$(RUN) python tools/slurm_cluster.py run $(OPTIONS) "$$CMD"
 
 cluster-down:  ## end it and remove its files
 	@$(RUN) python tools/slurm_cluster.py down

@@ -220,12 +220,13 @@ def test_up_run_status_down_from_different_processes(folder):
     assert status == 0 and "2 nodes with 2 slots each are ready, every link 1gbit." in out, err
     assert tell(folder, "run", "srun -N2 hostname | sort")[:2] == (0, "node1\nnode2\n")
     assert tell(folder, "run", "exit 7")[0] == 7
+    assert tell(folder, "run", "id -un; pwd", "--user", "nobody")[:2] == (0, "nobody\n/\n")
     assert "idle" in tell(folder, "status")[1]
     assert tell(folder, "up") == (1, "", "A cluster is running already: make cluster-down ends it.\n")
     assert tell(folder, "down") == (0, "The cluster is gone.\n", "")
     assert namespaces() <= before and not folder.parent.exists()
     assert tell(folder, "down") == (0, "No cluster is running.\n", "")
-    assert tell(folder, "run", "true")[0] == 1
+    assert tell(folder, "run", "true") == (1, "", "No cluster is running: make cluster-up N=4 starts one.\n")
 
 
 @pytest.mark.parametrize("hosts", [1, 3])

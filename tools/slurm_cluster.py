@@ -292,20 +292,27 @@ def remove() -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    cluster = SlurmCluster.attach(FOLDER)
-    if not cluster.hosts.are_running():
-        raise HostsError("Not all of its hosts are running any more: make cluster-down, then make cluster-up.")
     argv = ["bash", "-c", options.command] if options.command else ["bash", "-i"]
-    folder = None if options.user is None else options.folder or None
-    return subprocess.run(cluster.command(argv, options.user, folder or options.folder)).returncode
+    folder = options.folder if options.folder or options.user else os.getcwd()
+    return subprocess.run(running().command(argv, options.user, folder)).returncode
 
 
 def status(_: argparse.Namespace) -> int:
+    cluster = running()
+    print(cluster.run(["sinfo", "--Node", "--long"]).stdout + cluster.run(["squeue"]).stdout, end="")
+    return 0
+
+
+def running() -> SlurmCluster:
+    """The cluster, for root to use. Raises HostsError."""
+    if not FOLDER.exists():
+        raise HostsError("No cluster is running: make cluster-up N=4 starts one.")
+    if os.geteuid() != 0:
+        raise HostsError("Only root can enter its hosts: try again with sudo; --user NAME then runs the command as that user.")
     cluster = SlurmCluster.attach(FOLDER)
     if not cluster.hosts.are_running():
         raise HostsError("Not all of its hosts are running any more: make cluster-down, then make cluster-up.")
-    print(cluster.run(["sinfo", "--Node", "--long"]).stdout + cluster.run(["squeue"]).stdout, end="")
-    return 0
+    return cluster
 
 
 def main() -> int:
