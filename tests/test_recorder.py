@@ -59,6 +59,24 @@ def test_a_completed_operation_is_not_waited_for_and_the_marks_show(flight):
     assert recorder.states(flight, {0: "SIGKILL"})[0].detail == "SIGKILL"
 
 
+def test_a_copy_for_another_node_s_clock(flight):
+    """The same recording, an hour and a half later; with the line where the rank stands only if it computes."""
+    as_rank(flight, 0, world_size=1)
+    recorder.end(recorder.begin("barrier"))
+    recorder.polled("Test", peer=0)
+    there = flight / "there"
+    there.mkdir()
+    (there / "rank0.flight").write_bytes(recorder.copy(5400.0, "cell 2, line 9"))
+    assert recorder.began(there)[0] - recorder.began(flight)[0] == pytest.approx(5400)
+    here, far = recorder.events(flight)[0], recorder.events(there)[0]
+    assert (far.posted, far.ended) == pytest.approx((here.posted, here.ended), abs=1e-6)
+    (there / "rank0.flight").write_bytes(recorder.copy(-5400.0, "cell 2, line 9"))  # the poll is long ago
+    assert (recorder.states(there)[0].state, recorder.states(there)[0].line) == ("running", "cell 2, line 9")
+    recorder.mark("returned")
+    (there / "rank0.flight").write_bytes(recorder.copy(0.0, "cell 2, line 9"))
+    assert (recorder.states(there)[0].state, recorder.states(there)[0].line) == ("returned", "")
+
+
 def test_a_request_is_waited_for_only_while_its_wait_runs(flight):
     as_rank(flight, 0)
     token = recorder.begin("irecv", peer=1, blocking=False)
