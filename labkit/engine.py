@@ -101,7 +101,12 @@ def _end_when_told(folder: Path) -> None:
 
 def _remove_afterwards(folder: Path) -> None:
     """Have a folder removed when this process is gone, even if it is killed: by a shell that waits for the end of its input."""
-    subprocess.Popen(["sh", "-c", 'read -r _; rm -rf "$0"', str(folder)], stdin=subprocess.PIPE, start_new_session=True)
+    global _remover
+    words = ["sh", "-c", 'read -r _; rm -rf "$0"', str(folder)]
+    _remover = subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True)
+
+
+_remover: subprocess.Popen | None = None  # as long as this is kept, its input stays open
 
 
 def is_remote() -> bool:
