@@ -39,7 +39,7 @@ from labkit.schedulers import (
 
 STOPPED = 75  # exit status of a script that stopped before its end and left a checkpoint ("try again", sysexits.h)
 IDLE_RANK = 0.05  # of a core; a rank below may have done nothing
-BUSY_RANK = 0.1  # of a core; the others must have done at least so much, and ten times as much as the idle one
+BUSY_RANK = 0.05  # of a core; the others must have done at least so much, and ten times as much as the idle one
 IDLE_GPU = 5  # percent busy; a sample below counts as idle
 LARGEST_FILE = 64 * 2**20  # bytes of one file of samples that are read
 _WIDTH = 110
@@ -114,12 +114,17 @@ class Report:
 
 
 def examine(
-    job: Job, folder: Path | None, output: Path | None = None, script: str = "SCRIPT", base: Path | None = None
+    job: Job,
+    folder: Path | None,
+    output: Path | None = None,
+    script: str = "SCRIPT",
+    base: Path | None = None,
+    wants_log: bool = False,
 ) -> Report:
     """The card of a job that has ended (or of one that runs, so far).
 
     folder: what it left, None if there is nothing. output: where its output is. script: as it was submitted, for the advice. base: paths
-    are shown relative to it (default: the current folder).
+    are shown relative to it (default: the current folder). wants_log: the script is to leave a run log.
     """
     left = Left.read(folder)
     complete_from(job, left)
@@ -132,7 +137,7 @@ def examine(
         *(_about_failure(job, tail) if not report.good else []),
         *_about_ranks(job, left),
         *_about_gpus(left),
-        *_about_logs(job, left, shown),
+        *_about_logs(job, left, shown, wants_log),
         *_about_efficiency(left, base),
         *_about_time(job),
     ]
@@ -193,7 +198,6 @@ class Left:
     throughput: dict = field(default_factory=dict)
     checkpoint: Path | None = None
     exit_status: int | None = None
-    notebooks: list[Path] = field(default_factory=list)
 
     @classmethod
     def read(cls, folder: Path | None) -> Left:
@@ -213,7 +217,6 @@ class Left:
         left.checkpoint = next(
             (path for path in sorted(folder.glob("checkpoint*")) if not path.is_file() or path.stat().st_size), None
         )
-        left.notebooks = sorted(folder.glob("*.ipynb"))
         try:
             left.exit_status = int((folder / "exit_status").read_text())
         except (OSError, ValueError):
@@ -636,13 +639,12 @@ def _about_gpus(left: Left) -> list[Warn]:
     return found
 
 
-def _about_logs(job: Job, left: Left, shown: str) -> list[Warn]:
+def _about_logs(job: Job, left: Left, shown: str, wants_log: bool) -> list[Warn]:
     found = [Warn(f"A run log cannot be read: {text}.", "labkit.runlog says how one is written.") for text in left.unreadable]
     for path, run in left.logs:
         if job.end == COMPLETED and run.problems and not _has_later_attempt(path, left.logs):
             found.append(Warn(f"{path.name}: {run.problems[0]}"))
-    left_anything = left.logs or left.unreadable or left.result or left.throughput or left.notebooks
-    if left.folder and job.end == COMPLETED and not left_anything:
+    if wants_log and left.folder and job.end == COMPLETED and not (left.logs or left.unreadable):
         found.append(
             Warn(
                 f"The run log is missing: there is no run_*.jsonl in {shown}.",

@@ -181,11 +181,19 @@ def watch(kind, number: str, shown: Watcher, script: str = "SCRIPT", from_end: b
         return None
     if job.state == UNKNOWN and output.folder is None:
         raise SchedulerError(f"{kind.name} knows no job {number} (any more), and there is no folder jobs/*-{short(number)} here.")
-    report = job_report.examine(job, output.folder, output.path, script)
+    report = job_report.examine(job, output.folder, output.path, script, wants_log=_wants_log(script))
     if output.folder:
         with contextlib.suppress(OSError):
             (output.folder / "report.html").write_text(job_report.html_page(report), encoding="utf-8")
     return report
+
+
+def _wants_log(script: str) -> bool:
+    """Whether a script gives its program the name of a run log; there are others, that grade or compute pi."""
+    try:
+        return ".jsonl" in Path(script).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
 
 
 def _latest(kind, before: Job) -> Job:

@@ -734,7 +734,7 @@ def run(tmp_path, monkeypatch):
 
 
 def card(folder: Path | None, job: Job | None = None) -> job_report.Report:
-    return job_report.examine(job or ended(), folder, folder and folder / "output.txt", "ddp.sh")
+    return job_report.examine(job or ended(), folder, folder and folder / "output.txt", "ddp.sh", wants_log=True)
 
 
 def said(report: job_report.Report) -> str:
@@ -776,6 +776,12 @@ def test_a_baseline_has_the_same_local_or_global_batch(run, monkeypatch):
     assert "compared with 1 rank" in dict(card(run).rows)["efficiency"]
     write_log(run / "run_2.jsonl", monkeypatch, 2, 0.1)
     assert dict(card(run).rows)["efficiency"].endswith("%, compared with 2 ranks (run_2.jsonl)")
+
+
+def test_only_scripts_that_name_a_run_log_are_asked_for_one(tmp_path):
+    (tmp_path / "pi.sh").write_text("srun python pi.py")
+    (tmp_path / "ddp.sh").write_text("torchrun ddp.py --run-log $RUN/run_$RANKS.jsonl")
+    assert [submit._wants_log(str(tmp_path / name)) for name in ("pi.sh", "ddp.sh", "SCRIPT")] == [False, True, False]
 
 
 def test_lost_efficiency_is_told(run, monkeypatch):
@@ -848,8 +854,7 @@ def test_a_missing_run_log_and_a_broken_one(run):
     assert "A run log cannot be read: run_4.jsonl" in said(card(run))
     (run / "run_4.jsonl").unlink()
     assert "The run log is missing: there is no run_*.jsonl in jobs/ddp-17." in said(card(run))
-    (run / "result.json").write_text('{"pi": 3.14}')
-    assert said(card(run)) == ""
+    assert said(job_report.examine(ended(), run)) == ""
     assert "left no folder" in said(card(None))
 
 
@@ -1040,11 +1045,12 @@ exec >> "$RUN/output.txt" 2>&1
 trap 'echo $? > "$RUN/exit_status"' EXIT
 {LABKIT} job-monitor start "$RUN"
 echo "arguments: $*"
-# until both samplers have seen enough: rank 3 rests, the others compute
+# until the sampler has seen enough: rank 3 waits for a word, the others compute
+mkfifo "$RUN/word"
 srun bash -c 'echo "rank $SLURM_PROCID of $SLURM_NTASKS on $(hostname)"
-    while [ ! -e "$0/enough" ]; do [ $SLURM_PROCID = 3 ] && sleep 0.2; done' "$RUN" &
+    if [ $SLURM_PROCID = 3 ]; then read -r < "$0/word"; touch "$0/enough"; else while [ ! -e "$0/enough" ]; do :; done; fi' "$RUN" &
 while [ "$(cat "$RUN"/monitor/*.jsonl 2> /dev/null | grep -c '"3": {{')" -lt 5 ]; do sleep 0.2; done
-touch "$RUN/enough"
+echo > "$RUN/word"
 wait
 echo '{{"pi": 3.14159}}' > "$RUN/result.json"
 exit $1
