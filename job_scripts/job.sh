@@ -87,7 +87,10 @@ requeue_if_stopped() {
     if [ "${REQUEUE:-yes}" = yes ] && [ -n "${SLURM_JOB_ID:-}" ] && scontrol requeue "$JOB"; then
         echo "attempt $ATTEMPT stopped before its end: the job goes back into the queue"
     else
-        echo "attempt $ATTEMPT stopped before its end: submit it again with: $* --checkpoint $RUN/checkpoint.pt"
+        local arguments="$*"
+        [[ " $* " == *" --checkpoint"* ]] || arguments="$* --checkpoint $RUN/checkpoint.pt"
+        [ -z "${PBS_JOBID:-}" ] || arguments="-v ARGS=\"$arguments\""  # before the script's name: qsub has no arguments behind it
+        echo "attempt $ATTEMPT stopped before its end: submit it again with: $arguments"
     fi
     exit 75
 }
