@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-_PATIENCE = 2.0  # s between asking a process to end and ending it
+_PATIENCE = 5.0  # s between asking a process to end and ending it; mpiexec removes its files on all nodes in that time
 _PR_SET_PDEATHSIG = 1
 
 
