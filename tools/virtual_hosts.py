@@ -37,6 +37,7 @@ _FIRST_UID = 61300  # of the users that exist on the hosts only
 _SWITCH = "switch"
 _RATE = re.compile(r"\d+(\.\d+)?(kbit|mbit|gbit)")
 _PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux", "setpriv": "util-linux"}
+_UNSHARE = ["unshare", "--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--kill-child=KILL"]
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # What a user's command takes over from the environment of whoever starts it; the last is how the tests know what they started.
 _TAKEN_OVER = ("LANG", "LC_ALL", "TERM", "COURSE_TEST_SESSION")
@@ -57,6 +58,8 @@ def missing(programs: Mapping[str, str] = _PROGRAMS) -> str:
         problems.append("only root may make network namespaces (try the same command with sudo)")
     if packages:
         problems.append(f"these Debian packages are missing: apt-get install {' '.join(packages)}")
+    if not problems and subprocess.run([*_UNSHARE, "true"], capture_output=True).returncode:
+        problems.append("this container does not allow new namespaces (Docker, Podman: start it with --privileged)")
     return "; ".join(problems)
 
 
@@ -244,9 +247,7 @@ class VirtualHosts:
     def _start_host(self, name: str) -> None:
         """A process in new namespaces. It takes up its duties when told so, after it has been written into the state: whoever is
         killed before that leaves nothing, whoever is killed later leaves what `attach` finds."""
-        unshare = ["unshare", "--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--kill-child=KILL"]
-        if not self.detached:
-            unshare = ["setpriv", "--pdeathsig=KILL", *unshare]
+        unshare = _UNSHARE if self.detached else ["setpriv", "--pdeathsig=KILL", *_UNSHARE]
         starter = subprocess.Popen(
             [*unshare, sys.executable, "-I", "-S", __file__],
             stdin=subprocess.PIPE,
