@@ -433,12 +433,13 @@ if log_file.exists():
     print("problems:", "; ".join(together.problems) or "none")
 
 # %% [markdown]
-# Half the steps for the same images, and about the accuracy of one process. (About: the steps are twice as long, and batch normalisation
-# has its own 32 images on every rank.) The second job began where the first one had ended.
+# Half the steps for the same images, and the second job began where the first one had ended. The accuracy need not be that of one process: after
+# so few epochs steps that are twice as long and half as many may lag behind, and batch normalisation has its own 32 images on every rank.
 #
 # ### The same script elsewhere
 #
-# Nothing in it knows who starts it.
+# Nothing in it knows who starts it. So work goes from small to large: a sample of the data on one machine until the program is right, then all of
+# the data on many nodes.
 #
 # | where | how |
 # |---|---|
