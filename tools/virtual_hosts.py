@@ -177,7 +177,7 @@ class VirtualHosts:
             "--pdeathsig=KILL",
         ]
         if user is None:
-            folder, variables = os.getcwd(), ["--unset=LD_LIBRARY_PATH", "TMPDIR=/tmp"]
+            folder, variables = os.getcwd(), ["TMPDIR=/tmp"]
         else:
             uid, gid, folder = self._account(user)
             enter += [f"--reuid={uid}", f"--regid={gid}", "--init-groups"]
