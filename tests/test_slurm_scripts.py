@@ -18,15 +18,21 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
+import test_grading
 
-from labkit import placement, runlog
+from labkit import placement, products, runlog
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = ROOT / "job_scripts" / "slurm"
 PORT = ROOT / "solutions" / "scaling_mnist" / "tensorflow2_mnist_hvd.py"
-LIMIT = 240.0  # s for a job, most of which it may wait for the others
+LAB = ROOT / "solutions" / "09_multi_node_image_lab" / "train_products_hvd.py"
+LIMIT = 600.0  # s for a job, most of which it may wait for the others
 DDP = ("--epochs", "2", "--images", "1024", "--batch-size", "32")  # 8 steps in an epoch
 HOROVOD = ("--epochs", "2", "--images", "1024", "--batch-size", "32")
+
+
+handed_in_class = test_grading.handed_in_class  # a fixture
+pytestmark = [test_grading.pytestmark, pytest.mark.timeout(LIMIT + 120)]  # a test may wait for the jobs of others
 
 
 @dataclass
@@ -138,6 +144,7 @@ def jobs(desk) -> dict[str, Job]:
     where = "%%ranks\nimport socket\nprint(f'rank {rank} of {world_size} on {socket.gethostname()}')"
     notebook.cells = [nbformat.v4.new_code_cell("from labkit import ranks\nranks.start(4)"), nbformat.v4.new_code_cell(where)]
     nbformat.write(notebook, desk.place / "where.ipynb")
+    products.draw(desk.place, products=(2, 1), photos=2)  # 48 photos to train on
     small = ("--image-size", "32", "--width", "4", "--batch-size", "2", "--num-steps", "2", "--warmup-steps", "1")
     submitted = {
         "too short": desk.submit("horovod_mnist", *HOROVOD, "--pause", "6", options=("--time=1",), REQUEUE="no"),
@@ -150,6 +157,7 @@ def jobs(desk) -> dict[str, Job]:
         "resnet34_throughput": desk.submit("resnet34_throughput", *small),
         "scaling_sweep": desk.submit("scaling_sweep", "--epochs", "3", "--images", "512"),
         "engines": desk.submit("engines", "where.ipynb"),
+        "image_lab": desk.submit("image_lab", LAB, "--epochs", "1", "--batch-size", "6"),
     }
     yield submitted
     desk.cluster.run(["scancel", *(job.number for job in submitted.values())])  # where a test has failed
@@ -173,7 +181,9 @@ def check_places(job: Job) -> None:
     assert f"{job.name}, job {job.number}, attempt 1: 4 ranks on 2 nodes, binding: none" in job.output()
 
 
-@pytest.mark.parametrize("name", ["pi", "c10d", "ddp", "horovod_mnist", "resnet34_throughput", "scaling_sweep", "engines"])
+@pytest.mark.parametrize(
+    "name", ["pi", "c10d", "ddp", "horovod_mnist", "resnet34_throughput", "scaling_sweep", "engines", "image_lab"]
+)
 def test_a_script_reports_its_ranks_and_ends_well(jobs, name):
     job = jobs[name].finished()
     check_places(job)
@@ -236,6 +246,26 @@ def test_the_sweep_makes_logs_and_a_table(jobs):
     assert header.split()[:5] == ["ranks", "nodes", "images/s", "speedup", "efficiency"]
     assert [row.split()[:2] for row in rows] == [["1", "1"], ["2", "1"], ["4", "2"]]
     assert [row.split()[-1] for row in rows] == [f"{run.epochs[-1].val_accuracy:.4f}" for run in logs.values()]
+
+
+def test_the_image_lab_trains_on_both_nodes(jobs):
+    job = jobs["image_lab"].finished()
+    run = runlog.read(job.folder / "run_4.jsonl")
+    assert run.complete and run.problems == [] and len(set(run.hosts)) == 2
+    assert [sum(epoch.samples_per_rank) for epoch in run.epochs] == [48]
+    assert "after 1 epochs, 4 ranks" in job.output() and (job.folder / "checkpoint.npz").exists()
+
+
+def test_a_class_is_graded_on_both_nodes(desk, jobs, handed_in_class, tmp_path):
+    """Two of its students; tests/test_ranks_in_allocation.py grades all on engines."""
+    root = test_grading.copy(handed_in_class, tmp_path)
+    students = ("--student", "anna", "--student", "chloe")
+    job = desk.submit("grade", "homework", "--course", root, "--allow-weak-isolation", *students).finished()
+    check_places(job)
+    expected = {name: test_grading.EXPECTED[name] for name in ("anna", "chloe")}
+    found = test_grading.scores(root)
+    assert {name: found[name] for name in expected} == expected, job.output()
+    assert job.read("exit_status") == 0
 
 
 def test_a_notebooks_ranks_are_spread_over_the_nodes(jobs):
