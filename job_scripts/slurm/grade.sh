@@ -19,7 +19,7 @@ report srun python "$PROGRAMS/report.py"
 # The engines and the grader find the controller by a file in the job's folder, which all nodes see. It begins listening on this node.
 export IPYTHONDIR=$RUN/ipython
 mkdir -p "$IPYTHONDIR/profile_grading"  # else an engine that is quicker than the controller gives up
-ipcontroller --profile=grading --ip='*' --log-level=ERROR &
+ipcontroller --profile=grading --ip='*' --log-level=CRITICAL &
 CONTROLLER=$!
 srun ipengine --profile=grading --IPEngine.wait_for_url_file=120 --IPEngine.timeout=120 --log-level=ERROR &
 ENGINES=$!
