@@ -433,8 +433,9 @@ if log_file.exists():
     print("problems:", "; ".join(together.problems) or "none")
 
 # %% [markdown]
-# Half the steps for the same images, and the second job began where the first one had ended. The accuracy need not be that of one process: after
-# so few epochs steps that are twice as long and half as many may lag behind, and batch normalisation has its own 32 images on every rank.
+# Half the steps for the same images, and the second job began where the first one had ended. The accuracy lags behind that of one process: so
+# early in training a few long steps do not replace many short ones (hence the warm-up of unit 07), and batch normalisation has its own 32 images
+# on every rank. What does your port reach with `--lr 0.02`, or after twice as many epochs?
 #
 # ### The same script elsewhere
 #
@@ -538,9 +539,9 @@ figure, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
 ax.barh(list(bars), list(bars.values()), color=[palette.BLUE, palette.VERMILLION, palette.GREEN])
 for k, value in enumerate(bars.values()):
     ax.text(value + 5, k, f"{value:.0f} MB", va="center")
-ax.invert_yaxis()
 ax.set(xlabel="sent by each node over its network card, MB", xlim=(0, 1.15 * max(bars.values())))
 figure.suptitle("100 MB of gradients, 2 nodes with 4 GPUs each", fontsize=10)
+ax.invert_yaxis()
 
 # %% [markdown]
 # A ring in the wrong order sends four times as much as one in the right order: every neighbour lives elsewhere. Job systems can place ranks either
