@@ -33,6 +33,7 @@ from labkit.schedulers import COMPLETED, ENDED, QUEUED, RUNNING, UNKNOWN, Job, R
 
 TICK = 0.5  # seconds between two looks at the output
 FORGOTTEN = 30.0  # seconds a scheduler may take to know a job that it has just accepted
+PATIENCE = 600.0  # seconds without an answer after which following a job ends
 MOST_LINES = 200  # of output shown at one look; what is more is left out and stays in the file
 REMINDER = 600.0  # seconds after which a log that nobody reads live is told that the job still waits or runs
 _OUTPUT_FOLDER = re.compile(r"^output(?: folder)?: (.+?)(?:/output\.txt)?$", re.MULTILINE)
@@ -159,6 +160,7 @@ def watch(kind, number: str, shown: Watcher, script: str = "SCRIPT", from_end: b
     """
     output = Output(from_end)
     begun, asked, job = time.monotonic(), -math.inf, Job(number)
+    kind = Patient(kind)
     try:
         while True:
             if time.monotonic() - asked >= pause(time.monotonic() - begun):
@@ -196,9 +198,27 @@ def _wants_log(script: str) -> bool:
         return False
 
 
-def _latest(kind, before: Job) -> Job:
+class Patient:
+    """A scheduler that does not answer for a while, because it is restarted or busy, does not end the following of a job it has known."""
+
+    def __init__(self, kind) -> None:
+        self.kind, self.name, self.known, self.heard = kind, kind.name, False, time.monotonic()
+
+    def job(self, number: str) -> Job | None:
+        """The job; None if there is no answer now. Raises SchedulerError where there has been none for PATIENCE."""
+        try:
+            job = self.kind.job(number)
+        except SchedulerError:
+            if not self.known or time.monotonic() - self.heard > PATIENCE:
+                raise
+            return None
+        self.known, self.heard = self.known or job.state != UNKNOWN, time.monotonic()
+        return job
+
+
+def _latest(kind: Patient, before: Job) -> Job:
     """The job as it stands now; of one that the scheduler has forgotten meanwhile, what was known of it."""
-    job = kind.job(before.id)
+    job = kind.job(before.id) or before
     if job.state == UNKNOWN and before.state in (QUEUED, RUNNING):
         return dataclasses.replace(before, state=UNKNOWN, ended=time.time(), reason="", advice="")
     return before if job.state == UNKNOWN and before.word else job

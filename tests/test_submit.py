@@ -583,6 +583,26 @@ def test_an_interrupt_leaves_the_job_alone_and_says_how_to_return(capsys):
     assert submit._end(None) == 130
 
 
+def test_a_scheduler_that_is_restarted_meanwhile_does_not_end_the_following(course, monkeypatch, capsys):
+    answers = iter([Job("17", word="RUNNING", state="running"), None, None, ended()])
+
+    class Restarted:
+        name = "Slurm"
+
+        def job(self, number):
+            answer = next(answers)
+            if answer is None:
+                raise SchedulerError("Slurm's commands are here, but no Slurm answers them.")
+            return answer
+
+    report = submit.watch(Restarted(), "17", submit.Watcher(), tick=0.0)
+    assert report.verdict == "completed"
+    assert capsys.readouterr().out == "job 17 runs\njob 17 has ended: completed\n"
+    answers = iter([None])
+    with pytest.raises(SchedulerError):
+        submit.watch(Restarted(), "17", submit.Watcher())
+
+
 def test_a_log_is_told_of_changes_and_of_little_else(capsys, monkeypatch):
     now = 0.0
     monkeypatch.setattr(submit.time, "monotonic", lambda: now)
