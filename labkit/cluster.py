@@ -27,6 +27,12 @@ from labkit.stacks import horovod_operation
 
 _START_LIMIT = 120.0  # s until ranks must be there
 _HEARTBEAT = 250  # ms; the controller announces new engines with its next heartbeat
+# How Open MPI starts its daemons on the other nodes of a PBS job: as job_scripts/pbs/launch.sh says, which knows why.
+_PBS_DAEMONS = {
+    "OMPI_MCA_plm_rsh_agent": str(Path(__file__).resolve().parents[1] / "job_scripts" / "pbs" / "on_host.sh"),
+    "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
+    "OMPI_MCA_orte_leave_session_attached": "1",
+}
 # What mpiexec writes when a rank is gone.
 _DEATHS = (
     (re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on\s+signal (\d+)"), "signal"),
@@ -166,8 +172,8 @@ class Cluster:
                 command += ["-x", name]
             if "PBS_NODEFILE" in variables:
                 command += ["--hostfile", variables["PBS_NODEFILE"]]
-                if shutil.which("pbs_tmrsh"):
-                    variables["OMPI_MCA_plm_rsh_agent"] = "pbs_tmrsh"
+                for name, value in _PBS_DAEMONS.items():
+                    variables.setdefault(name, value)
         command += [sys.executable, "-m", "labkit.engine"]
         self._order(start=self._name, command=command, environment=variables, log=str(self._log), cwd=os.getcwd())
 

@@ -121,7 +121,7 @@ class EmulatedPBS:
         *options: str,
         folder: Path,
         variables: Mapping[str, str] | None = None,
-        limit: float = 60.0,
+        limit: float = 180.0,
         kill_delay: float = 10.0,
         on_start=None,
     ) -> Job:
