@@ -186,6 +186,22 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
         return {name: file[name] for name in file.files}
 
 
+def test_a_data_set_that_is_not_there_is_told_without_a_traceback(tmp_path):
+    (tmp_path / "empty").mkdir()
+    command = [
+        sys.executable,
+        str(LAB / "train_products.py"),
+        "--data",
+        str(tmp_path / "empty"),
+        "--scratch",
+        str(tmp_path / "scratch"),
+    ]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "Ebay_train.txt cannot be read" in done.stderr and "products.draw(folder)" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.timeout(900)
 def test_the_port_goes_on_where_it_stopped_and_ends_where_an_uninterrupted_run_ends(tmp_path):
     """Two ranks: one epoch, then a second one in a new job, against both in one job. Bit by bit the same checkpoint."""

@@ -23,6 +23,7 @@ import numpy as np
 import tensorflow as tf
 
 from labkit import products, runlog
+from labkit.data import DataError
 from labkit.keras_models import mobilenet
 
 MOMENTUM = 0.9
@@ -186,4 +187,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except DataError as error:  # says itself what is missing and what to do
+        sys.exit(str(error))
