@@ -178,7 +178,7 @@ class SlurmCluster:
             "SlurmUser=root",
             "SlurmdUser=root",
             "AuthType=auth/munge",
-            f"AuthInfo=socket={_MUNGE}/socket",
+            f"AuthInfo=socket={_MUNGE}/socket,cred_expire=20",  # s; for so long a requeued job waits, by default 120
             f"StateSaveLocation={self.folder}/state",
             "SlurmdSpoolDir=/run/slurmd",
             "SlurmctldPidFile=/run/slurmctld.pid",
