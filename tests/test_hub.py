@@ -440,9 +440,11 @@ def test_memory_of_a_student(hub, people):
     idle, _ = memory_of(hub, BEN)
     notebook = ben.open(f"{TORCH_UNIT}/{TORCH_NOTEBOOK}.ipynb")
     ben.menu("Run", "Run All Cells")
+    state = ".jp-Notebook-ExecutionIndicator[data-status={}]"
+    notebook.locator(state.format("busy")).wait_for()
     most, processes, start = 0.0, 0, time.monotonic()
-    done = notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
-    while time.monotonic() - start < 30 or (done.count() == 0 and time.monotonic() - start < 150):
+    while notebook.locator(state.format("idle")).count() == 0:
+        assert time.monotonic() - start < 240, "the unit does not come to its end"
         now, count = memory_of(hub, BEN)
         most, processes = max(most, now), max(processes, count)
         ben.page.wait_for_timeout(300)

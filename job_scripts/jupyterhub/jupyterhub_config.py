@@ -74,6 +74,7 @@ c.JupyterHub.load_roles = [
 # -- servers ----------------------------------------------------------------------------------------------------------------------------
 
 spawners.configure(c, settings)
+c.JupyterHub.cleanup_servers = settings.spawner.kind == "local"  # jobs go on while the hub is restarted
 
 # Several instructors share one class: each opens the same Lab, which runs as the account that owns it.
 grader_lab = {

@@ -46,11 +46,13 @@ def check_shared(settings: Settings) -> None:
 
 
 def as_nobody(command: list[str]) -> subprocess.CompletedProcess:
-    """Run a command without any right."""
+    """Run a command without any right; status 126 where it may not even be started."""
     bare = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8"}
-    return subprocess.run(
-        command, user=_NOBODY, group=_NOBODY, extra_groups=[], cwd="/", env=bare, capture_output=True, text=True, timeout=120
-    )
+    rights = {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
+    try:
+        return subprocess.run(command, **rights, cwd="/", env=bare, capture_output=True, text=True, timeout=120)
+    except PermissionError as error:
+        return subprocess.CompletedProcess(command, 126, "", str(error))
 
 
 def shut_folder(path: Path) -> str:

@@ -164,7 +164,6 @@ class CoursePBSSpawner(_CourseJob, PBSSpawner):
 #PBS -j oe
 #PBS -v {{keepvars}}
 #PBS -l select=1:ncpus={{nprocs}}:mpiprocs={{nprocs}}:mem={{memory}}mb{% if ngpus %}:ngpus={{ngpus}}{% endif %}
-
 #PBS -l walltime={{runtime}}
 {% if queue %}#PBS -q {{queue}}
 {% endif %}{% if account %}#PBS -A {{account}}
