@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import ordinary_user
 import psutil
 import pytest
 
@@ -279,6 +280,15 @@ def test_what_is_missing_is_said_in_one_line(monkeypatch, tmp_path):
         slurm_cluster.SlurmCluster(folder=tmp_path / "cluster").start()
     assert "only root" in str(caught.value) and "apt-get install munge slurmctld" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@needs_root
+@pytest.mark.parametrize("word", ["up", "run"])
+def test_whoever_is_not_root_is_told_so(word):
+    words = [sys.executable, str(ROOT / "tools" / "slurm_cluster.py"), word]
+    done = subprocess.run(ordinary_user.command(words), capture_output=True, text=True, timeout=60)
+    expected = {"up": "only root may make network namespaces", "run": "No cluster is running|Only root can enter its hosts"}
+    assert done.returncode == 1 and re.search(expected[word], done.stderr) and "Traceback" not in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("rate", ["fast", "1 gbit", "1gb", "-1gbit"])

@@ -242,6 +242,8 @@ def _settings(env: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def up(options: argparse.Namespace) -> int:
+    if reason := missing():
+        raise HostsError(f"The throw-away Slurm cannot be started: {reason}.")
     with only_one():
         if FOLDER.exists():
             if (FOLDER / "state.json").exists() and VirtualHosts.attach(FOLDER).are_running():
