@@ -60,7 +60,7 @@ class Job:
 
     def wait(self, timeout: float = LIMIT) -> str:
         """Its state in the end."""
-        self.said = self.cluster.wait(self.number, timeout)
+        self.said = self.said or self.cluster.wait(self.number, timeout)
         return self.said["JobState"]
 
     def finished(self) -> Job:

@@ -197,6 +197,7 @@ class SlurmCluster:
             "SelectTypeParameters=CR_Core",
             "SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0",
             "KillWait=5",
+            "MinJobAge=7200",  # s for which it remembers a job that has ended: there is no accounting to ask
             "SlurmdParameters=config_overrides",  # a node may claim more cores than the machine has
             *(["GresTypes=gpu"] if self.gpus else []),
             *(f"NodeName={name} NodeAddr={addresses[name]} {node} State=UNKNOWN" for name in self.nodes),
