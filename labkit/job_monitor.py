@@ -7,8 +7,9 @@ environment; the processes that it starts (loaders of data) count as that rank.
 The first line describes the node, every other one is a sample:
 
     {"kind": "node", "host", "job", "cores": [0, 1], "memory_bytes", "gpus": [{"index", "name", "memory_bytes"}]}
-    {"kind": "sample", "t": seconds since the epoch, "memory_used": bytes, "ranks": {"3": {"cpu": seconds so far, "rss": bytes,
-     "cores": [0, 1], "threads": 2}}, "gpus": [{"index", "busy": percent or null, "memory": bytes}]}
+    {"kind": "sample", "t": seconds since the epoch, "memory_used": bytes, "level": which of RANK_NAMES named the ranks,
+     "ranks": {"3": {"cpu": seconds so far, "rss": bytes, "cores": [0, 1], "threads": 2}},
+     "gpus": [{"index", "busy": percent or null, "memory": bytes}]}
 """
 
 from __future__ import annotations
@@ -121,6 +122,7 @@ class Sampler:
 
     job: str
     gpus: Gpus | None = None
+    level: int | None = None  # which of RANK_NAMES named the ranks of the last sample
     _known: dict[tuple[int, float], dict[str, str] | None] = field(default_factory=dict)
     _spent: dict[tuple[int, float], tuple[str, float]] = field(default_factory=dict)
 
@@ -161,7 +163,14 @@ class Sampler:
             if rank in ranks:
                 ranks[rank]["cpu"] = round(ranks[rank]["cpu"] + seconds, 3)
         gpus = self.gpus.sample() if self.gpus else []
-        return {"kind": "sample", "t": round(time.time(), 3), "memory_used": _memory_used(), "ranks": ranks, "gpus": gpus}
+        return {
+            "kind": "sample",
+            "t": round(time.time(), 3),
+            "memory_used": _memory_used(),
+            "level": self.level,
+            "ranks": ranks,
+            "gpus": gpus,
+        }
 
     def _members(self):
         """((pid, start), process, rank) of every process of the job that belongs to a rank."""
@@ -179,6 +188,7 @@ class Sampler:
             if self._known[key]:
                 found.append((key, process, self._known[key]))
         innermost = next((name for name in RANK_NAMES if any(name in variables for _, _, variables in found)), None)
+        self.level = RANK_NAMES.index(innermost) if innermost else None
         return [(key, process, variables[innermost]) for key, process, variables in found if innermost in variables]
 
     def _environment(self, process) -> dict[str, str] | None:

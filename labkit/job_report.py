@@ -240,10 +240,13 @@ def read_samples(path: Path) -> Node:
     """
     node, before = Node(path.stem), {}
     with open(path, "rb") as file:
-        lines = file.read(LARGEST_FILE).decode("utf-8", "replace").splitlines()
-    for line in lines:
+        records = [_record(line) for line in file.read(LARGEST_FILE).decode("utf-8", "replace").splitlines()]
+    # What torchrun has started are ranks; torchrun itself, or a step of srun before it, only seemed to be some.
+    levels = [record["level"] for record in records if isinstance(record.get("level"), int)]
+    for record in records:
         try:
-            record = json.loads(line)
+            if levels and record.get("level") != min(levels) and record["kind"] == "sample":
+                record["ranks"] = {}
             if record["kind"] == "node":
                 node.host, node.memory_bytes, node.cores = (
                     str(record["host"]),
@@ -259,6 +262,14 @@ def read_samples(path: Path) -> Node:
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
     return node
+
+
+def _record(line: str) -> dict:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _take_sample(node: Node, record: dict, before: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
@@ -546,7 +557,7 @@ def _about_failure(job: Job, tail: list[str]) -> list[Warn]:
 def _about_ranks(job: Job, left: Left) -> list[Warn]:
     """Ranks that share cores, ranks that did nothing, ranks that each ran alone, nodes without any."""
     measured = [place for node in left.nodes for place in node.places.values()]
-    said = [str(sentence) for sentence in left.places.get("warnings", [])] or placement.warnings(measured)
+    said = [str(sentence) for sentence in left.places["warnings"]] if "warnings" in left.places else placement.warnings(measured)
     found = [Warn(*_split(sentence)) for sentence in _merged(said, [node.host for node in left.nodes])]
     found += [_idle(rank, _others(rank, left.ranks)) for rank in left.ranks if _did_nothing(rank, left.ranks)]
     empty = [node.host for node in left.nodes if not node.ranks and node.samples >= 5]

@@ -249,6 +249,8 @@ class Output:
     def new(self, job: Job, last: bool = False) -> list[str]:
         """The lines since the last look. last: there will be no other, so a line without an end counts."""
         lines = []
+        if job.state == QUEUED and job.attempt == 1:
+            self._pass_over(job)
         if job.output:
             lines += self._tail(Path(job.output)).lines(last)
         self._find(job, lines)
@@ -264,6 +266,12 @@ class Output:
             ]
         return lines
 
+    def _pass_over(self, job: Job) -> None:
+        """What is there before a job has begun is of an older one with its number: a throw-away Slurm counts from 1 each time."""
+        for path in ((Path(job.folder) if job.folder else Path.cwd()) / "jobs").glob(f"*-{short(job.id)}/output.txt"):
+            if path not in self._files:
+                self._files[path] = Tail(path, _offset=path.stat().st_size)
+
     def _tail(self, path: Path) -> Tail:
         return self._files.setdefault(path, Tail(path, 20 if self.from_end else None))
 
@@ -272,7 +280,8 @@ class Output:
         if self.folder is None:
             said = _OUTPUT_FOLDER.findall("\n".join(lines))
             place = Path(job.folder) if job.folder else Path.cwd()
-            found = [place / said[-1]] if said else sorted((place / "jobs").glob(f"*-{short(job.id)}"))
+            by_number = [] if job.state == QUEUED else sorted((place / "jobs").glob(f"*-{short(job.id)}"))
+            found = [place / said[-1]] if said else by_number
             self.folder = next((path for path in found if path.is_dir()), None)
 
     def settle(self, job: Job, patience: float = 5.0) -> None:

@@ -624,6 +624,18 @@ def test_a_flood_of_output_is_cut_and_the_file_named(tmp_path):
     assert output.new(Job("17", output=str(tmp_path / "x.out"))) == []
 
 
+def test_output_of_an_older_job_with_the_same_number_is_passed_over(tmp_path):
+    path = tmp_path / "jobs" / "ddp-17" / "output.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text("old\n")
+    output = submit.Output()
+    assert output.new(Job("17", state="queued", folder=str(tmp_path))) == []
+    with open(path, "a") as file:
+        file.write("new\n")
+    assert output.new(Job("17", state="running", folder=str(tmp_path))) == ["new"]
+    assert (output.folder, output.path) == (path.parent, path)
+
+
 def test_a_tail_waits_for_whole_lines_and_notices_a_file_begun_anew(tmp_path):
     path = tmp_path / "out"
     tail = submit.Tail(path)
@@ -819,6 +831,16 @@ def test_ranks_on_too_few_cores(run):
     for host, ranks in (("node1", {0: 0.5, 1: 0.5}), ("node2", {2: 0.5, 3: 0.5})):
         write_samples(run, host, ranks, cores=(0,), own=False)
     assert "2 ranks share 1 core on node1, node2. Ask for more cores" in said(card(run))
+
+
+def test_a_step_before_torchrun_leaves_no_ranks(run):
+    path = run / "monitor" / "node2.jsonl"
+    node, *samples = [json.loads(line) for line in path.read_text().splitlines()]
+    before = {"kind": "sample", "t": 999.0, "memory_used": 0, "level": 6, "ranks": {"1": samples[0]["ranks"]["2"]}, "gpus": []}
+    lines = [node, before, *(sample | {"level": 0} for sample in samples)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert sorted(job_report.read_samples(path).ranks) == ["2", "3"]
+    assert sorted(job_report.read_samples(path).places) == ["2", "3"]
 
 
 def test_what_the_ranks_said_of_themselves_comes_before_what_was_sampled(run):
