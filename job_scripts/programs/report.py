@@ -99,7 +99,8 @@ def main() -> None:
         write(sys.stdin.readlines(), options.write)
         return
     for rank in ranks_here(options.each):
-        print(json.dumps(rank), flush=True)
+        sys.stdout.write(json.dumps(rank) + "\n")  # in one piece: a launcher mixes the ranks' pieces, and print writes the line's end alone
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
