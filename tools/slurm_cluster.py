@@ -50,6 +50,12 @@ def missing() -> str:
     return missing_for_hosts(_PROGRAMS | pmix)
 
 
+def _first_job() -> int:
+    """The number of the first job. Where each cluster began with 1, a job would take over the folder of an older cluster's job, and
+    go on from its checkpoint: one every 10 s, by the clock, is more than are submitted."""
+    return int(time.time() / 10) % 10_000_000
+
+
 class SlurmCluster:
     """`nodes` nodes (node1, node2, ...) of `cpus` slots each, and a login host with the controller.
 
@@ -174,6 +180,7 @@ class SlurmCluster:
         addresses = self.hosts.addresses
         lines = [
             "ClusterName=course",
+            f"FirstJobId={_first_job()}",
             f"SlurmctldHost={LOGIN}({addresses[LOGIN]})",
             "SlurmUser=root",
             "SlurmdUser=root",
