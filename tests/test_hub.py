@@ -21,7 +21,7 @@ import hub as hub_tool  # noqa: E402
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 UNIT, NOTEBOOK = "01_mpi_pi", "mpi_pi"
-TORCH_UNIT, TORCH_NOTEBOOK = "06_ddp", "ddp"
+TORCH_UNIT, TORCH_NOTEBOOK = "02_point_to_point", "point_to_point"
 START_S = 240
 STEP_MS = 120_000
 ANSWER = "return np.count_nonzero(x * x + y * y < 0.25)"
@@ -439,12 +439,10 @@ def test_memory_of_a_student(hub, people):
             ben.fetch(f"/user/{BEN}/api/{kind}/{item.get('id') or item['name']}", "DELETE")
     idle, _ = memory_of(hub, BEN)
     notebook = ben.open(f"{TORCH_UNIT}/{TORCH_NOTEBOOK}.ipynb")
-    ben.menu("Run", "Run All Cells")
-    state = ".jp-Notebook-ExecutionIndicator[data-status={}]"
-    notebook.locator(state.format("busy")).wait_for()
+    cell = ben.run_up_to(notebook, "%%ranks --timeline")
     most, processes, start = 0.0, 0, time.monotonic()
-    while notebook.locator(state.format("idle")).count() == 0:
-        assert time.monotonic() - start < 240, "the unit does not come to its end"
+    while cell.locator(".jp-OutputArea-output").count() == 0:
+        assert time.monotonic() - start < 240, "the ranks do not come to an end"
         now, count = memory_of(hub, BEN)
         most, processes = max(most, now), max(processes, count)
         ben.page.wait_for_timeout(300)
