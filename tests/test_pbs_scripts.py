@@ -615,8 +615,12 @@ def test_the_linter_finds_nothing_in_our_scripts(name):
     assert pbs_lint.lint(text, pbs_lint.Site.parse("2:ncpus=4")) == []
 
 
-@pytest.mark.parametrize("name", JOBS)
-@pytest.mark.parametrize("layout", [(2, 2, 2), (3, 1, 4)], ids=str)
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [(name, (2, 2, 2)) for name in JOBS]
+    + [(name, (3, 1, 4)) for name in ("c10d", "scaling_sweep")],  # nodes, ranks on each, cores
+    ids=str,
+)
 def test_twins_start_the_same_processes(name, layout, tmp_path, stand_ins):
     arguments = ARGUMENTS.get(name, [])
     records = {}

@@ -99,7 +99,8 @@ def main() -> None:
         write(sys.stdin.readlines(), options.write)
         return
     for rank in ranks_here(options.each):
-        sys.stdout.write(json.dumps(rank) + "\n")  # in one piece: a launcher mixes the ranks' pieces, and print writes the line's end alone
+        # in one piece: a launcher mixes the ranks' pieces, and print would write the end of the line by itself
+        sys.stdout.write(json.dumps(rank) + "\n")
         sys.stdout.flush()
 
 
