@@ -960,11 +960,13 @@ def harness(exact_accuracy, n, flags):
 
         if all(isinstance(value, int | float) for value in values) and all_are(right):
             return self._effort(n, sizes, held)
+        means = np.array([flags[share].mean() if len(share) else 0.0 for share in asked])
+        if all(isinstance(value, int | float) for value in values) and all_are(means):
+            return "one_ranks_accuracy"  # first of all: by chance one rank's own may be that of all
         if sum(isinstance(value, int | float) and math.isclose(value, right, rel_tol=1e-5) for value in values) == 1:
             return "rank_0_only"
         correct = np.array([flags[share].sum() for share in asked])
         counts = np.array(sizes)
-        means = np.array([flags[share].mean() if len(share) else 0.0 for share in asked])
         some = means[counts > 0]
         if all_are(flags[pooled].mean()) and (held > 1).any():
             twice = np.flatnonzero(held > 1)
@@ -976,8 +978,6 @@ def harness(exact_accuracy, n, flags):
             return Finding("samples_left_out", f"{int((held == 0).sum())} of {n} samples were not looked at.")
         if any(all_are(number) for number in (means.mean(), some.mean())):
             return "mean_of_means"
-        if all_are(means):
-            return "one_ranks_accuracy"
         if all_are(correct / n):
             return "local_over_n"
         if all(value in (0, 1) for value in values):
