@@ -16,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import leaks
 
 ROOT = Path(__file__).resolve().parents[1]
+# Ten minutes on a Slurm and on a hub in a browser: in `make test-all` only.
+collect_ignore = [] if os.environ.get("COURSE_TEST_ALL") else ["test_hub.py", "test_ranks_in_allocation.py", "test_slurm_scripts.py"]
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 
 

@@ -22,7 +22,11 @@ import virtual_hosts  # noqa: E402
 from virtual_hosts import HostsError, VirtualHosts  # noqa: E402
 
 needs_root = pytest.mark.skipif(bool(virtual_hosts.missing()), reason=virtual_hosts.missing())
-SUM = "from mpi4py import MPI; import os; c = MPI.COMM_WORLD; print(os.uname().nodename, c.rank, c.size, c.allreduce(c.rank), flush=True)"
+# Written in one piece: mpiexec passes on what it gets, and two ranks' pieces may meet in one line.
+SUM = (
+    "from mpi4py import MPI; import os; c = MPI.COMM_WORLD; "
+    "os.write(1, f'{os.uname().nodename} {c.rank} {c.size} {c.allreduce(c.rank)}\\n'.encode())"
+)
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
