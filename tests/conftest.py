@@ -16,9 +16,27 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import leaks
 
 ROOT = Path(__file__).resolve().parents[1]
-# Ten minutes on a Slurm and on a hub in a browser: in `make test-all` only.
-collect_ignore = [] if os.environ.get("COURSE_TEST_ALL") else ["test_hub.py", "test_ranks_in_allocation.py", "test_slurm_scripts.py"]
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
+
+# What takes long on a cluster, on a hub in a browser, and in unit 09: a quarter of an hour, in `make test-all` only.
+LONG_FILES = ("test_hub.py", "test_ranks_in_allocation.py", "test_slurm_scripts.py", "test_slurm_cluster.py")
+LONG_TESTS = (
+    "test_a_student_can_run_all_cells_before_anything_is_solved[09_",
+    "test_the_solution_gets_full_marks[09_",
+    "test_the_port_goes_on_where_it_stopped_and_ends_where_an_uninterrupted_run_ends",
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the long tests unless all are wanted (COURSE_TEST_ALL)."""
+    if os.environ.get("COURSE_TEST_ALL"):
+        return
+    long = [
+        item for item in items if item.path.name in LONG_FILES or item.name.startswith(LONG_TESTS) or "pbs" in item.fixturenames
+    ]
+    left_out = set(long)
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=long)
 
 
 def pytest_configure(config: pytest.Config) -> None:
