@@ -104,7 +104,7 @@ def harness(f, text, classes, asked):
             (paths, (1, 2, 3), 7, "\n", "7 images"),
             (paths, (4, 5), 5, "", "5 images, no line break at the end"),
             (paths, (6, 9), 6, "\n\n\n", "6 images, empty lines at the end"),
-            (labels, (1, 2, 3, 4), 9, "\n", "super classes 1, 2, 3 and 4"),
+            (labels, (3, 4, 5, 6), 9, "\n", "super classes 3, 4, 5 and 6"),
             (labels, (11, 2, 10, 6), 12, "\n", "super classes 2, 6, 10 and 11"),
             (test, (8, 3, 12), 8, "\n", "classes 3, 7, 8 and 12; none of 7 in the list"),
         ):
@@ -913,6 +913,10 @@ class TrainingMemory(Exercise):
             "The float32 copy of the weights is missing, which mixed precision keeps so that small steps do not get lost.",
             "4 bytes per parameter.",
         ),
+        "copy_twice": Diagnosis(
+            "The float32 copy of the weights was counted twice: as the copy, and once more among the optimizer's values.",
+            "It is one part of its own; the optimizer keeps 0, 1 or 2 further values.",
+        ),
         "copy_in_float32": Diagnosis(
             "In float32 the weights need no copy: they are what the optimizer changes.", '0 bytes, unless precision is "mixed".'
         ),
@@ -940,6 +944,10 @@ class TrainingMemory(Exercise):
         "world_size_counted": Diagnosis(
             "The number of GPUs is that of all ranks together.", "How many GPUs must hold together what one rank holds?"
         ),
+        "spread_over_ranks": Diagnosis(
+            "The memory was spread over the ranks. In data parallelism each of them needs all of it, so more ranks do not help.",
+            "How many GPUs must hold together what one rank holds: -(-sum(parts.values()) // gpu_bytes).",
+        ),
         "gpus_of_weights": Diagnosis(
             "The GPUs were counted for the weights alone.", "All five parts have to fit: -(-sum(parts.values()) // gpu_bytes)."
         ),
@@ -953,7 +961,7 @@ class TrainingMemory(Exercise):
             (single, "sgd", "float32", 4, 8, (3, 30), "plain SGD, 4 ranks"),
             (single, "momentum", "float32", 16, 16, (100, 300), "momentum, 16 ranks"),
             (mixed, "adam", "mixed", 8, 16, (50, 400), "Adam, 8 ranks"),
-            (mixed, "momentum", "mixed", 4, 64, (50, 400), "momentum, 4 ranks"),
+            (mixed, "sgd", "mixed", 4, 64, (50, 400), "plain SGD, 4 ranks"),
             (large, "adam", "float32", 64, 2, (30_000, 200_000), "tens of billions of parameters, Adam, float32"),
             (large, "adam", "mixed", 32, 4, (30_000, 200_000), "tens of billions of parameters, Adam, mixed precision"),
         ):
@@ -997,6 +1005,7 @@ class TrainingMemory(Exercise):
         if mixed:
             found |= {
                 "no_copy": {"copy": 0},
+                "copy_twice": {"slots": slots + 1},
                 "half_states": {"optimizer": 2},
                 "precision_ignored": {"weights": 4, "gradients": 4, "copy": 0, "activations": 4},
                 "float32_weights": {"weights": 4},
@@ -1016,6 +1025,7 @@ class TrainingMemory(Exercise):
             "gigabytes": [({name: value / 1e9 for name, value in parts.items()}, gpus)],
             "rounded_down": self._answer(case, lambda nbytes, gpu: nbytes // gpu),
             "gpus_of_weights": [(parts, -(-parts["weights"] // known["gpu"]))],
+            "spread_over_ranks": self._answer(case, lambda nbytes, gpu: -(-nbytes // (gpu * known["p"]))),
             "world_size_counted": [(parts, gpus * known["p"])],
             "one_too_many": [(parts, gpus + 1)],
             "fraction_of_a_gpu": self._answer(case, lambda nbytes, gpu: nbytes / gpu),
