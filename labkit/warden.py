@@ -72,12 +72,14 @@ def end_with_parent():
 
 
 def end(child):
-    """End a process and all that descend from it. Ranks that sit in MPI hear nothing softer than SIGKILL."""
+    """End a process and all that descend from it. Ranks that sit in MPI hear nothing softer than SIGKILL; what mpiexec has started to
+    reach other nodes (srun, ssh) it needs to end the ranks there and to remove their files."""
     family = descendants(child.pid)
     if child.poll() is None:
         child.terminate()  # mpiexec ends ranks on other nodes, too; the controller its helpers
     for pid in family:
-        kill(pid)
+        if is_python(pid):
+            kill(pid)
     deadline = time.monotonic() + _PATIENCE
     while child.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -94,6 +96,14 @@ def kill(pid):
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+
+
+def is_python(pid):
+    """Whether a process runs the interpreter that this one runs: a rank, or a helper of the controller."""
+    try:
+        return os.path.samefile(f"/proc/{pid}/exe", "/proc/self/exe")
+    except OSError:
+        return False
 
 
 def descendants(pid):

@@ -57,9 +57,10 @@ class Place:
         outcome, _ = self.run(*arguments, **named)
         return [rank.value if rank.state == "returned" else [rank.state, rank.error] for rank in outcome.ranks]
 
-    def processes(self) -> int:
-        """How many processes the launcher has, itself included."""
-        return 1 + len(psutil.Process(self.launcher.pid).children(recursive=True))
+    def processes(self) -> set[psutil.Process]:
+        """The launcher's processes, itself included."""
+        launcher = psutil.Process(self.launcher.pid)
+        return {launcher, *launcher.children(recursive=True)}
 
 
 LOOK = """
@@ -269,9 +270,9 @@ def background(place: Place):
     before = place.processes()
     values = place.values(BACKGROUND)
     end = time.monotonic() + 10
-    while place.processes() > before and time.monotonic() < end:
+    while place.processes() - before and time.monotonic() < end:
         time.sleep(0.01)
-    return [values, place.processes() - before]
+    return [values, len(place.processes() - before)]
 
 
 WORKERS = """

@@ -160,6 +160,7 @@ for step in range(3):
     log.step(samples=4 - rank, learning_rate=optimizer.param_groups[0]["lr"])
 log.end_epoch(loss=loss.item())
 log.close()
+dist.barrier()  # else gloo's thread may still hold the gathered tensors when the interpreter ends, and abort
 dist.destroy_process_group()
 """
 

@@ -175,6 +175,7 @@ def main() -> None:
             print(f"finished: validation accuracy {result['val_accuracy']:.4f}, parameters {result['parameters_sha256'][:12]}")
             if options.json:
                 options.json.write_text(json.dumps(result | {"ranks": ranks}) + "\n")
+    dist.barrier()  # no rank leaves while gloo's threads still hold its last tensors: the interpreter could abort as it ends
     dist.destroy_process_group()
 
 
