@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from labkit.source import Cell, Chunk, defining_label, python_of, slice_cells
 if TYPE_CHECKING:
     from autograder.homework.handed_in import Judge
 
+REFERENCE = "reference of "  # how the label of a reference's chunk begins
 _last: dict[str, Result] = {}  # by function: what its last check said
 
 
@@ -120,8 +122,40 @@ def _judge(exercise: Exercise, function) -> Result:
         broken = _broken_cell(exercise.function)
         return judge(exercise, None, warm, note=broken)
     broken = _broken_cell(exercise.function, after=defining_label(cells, exercise.function))
-    chunks, note = slice_for(exercise, cells, {name for name, result in _last.items() if result.verdict != "passed"})
-    return judge(exercise, chunks, warm, note=" ".join(part for part in (broken, note) if part))
+    failed = {name for name, result in _last.items() if result.verdict != "passed"}
+    return judge_with_its_helpers(
+        exercise,
+        lambda failed: slice_for(exercise, cells, failed),
+        lambda chunks, note: judge(exercise, chunks, warm, note=" ".join(part for part in (broken, note) if part)),
+        failed,
+    )
+
+
+def judge_with_its_helpers(
+    exercise: Exercise,
+    chunks_for: Callable[[set[str]], tuple[list[Chunk] | None, str]],
+    judge_chunks: Callable[[list[Chunk] | None, str], Result],
+    failed: set[str],
+) -> Result:
+    """A function is judged with the student's functions of earlier exercises that it calls. One that has passed its own check may still
+    not fit here (another data type, say): then the references count, where they give more points. A mistake costs its own exercise.
+
+    chunks_for(failed): what travels to the ranks when the references of these functions stand in, and a note; failed: those that did
+    not pass.
+    """
+    chunks, note = chunks_for(failed)
+    result = judge_chunks(chunks, note)
+    if result.verdict == "passed" or not chunks or not set(exercise.uses) - failed:
+        return result
+    instead, _ = chunks_for(failed | set(exercise.uses))
+    own, own_instead = ([c for c in some if not c.label.startswith(REFERENCE)] for some in (chunks, instead))
+    if own == own_instead:  # it calls none of them
+        return result
+    names = " and ".join(name for name in exercise.uses if any(c.label == f"{REFERENCE}{name}" for c in instead))
+    other = judge_chunks(
+        instead, f"Checked with the course's own {names}: with yours it does not work, though it may pass its own check."
+    )
+    return other if other.score > result.score else result
 
 
 def _warm() -> launcher.Launcher:
@@ -137,7 +171,7 @@ def slice_for(exercise: Exercise, cells: list[Cell], failed: set[str]) -> tuple[
         if used.reference and (name in failed or defining_label(cells, name) is None):
             stand_ins.append(used)
     chunks = slice_cells(cells, [exercise.function], skip={e.function for e in stand_ins})
-    references = [Chunk(f"reference of {e.function}", 1, e.reference) for e in stand_ins]
+    references = [Chunk(f"{REFERENCE}{e.function}", 1, e.reference) for e in stand_ins]
     names = " and ".join(e.function for e in stand_ins)
     note = f"Checked with the course's own {names}, because yours does not pass yet." if stand_ins else ""
     return [*references, *chunks], note

@@ -129,7 +129,7 @@ class Exercise:
         torch, numpy, torch.distributed. It runs beside the student's code: put no expected value into it.
     shares_files: whether the ranks of a case see each other's files (checkpoints). If not, a grader keeps them apart: what they tell
         each other goes over the relay.
-    uses: functions of earlier exercises the student's code may call; if the student's own failed, the reference stands in.
+    uses: functions of earlier exercises the student's code may call; where the student's own do not work, the references stand in.
     reference: Python source of a right answer, needed only where a later exercise `uses` this one.
     diagnoses: name -> Diagnosis, for misconceptions, for findings, and to replace the general text of a hang
         (see `labkit.hang.KINDS`).

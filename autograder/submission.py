@@ -35,7 +35,7 @@ import nbformat
 from nbformat import NotebookNode, from_dict
 
 from autograder import cards
-from autograder.check import _figure, slice_for
+from autograder.check import _figure, judge_with_its_helpers, slice_for
 from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.homework import handed_in
 from autograder.judge import Runners, judge_with
@@ -915,8 +915,12 @@ def _judge(rebuilt: Rebuilt, item: Item, unit: str | None, runners: Runners, key
     exercise = exercise_of(item, unit)
     if exercise is None:
         return _judge_test(rebuilt, item, runners)
-    chunks, note = rebuilt.chunks(item, exercise, failed)
-    result = judge_with(runners, exercise, chunks, key=key, note=note)
+    result = judge_with_its_helpers(
+        exercise,
+        lambda failed: rebuilt.chunks(item, exercise, failed),
+        lambda chunks, note: judge_with(runners, exercise, chunks, key=key, note=note),
+        failed,
+    )
     share = result.score / result.max_score if result.max_score else 0.0
     points = item.points if share == 1 else round(item.points * share, 4)
     return ItemGrade(

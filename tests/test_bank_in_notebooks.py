@@ -75,7 +75,9 @@ def test_what_reaches_the_judge_is_the_answer_and_nothing_else(unit):
 
 
 @pytest.fixture(scope="module")
-def runners(warm):
+def runners(request, warm):
+    if any(found[0].exercise.runtime == "horovod" for unit in JUDGED for found in answers(unit).values()):
+        request.getfixturevalue("warm_horovod")
     with Runners(warm) as one:
         yield one
 
@@ -90,10 +92,8 @@ def graded(unit: str, chosen: dict[str, Answer], runners: Runners) -> dict[str, 
 
 @pytest.mark.timeout(1800 if ALL else 180)
 @pytest.mark.parametrize("unit", JUDGED)
-def test_right_answers_get_full_points_and_a_wrong_one_loses_its_own_only(unit, runners, request):
+def test_right_answers_get_full_points_and_a_wrong_one_loses_its_own_only(unit, runners):
     written = answers(unit)
-    if any(found[0].exercise.runtime == "horovod" for found in written.values()):
-        request.getfixturevalue("warm_horovod")
     right = {function: [a for a in found if a.right] for function, found in written.items()}
     rounds = max(map(len, right.values())) if ALL else 1
     for k in range(rounds):

@@ -15,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from submissions import ANSWERS, POINTS, SETUP, as_bytes, cell_of, handed_in, marks, place_of, released_notebook, solved, stub
 
 from autograder import submission
+from autograder.bank import FOLDER
 from autograder.judge import Runners
 from autograder.submission import Flag, Graded, Refused, digest, judge, read, rebuild
 from labkit.relay import Outcome, RankOutcome
@@ -521,6 +522,26 @@ def test_an_exercise_that_builds_on_a_failed_one_gets_the_reference(runners):
     graded = judge(rebuilt, exercise.unit, runners)
     assert note == f"Checked with the course's own {used}, because yours does not pass yet." == graded.items[1].result["note"]
     assert note in submission.card(graded.items[1])[1]
+
+
+def test_a_helper_that_fits_its_own_check_only_does_not_cost_what_builds_on_it(runners):
+    """An own global_metrics that mixes data types where losses are float64 and a rank has none: its check has float32 only."""
+    unit, functions = (
+        "05_gradient_all_reduce",
+        {"global_metrics": "right_weighted_means", "train_step": "right_uses_average_gradients"},
+    )
+    cells = [new_code_cell("import torch\nimport torch.distributed as dist", id="setup")]
+    for name in functions:
+        cells.append(new_code_cell("", id=name, metadata=marks(name, solution=True)))
+        check = marks(f"check_{name}", grade=True, locked=True, points=3)
+        cells.append(new_code_cell(f"check({name})", id=f"check_{name}", metadata=check))
+    released = nbformat.v4.new_notebook(cells=cells)
+    submitted = nbformat.from_dict(json.loads(json.dumps(released)))
+    for name, answer in functions.items():
+        cell_of(submitted, name).source = (FOLDER / unit / name / f"{answer}.py").read_text()
+    graded = judge(rebuild(released, read(as_bytes(submitted))), unit, runners)
+    assert [grade.points for grade in graded.items] == [3, 3]
+    assert "with yours it does not work" in graded.items[1].result["note"]
 
 
 def exercise_reference(name):
