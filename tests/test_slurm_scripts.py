@@ -82,11 +82,25 @@ class Job:
             time.sleep(0.1)
 
     def until_back_in_the_queue(self) -> None:
-        """Return when it waits for its second attempt. On the way there Slurm shows it as completing or even as failed."""
+        """Return when it waits for its second attempt and nothing of the first is left on a node: what the first still says at its end
+        would be taken for the second's. On the way there Slurm shows it as completing or even as failed."""
         deadline = time.monotonic() + LIMIT
-        while (shown := self.cluster.job(self.number))["JobState"] != "PENDING" or shown["Restarts"] != "1":
+        while True:
+            shown = self.cluster.job(self.number)
+            if (shown["JobState"], shown["Restarts"]) == ("PENDING", "1") and not self.has_processes():
+                return
             assert time.monotonic() < deadline, f"{shown['JobState']}, not in the queue again:\n{self.words()}"
             time.sleep(0.1)
+
+    def has_processes(self) -> bool:
+        """Whether a process of this job runs, or one of Slurm's that looks after it."""
+        for process in psutil.process_iter():
+            try:
+                if f"[{self.number}." in " ".join(process.cmdline()) or process.environ().get("SLURM_JOB_ID") == self.number:
+                    return True
+            except psutil.Error:
+                continue
+        return False
 
     def process_of(self, rank: int, program: str) -> psutil.Process | None:
         """The process of a rank, or None if it is not there."""
