@@ -18,25 +18,14 @@ import leaks
 ROOT = Path(__file__).resolve().parents[1]
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 
-# What takes long on a cluster, on a hub in a browser, and in unit 09: a quarter of an hour, in `make test-all` only.
-LONG_FILES = ("test_hub.py", "test_ranks_in_allocation.py", "test_slurm_scripts.py", "test_slurm_cluster.py")
-LONG_TESTS = (
-    "test_a_student_can_run_all_cells_before_anything_is_solved[09_",
-    "test_the_solution_gets_full_marks[09_",
-    "test_the_port_goes_on_where_it_stopped_and_ends_where_an_uninterrupted_run_ends",
-)
-
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the long tests unless all are wanted (COURSE_TEST_ALL)."""
+    """Leaves out the tests marked `long` unless all are wanted (COURSE_TEST_ALL): with them the tests take more than an hour."""
     if os.environ.get("COURSE_TEST_ALL"):
         return
-    long = [
-        item for item in items if item.path.name in LONG_FILES or item.name.startswith(LONG_TESTS) or "pbs" in item.fixturenames
-    ]
-    left_out = set(long)
+    left_out = {item for item in items if item.get_closest_marker("long")}
     items[:] = [item for item in items if item not in left_out]
-    config.hook.pytest_deselected(items=long)
+    config.hook.pytest_deselected(items=list(left_out))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     The folder's path is short: sockets in it may have 108 characters.
     """
+    config.addinivalue_line("markers", "long: takes long on a cluster or a hub; in `make test-all` only")
     config.course_scratch = tempfile.mkdtemp(prefix="t-")
     scratch = Path(config.course_scratch)
     (scratch / "tmp").mkdir()

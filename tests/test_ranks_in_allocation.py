@@ -102,6 +102,7 @@ def test_a_user_s_notebook_on_the_login_host_has_its_ranks_on_the_nodes(slurm):
     slurm.run(["rm", "-r", f"{home}/cells.json", f"{home}/found.json"])
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_units_02_and_03_on_two_nodes(slurm, tmp_path):
     units = ["02_point_to_point", "03_collectives"]

@@ -203,6 +203,7 @@ def test_a_data_set_that_is_not_there_is_told_without_a_traceback(tmp_path):
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.long
 def test_the_port_goes_on_where_it_stopped_and_ends_where_an_uninterrupted_run_ends(tmp_path):
     """Two ranks: one epoch, then a second one in a new job, against both in one job. Bit by bit the same checkpoint."""
     products.draw(tmp_path, products=(2, 1), photos=2)
