@@ -203,16 +203,25 @@ class Cluster:
 
     def close(self) -> None:
         """End all processes and remove all files."""
+        self._let_them_come_up()
         if self._client is not None:
             self._client.close()
         try:
             self._warden.stdin.close()
-            self._warden.wait(timeout=15)
+            self._warden.wait(timeout=30)
         except (OSError, subprocess.TimeoutExpired):
             self._warden.kill()
             self._warden.wait()
         self._warden.stdout.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _let_them_come_up(self, limit: float = 10.0) -> None:
+        """Ranks on other nodes that are just being started cannot yet be told to end and to remove their files: give them a moment."""
+        deadline = time.monotonic() + limit
+        while self._client is not None and not self.members and self._is_spread() and time.monotonic() < deadline:
+            if self._has_ended(self._name) or len(set(self._client.ids) - self._used) >= self.world_size:
+                return
+            time.sleep(0.05)
 
     def is_usable(self) -> bool:
         """Whether fresh ranks could still be started."""

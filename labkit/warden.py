@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-_PATIENCE = 5.0  # s between asking a process to end and ending it; mpiexec removes its files on all nodes in that time
+_PATIENCE = 20.0  # s between asking a process to end and ending it; mpiexec removes its files on all nodes in that time
 _PR_SET_PDEATHSIG = 1
 
 
@@ -72,16 +72,18 @@ def end_with_parent():
 
 
 def end(child):
-    """End a process and all that descend from it. Ranks that sit in MPI hear nothing softer than SIGKILL; what mpiexec has started to
-    reach other nodes (srun, ssh) it needs to end the ranks there and to remove their files."""
+    """End a process and all that descend from it. Ranks that sit in MPI hear nothing softer than SIGKILL. What mpiexec itself has started
+    to reach other nodes (srun, ssh) ends by itself a little later than mpiexec: when the daemons there have removed their files."""
+    helpers = [pid for pid in descendants(child.pid, deep=False) if not is_python(pid)]
+    spared = {pid for helper in helpers for pid in (helper, *descendants(helper))}
     family = descendants(child.pid)
     if child.poll() is None:
         child.terminate()  # mpiexec ends ranks on other nodes, too; the controller its helpers
     for pid in family:
-        if is_python(pid):
+        if pid not in spared:
             kill(pid)
     deadline = time.monotonic() + _PATIENCE
-    while child.poll() is None and time.monotonic() < deadline:
+    while (child.poll() is None or any(map(is_running, helpers))) and time.monotonic() < deadline:
         time.sleep(0.01)
     family += descendants(child.pid)
     if child.poll() is None:
@@ -106,22 +108,32 @@ def is_python(pid):
         return False
 
 
-def descendants(pid):
-    """The processes that descend from `pid`, found in /proc."""
+def is_running(pid):
+    return state_and_parent(pid)[0] not in ("", "Z", "X")
+
+
+def state_and_parent(pid):
+    """("S", number of the parent) or another letter for the state; ("", 0) where there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state, parent = file.read().rpartition(b")")[2].split()[:2]
+        return state.decode(), int(parent)
+    except (OSError, ValueError):
+        return "", 0
+
+
+def descendants(pid, deep=True):
+    """The processes that descend from `pid`, found in /proc; with deep=False its children only."""
     children = {}
     for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    parent = int(file.read().rpartition(b")")[2].split()[1])
-            except (OSError, ValueError, IndexError):
-                continue
-            children.setdefault(parent, []).append(int(entry))
+            children.setdefault(state_and_parent(entry)[1], []).append(int(entry))
     found, queue = [], [pid]
     while queue:
         for child in children.get(queue.pop(), []):
             found.append(child)
-            queue.append(child)
+            if deep:
+                queue.append(child)
     return found
 
 

@@ -7,6 +7,7 @@ no process from outside of the tests uses it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import time
@@ -142,9 +143,12 @@ def another_session() -> bool:
 
 
 def uses(pid: int, path: str) -> bool:
+    held = []
     try:
         told = [Path(f"/proc/{pid}/{name}").read_bytes() for name in ("maps", "cmdline", "environ")]
-        held = [os.readlink(handle) for handle in Path(f"/proc/{pid}/fd").iterdir()]
+        for handle in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                held.append(os.readlink(handle))
     except OSError:
         return False
     return any(path.encode() in text for text in told) or any(f"{name}/".startswith(f"{path}/") for name in held)
