@@ -125,7 +125,7 @@ def _judge(exercise: Exercise, function) -> Result:
     failed = {name for name, result in _last.items() if result.verdict != "passed"}
     return judge_with_its_helpers(
         exercise,
-        lambda failed: slice_for(exercise, cells, failed),
+        lambda *which: slice_for(exercise, cells, *which),
         lambda chunks, note: judge(exercise, chunks, warm, note=" ".join(part for part in (broken, note) if part)),
         failed,
     )
@@ -133,28 +133,25 @@ def _judge(exercise: Exercise, function) -> Result:
 
 def judge_with_its_helpers(
     exercise: Exercise,
-    chunks_for: Callable[[set[str]], tuple[list[Chunk] | None, str]],
+    chunks_for: Callable[..., tuple[list[Chunk] | None, str]],
     judge_chunks: Callable[[list[Chunk] | None, str], Result],
     failed: set[str],
 ) -> Result:
     """A function is judged with the student's functions of earlier exercises that it calls. One that has passed its own check may still
     not fit here (another data type, say): then the references count, where they give more points. A mistake costs its own exercise.
 
-    chunks_for(failed): what travels to the ranks when the references of these functions stand in, and a note; failed: those that did
-    not pass.
+    chunks_for(failed), chunks_for(failed, why): what travels to the ranks when the references of these functions stand in, and a note
+    (see `slice_for`); failed: those that did not pass.
     """
     chunks, note = chunks_for(failed)
     result = judge_chunks(chunks, note)
     if result.verdict == "passed" or not chunks or not set(exercise.uses) - failed:
         return result
-    instead, _ = chunks_for(failed | set(exercise.uses))
+    instead, note = chunks_for(failed | set(exercise.uses), "with yours it does not work, though they may pass their own checks")
     own, own_instead = ([c for c in some if not c.label.startswith(REFERENCE)] for some in (chunks, instead))
     if own == own_instead:  # it calls none of them
         return result
-    names = " and ".join(name for name in exercise.uses if any(c.label == f"{REFERENCE}{name}" for c in instead))
-    other = judge_chunks(
-        instead, f"Checked with the course's own {names}: with yours it does not work, though it may pass its own check."
-    )
+    other = judge_chunks(instead, note)
     return other if other.score > result.score else result
 
 
@@ -163,8 +160,11 @@ def _warm() -> launcher.Launcher:
     return launcher.shared(FRAMEWORKS if "horovod" in sys.modules else ("torch",))
 
 
-def slice_for(exercise: Exercise, cells: list[Cell], failed: set[str]) -> tuple[list[Chunk], str]:
-    """What `exercise.function` needs; references stand in for functions of earlier exercises that failed or are not there."""
+def slice_for(
+    exercise: Exercise, cells: list[Cell], failed: set[str], why: str = "yours does not pass yet"
+) -> tuple[list[Chunk], str]:
+    """What `exercise.function` needs; references stand in for functions of earlier exercises that failed or are not there. And a note
+    that says so: `why` is its reason."""
     stand_ins = []
     for name in exercise.uses:
         used = find(name)
@@ -173,7 +173,7 @@ def slice_for(exercise: Exercise, cells: list[Cell], failed: set[str]) -> tuple[
     chunks = slice_cells(cells, [exercise.function], skip={e.function for e in stand_ins})
     references = [Chunk(f"{REFERENCE}{e.function}", 1, e.reference) for e in stand_ins]
     names = " and ".join(e.function for e in stand_ins)
-    note = f"Checked with the course's own {names}, because yours does not pass yet." if stand_ins else ""
+    note = f"Checked with the course's own {names}, because {why}." if stand_ins else ""
     return [*references, *chunks], note
 
 

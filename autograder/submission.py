@@ -383,13 +383,13 @@ class Rebuilt:
                 return f"{cell.label} defines {name}, but it is no valid Python: mend the error it shows and run it again."
         return ""
 
-    def chunks(self, item: Item, exercise: Exercise, failed: set[str] = frozenset()) -> tuple[list[Chunk] | None, str]:
-        """(what travels to the ranks, a note for the card); None: the function is not there."""
+    def chunks(self, item: Item, exercise: Exercise, failed: set[str] = frozenset(), *why: str) -> tuple[list[Chunk] | None, str]:
+        """(what travels to the ranks, a note for the card), see `slice_for`; None: the function is not there."""
         cells = self.cells_until(item, [exercise.function])
         broken = self.broken(exercise.function, cells)
         if defining_label(cells, exercise.function) is None:
             return None, broken
-        chunks, note = slice_for(exercise, cells, failed)
+        chunks, note = slice_for(exercise, cells, failed, *why)
         return [*self._imported(chunks), *chunks], " ".join(part for part in (broken, note) if part)
 
     def chunks_of_test(self, item: Item) -> list[Chunk]:
@@ -917,7 +917,7 @@ def _judge(rebuilt: Rebuilt, item: Item, unit: str | None, runners: Runners, key
         return _judge_test(rebuilt, item, runners)
     result = judge_with_its_helpers(
         exercise,
-        lambda failed: rebuilt.chunks(item, exercise, failed),
+        lambda *which: rebuilt.chunks(item, exercise, *which),
         lambda chunks, note: judge_with(runners, exercise, chunks, key=key, note=note),
         failed,
     )
