@@ -46,7 +46,7 @@ def lab(tmp_path_factory):
         children = psutil.Process(server.pid).children(recursive=True)
         server.send_signal(signal.SIGTERM)
         try:
-            server.wait(timeout=15)
+            server.wait(timeout=60)
         finally:
             for process in children:
                 if process.is_running():
@@ -112,7 +112,7 @@ def test_a_kernel_finds_the_course_and_mpi(lab):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_a_browser_shows_the_launcher(lab, tmp_path):
+def test_a_browser_shows_the_launcher_and_a_notebook_whose_code_is_not_cut(lab, tmp_path):
     from playwright.sync_api import sync_playwright
 
     quiet = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
@@ -132,5 +132,14 @@ def test_a_browser_shows_the_launcher(lab, tmp_path):
             assert page.locator(".jp-DirListing-item", has_text="00_start_here").is_visible()
             shot = page.screenshot(path=os.environ.get("COURSE_SCREENSHOT", str(tmp_path / "lab.png")))
             assert shot.startswith(b"\x89PNG") and len(shot) > 10_000
+
+            page.goto(f"{lab['url']}/lab/tree/09_multi_node_image_lab/multi_node_image_lab.ipynb", timeout=60_000)
+            editor = page.locator(".jp-CodeCell .cm-content").first
+            editor.wait_for(state="visible", timeout=60_000)
+            page.wait_for_function(
+                "[...document.querySelectorAll('.jp-CodeCell .cm-scroller')].every(e => e.scrollWidth <= e.clientWidth)",
+                timeout=20_000,
+            )
+            assert "cm-lineWrapping" in editor.get_attribute("class")
         finally:
             browser.close()
