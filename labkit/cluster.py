@@ -9,6 +9,7 @@ import queue
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from labkit import engine, environment, recorder
 from labkit.events import RankState
 from labkit.stacks import horovod_operation
 
+_PORTS = 18  # where a controller listens
 _START_LIMIT = 120.0  # s until ranks must be there
 _HEARTBEAT = 250  # ms; the controller announces new engines with its next heartbeat
 # How Open MPI starts its daemons on the other nodes of a PBS job: as job_scripts/pbs/launch.sh says, which knows why.
@@ -92,6 +94,7 @@ class Cluster:
         self.folder = Path(tempfile.mkdtemp(prefix="labkit-ranks-", dir=_shared_memory()))
         self.members: list[Member] = []
         self._client = None
+        self._reserved: list[socket.socket] = []
         self._answered: set[int] = set()  # ranks on other nodes that said where they stood at the end of the present cell
         self._used: set[int] = set()  # engines of ranks that are gone
         self._generation = 0
@@ -116,8 +119,16 @@ class Cluster:
         controller = [sys.executable, "-m", "ipyparallel.controller", f"--profile-dir={self.folder / 'profile'}"]
         controller += ["--usethreads", "--nodb", f"--ping={_HEARTBEAT}", "--log-level=ERROR"]
         # Whether a rank is alive is seen from its process. Some missed heartbeats only tell that the machine is busy.
-        controller += ["--HeartMonitor.max_heartmonitor_misses=240", f"--ip={'*' if self._is_spread() else '127.0.0.1'}"]
+        controller += ["--HeartMonitor.max_heartmonitor_misses=240"]
+        ip = "*" if self._is_spread() else "127.0.0.1"
+        self._reserved = _reserve_ports(ip, _PORTS)
+        ports = ",".join(str(taken.getsockname()[1]) for taken in self._reserved)
+        controller += [f"--ip={ip}", f"--ports={ports}"]
         self._order(start="controller", command=controller, environment=self._environment(), log=str(self.folder / "log"))
+
+    def _free_ports(self) -> None:
+        while self._reserved:
+            self._reserved.pop().close()
 
     def _is_spread(self) -> bool:
         """Whether the ranks run on several nodes."""
@@ -204,6 +215,7 @@ class Cluster:
     def close(self) -> None:
         """End all processes and remove all files."""
         self._let_them_come_up()
+        self._free_ports()
         if self._client is not None:
             self._client.close()
         try:
@@ -219,7 +231,7 @@ class Cluster:
         """Ranks on other nodes that are just being started cannot yet be told to end and to remove their files: give them a moment."""
         deadline = time.monotonic() + limit
         while self._client is not None and not self.members and self._is_spread() and time.monotonic() < deadline:
-            if self._has_ended(self._name) or len(set(self._client.ids) - self._used) >= self.world_size:
+            if self._has_ended(self._name) or len(self._fresh()) >= self.world_size:
                 return
             time.sleep(0.05)
 
@@ -238,11 +250,14 @@ class Cluster:
         if self._client is None:
             self._client = ipyparallel.Client(connection_info=json.loads(self._connection("client")), timeout=_START_LIMIT)
         deadline = time.monotonic() + _START_LIMIT
-        while len(fresh := [number for number in self._client.ids if number not in self._used]) < self.world_size:
+        while len(fresh := self._fresh()) < self.world_size:
+            if self._has_ended("controller"):
+                raise StartFailed(f"The controller of the ranks has ended:\n{_tail(self.folder / 'log')}")
             if self._has_ended(self._name) or time.monotonic() > deadline:
                 raise StartFailed(f"The ranks did not start:\n{_tail(self._log)}")
             time.sleep(0.02)
         found = self._on_engines(fresh, engine.identify, deadline)
+        self._free_ports()
         members = [
             Member(rank, number, pid, host, _start_time(pid) if host == os.uname().nodename else "")
             for number, (rank, pid, host, _) in found.items()
@@ -252,6 +267,10 @@ class Cluster:
             self._set_clocks()
         if self.torch:
             self.start_process_group()
+
+    def _fresh(self) -> list[int]:
+        """The engines that have come up since the ranks were last replaced."""
+        return [number for number in self._client.ids if number not in self._used]
 
     def _set_clocks(self) -> None:
         """Ranks know what time it is where rank 0 runs. When that is elsewhere, tell them by how much our clock is ahead of that one's:
@@ -355,7 +374,7 @@ class Cluster:
             for member in self.members:
                 if member.host == os.uname().nodename and member.is_alive():
                     os.kill(member.pid, signal.SIGKILL)
-            told = self._told(ranks, 1.0)
+            told = self._told(ranks, 3.0)
         if "MPI_Abort" in "".join(told.values()):
             return {rank: how for rank, how in told.items() if "MPI_Abort" in how}
         if told and not told.keys() & set(ranks):
@@ -420,6 +439,18 @@ class Cluster:
     def _stack_line(self, rank: int) -> str:
         """Where a rank crashed, if faulthandler saw it."""
         return _students_line(self._stack(rank))
+
+
+def _reserve_ports(ip: str, count: int) -> list[socket.socket]:
+    """Sockets that hold free ports for the controller. By itself it picks ports long before it listens there, and when many start at
+    once (a class, in the first minute of a lesson) some find theirs taken. A port held this way is given to nobody who asks for any
+    free one; ZeroMQ, which asks for this one and sets SO_REUSEADDR as well, may listen there."""
+    held = []
+    for _ in range(count):
+        held.append(socket.socket())
+        held[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held[-1].bind(("" if ip == "*" else ip, 0))
+    return held
 
 
 def _students_line(stack: str) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import glob
 import re
+import socket
 import time
 
 import leaks
 import psutil
 import pytest
 from rank_notebook import Cell, Notebook
+
+from labkit.cluster import Cluster
 
 DEADLINE = 1.0  # s, of the cells that hang
 FRESH = "Fresh ranks are starting. Variables on the ranks are gone"
@@ -363,6 +366,26 @@ def test_torch_distributed_is_ready_and_its_hangs_are_explained(torch_ranks):
 
 
 # --- nothing is left behind
+
+
+def test_the_controller_listens_only_at_ports_that_were_held_for_it():
+    """Of many that start in the same second, none takes a port that another one has picked."""
+    cluster = Cluster(1, torch=False)
+    try:
+        held = {sock.getsockname() for sock in cluster._reserved}
+        for address in held:
+            with socket.socket() as other, pytest.raises(OSError, match="in use"):
+                other.bind(address)
+        cluster.wait_until_ready()
+        started = psutil.Process(cluster._warden.pid).children(recursive=True)
+        controllers = [process for process in started if "ipyparallel.controller" in process.cmdline()]
+        listening = {
+            link.laddr for each in controllers for link in each.net_connections("tcp") if link.status == psutil.CONN_LISTEN
+        }
+        assert len(listening) > 10 and listening <= held
+        assert not cluster._reserved, "nothing is held longer than it must be"
+    finally:
+        cluster.close()
 
 
 def test_stop_leaves_nothing(notebook, ranks):
