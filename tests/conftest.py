@@ -20,7 +20,7 @@ IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the tests marked `long` unless all are wanted (COURSE_TEST_ALL): with them the tests take more than an hour."""
+    """Leaves out the tests marked `long` unless all are wanted (COURSE_TEST_ALL): with them all takes close to an hour."""
     if os.environ.get("COURSE_TEST_ALL"):
         return
     left_out = {item for item in items if item.get_closest_marker("long")}
