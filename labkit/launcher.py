@@ -36,6 +36,8 @@ from labkit.relay import Outcome, Relay
 VERSION = 1
 MAX_RANKS = 128
 _PR_SET_PDEATHSIG = 1
+_MADV_COLLAPSE = 25
+_HUGE_PAGE = 2 << 20  # bytes, of x86-64 and of arm64 with pages of 4 kB
 PROCESSES = 96  # that a rank in a jail may have, threads included: TensorFlow alone starts two dozen
 _WATCH = 0.2  # seconds between two looks at what a cell uses
 _SCRATCH = "LABKIT_LAUNCHER_SCRATCH"  # the launcher's temporary folder: each case gets one in it, gone with the case
@@ -363,6 +365,30 @@ def _import_frameworks(names: Sequence[str]) -> None:
     from labkit import rank_program  # noqa: F401
 
 
+def use_huge_pages() -> int:
+    """Have the memory that this process has filled moved into huge pages; the number of bytes for which that worked.
+
+    A fork copies an entry for each page, and the end of the copy clears it: with the frameworks imported that is most of what a short
+    case costs. madvise(2), MADV_COLLAPSE, from Linux 6.1 on; elsewhere everything stays as it is.
+    """
+    madvise = ctypes.CDLL(None, use_errno=True).madvise
+    madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    moved = 0
+    try:
+        maps = Path("/proc/self/maps").read_text().splitlines()
+    except OSError:
+        return 0
+    for line in maps:
+        addresses, rights, _, _, _, *name = line.split(maxsplit=5)
+        if rights != "rw-p" or name not in ([], ["[heap]"]):
+            continue
+        start, end = (int(address, 16) for address in addresses.split("-"))
+        start, end = -(-start // _HUGE_PAGE) * _HUGE_PAGE, end // _HUGE_PAGE * _HUGE_PAGE
+        if start < end and madvise(start, end - start, _MADV_COLLAPSE) == 0:
+            moved += end - start
+    return moved
+
+
 def serve() -> None:
     """The launcher's life: import, then fork the leaders of every request; its temporary folder goes with it."""
     try:
@@ -379,6 +405,7 @@ def _serve() -> None:
     _import_frameworks(sys.argv[2].split(","))
     sys.argv = [""]
     gc.collect()
+    use_huge_pages()
     gc.freeze()  # a forked rank does not copy pages just because the collector touched them
     try:
         wire.send(control, wire.READY, {"version": VERSION})

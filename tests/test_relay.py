@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import struct
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -15,7 +17,7 @@ import relay_programs as programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labkit import wire
+from labkit import launcher, wire
 from labkit.launcher import Launcher, Limits, make_jobs, shared
 from labkit.notebook import chunks_of
 from labkit.relay import Relay, reduce_bytes, simulate
@@ -311,3 +313,13 @@ def test_what_is_too_large_to_travel_is_refused_at_once():
 def test_plain_data_survives_the_wire(value):
     tagged, payload = wire.encode(value)
     assert wire.decode(json.loads(json.dumps(tagged)), payload) == value
+
+
+def test_huge_pages_hold_what_the_small_ones_held():
+    """As far as this machine has them; without them nothing happens."""
+    data = np.arange(8 << 20)  # 64 MB
+    moved = launcher.use_huge_pages()
+    assert np.array_equal(data, np.arange(8 << 20)) and moved % (2 << 20) == 0
+    if moved:
+        rollup = Path("/proc/self/smaps_rollup").read_text()
+        assert int(re.search(r"AnonHugePages: +(\d+) kB", rollup)[1]) > 0
