@@ -84,14 +84,16 @@ requeue_if_stopped() {
     if [ ! -e "$RUN/stop" ] || [ -e "$RUN/result.json" ]; then
         return 0
     fi
-    if [ "${REQUEUE:-yes}" = yes ] && [ -n "${SLURM_JOB_ID:-}" ] && scontrol requeue "$JOB"; then
-        echo "attempt $ATTEMPT stopped before its end: the job goes back into the queue"
-    else
-        local arguments="$*"
-        [[ " $* " == *" --checkpoint"* ]] || arguments="$* --checkpoint $RUN/checkpoint.pt"
-        [ -z "${PBS_JOBID:-}" ] || arguments="-v ARGS=\"$arguments\""  # before the script's name: qsub has no arguments behind it
-        echo "attempt $ATTEMPT stopped before its end: submit it again with: $arguments"
+    if [ "${REQUEUE:-yes}" = yes ] && [ -n "${SLURM_JOB_ID:-}" ]; then
+        echo "attempt $ATTEMPT stopped before its end: the job goes back into the queue"  # said first: Slurm may end this script at once
+        if scontrol requeue "$JOB"; then
+            exit 75
+        fi
     fi
+    local arguments="$*"
+    [[ " $* " == *" --checkpoint"* ]] || arguments="$* --checkpoint $RUN/checkpoint.pt"
+    [ -z "${PBS_JOBID:-}" ] || arguments="-v ARGS=\"$arguments\""  # before the script's name: qsub has no arguments behind it
+    echo "attempt $ATTEMPT stopped before its end: submit it again with: $arguments"
     exit 75
 }
 

@@ -61,7 +61,9 @@ class Job:
     def words(self) -> str:
         """What it has printed, and what Slurm has said about it: for the message of a failed test."""
         slurms_own = self.place / f"{self.name}-{self.number}.out"
-        return f"{self.said}\n{slurms_own.read_text() if slurms_own.exists() else ''}\n{self.output()}"
+        log = (self.cluster.folder / "log" / "slurmctld.log").read_text(errors="replace").splitlines()
+        controller = "\n".join(line for line in log if self.number in line)
+        return f"{self.said}\n{slurms_own.read_text() if slurms_own.exists() else ''}\n{self.output()}\n{controller}"
 
     def wait(self, timeout: float = LIMIT) -> str:
         """Its state in the end."""
@@ -327,17 +329,18 @@ def check_same_result(job: Job, uninterrupted: Job) -> None:
 @pytest.mark.long
 def test_ddp_survives_a_killed_rank_and_a_requeue(jobs, desk):
     """One training in three pieces: a rank is killed; the next job goes on, is told to stop, and goes on after the queue."""
-    first = desk.submit("ddp", *DDP, "--pause", "1")
+    first = desk.submit("ddp", *DDP, "--pause", "0.5")
     first.until(lambda: "epoch 1:" in first.output(), "the first epoch")
     first.kill(3, "ddp.py")
     assert first.wait(60) == "FAILED" and first.said["ExitCode"] != "0:0", first.words()
     assert first.read("exit_status") != 0
 
-    second = desk.submit("ddp", *DDP, "--pause", "1", "--checkpoint", first.folder / "checkpoint.pt")
+    second = desk.submit("ddp", *DDP, "--pause", "0.5", "--checkpoint", first.folder / "checkpoint.pt")
     second.until(lambda: "goes on from" in second.output(), "the beginning")
     desk.cluster.run(["scancel", "--signal=USR1", "--batch", second.number])  # as Slurm does before the time is up
     second.until_back_in_the_queue()
-    desk.cluster.run(["scontrol", "update", f"JobId={second.number}", "StartTime=now"])  # Slurm lets it rest for two minutes
+    # Slurm lets it rest for two minutes; within the same second a node would still refuse it ("Job credential revoked").
+    desk.cluster.run(["scontrol", "update", f"JobId={second.number}", "StartTime=now+3seconds"])
     second.finished()
     assert "attempt 1 stopped before its end: the job goes back into the queue" in second.output()
     assert "ddp, job " + second.number + ", attempt 2" in second.output()
