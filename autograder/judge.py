@@ -390,12 +390,25 @@ def _misconception(exercise: Exercise, case: Case, values: list) -> str | None:
 def _comparison(case: Case, r: int, expected, observed, wrong: Difference) -> list[str]:
     who = "" if case.world_size == 1 else f"rank {r} "
     column = len(who) + len("returned ")
+    expected, observed, more = _where_they_differ(case, expected, observed)
     lines = [f"{who}returned {show(observed, indent=column)}", f"{'expected':>{column - 1}} {show(expected, indent=column)}"]
+    if more:
+        lines = [f"{line[:-1]}, ...}}" for line in lines]
     if wrong.kind == "wrong_type":
         lines[0] = f"{who}returned {name_of_type(observed)}: {show(observed, indent=column)}"
     if wrong.text:
         lines.append(wrong.text)
     return lines
+
+
+def _where_they_differ(case: Case, expected, observed) -> tuple:
+    """Of two dicts with the same keys what differs, and whether that is less than all: what is right needs no reading."""
+    if not (isinstance(expected, dict) and isinstance(observed, dict) and expected.keys() == observed.keys()):
+        return expected, observed, False
+    keys = [key for key in expected if difference(expected[key], observed[key], case.rtol, case.atol) is not None]
+    if not 0 < len(keys) < len(expected):
+        return expected, observed, False
+    return {key: expected[key] for key in keys}, {key: observed[key] for key in keys}, True
 
 
 def _changed(exercise: Exercise, case: Case, run: Run) -> list[str] | None:

@@ -91,6 +91,10 @@ def harness(f, text, classes, asked):
             "where you count it wrong.",
             "If `classes` is given, use it: labels mean what they meant in training.",
         ),
+        "classes_renumbered": Diagnosis(
+            "The list of classes was numbered anew. Whoever reads the test list next could not tell which kind is which label.",
+            "Return the super_class_ids themselves, in the order of their labels.",
+        ),
         "labels_shifted": Diagnosis("The labels begin with 1.", "A network counts its outputs from 0."),
         "one_hot": Diagnosis(
             "There are more numbers than images: these look like one-hot vectors.", "One whole number per image is asked for."
@@ -156,7 +160,10 @@ def harness(f, text, classes, asked):
         seen = list(dict.fromkeys(row[2] for row in rows))
         products = sorted({row[1] for row in rows})
         as_text = sorted(case.known["classes"] or here, key=str)
+        ((_, right_labels, right_classes),) = self.expected(case)
         wrong = {
+            "sorted_paths": [(sorted(paths), right_labels, right_classes)],
+            "classes_renumbered": [(paths, right_labels, [float(k) for k in range(len(right_classes))])],
             "own_classes": self._answer(case, classes=sorted(here)) if case.known["classes"] else None,
             "raw_ids": self._answer(case, lambda row, classes: row[2]),
             "minus_one": self._answer(case, lambda row, classes: row[2] - 1),
