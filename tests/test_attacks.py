@@ -101,10 +101,10 @@ def test_attack_as_an_ordinary_user(reports_of_an_ordinary_user, attack):
 
 
 def test_without_a_jail_the_attacks_reach_what_they_are_after(tmp_path):
-    """Otherwise the tests above would prove nothing."""
+    """Otherwise the tests above would prove nothing. Some move data between ranks by hitting a moment: on a busy machine they may miss."""
     with Range(tmp_path, "none") as place:
         for attack in (attack for attack in ALL if attack.reaches):
-            assert place.run(attack).got, attack.name
+            assert any(place.run(attack).got for _ in range(4)), attack.name
 
 
 # -- the wire -------------------------------------------------------------------------------------------------------------------------
