@@ -12,7 +12,7 @@ import torch.distributed as dist
 
 def sum_over_ranks(x):
     rank, n = dist.get_rank(), dist.get_world_size()
-    file, other = open(os.__file__, "rb"), open(time.__spec__.origin if time.__spec__.has_location else fcntl.__file__, "rb")
+    file, other = open(os.__file__, "rb"), open(struct.__file__, "rb")
     try:
         if rank == 0:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
