@@ -48,6 +48,17 @@ def show(value: Any, limit: int = 14, indent: int = 0) -> str:
     return text if len(text) <= 200 else text[:197] + "..."
 
 
+def show_where_they_differ(expected: Any, observed: Any, rtol: float, atol: float, indent: int = 0) -> tuple[str, str]:
+    """Both values as `show` writes them; of two dicts with the same keys what differs alone, because what is right needs no reading."""
+    more = ""
+    if isinstance(expected, dict) and isinstance(observed, dict) and expected.keys() == observed.keys():
+        keys = [key for key in expected if difference(expected[key], observed[key], rtol, atol) is not None]
+        if 0 < len(keys) < len(expected):
+            expected, observed, more = {k: expected[k] for k in keys}, {k: observed[k] for k in keys}, ", ...}"
+    texts = show(expected, indent=indent), show(observed, indent=indent)
+    return tuple(text[:-1] + more for text in texts) if more else texts
+
+
 def name_of_type(value: Any) -> str:
     if isinstance(value, Tensor):
         return f"a torch tensor of type {value.dtype}"

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from autograder.compare import Difference, difference, name_of_type, show, unchanged
+from autograder.compare import Difference, difference, name_of_type, show, show_where_they_differ, unchanged
 from autograder.exercise import ANYTHING, PUBLIC_KEY, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, rng_for
 from autograder.verdict import CaseResult, LevelResult, Result
 from labkit import hang, horovod_job
@@ -390,25 +390,12 @@ def _misconception(exercise: Exercise, case: Case, values: list) -> str | None:
 def _comparison(case: Case, r: int, expected, observed, wrong: Difference) -> list[str]:
     who = "" if case.world_size == 1 else f"rank {r} "
     column = len(who) + len("returned ")
-    expected, observed, more = _where_they_differ(case, expected, observed)
-    lines = [f"{who}returned {show(observed, indent=column)}", f"{'expected':>{column - 1}} {show(expected, indent=column)}"]
-    if more:
-        lines = [f"{line[:-1]}, ...}}" for line in lines]
-    if wrong.kind == "wrong_type":
-        lines[0] = f"{who}returned {name_of_type(observed)}: {show(observed, indent=column)}"
+    target, value = show_where_they_differ(expected, observed, case.rtol, case.atol, column)
+    kind = f"{name_of_type(observed)}: " if wrong.kind == "wrong_type" else ""
+    lines = [f"{who}returned {kind}{value}", f"{'expected':>{column - 1}} {target}"]
     if wrong.text:
         lines.append(wrong.text)
     return lines
-
-
-def _where_they_differ(case: Case, expected, observed) -> tuple:
-    """Of two dicts with the same keys what differs, and whether that is less than all: what is right needs no reading."""
-    if not (isinstance(expected, dict) and isinstance(observed, dict) and expected.keys() == observed.keys()):
-        return expected, observed, False
-    keys = [key for key in expected if difference(expected[key], observed[key], case.rtol, case.atol) is not None]
-    if not 0 < len(keys) < len(expected):
-        return expected, observed, False
-    return {key: expected[key] for key in keys}, {key: observed[key] for key in keys}, True
 
 
 def _changed(exercise: Exercise, case: Case, run: Run) -> list[str] | None:

@@ -368,8 +368,8 @@ def _import_frameworks(names: Sequence[str]) -> None:
 def use_huge_pages() -> int:
     """Have the memory that this process has filled moved into huge pages; the number of bytes for which that worked.
 
-    A fork copies an entry for each page, and the end of the copy clears it: with the frameworks imported that is most of what a short
-    case costs. madvise(2), MADV_COLLAPSE, from Linux 6.1 on; elsewhere everything stays as it is.
+    A fork copies an entry for each page, and the end of the copy clears it: with the frameworks imported that was about a quarter of
+    what a short case cost. madvise(2), MADV_COLLAPSE, from Linux 6.1 on; elsewhere everything stays as it is.
     """
     madvise = ctypes.CDLL(None, use_errno=True).madvise
     madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.compare import difference, show, unchanged
+from autograder.compare import difference, show, show_where_they_differ, unchanged
 from autograder.exercise import ANYTHING, Opaque, Tensor
 
 
@@ -140,3 +140,13 @@ def test_nothing_a_rank_returns_makes_it_stumble(expected, observed, strict):
 @given(plain)
 def test_what_was_returned_is_equal_to_itself(value):
     assert unchanged(value, value)
+
+
+def test_of_two_dicts_what_differs_is_shown():
+    expected = {"loss": np.array([1.0, 2.0]), "weights": np.zeros(3), "bias": np.ones(2)}
+    shown = show_where_they_differ(expected, expected | {"loss": np.array([1.0, 3.0])}, 1e-6, 0)
+    assert shown == ("{'loss': [1, 2], ...}", "{'loss': [1, 3], ...}")
+    both = {"loss": np.zeros(2), "weights": np.ones(3), "bias": np.zeros(2)}
+    assert show_where_they_differ(expected, both, 1e-6, 0) == (show(expected), show(both))
+    assert show_where_they_differ(expected, {"loss": np.zeros(2)}, 1e-6, 0) == (show(expected), "{'loss': [0, 0]}")
+    assert show_where_they_differ([1, 2], [1, 3], 1e-6, 0) == ("[1, 2]", "[1, 3]")

@@ -284,6 +284,7 @@ def test_an_afternoon(hub, people):
     panel.get_by_role("button", name="Submit").wait_for()
 
     notebook = ada.open(f"{UNIT}/{NOTEBOOK}.ipynb")
+    assert "cm-lineWrapping" in notebook.locator(".jp-CodeCell .cm-content").first.get_attribute("class"), "no code is cut"
     ada.type_answer(notebook, "count_inside", ANSWER)
     cell = ada.run_up_to(notebook, "%%ranks")
     output = cell.locator(".jp-OutputArea-output", has_text="of 150 inside").first

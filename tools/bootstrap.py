@@ -392,9 +392,10 @@ def lab(course, work, options):
         raise Trouble(f"{work} could not be brought up to date (see above).")
     variables = course.variables()
     variables.update(mpi_variables(course))
-    # A student's Lab: without nbgrader's parts for instructors and without Jupyter's news.
+    # A student's Lab: without nbgrader's parts for instructors and without Jupyter's news; and what is set for everybody.
+    folders = [str(course.root / "tools" / name) for name in ("jupyter", "lab_settings")]
     variables["JUPYTER_CONFIG_PATH"] = os.pathsep.join(
-        [str(course.root / "tools" / "jupyter")] + [path for path in [os.environ.get("JUPYTER_CONFIG_PATH")] if path]
+        folders + [path for path in [os.environ.get("JUPYTER_CONFIG_PATH")] if path]
     )
     say("JupyterLab", f"on {work}   (Ctrl-C twice ends it)")
     command = lab_command(course, work, options)

@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> None:
 
     os.environ.update(mpi_environment(None))
     role = "grader" if "--grader" in arguments else "student"
-    os.environ["JUPYTER_CONFIG_PATH"] = str(HERE / role)
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(HERE / role), str(shared / "tools" / "lab_settings")])
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     if role == "student":
         work = Path(user.pw_dir) / course
