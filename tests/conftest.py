@@ -19,21 +19,11 @@ ROOT = Path(__file__).resolve().parents[1]
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the tests marked `long` unless all are wanted (COURSE_TEST_ALL): with them all takes close to an hour."""
-    if os.environ.get("COURSE_TEST_ALL"):
-        return
-    left_out = {item for item in items if item.get_closest_marker("long")}
-    items[:] = [item for item in items if item not in left_out]
-    config.hook.pytest_deselected(items=list(left_out))
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """A temporary folder and configuration folders of our own, and a marker in the environment by which descendants are known.
 
     The folder's path is short: sockets in it may have 108 characters.
     """
-    config.addinivalue_line("markers", "long: takes long on a cluster or a hub; in `make test-all` only")
     config.course_scratch = tempfile.mkdtemp(prefix="t-")
     scratch = Path(config.course_scratch)
     (scratch / "tmp").mkdir()

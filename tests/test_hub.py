@@ -199,7 +199,7 @@ class Formgrader:
 # -- the hub --------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["local", pytest.param("slurm", marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=["local", "slurm"])
 def hub(request, tmp_path_factory) -> dict:
     """What `make hub` has printed: {"address", "passwords", ...}; and with it what no student may know: paths inside."""
     if CHROMIUM is None:

@@ -763,7 +763,6 @@ def test_a_rank_that_dies_ends_the_job(pbs):
     assert not (job.run / "result.json").exists()
 
 
-@pytest.mark.long
 def test_a_job_that_is_warned_leaves_a_checkpoint_and_the_next_one_ends_as_if_never_interrupted(pbs):
     training = "--images 1024 --epochs 2"
     whole = submit(pbs, "ddp", arguments=training)

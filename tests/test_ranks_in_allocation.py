@@ -1,4 +1,4 @@
-"""`%%ranks` and the grader in a Slurm allocation of two nodes: what works on one machine works there, and is told as well."""
+"""`%%ranks` in a Slurm allocation of two nodes: what works on one machine works there, and is told as well."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
-import test_grading
 
-pytestmark = test_grading.pytestmark
-handed_in_class, graded_class = test_grading.handed_in_class, test_grading.graded_class  # fixtures
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "tests" / "notebooks_in_job.py"
 HOSTS = ("login", "node1", "node2")
-TWO_NODES = ["--nodes=2", "--ntasks-per-node=2"]
+TWO_NODES = ["--nodelist=node1,node2", "--ntasks-per-node=2"]
 START = "from labkit import ranks\nranks.start()"
 WHERE = "%%ranks\nimport os\nprint(os.uname().nodename, rank, comm.allreduce(rank))"
 HANGS = "%%ranks --deadline 1\nif rank == 0:\n    comm.recv(source=1)\nif rank == 3:\n    while True: pass"
@@ -40,21 +37,30 @@ def submitted(slurm, folder: Path, command: str, limit: float, user: str | None 
     return printed
 
 
-def left_on_the_nodes(slurm) -> dict[str, str]:
-    """{host: what is in its /tmp and /dev/shm, and which processes of jobs}; {} when there is nothing, soon after the job."""
-    deadline = time.monotonic() + 10
-    while (left := {host: what for host in HOSTS if (what := left_on(slurm, host))}) and time.monotonic() < deadline:
-        time.sleep(0.1)
+@pytest.fixture
+def left_on_the_nodes(slurm):
+    """Call it after the job: {host: what is new in its /tmp and /dev/shm, and which processes of jobs}; {} when there is nothing, soon."""
+    before = {host: set(seen_on(slurm, host)) for host in HOSTS}
+
+    def left() -> dict[str, list[str]]:
+        deadline = time.monotonic() + 10
+        while True:
+            new = {host: [thing for thing in seen_on(slurm, host) if thing not in before[host]] for host in HOSTS}
+            new = {host: things for host, things in new.items() if things}
+            if not new or time.monotonic() > deadline:
+                return new
+            time.sleep(0.1)
+
     return left
 
 
-def left_on(slurm, host: str) -> str:
+def seen_on(slurm, host: str) -> list[str]:
+    """Files, but for those of a /tmp that all share (the course and the tests' folder, where they lie there), and processes of jobs."""
     files = slurm.run(["ls", "/tmp", "/dev/shm"], host=host).stdout.split()
-    processes = slurm.run(["ps", "-eo", "args"], host=host).stdout.splitlines()
-    shared = {path.name for path in Path("/tmp").iterdir()}  # the course and the tests' folder, where they lie there
-    left = [name for name in files if name not in {"/tmp:", "/dev/shm:", *shared}]
-    left += [line for line in processes if re.search(r"labkit|ipyparallel|ipykernel|mpiexec|orted|slurmstepd", line)]
-    return "; ".join(left)
+    processes = slurm.run(["ps", "-eo", "pid,args"], host=host).stdout.splitlines()
+    shared = {path.name for path in Path("/tmp").iterdir()}
+    seen = [name for name in files if name not in {"/tmp:", "/dev/shm:", *shared}]
+    return seen + [line for line in processes if re.search(r"labkit|ipyparallel|ipykernel|mpiexec|orted|slurmstepd", line)]
 
 
 def read_cells(found: Path) -> list[str]:
@@ -63,7 +69,7 @@ def read_cells(found: Path) -> list[str]:
     return [re.sub(r" {2,}", "  ", text) for text, _ in results]
 
 
-def test_ranks_on_two_nodes_report_like_ranks_here(slurm, tmp_path):
+def test_ranks_on_two_nodes_report_like_ranks_here(slurm, left_on_the_nodes, tmp_path):
     cells = [START, WHERE, TEMPORARY, MESSAGE, SEEN, IN_ORDER, HANGS, DIES, RAISES, WHERE, "ranks.stop()"]
     (tmp_path / "cells.json").write_text(json.dumps(cells))
     submitted(slurm, tmp_path, f"{sys.executable} {PROGRAM} cells cells.json found.json", 170)
@@ -81,10 +87,10 @@ def test_ranks_on_two_nodes_report_like_ranks_here(slurm, tmp_path):
     assert "rank 2  barrier  cell 8, line 4" in dies and "Rank 3 is dead, while ranks 0, 1 and 2 wait." in dies, dies
     assert raises.startswith("Rank 1 raised ZeroDivisionError: division by zero") and "cell 9, line 2" in raises
     assert all(f"rank {k}  barrier  cell 9, line 3" in raises for k in (0, 2, 3)), raises
-    assert left_on_the_nodes(slurm) == {}
+    assert left_on_the_nodes() == {}
 
 
-def test_a_user_s_notebook_on_the_login_host_has_its_ranks_on_the_nodes(slurm):
+def test_a_user_s_notebook_on_the_login_host_has_its_ranks_on_the_nodes(slurm, left_on_the_nodes):
     """As in `salloc`: no rank runs where the notebook does."""
     cells, home = [START, WHERE, SEEN, DIES, WHERE, "ranks.stop()"], Path("/home/student")
     write = f"import json; json.dump({cells!r}, open('cells.json', 'w'))"
@@ -98,11 +104,10 @@ def test_a_user_s_notebook_on_the_login_host_has_its_ranks_on_the_nodes(slurm):
     (group,) = {match for _, _, _, match in eval(seen)}
     assert eval(seen) == [(k, "allreduce", None, group) for k in range(4)]
     assert "rank 2  barrier  cell 4, line 4" in dies and "rank 3  is dead (SIGKILL)" in dies, dies
-    assert left_on_the_nodes(slurm) == {}
+    assert left_on_the_nodes() == {}
     slurm.run(["rm", "-r", f"{home}/cells.json", f"{home}/found.json"])
 
 
-@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_units_02_and_03_on_two_nodes(slurm, tmp_path):
     units = ["02_point_to_point", "03_collectives"]
@@ -112,28 +117,3 @@ def test_units_02_and_03_on_two_nodes(slurm, tmp_path):
         shown = "\n".join(found["cells"])
         assert "4 ranks ready (MPI, 2 nodes)" in shown, unit
         assert "passed" in shown and "The ranks are gone" not in shown, unit
-
-
-def test_the_grader_on_engines_of_the_allocation_gives_the_same_grades(slurm, handed_in_class, graded_class, tmp_path):
-    root = test_grading.copy(handed_in_class, tmp_path)
-    binaries = Path(sys.executable).parent
-    script = f"""#!/bin/bash
-set -eu
-export IPYTHONDIR={tmp_path}/ipython PATH={binaries}:$PATH
-mkdir -p $IPYTHONDIR/profile_grading
-ipcontroller --profile=grading --ip='*' --log-level=ERROR &
-controller=$!
-srun ipengine --profile=grading --IPEngine.wait_for_url_file=60 --IPEngine.timeout=60 --log-level=ERROR &
-engines=$!
-until [ -s $IPYTHONDIR/profile_grading/security/ipcontroller-client.json ]; do sleep 0.1; done
-python -c 'import ipyparallel as p; p.Client(profile="grading", timeout=60).wait_for_engines(4, timeout=120)'
-cd {ROOT}
-python -c 'from autograder.cli import main; main()' grade homework --allow-weak-isolation --course {root} --engines grading
-kill $engines $controller
-wait || true
-"""
-    (tmp_path / "grade.sh").write_text(script)
-    printed = submitted(slurm, tmp_path, f"bash {tmp_path}/grade.sh", 170)
-    assert test_grading.scores(root) == test_grading.EXPECTED, printed
-    assert test_grading.shown(root) == test_grading.shown(graded_class[0])
-    assert left_on_the_nodes(slurm) == {}

@@ -65,7 +65,8 @@ def test_jobs_run_on_the_nodes_as_root_and_as_users(slurm):
 @pytest.mark.parametrize("launcher", ["mpiexec", "srun --mpi=pmix"])
 def test_mpi_over_two_nodes(slurm, user, launcher):
     environment = {} if user else AS_ROOT
-    words = ["salloc", "--quiet", "--nodes=2", "--ntasks-per-node=2", *launcher.split(), sys.executable, "-c", SUM]
+    nodes = ["--nodelist=node1,node2", "--ntasks-per-node=2"]
+    words = ["salloc", "--quiet", *nodes, *launcher.split(), sys.executable, "-c", SUM]
     done = slurm.run(words, user=user, env=environment)
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split("\n")[:-1]) == [f"node{1 + k // 2} {k} 4 6" for k in range(4)]
@@ -80,7 +81,7 @@ def test_the_exit_status_of_a_job(slurm):
 def test_pretended_gpus_are_shared_out(slurm):
     words = [
         "srun",
-        "--nodes=2",
+        "--nodelist=node1,node2",
         "--ntasks-per-node=2",
         "--gpus-per-task=1",
         "bash",

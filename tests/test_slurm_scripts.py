@@ -31,13 +31,8 @@ DDP = ("--epochs", "2", "--images", "1024", "--batch-size", "32")  # 8 steps in 
 HOROVOD = ("--epochs", "2", "--images", "1024", "--batch-size", "32")
 
 
-handed_in_class = test_grading.handed_in_class  # a fixture
+handed_in_class, graded_class = test_grading.handed_in_class, test_grading.graded_class  # fixtures
 pytestmark = [test_grading.pytestmark, pytest.mark.timeout(LIMIT + 120)]  # a test may wait for the jobs of others
-
-
-def long(*values):
-    """A case of a test that `make test-all` runs only; its job is submitted there only."""
-    return pytest.param(*values, marks=pytest.mark.long)
 
 
 @dataclass
@@ -98,6 +93,13 @@ class Job:
                 return
             assert time.monotonic() < deadline, f"{shown['JobState']}, not in the queue again:\n{self.words()}"
             time.sleep(0.1)
+
+    def leaves_nothing_running(self) -> bool:
+        """Whether all its processes are gone soon after its end."""
+        deadline = time.monotonic() + 10
+        while self.has_processes() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return not self.has_processes()
 
     def has_processes(self) -> bool:
         """Whether a process of this job runs, or one of Slurm's that looks after it."""
@@ -167,24 +169,19 @@ def jobs(desk) -> dict[str, Job]:
     nbformat.write(notebook, desk.place / "where.ipynb")
     products.draw(desk.place, products=(2, 1), photos=2)  # 48 photos to train on
     small = ("--image-size", "32", "--width", "4", "--batch-size", "2", "--num-steps", "2", "--warmup-steps", "1")
-    submitted, everything = {}, bool(os.environ.get("COURSE_TEST_ALL"))
-    if everything:
-        submitted["too short"] = desk.submit("horovod_mnist", *HOROVOD, "--pause", "6", options=("--time=1",), REQUEUE="no")
-    submitted |= {
+    submitted = {
+        "too short": desk.submit("horovod_mnist", *HOROVOD, "--pause", "6", options=("--time=1",), REQUEUE="no"),
         "pi": desk.submit("pi", "--strips", "1000000"),
         "refused": desk.submit("horovod_mnist", ROOT / "homework" / "scaling_mnist" / "tensorflow2_mnist.py"),
         "c10d": desk.submit("c10d", "--megabytes", "1", "--repeats", "2"),
         "ddp": desk.submit("ddp", *DDP),
         "engines": desk.submit("engines", "where.ipynb"),
+        "horovod_mnist": desk.submit("horovod_mnist", *HOROVOD),
+        "own port": desk.submit("horovod_mnist", PORT, "--epochs", "2", "--images", "512"),
+        "resnet34_throughput": desk.submit("resnet34_throughput", *small),
+        "scaling_sweep": desk.submit("scaling_sweep", "--epochs", "2", "--images", "512"),
+        "image_lab": desk.submit("image_lab", LAB, "--epochs", "1", "--batch-size", "6"),
     }
-    if everything:
-        submitted |= {
-            "horovod_mnist": desk.submit("horovod_mnist", *HOROVOD),
-            "own port": desk.submit("horovod_mnist", PORT, "--epochs", "2", "--images", "512"),
-            "resnet34_throughput": desk.submit("resnet34_throughput", *small),
-            "scaling_sweep": desk.submit("scaling_sweep", "--epochs", "3", "--images", "512"),
-            "image_lab": desk.submit("image_lab", LAB, "--epochs", "1", "--batch-size", "6"),
-        }
     yield submitted
     desk.cluster.run(["scancel", *(job.number for job in submitted.values())])  # where a test has failed
 
@@ -208,7 +205,7 @@ def check_places(job: Job) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["pi", "c10d", "ddp", "engines", *map(long, ["horovod_mnist", "resnet34_throughput", "scaling_sweep", "image_lab"])]
+    "name", ["pi", "c10d", "ddp", "engines", "horovod_mnist", "resnet34_throughput", "scaling_sweep", "image_lab"]
 )
 def test_a_script_reports_its_ranks_and_ends_well(jobs, name):
     job = jobs[name].finished()
@@ -216,7 +213,7 @@ def test_a_script_reports_its_ranks_and_ends_well(jobs, name):
     assert job.read("exit_status") == 0
 
 
-@pytest.mark.parametrize("name", ["pi", "c10d", "ddp", long("horovod_mnist")])
+@pytest.mark.parametrize("name", ["pi", "c10d", "ddp", "horovod_mnist"])
 def test_the_ranks_themselves_see_the_same_places(jobs, name):
     job = jobs[name].finished()
     assert places(job.read("report.json")["nodes"], job.read("result.json")["ranks"]) == FOUR
@@ -238,7 +235,7 @@ def test_messages_reach_the_other_node(jobs):
     assert "rank 0 -> rank 1 (same node): 1 MB" in job.output() and "rank 0 -> rank 2 (other node): 1 MB" in job.output()
 
 
-@pytest.mark.parametrize(("name", "images"), [("ddp", 1024), long("horovod_mnist", 1024), long("own port", 512)])
+@pytest.mark.parametrize(("name", "images"), [("ddp", 1024), ("horovod_mnist", 1024), ("own port", 512)])
 def test_a_run_log_tells_of_all_ranks(jobs, name, images):
     job = jobs[name].finished()
     run = runlog.read(job.folder / "run_4.jsonl")
@@ -257,13 +254,11 @@ def test_a_sequential_script_is_refused(jobs):
     assert "does not import Horovod: each of the 4 ranks would do the whole work" in job.output()
 
 
-@pytest.mark.long
 def test_resnet34_counts_the_images_of_all_ranks(jobs):
     record = jobs["resnet34_throughput"].finished().read("throughput.json")
     assert record["world_size"] == 4 and record["global_batch_size"] == 8 and len(record["seconds_per_step"]) == 2
 
 
-@pytest.mark.long
 def test_the_sweep_makes_logs_and_a_table(jobs):
     job = jobs["scaling_sweep"].finished()
     logs = {ranks: runlog.read(job.folder / f"run_{ranks}.jsonl") for ranks in (1, 2, 4)}
@@ -276,7 +271,6 @@ def test_the_sweep_makes_logs_and_a_table(jobs):
     assert [row.split()[-1] for row in rows] == [f"{run.epochs[-1].val_accuracy:.4f}" for run in logs.values()]
 
 
-@pytest.mark.long
 def test_the_image_lab_trains_on_both_nodes(jobs):
     job = jobs["image_lab"].finished()
     run = runlog.read(job.folder / "run_4.jsonl")
@@ -285,17 +279,14 @@ def test_the_image_lab_trains_on_both_nodes(jobs):
     assert "after 1 epochs, 4 ranks" in job.output() and (job.folder / "checkpoint.npz").exists()
 
 
-@pytest.mark.long
-def test_a_class_is_graded_on_both_nodes(desk, jobs, handed_in_class, tmp_path):
-    """Two of its students; tests/test_ranks_in_allocation.py grades all on engines."""
+def test_a_class_is_graded_on_both_nodes(desk, jobs, handed_in_class, graded_class, tmp_path):
+    """On engines of the allocation, with the same grades and the same pages as on one machine."""
     root = test_grading.copy(handed_in_class, tmp_path)
-    students = ("--student", "anna", "--student", "chloe")
-    job = desk.submit("grade", "homework", "--course", root, "--allow-weak-isolation", *students).finished()
+    job = desk.submit("grade", "homework", "--course", root, "--allow-weak-isolation").finished()
     check_places(job)
-    expected = {name: test_grading.EXPECTED[name] for name in ("anna", "chloe")}
-    found = test_grading.scores(root)
-    assert {name: found[name] for name in expected} == expected, job.output()
-    assert job.read("exit_status") == 0
+    assert test_grading.scores(root) == test_grading.EXPECTED, job.output()
+    assert test_grading.shown(root) == test_grading.shown(graded_class[0])
+    assert job.read("exit_status") == 0 and job.leaves_nothing_running()
 
 
 def test_a_notebooks_ranks_are_spread_over_the_nodes(jobs):
@@ -306,7 +297,6 @@ def test_a_notebooks_ranks_are_spread_over_the_nodes(jobs):
         assert f"rank {rank} of {world_size} on {nodes[node]}" in executed
 
 
-@pytest.mark.long
 def test_a_too_short_limit_leaves_a_checkpoint_and_the_next_job_ends_as_if_never_stopped(jobs, desk):
     stopped = jobs["too short"]
     assert stopped.wait() == "FAILED" and stopped.said["ExitCode"] == "75:0", stopped.words()
@@ -326,7 +316,6 @@ def check_same_result(job: Job, uninterrupted: Job) -> None:
     assert {name: ours[name] for name in names} == {name: theirs[name] for name in names}
 
 
-@pytest.mark.long
 def test_ddp_survives_a_killed_rank_and_a_requeue(jobs, desk):
     """One training in three pieces: a rank is killed; the next job goes on, is told to stop, and goes on after the queue."""
     first = desk.submit("ddp", *DDP, "--pause", "0.5")
@@ -350,7 +339,7 @@ def test_ddp_survives_a_killed_rank_and_a_requeue(jobs, desk):
 
 @pytest.mark.parametrize(
     ("name", "arguments", "program"),
-    [("pi", ("--strips", 10**13), "pi.py"), long("horovod_mnist", ("--epochs", 10**6, "--images", 512), "horovod_mnist.py")],
+    [("pi", ("--strips", 10**13), "pi.py"), ("horovod_mnist", ("--epochs", 10**6, "--images", 512), "horovod_mnist.py")],
 )
 def test_a_killed_rank_ends_the_job(desk, jobs, name, arguments, program):
     job = desk.submit(name, *arguments)

@@ -13,8 +13,9 @@ import torch
 
 from autograder.exercise import rng_for
 from autograder.exercises import unit_09_multi_node_image_lab as unit
-from labkit import products, runlog
-from labkit.environment import mpi_environment, mpiexec
+from labkit import horovod_job, products, runlog
+from labkit.launcher import Limits, make_jobs
+from labkit.source import Chunk
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = ROOT / "solutions" / unit.UNIT
@@ -156,29 +157,29 @@ def test_the_finished_port_stays_with_the_instructor_and_its_starter_does_not():
 # -- the finished port -----------------------------------------------------------------------------------------------------------------
 
 
-def start(script: str, world_size: int, folder: Path, *options: str) -> str:
-    launch = [] if world_size == 1 else [*mpiexec(), "-n", str(world_size)]
-    where = [
-        "--data",
-        f"{folder}/Stanford_Online_Products",
-        "--scratch",
-        f"{folder}/scratch",
-        "--side",
-        "32",
-        "--batch-size",
-        "6",
-    ]
-    environment = {**os.environ, **mpi_environment(world_size), "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
-    environment.pop("PYTHONUNBUFFERED", None)
-    done = subprocess.run(
-        [*launch, sys.executable, str(LAB / script), *where, *options],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=170,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+PROGRAM = """
+import runpy
+import sys
+
+def go(program, *options):
+    sys.argv = [program, *options]
+    runpy.run_path(program, run_name="__main__")
+"""
+
+
+@pytest.fixture
+def train(warm_horovod, tmp_path):
+    """Run the finished port on two ranks; what it printed. (mpiexec runs it in the unit, and Slurm in tests/test_slurm_scripts.py.)"""
+
+    def train(*options: str) -> str:
+        places = ("--data", f"{tmp_path}/Stanford_Online_Products", "--scratch", f"{tmp_path}/scratch")
+        arguments = (str(LAB / "train_products_hvd.py"), *places, "--side", "32", "--batch-size", "6", *options)
+        jobs = make_jobs([Chunk("program", 1, PROGRAM)], "go", [arguments] * 2, runtime="horovod")
+        outcome, _ = horovod_job.run(warm_horovod, jobs, limits=Limits(cpu_seconds=120, deadline=150))
+        assert [rank.state for rank in outcome.ranks] == ["returned"] * 2, (outcome.hang, [rank.error for rank in outcome.ranks])
+        return "".join(text for _, text in outcome.printed)
+
+    return train
 
 
 def arrays(path: Path) -> dict[str, np.ndarray]:
@@ -202,24 +203,13 @@ def test_a_data_set_that_is_not_there_is_told_without_a_traceback(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.long
-def test_the_port_goes_on_where_it_stopped_and_ends_where_an_uninterrupted_run_ends(tmp_path):
+@pytest.mark.timeout(400)
+def test_the_port_goes_on_where_it_stopped_and_ends_where_an_uninterrupted_run_ends(train, tmp_path):
     """Two ranks: one epoch, then a second one in a new job, against both in one job. Bit by bit the same checkpoint."""
     products.draw(tmp_path, products=(2, 1), photos=2)
-    start("train_products_hvd.py", 2, tmp_path, "--epochs", "1", "--checkpoint", str(tmp_path / "a.npz"))
-    told = start("train_products_hvd.py", 2, tmp_path, "--epochs", "2", "--checkpoint", str(tmp_path / "a.npz"))
-    whole = start(
-        "train_products_hvd.py",
-        2,
-        tmp_path,
-        "--epochs",
-        "2",
-        "--checkpoint",
-        str(tmp_path / "b.npz"),
-        "--log",
-        str(tmp_path / "log"),
-    )
+    train("--epochs", "1", "--checkpoint", f"{tmp_path}/a.npz")
+    told = train("--epochs", "2", "--checkpoint", f"{tmp_path}/a.npz")
+    whole = train("--epochs", "2", "--checkpoint", f"{tmp_path}/b.npz", "--log", f"{tmp_path}/log")
     assert "after 2 epochs, 2 ranks" in told and "after 2 epochs, 2 ranks" in whole
     assert whole.count("test accuracy") == 1, "rank 0 alone reports"
     gone_on, uninterrupted = arrays(tmp_path / "a.npz"), arrays(tmp_path / "b.npz")
