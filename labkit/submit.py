@@ -245,12 +245,14 @@ class Output:
     folder: Path | None = None
     path: Path | None = None
     _files: dict[Path, Tail] = field(default_factory=dict)
+    _looked: bool = False
 
     def new(self, job: Job, last: bool = False) -> list[str]:
         """The lines since the last look. last: there will be no other, so a line without an end counts."""
         lines = []
-        if job.state == QUEUED and job.attempt == 1:
+        if not self._looked and job.state == QUEUED and job.attempt == 1:
             self._pass_over(job)
+        self._looked = True
         if job.output:
             lines += self._tail(Path(job.output)).lines(last)
         self._find(job, lines)
@@ -267,10 +269,14 @@ class Output:
         return lines
 
     def _pass_over(self, job: Job) -> None:
-        """What is there before a job has begun is of an older one with its number: a throw-away Slurm counts from 1 each time."""
+        """What was written before a job was submitted is of an older one with its number: a throw-away Slurm counts from 1 each time.
+
+        Its own first lines may be there already: it can begin at any moment after the scheduler has said that it waits.
+        """
         for path in ((Path(job.folder) if job.folder else Path.cwd()) / "jobs").glob(f"*-{short(job.id)}/output.txt"):
-            if path not in self._files:
-                self._files[path] = Tail(path, _offset=path.stat().st_size)
+            seen = path.stat()
+            if not seen.st_mtime >= job.submitted:  # nan: the scheduler has not said when
+                self._files[path] = Tail(path, _offset=seen.st_size)
 
     def _tail(self, path: Path) -> Tail:
         return self._files.setdefault(path, Tail(path, 20 if self.from_end else None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import math
 import os
@@ -624,16 +625,31 @@ def test_a_flood_of_output_is_cut_and_the_file_named(tmp_path):
     assert output.new(Job("17", output=str(tmp_path / "x.out"))) == []
 
 
-def test_output_of_an_older_job_with_the_same_number_is_passed_over(tmp_path):
+@pytest.mark.parametrize("when", [1.0, math.nan])
+def test_output_of_an_older_job_with_the_same_number_is_passed_over(tmp_path, when):
     path = tmp_path / "jobs" / "ddp-17" / "output.txt"
     path.parent.mkdir(parents=True)
     path.write_text("old\n")
+    submitted = path.stat().st_mtime + when
     output = submit.Output()
-    assert output.new(Job("17", state="queued", folder=str(tmp_path))) == []
+    assert output.new(Job("17", state="queued", folder=str(tmp_path), submitted=submitted)) == []
     with open(path, "a") as file:
         file.write("new\n")
     assert output.new(Job("17", state="running", folder=str(tmp_path))) == ["new"]
     assert (output.folder, output.path) == (path.parent, path)
+
+
+@pytest.mark.parametrize("looks_before", [0, 1, 2])
+def test_the_first_lines_of_a_job_that_seemed_to_wait_are_not_passed_over(tmp_path, looks_before):
+    """The scheduler is asked once in a second; a job may begin and print meanwhile."""
+    path = tmp_path / "jobs" / "ddp-17" / "output.txt"
+    job = Job("17", state="queued", folder=str(tmp_path), submitted=math.floor(time.time()))
+    output = submit.Output()
+    assert [output.new(job) for _ in range(looks_before)] == [[]] * looks_before
+    path.parent.mkdir(parents=True)
+    path.write_text("first\n")
+    seen = output.new(job) + output.new(dataclasses.replace(job, state="running"))
+    assert seen == ["first"]
 
 
 def test_a_tail_waits_for_whole_lines_and_notices_a_file_begun_anew(tmp_path):
