@@ -8,7 +8,7 @@
 #   LOG                      what a run log is called, without its ending: run_4, and run_4_attempt2 for the second attempt
 #   RUN                      the job's folder, jobs/NAME-JOB in the folder you submitted from: output.txt, run logs, results, checkpoints
 #
-# all taken from the allocation, and sends everything that is printed from here on to RUN/output.txt. Below are four functions.
+# all taken from the allocation, and sends everything that is printed from here on to RUN/output.txt. Below are five functions.
 
 source "$COURSE/job_scripts/site.sh"
 
@@ -76,6 +76,27 @@ start() {
         wait "$ranks" || status=$?
     done
     return "$status"
+}
+
+# ranks P PER_NODE COMMAND...: P processes of an MPI program, PER_NODE on each node, node after node; when one fails, all are ended. For another
+# MPI library, its last line is the one to change. Cray's on Polaris: mpiexec -n "$p" --ppn "$each" --hostfile "$PBS_NODEFILE" --depth
+# "$CORES_PER_RANK" --cpu-bind depth "$@"; Intel's and MPICH's: mpiexec -n "$p" -ppn "$each" -f "$PBS_NODEFILE" "$@".
+ranks() {
+    local p=$1 each=$2 hosts=() place=(--bind-to none)
+    shift 2
+    if [ -n "${SLURM_JOB_ID:-}" ] && [ "$LAUNCHER" = srun ]; then
+        srun --nodes="$(((p + each - 1) / each))" --ntasks="$p" --ntasks-per-node="$each" "$@"
+        return
+    fi
+    if [ "$BINDING" = cores ]; then
+        place=(--bind-to core)
+        each=$each:node:PE=$CORES_PER_RANK  # so many cores for each rank
+    else
+        each=$each:node
+    fi
+    [ -z "${PBS_NODEFILE:-}" ] || hosts=(--hostfile "$PBS_NODEFILE")  # Open MPI asks Slurm itself
+    # On Slurm mpiexec starts one process of its own on each node, by srun: it needs all cores of the node, not those of one rank.
+    env -u SRUN_CPUS_PER_TASK -u SLURM_CPU_BIND mpiexec -n "$p" "${hosts[@]}" --map-by "ppr:$each" "${place[@]}" "$@"
 }
 
 # requeue_if_stopped [ARGUMENTS]: a run that was stopped before its end, and has left a checkpoint, goes back into the queue and on from there.

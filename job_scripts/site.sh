@@ -1,5 +1,5 @@
 # The one file that your site changes. Every job script reads it, through job.sh, on the first node of the job; what is exported here
-# reaches all ranks. Six settings; those that stand here suit a Slurm whose Open MPI speaks PMIx, and the course's own environment.
+# reaches all ranks. Six settings; those that stand here suit the course's own environment.
 
 # 1. Modules, where your site has them: what your Horovod and MPI were built with.
 # module load gcc cuda nccl openmpi
@@ -7,7 +7,10 @@
 # 2. The Python environment with the course in it. It must lie on a file system that all nodes see.
 export PATH="${COURSE_ENVIRONMENT:-$COURSE/.venv}/bin:$PATH"
 
-# 3. How srun starts the ranks of an MPI program: `srun --mpi=list` shows what your Slurm can do. Open MPI: pmix. MPICH, Intel MPI: pmi2.
+# 3. Who starts the ranks of an MPI program in a Slurm job. mpiexec comes with the MPI library and so fits it. srun where the library was made
+#    for your Slurm: `srun --mpi=list` shows what that can do (Open MPI: pmix. MPICH, Intel MPI: pmi2). The course's own library was not: it
+#    brings PMIx 3, and with the PMIx 4 of Slurm one start in a hundred, on busy nodes, dies of a segmentation fault in MPI_Init.
+LAUNCHER=${COURSE_LAUNCHER:-mpiexec}
 export SLURM_MPI_TYPE=pmix
 
 # 4. The network interface between the nodes (`ip -brief address` on a compute node; often ib0). Empty: each library looks for itself,

@@ -474,7 +474,9 @@ if name == "srun":
     start([f"node{{rank // each}}" for rank in range(ranks)], ["SLURM_PROCID"])
 if name == "mpiexec":
     ranks = int(option("-n"))
-    hosts = list(dict.fromkeys(open(option("--hostfile")).read().split()))
+    file = option("--hostfile")
+    here = open(file).read().split() if file else [f"node{{k}}" for k in range(int(os.environ["SLURM_JOB_NUM_NODES"]))]
+    hosts = list(dict.fromkeys(here))
     each = int(option("--map-by").split(":")[1])
     option("--bind-to")
     assert not words[0].startswith("-"), words

@@ -62,12 +62,15 @@ def test_jobs_run_on_the_nodes_as_root_and_as_users(slurm):
 
 
 @pytest.mark.parametrize("user", [None, "student"])
-@pytest.mark.parametrize("launcher", ["mpiexec", "srun --mpi=pmix"])
-def test_mpi_over_two_nodes(slurm, user, launcher):
+@pytest.mark.parametrize(("launcher", "tries"), [("mpiexec", 1), ("srun --mpi=pmix", 3)])  # why three: job_scripts/site.sh, setting 3
+def test_mpi_over_two_nodes(slurm, user, launcher, tries):
     environment = {} if user else AS_ROOT
     nodes = ["--nodelist=node1,node2", "--ntasks-per-node=2"]
     words = ["salloc", "--quiet", *nodes, *launcher.split(), sys.executable, "-c", SUM]
-    done = slurm.run(words, user=user, env=environment)
+    for _ in range(tries):
+        done = slurm.run(words, user=user, env=environment)
+        if done.returncode == 0:
+            break
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split("\n")[:-1]) == [f"node{1 + k // 2} {k} 4 6" for k in range(4)]
 

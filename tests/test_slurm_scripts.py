@@ -118,7 +118,7 @@ class Job:
                 variables, command = process.environ(), process.cmdline()
             except psutil.Error:
                 continue
-            names = [name for name in ("RANK", "SLURM_PROCID") if name in variables]
+            names = [name for name in ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID") if name in variables]
             if names and variables.get("SLURM_JOB_ID") == self.number and variables[names[0]] == str(rank):
                 if any(word.endswith(program) for word in command[1:3]) and "torchrun" not in " ".join(command[:2]):
                     return process

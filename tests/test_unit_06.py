@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -24,6 +29,7 @@ from autograder.exercises.unit_06_ddp import (
 )
 from autograder.registry import find
 
+ROOT = Path(__file__).resolve().parents[1]
 SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(2, 5))
 
 
@@ -106,3 +112,36 @@ def test_an_exercise_of_the_unit_is_found_by_its_name():
     names = {"train_ddp", "uneven_loss", "accumulate", "buckets", "save_checkpoint", "load_checkpoint"}
     assert {find(name, "06_ddp").function for name in names} == names
     assert as_tensors((np.zeros((1, 2)), np.zeros(1, np.int64)))[1].dtype == "int64"
+
+
+ENDS = """
+import os, runpy, sys
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+print([name for task in os.listdir("/proc/self/task") if "gloo" in (name := open(f"/proc/self/task/{task}/comm").read())])
+"""
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "solutions/06_ddp/train_ddp.py --steps 2",
+        "job_scripts/programs/ddp.py --images 64 --batch-size 32 --epochs 1 --checkpoint c.pt",
+    ],
+)
+def test_no_thread_of_gloo_is_left_when_a_program_ends(tmp_path, program):
+    """One that still held a tensor while the interpreter ends would want the interpreter's lock then, and abort the rank (signal 6)."""
+    where = {
+        "RANK": "0",
+        "LOCAL_RANK": "0",
+        "WORLD_SIZE": "1",
+        "LOCAL_WORLD_SIZE": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "0",
+    }
+    script, *options = program.split()
+    command = [sys.executable, "-c", ENDS, str(ROOT / script), *options]
+    environment = {**os.environ, **where, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"

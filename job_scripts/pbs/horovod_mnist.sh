@@ -27,7 +27,7 @@ set -euo pipefail                  # the first command that fails ends the job, 
 cd "$PBS_O_WORKDIR"                # a PBS job starts in the home folder
 COURSE=${COURSE:-$PBS_O_WORKDIR}   # the folder of the course: submit from there, or set COURSE
 source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on everything is printed to $RUN/output.txt
-source "$COURSE/job_scripts/pbs/launch.sh"  # ranks, every_node
+source "$COURSE/job_scripts/pbs/launch.sh"  # every_node, and what mpiexec needs to know
 eval "set -- ${ARGS:-}"            # qsub gives a script no arguments: qsub -v ARGS="--epochs 3" ...
 
 PROGRAM=$PROGRAMS/horovod_mnist.py

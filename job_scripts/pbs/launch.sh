@@ -1,7 +1,6 @@
 # How a PBS job starts processes on all of its nodes. Slurm has srun for that; PBS leaves it to the MPI library and to pbs_tmrsh. Every
-# script in this folder reads this file, behind job.sh:
+# script in this folder reads this file, behind job.sh, whose `ranks` starts MPI programs with the settings below:
 #
-#   ranks P PER_NODE COMMAND...    P processes of an MPI program, PER_NODE on each node; when one fails, all are ended
 #   every_node COMMAND...          one process on each node of the job; when one fails, the others are ended, too
 #   warn_before_end SECONDS        tells this script so many seconds before its time is up (Slurm: --signal=B:USR1@SECONDS)
 
@@ -13,20 +12,6 @@ export OMPI_MCA_orte_default_hostfile=$PBS_NODEFILE  # a line for each rank, so 
 export OMPI_MCA_plm_rsh_agent=$HERE/on_host.sh
 export OMPI_MCA_plm_rsh_no_tree_spawn=1              # all daemons from the first node: only there PBS has a node file
 export OMPI_MCA_orte_leave_session_attached=1        # its daemons stay where PBS counts them and ends them with the job
-
-# For another MPI library, this is the line to change. Cray's on Polaris: mpiexec -n "$p" --ppn "$each" --hostfile "$PBS_NODEFILE"
-# --depth "$CORES_PER_RANK" --cpu-bind depth "$@"; Intel's and MPICH's: mpiexec -n "$p" -ppn "$each" -f "$PBS_NODEFILE" "$@".
-ranks() {
-    local p=$1 each=$2 place=(--bind-to none)
-    shift 2
-    if [ "$BINDING" = cores ]; then
-        place=(--bind-to core)
-        each=$each:node:PE=$CORES_PER_RANK  # so many cores for each rank
-    else
-        each=$each:node
-    fi
-    mpiexec -n "$p" --hostfile "$PBS_NODEFILE" --map-by "ppr:$each" "${place[@]}" "$@"
-}
 
 every_node() {
     local host status=0 started=() number=0

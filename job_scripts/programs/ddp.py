@@ -18,6 +18,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before a process group is there: else its functions hold on to the group, and so to gloo's threads
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
@@ -175,8 +176,8 @@ def main() -> None:
             print(f"finished: validation accuracy {result['val_accuracy']:.4f}, parameters {result['parameters_sha256'][:12]}")
             if options.json:
                 options.json.write_text(json.dumps(result | {"ranks": ranks}) + "\n")
-    dist.barrier()  # no rank leaves while gloo's threads still hold its last tensors: the interpreter could abort as it ends
-    dist.destroy_process_group()
+    dist.barrier()  # no rank closes its connections while another still needs them
+    dist.destroy_process_group()  # ends gloo's threads: one that still ran while the interpreter ends could abort it
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ DEVICE=$([ -n "${CUDA_VISIBLE_DEVICES:-}" ] && echo gpu || echo cpu)
 # A rank that waits longer than this for a tensor of the others ends, and with it the job: Horovod alone would wait for ever.
 export HOROVOD_STALL_CHECK_TIME_SECONDS=30 HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=50
 
-report srun python "$PROGRAMS/report.py"
+report ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAMS/report.py"
 
-start srun python "$PROGRAM" --device "$DEVICE" --log "$RUN/$LOG.jsonl" "${OWN[@]}" "$@"
+start ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAM" --device "$DEVICE" --log "$RUN/$LOG.jsonl" "${OWN[@]}" "$@"
 
 [ ${#OWN[@]} = 0 ] || requeue_if_stopped "$@"  # a port of your own knows nothing of stopping early

@@ -33,8 +33,8 @@ DEVICE=$([ -n "${CUDA_VISIBLE_DEVICES:-}" ] && echo gpu || echo cpu)
 # A rank that waits longer than this for a tensor of the others ends, and with it the job: Horovod alone would wait for ever.
 export HOROVOD_STALL_CHECK_TIME_SECONDS=30 HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=50
 
-report srun python "$PROGRAMS/report.py"
+report ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAMS/report.py"
 
 # The pictures lie where all nodes see them; what is made of them goes to each node's own disk (--scratch, by itself $TMPDIR).
-start srun python "$PROGRAM" --data Stanford_Online_Products --device "$DEVICE" \
+start ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAM" --data Stanford_Online_Products --device "$DEVICE" \
     --checkpoint "$RUN/checkpoint.npz" --log "$RUN/$LOG.jsonl" "$@"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Pi on all ranks of the job: mpi4py, started by srun.
+# Pi on all ranks of the job: mpi4py, started by mpiexec.
 #
 #   sbatch job_scripts/slurm/pi.sh            [--strips 1000000000]
 #
@@ -14,7 +14,7 @@ set -euo pipefail                  # the first command that fails ends the job, 
 COURSE=${COURSE:-$SLURM_SUBMIT_DIR}  # the folder of the course: submit from there, or set COURSE
 source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on everything is printed to $RUN/output.txt
 
-report srun python "$PROGRAMS/report.py"  # a line for each rank: node, cores, threads, GPU
+report ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAMS/report.py"  # a line for each rank: node, cores, threads, GPU
 
-# srun starts RANKS processes. When one fails, all are ended (SLURM_KILL_BAD_EXIT in job.sh), and so is this script.
-start srun python "$PROGRAMS/pi.py" --json "$RUN/result.json" "$@"
+# mpiexec (or srun, as site.sh says) starts RANKS processes. When one fails, all are ended, and so is this script.
+start ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAMS/pi.py" --json "$RUN/result.json" "$@"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# How many images per second does a ResNet-34 train on all ranks? Unit 07's program: Horovod, started by srun.
+# How many images per second does a ResNet-34 train on all ranks? Unit 07's program: Horovod, started by mpiexec.
 #
 #   sbatch job_scripts/slurm/resnet34_throughput.sh                                [--num-steps 10 --batch-size 32]
 #   sbatch job_scripts/slurm/resnet34_throughput.sh --image-size 32 --width 8 --batch-size 8        small enough for a CPU
@@ -18,7 +18,7 @@ source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on 
 # A rank that waits longer than this for a tensor of the others ends, and with it the job: Horovod alone would wait for ever.
 export HOROVOD_STALL_CHECK_TIME_SECONDS=30 HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=50
 
-report srun python "$PROGRAMS/report.py"
+report ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAMS/report.py"
 
-start srun python "$COURSE/notebooks/07_horovod/resnet34_throughput_hvd.py" \
+start ranks "$RANKS" "$RANKS_PER_NODE" python "$COURSE/notebooks/07_horovod/resnet34_throughput_hvd.py" \
     --threads "$THREADS" --json "$RUN/throughput.json" "$@"

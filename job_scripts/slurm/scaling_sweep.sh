@@ -29,7 +29,7 @@ DEVICE=$([ -n "${CUDA_VISIBLE_DEVICES:-}" ] && echo gpu || echo cpu)
 # A rank that waits longer than this for a tensor of the others ends, and with it the job: Horovod alone would wait for ever.
 export HOROVOD_STALL_CHECK_TIME_SECONDS=30 HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=50
 
-report srun python "$PROGRAMS/report.py"
+report ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAMS/report.py"
 
 # Each run fills node after node: 2 ranks are on one node, if it has two. What is left of the allocation rests meanwhile.
 for P in 1 2 4 8 16; do
@@ -38,7 +38,7 @@ for P in 1 2 4 8 16; do
     fi
     N=$(((P + RANKS_PER_NODE - 1) / RANKS_PER_NODE))
     echo "--- $P ranks on $N nodes"
-    start srun --nodes="$N" --ntasks="$P" --ntasks-per-node="$((P < RANKS_PER_NODE ? P : RANKS_PER_NODE))" \
+    start ranks "$P" "$((P < RANKS_PER_NODE ? P : RANKS_PER_NODE))" \
         python "$PROGRAM" --device "$DEVICE" --log "$RUN/run_$P.jsonl" "$@"
 done
 

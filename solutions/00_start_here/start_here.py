@@ -330,7 +330,7 @@ doctor.show(doctor.examine())
 #
 # ```
 # # Slurm
-# srun --mpi=pmix -n 4 .venv/bin/python hello.py
+# .venv/bin/mpiexec -n 4 .venv/bin/python hello.py
 #
 # # PBS: a job starts in your home folder, so go back to where you came from
 # cd $PBS_O_WORKDIR
@@ -376,8 +376,8 @@ ranks.stop()
 # %% [markdown]
 # ## Deeper: the same without a notebook
 #
-# There is no magic in `%%ranks`. MPI programs are plain scripts, started several times by `mpiexec` (on a cluster: by
-# `srun`). This is the `hello.py` of the first job:
+# There is no magic in `%%ranks`. MPI programs are plain scripts, started several times by `mpiexec` (on a cluster often
+# by its own `srun`). This is the `hello.py` of the first job:
 
 # %%
 # %%writefile hello.py

@@ -257,8 +257,9 @@ def stock_indices(
 ) -> list[int]:
     """The ids that a DistributedSampler with these parameters gives this rank in this epoch, in their order.
 
-    Built without DistributedSampler. drop_last=False: the order is filled up from its own beginning, as often as necessary, to a
-    multiple of world_size. drop_last=True: it is cut off at one. n is at least 1. Returns a list, an array or a tensor of ids.
+    Built without DistributedSampler. drop_last=False: the order is filled up from its own beginning, as often as necessary, to the next
+    multiple of world_size (to none if n is one). drop_last=True: it is cut off at the last one. n is at least 1. Returns a list, an array
+    or a tensor of ids.
     """
     ### BEGIN SOLUTION
     if shuffle:
@@ -558,7 +559,8 @@ def exact_accuracy(n: int, is_correct) -> float:
     """The share of n samples for which `is_correct(i)` is True, as a number from 0 to 1, the same on every rank.
 
     torch.distributed is initialised. Over all ranks is_correct is called exactly once for every i from 0 to n - 1, and the numbers
-    of calls of two ranks differ by at most one. There may be fewer samples than ranks. Returns a float or a tensor of one element.
+    of calls of two ranks differ by at most one. n is at least 1; there may be fewer samples than ranks. Returns a float or a tensor of
+    one element.
     """
     ### BEGIN SOLUTION
     share = strided_share(n, dist.get_rank(), dist.get_world_size())
@@ -638,7 +640,8 @@ def epoch_generators(seed: int, epoch: int, rank: int, world_size: int) -> tuple
     """Two new generators for this rank and epoch: (order, noise).
 
     order: depends on seed and epoch, and is the same on every rank; no two epochs (0 to 99) of a seed have the same.
-    noise: no two pairs of rank (0 to world_size - 1) and epoch (0 to 99) of a seed have the same; another seed gives another.
+    noise: no two pairs of rank (0 to world_size - 1) and epoch (0 to 99) of a seed have the same; the same pair with another seed has
+    another. New: PyTorch's global generator stays as it is.
     """
     ### BEGIN SOLUTION
     order = torch.Generator().manual_seed(seed + epoch)

@@ -140,7 +140,8 @@ print(model[1].weight[0, :3].tolist())
 def broadcast_parameters(model: nn.Module) -> None:
     """Give the model on every rank the values that it has on rank 0: all parameters, frozen ones too, and all buffers.
 
-    Changes the values in place; the parameters stay the same objects. Buffers may be integers. Returns nothing.
+    Changes the values in place; the parameters stay the same objects. Buffers may be integers, and some may be missing in the
+    `state_dict` (those with persistent=False). Returns nothing.
     """
     ### BEGIN SOLUTION
     for tensor in [*model.parameters(), *model.buffers()]:
@@ -177,7 +178,7 @@ def average_gradients(model: nn.Module) -> None:
 
     A trained parameter (`requires_grad`) whose gradient is None on this rank counts as zero, and has the mean afterwards like
     everywhere else. Frozen parameters have no gradient. A tied parameter is reduced once. The parameters themselves are not changed.
-    Returns nothing; the result is in `p.grad`.
+    Returns nothing; the result is in `p.grad`, in the old tensor or in a new one.
     """
     ### BEGIN SOLUTION
     for p in model.parameters():
@@ -362,7 +363,7 @@ def global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, 
     """The mean loss and the accuracy over the samples of all ranks; every sample counts the same, wherever it lies.
 
     losses: shape (n,), float, one per sample of this rank; n differs between the ranks and may be 0 (not on all of them). correct:
-    shape (n,), bool. Both are kept. Returns (mean loss, accuracy as a fraction from 0 to 1), the same on every rank.
+    shape (n,), bool. Neither is changed. Returns (mean loss, accuracy as a fraction from 0 to 1), the same on every rank.
     """
     ### BEGIN SOLUTION
     sums = torch.tensor([losses.sum(), correct.sum(), len(losses)], dtype=torch.float64)
@@ -402,8 +403,8 @@ def train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) ->
     """One step of SGD on a minibatch that lies on all ranks in shares of any size: the step a single process would take on all of it.
 
     x: this rank's samples, shape (n, ...), y: their labels, shape (n,); n may be 0 (not on all ranks). The loss is the mean
-    cross-entropy over the samples of all ranks. Gradients of earlier steps may lie in `p.grad`. All models are equal before the step and
-    after it. Returns the loss of the whole minibatch before the step, the same on every rank.
+    cross-entropy over the samples of all ranks. Gradients of earlier steps may lie in `p.grad`; what lies there afterwards does not matter.
+    All parameters are trained and used. All models are equal before the step and after it. Returns the loss of the whole minibatch before the step, the same on every rank.
     """
     ### BEGIN SOLUTION
     model.zero_grad()
@@ -481,7 +482,7 @@ ax.legend(frameon=False, fontsize=8);
 
 # %% nbgrader={"grade": false, "grade_id": "average_gradients_flat", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def average_gradients_flat(model: nn.Module) -> None:
-    """The same as `average_gradients`, in exactly one collective call for all gradients together.
+    """The same as `average_gradients`, in exactly one collective call (an all_reduce, for example) for all gradients together.
 
     All trained parameters have the same dtype; gradients may lie in memory in any order (contiguous or not), and may be None on some
     ranks (counts as zero). Frozen parameters have no gradient, tied ones are sent once. The result is in `p.grad`.

@@ -255,8 +255,8 @@ draw_step(ranks.pull("moments"))
 def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
     """The buckets of DDP in the order in which they are filled.
 
-    sizes: bytes of each parameter's gradient, in the order of `model.parameters()`. first_cap: bytes from which on the first bucket is
-    full. cap: of all others. Returns for each bucket the numbers of its parameters (counted from 0), in the order in which they go in:
+    sizes: bytes of each parameter's gradient, in the order of `model.parameters()`. first_cap: the first bucket is full when it holds at
+    least so many bytes; cap: the same for every other bucket. Returns for each bucket the numbers of its parameters (counted from 0), in the order in which they go in:
     the last parameter is the first. The last bucket need not be full; no bucket is empty.
     """
     ### BEGIN SOLUTION
@@ -444,7 +444,7 @@ def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
     """Leave in every `parameter.grad` the gradient of the mean cross-entropy over all micro-batches of all ranks.
 
     ddp: without gradients at the start. micro_batches: this rank's list of (x, y), at least one, all of the same size and as many on
-    every rank. They go through the model one after the other, and the gradient goes round only once.
+    every rank. They go through the model one after the other, and the gradient goes round only once, with the last of them or after it.
     """
     ### BEGIN SOLUTION
     k = len(micro_batches)
@@ -584,7 +584,8 @@ check(save_checkpoint)
 # %% [markdown]
 # ### Going on from a checkpoint (2 points)
 #
-# The constructor of DDP has made the ranks equal *before* you load. So all ranks load: the model inside, the optimizer, the epoch. On
+# The constructor of DDP has made the ranks equal *before* you load. So all ranks need what is in the file, read or received: the model
+# inside, the optimizer, the epoch. On
 # GPUs say `map_location=f"cuda:{local_rank}"`, or all ranks put rank 0's tensors onto the GPU they came from.
 
 # %% nbgrader={"grade": false, "grade_id": "load_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}

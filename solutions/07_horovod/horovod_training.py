@@ -250,8 +250,9 @@ draw_differences(
 def init_and_pin(tf, hvd) -> None:
     """Steps 1 and 2: initialise Horovod and give this rank one GPU of its machine.
 
-    tf: the tensorflow module. hvd: horovod.tensorflow. A rank sees the GPU whose number is its local rank, and no other;
-    its memory grows as it is needed (`tf.config.experimental.set_memory_growth`). On a machine without a GPU nothing is pinned.
+    tf: the tensorflow module. hvd: horovod.tensorflow. A rank sees (`tf.config.set_visible_devices`) the GPU whose number is its local
+    rank, and no other; of that one at least the memory grows as it is needed (`tf.config.experimental.set_memory_growth`). On a machine
+    without a GPU (`tf.config.list_physical_devices("GPU")` is empty) nothing is pinned.
     """
     ### BEGIN SOLUTION
     hvd.init()
@@ -280,9 +281,9 @@ check(init_and_pin)
 def shard_dataset(dataset: tf.data.Dataset, n: int, local_batch_size: int) -> tuple[tf.data.Dataset, int]:
     """Step 3: this rank's minibatches, and the number of steps of an epoch.
 
-    dataset: n samples, one per element, in the same order on every rank. Every rank makes the same number of steps, as many as all
-    ranks together can fill with local_batch_size samples each; what is left over is not used in this epoch. No sample is
-    seen by two ranks. Returns (a dataset of exactly `steps` minibatches of local_batch_size samples, steps).
+    dataset: n samples, one per element, in the same order on every rank. Every rank makes the same number of steps, as many as there are
+    whole global minibatches (local_batch_size samples on each rank) in n samples; what is left over is not used in this epoch.
+    No sample is seen by two ranks; which rank sees which is up to you. Returns (a dataset of exactly `steps` minibatches of local_batch_size samples, steps).
     """
     ### BEGIN SOLUTION
     steps = n // (local_batch_size * hvd.size())
@@ -346,7 +347,8 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
 
     model: a Keras model. optimizer: a Keras optimizer; its learning rate is already scaled. loss_function(y, prediction): mean
     over the minibatch. The gradients are averaged over all ranks before they are applied. On the first batch, and only then, all
-    variables of the model and of the optimizer become those of rank 0, so that from then on all ranks hold the same.
+    variables of the model and of the optimizer become those of rank 0, before or after the step, so that from then on all ranks hold
+    the same.
     Returns the loss of this rank's minibatch.
     """
     ### BEGIN SOLUTION
@@ -423,8 +425,8 @@ draw_differences("runs", {"between ranks": between_ranks, "to the sequential run
 def finish_epoch(save, loss: float, accuracy: float, count: int) -> dict:
     """Steps 7 and 8: one checkpoint, and the metrics of all samples.
 
-    loss, accuracy: means over the `count` samples this rank has seen; a rank without samples has count 0 and both 0.
-    save(): writes the checkpoint; it is called once, by rank 0 alone.
+    loss, accuracy: means over the `count` samples this rank has seen; a rank without samples (some ranks, never all) has count 0 and both 0.
+    save(): writes the checkpoint; it is called once, by rank 0 alone, before or after the ranks have met.
     Returns {"loss": ..., "accuracy": ...}, the means over the samples of all ranks, on every rank.
     """
     ### BEGIN SOLUTION
@@ -544,7 +546,8 @@ def keras_callbacks(scaled_rate: float, warmup_epochs: int, plateau, checkpoint)
     scaled_rate: the learning rate after the warm-up, the base rate times the number of ranks. plateau: a callback that lowers the
     learning rate when the loss over all ranks no longer falls; every rank needs it. checkpoint: a callback that saves the model and notes
     that loss; rank 0 alone needs it. Besides them: rank 0's variables are broadcast, metrics are averaged, and the rate climbs for
-    warmup_epochs (the optimizer is a Keras SGD with momentum: LearningRateWarmupCallback needs momentum_correction=False).
+    warmup_epochs, for which Horovod has LearningRateWarmupCallback(initial_lr, warmup_epochs=..., momentum_correction=False): whatever the
+    name says, its initial_lr is the rate to climb *to*; the last one because the optimizer is a Keras SGD with momentum.
     """
     ### BEGIN SOLUTION
     callbacks = [
@@ -602,8 +605,10 @@ print(f"largest difference between ranks {between_ranks([[w] for w in ranks.pull
 # %% [markdown]
 # ## In PyTorch
 #
-# The same steps with other names. PyTorch's parameters are there from the start, so the broadcast goes before the first step and nobody
-# has to think. `hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())` wraps the optimizer. Like DDP it
+# The same steps with other names: `hvd_torch.init()`, which on this page has been called when your function begins;
+# `hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)` and `hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)`.
+# PyTorch's parameters are there from the start, so the broadcast goes before the first step and nobody has to think.
+# `hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())` wraps the optimizer. Like DDP it
 # starts to average a gradient *during* `backward`, as soon as that gradient is ready; its `step` waits for all of them.
 #
 # The exercise adds what every long training needs: going on from a checkpoint, which only rank 0 has read. **Think first:** wrapping makes a
@@ -619,15 +624,16 @@ def train_torch(
     """The same in PyTorch: train `model` in place, one step per (x, y) of `batches`, this rank's minibatches.
 
     optimizer: new, of the model's parameters, its learning rate already scaled. checkpoint: on rank 0 the state_dict of the optimizer it
-    goes on from, if there is one; None on the other ranks. loss_function(prediction, y): mean over the minibatch.
+    goes on from (its learning rate included), if there is one; None on the other ranks. loss_function(prediction, y): mean over the minibatch.
     All ranks start with rank 0's parameters and rank 0's optimizer state; every step applies gradients averaged over the ranks.
     """
     ### BEGIN SOLUTION
     optimizer = hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
     if checkpoint is not None:
         optimizer.load_state_dict(checkpoint)  # now: wrapping an optimizer makes a new one, without the old one's state
-    hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)
+    # The optimizer first: where it has no state yet, Horovod lets it make a step with zeros, which with weight decay moves the parameters.
     hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)
+    hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)
     for x, y in batches:
         optimizer.zero_grad()
         loss_function(model(x), y).backward()

@@ -99,8 +99,9 @@ def read_products(text: str, classes: list[int] | None = None):
 
     text: of Ebay_train.txt or Ebay_test.txt. A header, then a line for each image with image_id, class_id, super_class_id and path,
     separated by blanks; there may be empty lines at the end.
-    classes: the super_class_ids in the order of their labels, label 0 first. None: those that occur in this list, smallest first.
-    Returns (paths, labels, classes): paths and labels of all images in the order of the list, and the classes used.
+    classes: the super_class_ids in the order of their labels, label 0 first; no image is of another class. None: those that occur in this
+    list, smallest first. Returns (paths, labels, classes): paths (a list of text) and labels (a list or an array of integers) of all images
+    in the order of the list, and the classes used.
     """
     ### BEGIN SOLUTION
     rows = [line.split() for line in text.splitlines()[1:] if line.strip()]
@@ -228,8 +229,8 @@ except DataError as error:
 def prepared_images(hvd, is_ready, prepare, load):
     """The images, read from this node's disk on every rank, and made before where they are missing.
 
-    hvd: horovod.tensorflow, initialised. is_ready(): whether this node's disk has them. prepare(): makes them there; called by local
-    rank 0 alone, and only if they are not there. load(): reads them from this node's disk; called on every rank, and by
+    hvd: horovod.tensorflow, initialised. is_ready(): whether this node's disk has them; any rank may ask, at any time. prepare(): makes them
+    there; called by local rank 0 alone, and only if they are not there. load(): reads them from this node's disk; called on every rank, and by
     nobody before they are there. Returns what load() returned.
     """
     ### BEGIN SOLUTION
@@ -292,8 +293,9 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
     """This rank's minibatches, and the number of steps of an epoch.
 
     dataset: n images, one per element, in the same order on every rank. Every rank draws from a share of its own; together the
-    shares hold every image once. Returns (minibatches, steps).
-    minibatches: a dataset that never ends; each of its minibatches holds local_batch_size images of the share, shuffled (seed decides how).
+    shares hold every image once, and no share has more than one image more than another. Returns (minibatches, steps).
+    minibatches: a dataset that never ends: the share over and over, all of it before any image comes again, each pass shuffled (seed
+    decides how; ranks may add their number to it once the data is shared out), in minibatches of local_batch_size images.
     steps: as few as it takes for all ranks together to see every image; the same number on every rank.
     """
     ### BEGIN SOLUTION
@@ -325,8 +327,9 @@ def go_on(model, optimizer, read_checkpoint) -> int:
 
     read_checkpoint(): on rank 0 {"epochs": finished epochs, "weights": for model.set_weights, "optimizer": values for
     optimizer.variables, in their order}, or None if there is no checkpoint; on all other ranks None.
-    model, optimizer: of Keras; the optimizer's variables are made already, the same on all ranks. Without a checkpoint all start with
-    rank 0's variables. Returns the number of the first epoch to train, counted from 0.
+    model, optimizer: of Keras; the optimizer's variables are made already, as many and of the same names on all ranks. Without a checkpoint
+    all start with rank 0's variables. `hvd.broadcast_object` needs a name= where the ranks hand in objects of different types, as None and a
+    number: else they wait for ever. Returns the number of the first epoch to train, counted from 0.
     """
     ### BEGIN SOLUTION
     epochs = 0
@@ -445,7 +448,7 @@ if log_file.exists():
 # | where | how |
 # |---|---|
 # | here | `mpiexec -n 2 python train_products_hvd.py` |
-# | Slurm | `sbatch job_scripts/slurm/image_lab.sh`: it asks for nodes, and `srun` starts one process per GPU |
+# | Slurm | `sbatch job_scripts/slurm/image_lab.sh`: it asks for nodes, and `mpiexec` starts one process per GPU |
 # | PBS | `qsub job_scripts/pbs/image_lab.sh` |
 # | Kubernetes | `kubectl apply -k job_scripts/kubernetes/overlays/cpu -l job=image-lab`: an **MPIJob** |
 #
@@ -484,8 +487,9 @@ def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[f
     """Bytes that each node sends over the network in one all-reduce of nbytes.
 
     node_of: the node of each rank, numbered from 0. two_levels False: one ring over all p ranks, rank r sends to rank (r + 1) % p;
-    every rank makes 2 (p - 1) sends of nbytes / p. True: first a reduce-scatter within each node, then for each of the g ranks of a node
-    a ring over the N nodes with nbytes / g, then an all-gather within the node (every node has the same number of ranks).
+    every rank makes 2 (p - 1) sends of nbytes / p. True: first a reduce-scatter within each node; then each of the g ranks of a node is in
+    one ring over the N nodes that all-reduces nbytes / g, by the same rule with N for p; then an all-gather within the node (every
+    node has the same number of ranks).
     Returns one number for each node.
     """
     ### BEGIN SOLUTION
@@ -607,9 +611,10 @@ print(f"(memory here copies {1e-9 / copying:.1f} GB/s)")
 
 # %% nbgrader={"grade": false, "grade_id": "training_memory", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def training_memory(parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes):
-    """The bytes that one rank of a data parallel training holds, and the GPUs that this takes.
+    """The bytes that one rank of a data parallel training holds, and the GPUs that one rank would need.
 
-    optimizer: "sgd", "momentum" or "adam". precision: "float32" (all values have 4 bytes, there is no copy) or "mixed".
+    optimizer: "sgd", "momentum" or "adam"; its values have 4 bytes always. precision: "float32" (all values have 4 bytes, there is no
+    copy) or "mixed".
     activations: values that are kept for each sample. global_batch_size: divides by world_size, the number of ranks.
     gpu_bytes: the memory of one GPU.
     Returns (parts, gpus). parts: the bytes of "weights", "gradients", "copy", "optimizer" and "activations", a dictionary.
