@@ -62,7 +62,9 @@ def test_jobs_run_on_the_nodes_as_root_and_as_users(slurm):
 
 
 @pytest.mark.parametrize("user", [None, "student"])
-@pytest.mark.parametrize(("launcher", "tries"), [("mpiexec", 1), ("srun --mpi=pmix", 3)])  # why three: job_scripts/site.sh, setting 3
+@pytest.mark.parametrize(
+    ("launcher", "tries"), [("mpiexec", 1), ("srun --mpi=pmix", 3)]
+)  # why three: job_scripts/site.sh, setting 3
 def test_mpi_over_two_nodes(slurm, user, launcher, tries):
     environment = {} if user else AS_ROOT
     nodes = ["--nodelist=node1,node2", "--ntasks-per-node=2"]

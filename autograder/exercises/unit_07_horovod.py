@@ -543,6 +543,10 @@ def harness(f, steps, base_rate, world_size, warmup_steps):
             "The warm-up climbs by base_rate * world_size and ends one base_rate too high.",
             "It climbs by the difference, base_rate * world_size - base_rate.",
         ),
+        "overshoots": Diagnosis(
+            "The warm-up climbs by base_rate * world_size, one base_rate too much, and falls back when it is over.",
+            "It climbs by the difference, base_rate * world_size - base_rate.",
+        ),
         "geometric": Diagnosis(
             "Each step multiplies the rate by the same factor.", "Here it climbs by the same amount each step."
         ),
@@ -597,6 +601,7 @@ def harness(f, steps, base_rate, world_size, warmup_steps):
             "scaled_twice": self._rates(case, lambda part: climb(part, last=p * p)),
             "starts_scaled": self._rates(case, lambda part: climb(part, p, p * p)),
             "adds_base_rate": self._rates(case, lambda part: climb(part, last=1 + p)),
+            "overshoots": self._rates(case, lambda part: p if part >= 1 else 1 + p * part),
             "geometric": self._rates(case, lambda part: p ** min(1, part)),
             "falls": self._rates(case, lambda part: climb(part, p, 1)),
         }
@@ -642,7 +647,8 @@ def train(
     gradients: what is applied: the "mean" over the ranks, its "own", the "sum", "divided" (the mean over p again), "rank 0", "first" (the
         mean on the first batch, then its own), "none".
     broadcast: of W and c "before" the first step, or after a step: on the "first" batch, "never", "late" (on all batches but the first),
-        "every" batch, from rank "1", of the "trainable" W only, of the "optimizer" only, or the "mean" of all ranks.
+        "every" batch, from rank "1", of the "trainable" W only, of the "optimizer" only, or the "mean" of all ranks; or of the
+        "optimizer before" the first step.
     momentum: whether m is broadcast along: "first" or "never"; "lost": it is zero at the start.
     rates: one learning rate per step. piled_up: gradients are added to those of the steps before.
     """
@@ -655,6 +661,8 @@ def train(
         weights[:], offsets[:] = weights[0], offsets[0]
         if momentum == "first":
             moments[:] = moments[0]
+    if broadcast == "optimizer before":
+        moments[:] = moments[0]
     losses = np.zeros((p, steps))
     pile = np.zeros_like(weights)
     for step in range(steps):
@@ -669,7 +677,9 @@ def train(
         weights = weights + (moments if gradients != "none" else 0)
         if broadcast == "mean":
             weights[:], offsets[:] = weights.mean(0), offsets.mean(0)
-        elif broadcast not in ("never", "before") and {"late": step > 0, "every": True}.get(broadcast, step == 0):
+        elif broadcast not in ("never", "before", "optimizer before") and {"late": step > 0, "every": True}.get(
+            broadcast, step == 0
+        ):
             root = 1 if broadcast == "1" else 0
             if broadcast != "optimizer":
                 weights[:] = weights[root]
@@ -1377,6 +1387,7 @@ def harness(f, x, y, weights, momentum, rate):
         hows = {name: how for name, how in (GRADIENTS | STARTS).items() if name != "frozen_not_broadcast"}
         hows["gradients_pile_up"] = {"piled_up": True}
         hows["momentum_lost"] = {"momentum": "lost"}
+        hows["model_not_broadcast"] = {"broadcast": "optimizer before"}
         hows["optimizer_not_broadcast"] = {"broadcast": "before", "momentum": "never"}
         wrong = {name: self._weights(train(case.known, **how)) for name, how in hows.items()}
         return told_apart(case, self.expected(case), wrong)

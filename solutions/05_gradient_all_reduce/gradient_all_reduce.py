@@ -140,8 +140,7 @@ print(model[1].weight[0, :3].tolist())
 def broadcast_parameters(model: nn.Module) -> None:
     """Give the model on every rank the values that it has on rank 0: all parameters, frozen ones too, and all buffers.
 
-    Changes the values in place; the parameters stay the same objects. Buffers may be integers, and some may be missing in the
-    `state_dict` (those with persistent=False). Returns nothing.
+    Changes the values in place; the parameters stay the same objects. Buffers may be integers. Returns nothing.
     """
     ### BEGIN SOLUTION
     for tensor in [*model.parameters(), *model.buffers()]:

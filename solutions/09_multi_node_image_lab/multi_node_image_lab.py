@@ -328,8 +328,7 @@ def go_on(model, optimizer, read_checkpoint) -> int:
     read_checkpoint(): on rank 0 {"epochs": finished epochs, "weights": for model.set_weights, "optimizer": values for
     optimizer.variables, in their order}, or None if there is no checkpoint; on all other ranks None.
     model, optimizer: of Keras; the optimizer's variables are made already, as many and of the same names on all ranks. Without a checkpoint
-    all start with rank 0's variables. `hvd.broadcast_object` needs a name= where the ranks hand in objects of different types, as None and a
-    number: else they wait for ever. Returns the number of the first epoch to train, counted from 0.
+    all start with rank 0's variables. Returns the number of the first epoch to train, counted from 0.
     """
     ### BEGIN SOLUTION
     epochs = 0
