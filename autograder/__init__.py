@@ -10,7 +10,7 @@ def __getattr__(name: str):
         from autograder.check import check, check_homework
         from labkit import launcher
 
-        launcher.shared()  # begins to import torch in the background: the first check then finds it warm
+        launcher.for_notebook()  # begins its imports in the background: the first check then finds it warm
         globals().update(
             check=check, check_homework=check_homework
         )  # the function, in place of the module which the import has put here

@@ -20,7 +20,6 @@ from autograder.judge import judge
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit import launcher
-from labkit.horovod_job import FRAMEWORKS
 from labkit.notebook import NoSource, cells_for, executed_cells
 from labkit.source import Cell, Chunk, defining_label, python_of, slice_cells
 
@@ -110,12 +109,12 @@ def _homework(folder: Path) -> Judge:
     digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
     if digest not in _homeworks:
         _homeworks.clear()
-        _homeworks[digest] = handed_in.Judge(files, launcher.shared(), PUBLIC_KEY)
+        _homeworks[digest] = handed_in.Judge(files, launcher.for_notebook(), PUBLIC_KEY)
     return _homeworks[digest]
 
 
 def _judge(exercise: Exercise, function) -> Result:
-    warm = _warm()
+    warm = launcher.for_notebook()
     try:
         cells = cells_for(exercise.function, function)
     except NoSource:
@@ -153,11 +152,6 @@ def judge_with_its_helpers(
         return result
     other = judge_chunks(instead, note)
     return other if other.score > result.score else result
-
-
-def _warm() -> launcher.Launcher:
-    """The launcher of this kernel: with Horovod and both frameworks where the notebook has imported Horovod, else with PyTorch."""
-    return launcher.shared(FRAMEWORKS if "horovod" in sys.modules else ("torch",))
 
 
 def slice_for(
@@ -223,7 +217,3 @@ def _in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
-
-
-if "horovod" in sys.modules and _in_notebook():
-    _warm()  # its imports take seconds: it gets ready while the student reads

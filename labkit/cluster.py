@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import queue
@@ -22,8 +23,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from labkit import engine, environment, recorder
+from labkit import engine, environment, nursery, recorder
 from labkit.events import RankState
+from labkit.launcher import LauncherError
+from labkit.nursery import Nursery
 from labkit.stacks import horovod_operation
 
 _PORTS = 18  # where a controller listens
@@ -94,6 +97,7 @@ class Cluster:
         self.folder = Path(tempfile.mkdtemp(prefix="labkit-ranks-", dir=_shared_memory()))
         self.members: list[Member] = []
         self._client = None
+        self._nursery: Nursery | None = None
         self._reserved: list[socket.socket] = []
         self._answered: set[int] = set()  # ranks on other nodes that said where they stood at the end of the present cell
         self._used: set[int] = set()  # engines of ranks that are gone
@@ -107,6 +111,9 @@ class Cluster:
         threading.Thread(target=self._listen, daemon=True).start()
         try:
             self._start_controller()
+            if nursery.is_possible(self.folder, environment.hosts()):
+                with contextlib.suppress(OSError, LauncherError):  # then each rank is a program of its own
+                    self._nursery = Nursery(self.folder)
             self._start_engines()
         except BaseException:
             self.close()
@@ -185,7 +192,7 @@ class Cluster:
                 command += ["--hostfile", variables["PBS_NODEFILE"]]
                 for name, value in _PBS_DAEMONS.items():
                     variables.setdefault(name, value)
-        command += [sys.executable, "-m", "labkit.engine"]
+        command += self._nursery.command if self._nursery is not None else [sys.executable, "-m", "labkit.engine"]
         self._order(start=self._name, command=command, environment=variables, log=str(self._log), cwd=os.getcwd())
 
     @property
@@ -218,6 +225,8 @@ class Cluster:
         self._free_ports()
         if self._client is not None:
             self._client.close()
+        if self._nursery is not None:
+            self._nursery.close()
         try:
             self._warden.stdin.close()
             self._warden.wait(timeout=30)

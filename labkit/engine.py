@@ -1,6 +1,7 @@
 """What runs in each rank of a notebook: an ipyparallel engine with a traced communicator, and the cells sent to it.
 
-`python -m labkit.engine` (under mpiexec) starts one. The functions below it are called from the notebook through ipyparallel.
+`python -m labkit.engine` (under mpiexec) starts one; on one machine it is forked instead (`labkit.nursery`). The functions below it are
+called from the notebook through ipyparallel.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import ast
 import base64
 import builtins
 import contextlib
+import ctypes
 import faulthandler
 import importlib
 import json
@@ -194,7 +196,15 @@ def run_cell(source: str, label: str, first_line: int, sent: bytes, deadline: fl
     _tell_no_more()
     sys.stdout.flush()
     sys.stderr.flush()
+    _give_memory_back()
     return result
+
+
+def _give_memory_back() -> None:
+    """What a cell has freed goes to the system, for whoever needs it next: the C library would keep it (glibc; elsewhere nothing is
+    done). Models are many tensors below the size from which it takes memory that it can return by itself."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 # --- on another node than the notebook's, which cannot read this rank's recording

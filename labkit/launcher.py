@@ -173,11 +173,9 @@ class Launcher:
             apart = self.isolation is not None and horovod is None and not together
             theirs = [b for _, b in pairs]
             try:
+                request = {"ranks": world_size, "apart": apart, "limits": asdict(limits), "horovod": horovod}
                 with self._lock:
-                    request = json.dumps(
-                        {"ranks": world_size, "apart": apart, "limits": asdict(limits), "horovod": horovod}
-                    ).encode()
-                    socket.send_fds(self._control, [len(request).to_bytes(4, "little") + request], [s.fileno() for s in theirs])
+                    self._ask(request, theirs)
                 return _Case(pairs[0][0], [a for a, _ in pairs[1:]])
             except OSError:
                 for a, _ in pairs:
@@ -188,6 +186,24 @@ class Launcher:
             finally:
                 for b in theirs:
                     b.close()
+
+    def nursery(self, lifeline: socket.socket, listener: socket.socket) -> None:
+        """Fork the process that forks a notebook's ranks (`labkit.nursery`). Does not wait for the imports that come before it; where
+        they fail, both sockets close. Raises LauncherError."""
+        for attempt in (1, 2):
+            try:
+                with self._lock:
+                    self._start()
+                    self._ask({"nursery": True}, [lifeline, listener])
+                return
+            except OSError:
+                self.close()
+                if attempt == 2:
+                    raise LauncherError("the launcher has gone away twice; run `labkit doctor`") from None
+
+    def _ask(self, request: dict, sockets: Sequence[socket.socket]) -> None:
+        data = json.dumps(request).encode()
+        socket.send_fds(self._control, [len(data).to_bytes(4, "little") + data], [sock.fileno() for sock in sockets])
 
     def close(self) -> None:
         if self._beside is not None:
@@ -283,6 +299,13 @@ def shared(frameworks: Sequence[str] = ("torch",)) -> Launcher:
     if key not in _shared:
         _shared[key] = Launcher(key).start()
     return _shared[key]
+
+
+def for_notebook() -> Launcher:
+    """The one that serves a notebook: with Horovod and both frameworks where the notebook has imported Horovod, else with PyTorch."""
+    from labkit.horovod_job import FRAMEWORKS
+
+    return shared(FRAMEWORKS if "horovod" in sys.modules else ("torch",))
 
 
 @atexit.register
@@ -420,7 +443,10 @@ def _serve() -> None:
             control.close()
             status = 1
             try:
-                status = _lead(request, [socket.socket(fileno=fd) for fd in fds], spec)
+                if request.get("nursery"):
+                    status = _nurse(*[socket.socket(fileno=fd) for fd in fds])
+                else:
+                    status = _lead(request, [socket.socket(fileno=fd) for fd in fds], spec)
             finally:
                 os._exit(status)
         for fd in fds:
@@ -476,6 +502,13 @@ def apply_limits(limits: dict) -> None:
             status = Path("/proc/self/status").read_text()
             data = int(status.split("VmData:")[1].split()[0]) << 10
             set_limit(resource.RLIMIT_DATA, data + limits["memory_bytes"])
+
+
+def _nurse(lifeline: socket.socket, listener: socket.socket) -> int:
+    from labkit import nursery
+
+    nursery.serve(lifeline, listener)
+    return 0
 
 
 def _lead(request: dict, sockets: list[socket.socket], spec: dict | None) -> int:

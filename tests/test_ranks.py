@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import re
 import socket
@@ -12,6 +13,7 @@ import psutil
 import pytest
 from rank_notebook import Cell, Notebook
 
+from labkit import launcher
 from labkit.cluster import Cluster
 
 DEADLINE = 1.0  # s, of the cells that hang
@@ -368,8 +370,9 @@ def test_torch_distributed_is_ready_and_its_hangs_are_explained(torch_ranks):
 # --- nothing is left behind
 
 
-def test_the_controller_listens_only_at_ports_that_were_held_for_it():
+def test_the_controller_listens_only_at_ports_that_were_held_for_it(warm, monkeypatch):
     """Of many that start in the same second, none takes a port that another one has picked."""
+    monkeypatch.setattr(launcher, "for_notebook", lambda: warm)
     cluster = Cluster(1, torch=False)
     try:
         held = {sock.getsockname() for sock in cluster._reserved}
@@ -411,5 +414,13 @@ def test_a_killed_kernel_leaves_nothing(notebook, ranks):
     assert folder is not None and leaks.leaks_since(before) == []
 
 
-def engines() -> list[str]:
-    return [text for text in leaks.our_processes().values() if "labkit.engine" in text and "mpiexec" not in text]
+def engines() -> list[psutil.Process]:
+    """The processes of ranks: forked ones by the name they give themselves, others by their command line."""
+    found = []
+    for pid, _ in leaks.our_processes():
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(pid)
+            command = process.cmdline()
+            if process.name().startswith("rank ") or ("labkit.engine" in command and "mpiexec" not in command[0]):
+                found.append(process)
+    return found

@@ -316,6 +316,7 @@ def slowest_steps(models, rounds=7):
 models = [DistributedDataParallel(mlp(DEEP), bucket_cap_mb=cap) for cap in CAPS]
 *times, alone = slowest_steps([*models, mlp(DEEP)])  # the last one without DDP: what computing alone costs
 calls = [len(ddp._get_ddp_logging_data()["rebuilt_bucket_sizes"].split(",")) for ddp in models]
+del models  # weights, gradients and buckets of seven of them: 60 MB on every rank
 
 # %%
 CAPS, calls, times, alone = (ranks.pull(name)[0] for name in ("CAPS", "calls", "times", "alone"))
@@ -526,6 +527,7 @@ def run(command, seconds=85):
     print(f"{time.perf_counter() - start:.0f} s, most of them for importing torch")
 
 
+ranks.stop()  # those of this page are not needed here, and the script's want their memory
 run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train_ddp.py"])
 
 # %% [markdown]
@@ -607,6 +609,9 @@ check(load_checkpoint)
 # %% [markdown]
 # The proof on real ranks: two epochs in one go, against one epoch, a checkpoint, *everything made anew with other random numbers*, and the
 # second epoch. And a third run that forgets the optimizer, for comparison.
+
+# %%
+ranks.start(RANKS, torch=True)
 
 # %%
 # %%ranks

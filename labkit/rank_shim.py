@@ -1,0 +1,45 @@
+"""What mpiexec starts for each rank of a notebook where the ranks are forked: it has its rank forked and ends as that ends.
+
+`python -I -S rank_shim.py SOCKET`. It hands everything that mpiexec gave it (environment, standard streams, folder, cores) to the
+nursery (`labkit.nursery`), which forks the rank, and waits. mpiexec thus sees what it would have seen of the rank: the exit status, the
+signal. When it is ended itself, the nursery ends the rank.
+Only the standard library, without site-packages: it must start in milliseconds, and there is one for each rank.
+"""
+
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+
+
+def main(path):
+    nursery = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        nursery.connect(path)
+        ask(nursery)
+        status = json.loads(b"".join(iter(lambda: nursery.recv(4096), b"")) or b"null")
+    except OSError as error:
+        raise SystemExit(f"the process that forks the ranks is gone: {error}") from None
+    if status is None:
+        raise SystemExit("the process that forks the ranks is gone")
+    if status < 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the rank has left one where that is wanted
+        signal.signal(-status, signal.SIG_DFL) if -status != signal.SIGKILL else None
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {-status})
+        os.kill(os.getpid(), -status)
+    os._exit(status)
+
+
+def ask(nursery):
+    """Send the request: its length in 4 bytes, then JSON; the standard streams travel with its first bytes."""
+    request = {"environment": dict(os.environ), "folder": os.getcwd(), "cores": sorted(os.sched_getaffinity(0))}
+    data = json.dumps(request).encode()
+    data = len(data).to_bytes(4, "little") + data
+    sent = socket.send_fds(nursery, [data], [0, 1, 2])
+    nursery.sendall(data[sent:])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
