@@ -118,7 +118,13 @@ ENDS = """
 import os, runpy, sys
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
-print([name for task in os.listdir("/proc/self/task") if "gloo" in (name := open(f"/proc/self/task/{task}/comm").read())])
+left = []
+for task in os.listdir("/proc/self/task"):
+    try:
+        left.append(open(f"/proc/self/task/{task}/comm").read())
+    except OSError:  # it has ended meanwhile
+        pass
+print([name for name in left if "gloo" in name])
 """
 
 
