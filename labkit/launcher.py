@@ -167,43 +167,40 @@ class Launcher:
         """
         if not 1 <= world_size <= MAX_RANKS:
             raise ValueError(f"{world_size} ranks: between 1 and {MAX_RANKS} are possible")
-        for attempt in (1, 2):
-            self.wait_until_ready()
-            pairs = [socket.socketpair() for _ in range(world_size + 1)]
-            apart = self.isolation is not None and horovod is None and not together
-            theirs = [b for _, b in pairs]
-            try:
-                request = {"ranks": world_size, "apart": apart, "limits": asdict(limits), "horovod": horovod}
-                with self._lock:
-                    self._ask(request, theirs)
-                return _Case(pairs[0][0], [a for a, _ in pairs[1:]])
-            except OSError:
-                for a, _ in pairs:
-                    a.close()
-                self.close()
-                if attempt == 2:
-                    raise LauncherError("the launcher has gone away twice; run `labkit doctor`") from None
-            finally:
-                for b in theirs:
-                    b.close()
+        pairs = [socket.socketpair() for _ in range(world_size + 1)]
+        apart = self.isolation is not None and horovod is None and not together
+        request = {"ranks": world_size, "apart": apart, "limits": asdict(limits), "horovod": horovod}
+        try:
+            self._ask(request, [theirs for _, theirs in pairs], when_ready=True)
+        except BaseException:
+            for mine, _ in pairs:
+                mine.close()
+            raise
+        finally:
+            for _, theirs in pairs:
+                theirs.close()
+        return _Case(pairs[0][0], [mine for mine, _ in pairs[1:]])
 
     def nursery(self, lifeline: socket.socket, listener: socket.socket) -> None:
         """Fork the process that forks a notebook's ranks (`labkit.nursery`). Does not wait for the imports that come before it; where
         they fail, both sockets close. Raises LauncherError."""
+        self._ask({"nursery": True}, [lifeline, listener])
+
+    def _ask(self, request: dict, sockets: Sequence[socket.socket], when_ready: bool = False) -> None:
+        """Send a request with its sockets; to a new launcher where this one has gone away. Raises LauncherError."""
+        data = json.dumps(request).encode()
         for attempt in (1, 2):
+            if when_ready:
+                self.wait_until_ready()
             try:
                 with self._lock:
                     self._start()
-                    self._ask({"nursery": True}, [lifeline, listener])
+                    socket.send_fds(self._control, [len(data).to_bytes(4, "little") + data], [sock.fileno() for sock in sockets])
                 return
             except OSError:
                 self.close()
                 if attempt == 2:
                     raise LauncherError("the launcher has gone away twice; run `labkit doctor`") from None
-
-    def _ask(self, request: dict, sockets: Sequence[socket.socket]) -> None:
-        data = json.dumps(request).encode()
-        socket.send_fds(self._control, [len(data).to_bytes(4, "little") + data], [sock.fileno() for sock in sockets])
 
     def close(self) -> None:
         if self._beside is not None:

@@ -26,8 +26,9 @@ def main(path):
         raise SystemExit("the process that forks the ranks is gone")
     if status < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the rank has left one where that is wanted
-        signal.signal(-status, signal.SIG_DFL) if -status != signal.SIGKILL else None
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {-status})
+        if -status != signal.SIGKILL:
+            signal.signal(-status, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {-status})
         os.kill(os.getpid(), -status)
     os._exit(status)
 

@@ -57,6 +57,9 @@ def private_megabytes() -> float:
 
 def tensorflows_chance() -> list[float]:
     """Runs on a rank."""
+    import sys
+
+    assert {"tensorflow", "horovod.tensorflow"} <= sys.modules.keys(), "they came with the fork"
     import keras
     import tensorflow
 
@@ -156,11 +159,27 @@ def test_ranks_that_cannot_be_forked_are_said(warm, monkeypatch):
     assert time.monotonic() - began < 60
 
 
-def test_without_room_for_the_socket_each_rank_is_a_program(warm, tmp_path):
-    deep = tmp_path / ("x" * 120)
-    deep.mkdir()
-    assert not nursery.is_possible(deep, 1)
-    assert not nursery.is_possible(tmp_path, 2), "on another node there is nobody to fork them"
+def test_where_ranks_cannot_be_forked(monkeypatch):
+    """Without room for the socket, on several nodes, beside a GPU each is a program of its own."""
+    here = Path("/dev/shm/labkit-ranks-x")
+    monkeypatch.setattr(nursery.os.path, "exists", lambda path: False)
+    assert nursery.is_possible(here, 1)
+    assert not nursery.is_possible(here / ("x" * 120), 1)
+    assert not nursery.is_possible(here, 2), "on another node there is nobody to fork them"
+    monkeypatch.setattr(nursery.os.path, "exists", lambda path: path == "/dev/nvidiactl")
+    assert not nursery.is_possible(here, 1)
+
+
+def test_what_a_cell_has_freed_is_given_back(warm):
+    """120 MB in pieces that the C library would keep, as the last of them stays."""
+    cell = "pieces = [bytes(60_000) for _ in range(2000)]\nlast = bytes(60_000)\ndel pieces"
+    with cluster_of(1, warm) as cluster:
+        warm_up = cluster.call(engine.run_cell, "1", "cell", 1, engine.pack({}, [], {}), 60.0)
+        before = cluster.call(private_megabytes)[0]
+        done = cluster.call(engine.run_cell, cell, "cell", 1, engine.pack({}, [], {}), 60.0)
+        after = cluster.call(private_megabytes)[0]
+    assert warm_up[0] == done[0] == {"state": "returned"}
+    assert after - before < 40, (before, after)
 
 
 # -- the shim by itself, with a test as its nursery
