@@ -127,8 +127,16 @@ def _dict_difference(expected, observed, rtol, atol, strict) -> Difference | Non
     for key in expected:
         found = difference(expected[key], observed[key], rtol, atol, strict)
         if found is not None:
-            return Difference(found.kind, f"under the key {key!r}" + (f": {found.text}" if found.text else ""))
+            return _inside(f"under the key {key!r}", found, expected[key], observed[key])
     return None
+
+
+def _inside(where: str, found: Difference, expected: Any, observed: Any) -> Difference:
+    """A difference inside of something larger: where, and what; of a single value, which is not printed by itself there, both."""
+    text = found.text
+    if not text and found.kind == "value" and isinstance(expected, (bool, int, float, str)):
+        text = " instead of ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in (observed, expected))
+    return Difference(found.kind, f"{where}: {text}" if text else where)
 
 
 def _sequence_difference(expected, observed, rtol, atol, strict) -> Difference | None:
@@ -145,7 +153,7 @@ def _sequence_difference(expected, observed, rtol, atol, strict) -> Difference |
     for k, (e, o) in enumerate(zip(expected, observed, strict=True)):
         found = difference(e, o, rtol, atol, strict)
         if found is not None:
-            return Difference(found.kind, f"entry {k}" + (f": {found.text}" if found.text else ""))
+            return _inside(f"entry {k}", found, e, o)
     return None
 
 
