@@ -139,7 +139,9 @@ def expected_stamp(course):
     return {
         "lock": file_hash(course.lock_file),
         "project": file_hash(course.root / "pyproject.toml"),
-        "open_mpi": file_hash(*sorted((course.root / "tools" / "open_mpi").glob("*"))),
+        "settings": file_hash(
+            *sorted(path for name in ("open_mpi", "ipython") for path in (course.root / "tools" / name).glob("*"))
+        ),
         "root": str(course.root),
     }
 
@@ -324,8 +326,14 @@ def settle_open_mpi(course):
         put_in_place(ours / "mpiexec", course.env / "bin" / name)
 
 
+def settle_ipython(course):
+    """What every kernel of this environment knows from its start."""
+    put_in_place(course.root / "tools" / "ipython" / "ipython_config.py", course.env / "etc" / "ipython" / "ipython_config.py")
+
+
 def put_in_place(source, target):
     """Copied beside and renamed: a file that several environments share by links is theirs, and not written to."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f"{target.name}.{os.getpid()}")
     shutil.copy(str(source), str(beside))
     os.replace(str(beside), str(target))
@@ -364,6 +372,7 @@ def setup(course):
             make_environment(course, python)
         install_packages(course)
         settle_open_mpi(course)
+        settle_ipython(course)
         install_course(course)
         write_json(stamp_file(course), expected_stamp(course))
     say("ready", f"after {since(start)}")
