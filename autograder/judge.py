@@ -36,6 +36,10 @@ _BUILT_IN = {
     ),
     "not_written": Diagnosis("This function is still to be written.", "Replace the line that raises NotImplementedError."),
     "missing": Diagnosis("There is no such function.", "Define it under exactly this name and run its cell."),
+    "syntax_error": Diagnosis(
+        "The cell that defines this function is no valid Python, so there is no such function.",
+        "Run the cell: Python points at the place. Mend it, and run the cell again.",
+    ),
     "reused_buffer": Diagnosis(
         "A tensor was changed between isend and its wait(): the receiver may get the old or the new values.",
         "Wait first, or send a copy: `x.clone()`.",
@@ -77,9 +81,9 @@ def judge_with(
     runners: Runners, exercise: Exercise, chunks: Sequence[Chunk] | None, *, key: str = PUBLIC_KEY, note: str = ""
 ) -> Result:
     """`judge` for one candidate after another: an MPI job that one has left in order serves the next, unless the launcher is isolated
-    (see `Runners.student`)."""
+    (see `Runners.student`). chunks: None with a note, which then says where, is a function whose text is no valid Python."""
     if chunks is None:
-        return _nothing(exercise, "missing", note)
+        return _nothing(exercise, "syntax_error" if note else "missing", note)
     with runners.student([exercise]):
         return _judge(runners, exercise, chunks, key, note)
 

@@ -16,6 +16,7 @@ import functools
 import glob
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -66,8 +67,12 @@ _AUTOTEST = "AUTOTEST"
 
 
 def configure(c: Config, root: Path) -> None:
-    """Settings of a class: nbgrader's standard layout under `root`, and grading by these steps."""
+    """Settings of a class: nbgrader's standard layout under `root`, and grading by these steps.
+
+    The course is called like its folder: without a name nbgrader refuses every command of its exchange.
+    """
     c.CourseDirectory.root = str(root)
+    c.CourseDirectory.course_id = re.sub(r"[^\w.-]+", "_", root.name).strip("._-") or "course"
     c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback"]
     c.ClearSolutions.code_stub = {"python": CODE_STUB}
     c.ClearSolutions.text_stub = TEXT_STUB
@@ -177,7 +182,6 @@ def load(coursedir: CourseDirectory, config: Config, assignment: str, student: s
     return submission.rebuild_handed_in(released(coursedir, config, assignment, notebook), found)
 
 
-@functools.cache
 def unit_of(assignment: str) -> str | None:
     """The unit an assignment is called after; None: it is called otherwise, and its exercises may be of any unit."""
     return assignment if any(exercise.unit == assignment for exercise in all_exercises()) else None

@@ -88,7 +88,7 @@ def grades(root: Path, student: str) -> dict[str, tuple[float | None, float | No
 
 
 def noticed(root: Path, student: str) -> str:
-    return next(cell.source for cell in shown(root, student).cells if cell.id == "noticed")
+    return next(cell.source for cell in shown(root, student).cells if cell.id == "overview")
 
 
 def shown(root: Path, student: str) -> nbformat.NotebookNode:
