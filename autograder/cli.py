@@ -198,7 +198,10 @@ def copies(
     made = _of_class(copying.compare_class, course, assignment, enough)
     path = to or course / f"copies-{assignment}.html"
     write_page(path, copying.render(made))
-    print(f"{path}: {len(made.pairs)} pairs to look at among {made.students} notebooks")
+    alike = sum(len(same.students) for same in made.same)
+    print(
+        f"{path}: {len(made.pairs)} pairs to look at among {made.students} notebooks, {alike} of them the same letter by letter"
+    )
 
 
 @app.command("nonces")
