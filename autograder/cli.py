@@ -224,6 +224,30 @@ def nonces(
     )
 
 
+@app.command("extend")
+def extend(
+    assignment: Annotated[str, typer.Argument(help="as nbgrader knows it, for example 03_collectives")],
+    student: Annotated[str, typer.Argument(help="the student's name in the gradebook")],
+    days: Annotated[float, typer.Option(help="How many days later than the due date; 0 takes an extension back.")],
+    course: Root = Path("."),
+) -> None:
+    """Let one student hand an assignment in later. It counts when the work is graded the next time."""
+    from autograder.course import Course
+    from autograder.results import NoCourse, notebooks, open_course, students
+
+    try:
+        found = open_course(course)
+        notebooks(found, assignment)  # refuses a name that is none
+        if student not in students(found):
+            _refuse(f"the gradebook knows no student {student}; nbgrader db student list shows all")
+        if not 0 <= days <= 365:
+            _refuse(f"an extension has between 0 and 365 days, not {days:g}")
+        Course(course.resolve()).extend(assignment, student, days)
+    except NoCourse as error:
+        _refuse(str(error))
+    print(f"{student}: {days:g} days for {assignment}. `autograder grade {assignment}` applies it.")
+
+
 def _of_class(make, course: Path, assignment: str, *more):
     """What `make` makes of an assignment; what a user can cause is said in one line."""
     from autograder.course import BadKey

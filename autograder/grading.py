@@ -183,6 +183,10 @@ class _Run:
         self.key = Course(Path(self.coursedir.root)).key(self.wish.assignment)  # drawn only for an assignment that there is
         self.held_against = [files, self.notebooks]
         self.scores = scores_of(self.gradebook, self.wish.assignment)
+        with self.gradebook:
+            self.due = self.gradebook.find_assignment(self.wish.assignment).duedate
+        self.extensions = Course(Path(self.coursedir.root)).extensions(self.wish.assignment)
+        self.lateness = str([self.due, self.config.get("AssignLatePenalties", {}), self.config.get("LateSubmissionPlugin", {})])
         students = self._students()
         self.watcher.begins(len(students))
         writer = _Writer(coursedir=self.coursedir, config=self.config, log=_log)
@@ -227,7 +231,7 @@ class _Run:
         """Leave it alone or have it judged."""
         try:
             files = hashes(nbgrader_plugin.submitted_folder(self.coursedir, self.wish.assignment, student))
-            state = self._state(files)
+            state = self._state(files, student)
             mark = self.store.mark(self.wish.assignment, student)
             if not self.wish.force and mark is not None and mark.get("state") == state and self._stands(student, mark):
                 points = total_of(self.gradebook, self.wish.assignment, student)
@@ -331,9 +335,11 @@ class _Run:
 
     # -- what has changed
 
-    def _state(self, files: dict[str, str]) -> str:
-        """A hash of all that decides what is written for a submission: its files, what it is held against, and who judges how."""
+    def _state(self, files: dict[str, str], student: str) -> str:
+        """A hash of all that decides what is written for a submission: its files, what it is held against, who judges how, and what
+        being late costs this student."""
         parts = [files, self.held_against, submission.who_judges(), self.key, self.level, self.hints]
+        parts += [self.lateness, str(self.extensions.get(student))]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def _stands(self, student: str, mark: dict) -> bool:

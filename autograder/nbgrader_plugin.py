@@ -37,7 +37,7 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
-from nbgrader.converters import Autograde
+from nbgrader.converters import Autograde, autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import (
@@ -314,6 +314,12 @@ def _guard(converter: Autograde, wait_s: float) -> None:
             init(assignment_id, student_id)
         finally:
             coursedir.ignore = ignored
+        extension = Course(Path(coursedir.root)).extensions(assignment_id).get(student_id)
+        with autograde.Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:  # the one that stays open, where there is one
+            submitted = gradebook.find_submission(assignment_id, student_id)
+            if submitted.extension != extension:
+                submitted.extension = extension
+                gradebook.db.commit()
 
     converter.convert_notebooks, converter.init_assignment = convert_notebooks, init_assignment
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -195,6 +196,41 @@ def test_points_are_those_of_the_gradebook_with_what_was_given_by_hand(graded_cl
                 (root / "submitted/chloe/homework/notes.txt").write_text("a new file, the same answers")
             report = grading.grade(root, Wish("homework", students=("chloe",), workers=1, weak=True))
             assert [(line.how, line.points) for line in report.lines] == [("kept" if force else "unchanged", total)]
+
+
+LATE = """
+from math import ceil
+from nbgrader.plugins import BasePlugin
+
+class TenPercentADay(BasePlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        return 0.1 * ceil(total_seconds_late / 86400) * score
+
+c.AssignLatePenalties.plugin_class = TenPercentADay
+"""
+
+
+def test_late_days_and_an_extension_for_one_student(handed_in_class, tmp_path):
+    root = copy(handed_in_class, tmp_path)
+    (root / "nbgrader_config.py").write_text(CONFIG + LATE)
+    for student in ("anna", "ben"):
+        (root / "submitted" / student / "homework/timestamp.txt").write_text("2026-11-22 12:00:00 UTC")
+    run_grading = partial(grading.grade, root, Wish("homework", students=("anna", "ben"), workers=1, weak=True))
+
+    def points() -> dict[str, tuple[str, float]]:
+        return {line.student: (line.how, line.points) for line in run_grading().lines}
+
+    assert points() == {"anna": ("graded", 11.0), "ben": ("graded", 7.0)}, "without a due date nobody is late"
+    with Gradebook(f"sqlite:///{root}/gradebook.db") as gradebook:
+        gradebook.update_or_create_assignment("homework", duedate="2026-11-20 23:00 UTC")
+    assert points() == {"anna": ("kept", pytest.approx(8.8)), "ben": ("kept", pytest.approx(5.6))}
+    command = [sys.executable, "-c", PROGRAM, str(ROOT), "extend", "homework", "anna", "--days", "1", "--course", str(root)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert said.returncode == 0 and "applies it" in said.stdout, said.stderr
+    assert points() == {"anna": ("kept", pytest.approx(9.9)), "ben": ("unchanged", pytest.approx(5.6))}
+    command[6] = "nobody"
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert refused.returncode == 2 and "knows no student nobody" in refused.stderr
 
 
 EXTRA = """
