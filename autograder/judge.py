@@ -30,6 +30,14 @@ _BUILT_IN = {
     ),
     "wrong_shape": Diagnosis("The result has another shape than asked for."),
     "wrong_dtype": Diagnosis("The numbers are right, but their data type has changed.", "Keep the data type of the argument."),
+    "lost_digits": Diagnosis(
+        "The numbers are right to about 7 digits, and the others are lost: they went through a type that holds no more, such as float32.",
+        "Compute in the type of the argument, and make buffers of that type: `empty_like`. Whole numbers never go through floats.",
+    ),
+    "wrapped": Diagnosis(
+        "The last bits are right, the first ones are lost: the integers went through a type of too few bits. int32 ends at 2,147,483,647.",
+        "Make buffers of the type of the argument: `empty_like`.",
+    ),
     "wrong_length": Diagnosis("The result has another number of entries than asked for."),
     "unrecognised": Diagnosis(
         "The result is not what it should be.", "Compare the two lines above, element by element, for the smallest case."

@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from autograder.exercise import ANYTHING, COMM, Case, Diagnosis, Exercise, Finding
+from autograder.exercise import ANYTHING, COMM, Case, Diagnosis, Exercise, Finding, Typed
+from autograder.values import full_precision, wide_integers
 
 UNIT = "01_mpi_pi"
 
@@ -51,6 +52,7 @@ def same(first: list, second: list) -> bool:
 
 def alike(first, second) -> bool:
     """Whether two answers of a rank (number, array, dict, pair or None) are equal up to rounding."""
+    first, second = (answer.values if isinstance(answer, Typed) else answer for answer in (first, second))
     if isinstance(first, dict) and isinstance(second, dict):
         return first.keys() == second.keys() and all(alike(first[key], second[key]) for key in first)
     if first is None or second is None or np.shape(first) != np.shape(second):
@@ -234,6 +236,7 @@ class CountInside(Exercise):
     signature = "count_inside(x, y) -> number of points inside the circle"
     levels = {"counts": 1, "no Python loop": 1}
     runtime = "plain"
+    may_lose = {"float64": "no point is closer to the circle than 0.01: rounding decides nothing"}
     # A loop over the points executes at least one line or call of Python per point; whole-array operations execute a handful
     # for any number of points. The first call, on few points, keeps imports inside the function out of the count.
     harness = """
@@ -586,7 +589,10 @@ def sum_counts(comm, counts):
         def case(level, shape, dtype, teams):
             world_size = len(teams)
             while True:
-                counts = rng.integers(1, 1000, (world_size, *shape)).astype(dtype)
+                if dtype == "float64":
+                    counts = full_precision(rng, 1, 1000, (world_size, *shape))
+                else:
+                    counts = wide_integers(rng, (world_size, *shape), dtype, summands=world_size**2)  # sums of sums fit, too
                 split = any(teams)
                 arguments = [(COMM, own, team if split else None) for own, team in zip(counts, teams, strict=True)]
                 says = f"{dtype}, shape {shape}" + (", `comm` holds some of them" if split else "")
@@ -597,7 +603,7 @@ def sum_counts(comm, counts):
         return [
             case("sum on every rank", (3,), "int64", [0, 0, 0, 0]),
             case("sum on every rank", (2, 3), "float64", [0, 0]),
-            case("sum on every rank", (1,), "int64", [0, 1, 0, 1, 0]),
+            case("sum on every rank", (1,), "int32", [0, 1, 0, 1, 0]),
             case("buffers", (1000,), "int64", [0, 0, 0]),
         ]
 
@@ -612,14 +618,14 @@ def sum_counts(comm, counts):
         return [team not in teams[:rank] for rank, team in enumerate(teams)]
 
     def expected(self, case):
-        return [part.sum(axis=0) for part in self.parts(case)]
+        return [Typed(part.sum(axis=0, dtype=part.dtype)) for part in self.parts(case)]
 
     def misconceptions(self, case):
         counts, parts = case.known["counts"], self.parts(case)
-        totals = [part.sum(axis=0) for part in parts]
+        totals = [part.sum(axis=0, dtype=part.dtype) for part in parts]
         return {
             "rank_0_only": [total if first else None for total, first in zip(totals, self.is_first(case), strict=True)],
-            "ignores_comm": [counts.sum(axis=0)] * case.world_size if any(case.known["teams"]) else None,
+            "ignores_comm": [counts.sum(axis=0, dtype=counts.dtype)] * case.world_size if any(case.known["teams"]) else None,
             "own_counts": list(counts),
             "rank_0_counts": [part[0] for part in parts],
             "mean": [part.mean(axis=0) for part in parts],
@@ -630,7 +636,7 @@ def sum_counts(comm, counts):
         }
 
     def facts(self, case, run):
-        right = [alike(rank.value, total) for rank, total in zip(run.ranks, self.expected(case), strict=True)]
+        right = [alike(rank.value, total.values) for rank, total in zip(run.ranks, self.expected(case), strict=True)]
         if right == self.is_first(case):
             return "rank_0_only"
         if any(alike(rank.value, list(part)) for rank, part in zip(run.ranks, self.parts(case), strict=True)):
@@ -652,6 +658,11 @@ class EstimatePi(Exercise):
     levels = {"n divides": 1, "n does not divide": 1, "fewer samples than ranks": 1}
     runtime = "mpi4py"
     inputs = "free"
+    may_lose = {
+        "float64": "no point is closer to the circle than 0.01: rounding decides nothing",
+        "int64": "the only integers handed out are the harness' own, which counts what was drawn",
+        "integers of both widths": "the only integers handed out are the harness' own, which counts what was drawn",
+    }
     uses = ("fair_share", "count_inside", "sum_counts")
     # `draw` hands out points that were prepared for this rank, in order, and notes in `drawn` how many it gave.
     harness = """
@@ -950,6 +961,11 @@ class SpeedupAndEfficiency(Exercise):
     signature = "speedup_and_efficiency(ranks, seconds) -> (speedup, efficiency)"
     levels = {"from one rank": 1, "from more than one rank": 1}
     runtime = "plain"
+    may_lose = {
+        "float64": "seconds are measured to three digits behind the point",
+        "int64": "numbers of ranks are small",
+        "integers of both widths": "numbers of ranks enter quotients, whatever their width",
+    }
     harness = """
 import numpy as np
 
@@ -1037,7 +1053,7 @@ def harness(speedup_and_efficiency, ranks, seconds):
             if slow_second:
                 seconds[1] = np.round(seconds[0] * rng.uniform(1.1, 1.4), 3)
             says = "ranks " + listed(ranks.tolist()) + (", slower on 2 than on 1" if slow_second else "")
-            return Case(level, 1, (ranks, seconds), says=says, known={"ranks": ranks, "seconds": seconds})
+            return Case(level, 1, (ranks, seconds), says=says, known={"ranks": ranks, "seconds": seconds}, rtol=1e-6)
 
         return [
             case("from one rank", [1, 2, 4, 8]),
