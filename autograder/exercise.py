@@ -193,7 +193,8 @@ class Exercise:
     def facts(self, case: Case, run: Run) -> Finding | str | None:
         """A broken rule that values alone do not show (too many bytes, a forbidden collective, a wrong distribution), or None.
 
-        Asked when the values are right, and when they are wrong in a way no misconception explains.
+        Asked when the values are right, and when they are wrong: then it is told where no misconception gives these values.
+        What nobody waited for and memory that was used before its wait are found by the judge, in every exercise of runtime "torch".
         """
         return None
 

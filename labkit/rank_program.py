@@ -181,10 +181,12 @@ def run_rank(sock: socket.socket) -> None:
 
         from labkit import relay_backend
 
-        relay_backend.register(relay_backend.Connection(sock))
+        connection = relay_backend.Connection(sock)
+        relay_backend.register(connection)
     surroundings = _Surroundings(torch)
     while True:
         if on_relay:
+            connection.begin(job["poison"] + job["rank"])
             torch.distributed.init_process_group(
                 "relay", store=torch.distributed.HashStore(), rank=job["rank"], world_size=job["world_size"]
             )

@@ -57,6 +57,7 @@ class Operation:
     meta: dict = field(default_factory=dict)  # the reply
     data: bytes = b""
     awaited: bool = False
+    asked: bool = False  # by a poll
     refused: str = ""  # why it cannot be done; told to the rank instead of a result
     heard: tuple[int, ...] = ()  # how many lines of each rank had been said when it was posted, as far as its rank can know
     learned: tuple[int, ...] = ()  # the same, for whoever has seen it completed
@@ -91,6 +92,7 @@ class RankOutcome:
     collectives: list[str] = field(default_factory=list)
     collective_bytes: int = 0
     unwaited: int = 0
+    deferred: int = 0  # waits that the program itself asked for, some time after it had begun the operation
     printed: int = 0  # characters
     notes: list[tuple[dict, bytes]] = field(default_factory=list)  # what a probe in the rank has seen (`labkit.script_probe`)
     notes_left: int = 0  # bytes of notes that the rank may still send
@@ -266,7 +268,12 @@ class Relay:
             op = self.operations[r].get(meta.get("ticket"))
             if op is None:
                 raise wire.WireError("a wait for something that was never posted")
-            op.awaited = True
+            op.awaited = op.awaited or kind == wire.WAIT  # asking is not waiting, unless the answer is yes
+            rank.deferred += bool(meta.get("later"))
+            if kind == wire.POLL and not op.asked:  # nothing is done at once: who asks must be ready for a no
+                op.asked = True
+                self._send(r, wire.REPLY, {"done": False})
+                return
             self.waiting_for[r] = op.ticket
             rank.state = "waiting" if kind == wire.WAIT else "polling"
             if op.done:
@@ -522,6 +529,7 @@ class Relay:
         if op.learned:
             self.heard[op.rank] = list(_latest([self.heard[op.rank], op.learned]))
         rank.state = "running"
+        op.awaited = True
         self.waiting_for[op.rank] = None
         self.polls = 0
         if op.refused:

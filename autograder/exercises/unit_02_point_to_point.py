@@ -480,8 +480,8 @@ class FitAlphaBeta(Exercise):
             "bandwidth": (alpha, 1 / beta),
             "bits": (alpha, beta / 8),
             "microseconds": (1e6 * alpha, 1e6 * beta),
-            "smallest_message": (float(times.min() / 2), beta) if exact else None,
-            "through_zero": (alpha, float(np.mean(times / 2 / sizes))) if exact else None,
+            "smallest_message": (float(times.min() / 2), beta),
+            "through_zero": (alpha, float(np.mean(times / 2 / sizes))),
             "two_points": None if exact else (float(times[0] / 2 - slope * sizes[0]), float(slope)),
         }
         return {name: None if value is None else [value] for name, value in values.items()}
@@ -633,6 +633,14 @@ class RingPass(Exercise):
             "Left and right are swapped: the rows are filed as if the values had come the other way round.",
             "Send to (rank + 1) % p, receive from (rank - 1) % p; after s steps you hold the value of (rank - s) % p.",
         ),
+        "off_by_one": Diagnosis(
+            "The right values arrived, but each was filed one row beside its own: the rows are counted from another step than the values.",
+            "What arrives in the first step started one rank to the left: row (rank - 1) % p. Count from 1, or subtract one more.",
+        ),
+        "one_row_too_far": Diagnosis(
+            "The right values arrived, but each was filed one row too far from its place, the last of them over the rank's own row.",
+            "What arrives in step s (counted from 1) started s ranks to the left: it belongs in row (rank - s) % world_size.",
+        ),
         "only_own": Diagnosis(
             "Only the own row is filled.",
             "In each of the p - 1 steps a rank passes on what it received last, and files what arrives.",
@@ -707,13 +715,18 @@ class RingPass(Exercise):
         found = {
             "arrival_order": self._tables(case, lambda r, row: (r - row) % p),
             "other_direction": self._tables(case, lambda r, row: (2 * r - row) % p),
+            "off_by_one": self._tables(case, lambda r, row: None if row == (r + 1) % p else (row - 1) % p),
+            "one_row_too_far": self._tables(case, lambda r, row: None if row == (r - 1) % p else (row + 1) % p),
             "only_own": self._tables(case, lambda r, row: r if row == r else None),
             "only_neighbour": self._tables(case, lambda r, row: row if row in (r, (r - 1) % p) else None),
             "one_step_short": self._tables(case, lambda r, row: None if row == (r + 1) % p else row),
             "always_sends_own": self._tables(case, lambda r, row: r if row == r else (r - 1) % p),
             "own_row_missing": self._tables(case, lambda r, row: None if row == r else row),
         }
-        same = {2: ("other_direction", "only_neighbour", "one_step_short", "always_sends_own"), 3: ("one_step_short",)}
+        same = {
+            2: ("one_row_too_far", "other_direction", "only_neighbour", "one_step_short", "always_sends_own"),
+            3: ("one_step_short",),
+        }
         return {name: None if name in same.get(p, ()) else value for name, value in found.items()}
 
     def _tables(self, case, origin):
