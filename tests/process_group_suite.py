@@ -689,12 +689,14 @@ def case_sparse_gradients(rank: int, world_size: int) -> None:
 
 
 def case_powersgd(rank: int, world_size: int) -> None:
-    """A communication hook whose callbacks start collectives and wait for them."""
+    """A communication hook whose callbacks start collectives and wait for them. One bucket: with more of them, their callbacks call
+    collectives in an order that may differ between ranks, on any backend whose callbacks run in threads.
+    """
     from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
     from torch.nn.parallel import DistributedDataParallel
 
     torch.manual_seed(0)
-    parallel = DistributedDataParallel(nn.Sequential(nn.Linear(30, 30), nn.Linear(30, 30)), bucket_cap_mb=0.002)
+    parallel = DistributedDataParallel(nn.Sequential(nn.Linear(30, 30), nn.Linear(30, 30)))
     state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=1, start_powerSGD_iter=2, min_compression_rate=1)
     parallel.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
     for step in range(5):
