@@ -150,3 +150,9 @@ def test_of_two_dicts_what_differs_is_shown():
     assert show_where_they_differ(expected, both, 1e-6, 0) == (show(expected), show(both))
     assert show_where_they_differ(expected, {"loss": np.zeros(2)}, 1e-6, 0) == (show(expected), "{'loss': [0, 0]}")
     assert show_where_they_differ([1, 2], [1, 3], 1e-6, 0) == ("[1, 2]", "[1, 3]")
+
+
+def test_a_list_that_was_sorted_or_written_to_is_changed():
+    assert unchanged([3, 1.5, "a", float("nan")], [3, 1.5, "a", float("nan")])
+    assert not unchanged([3, 1], [1, 3])
+    assert not unchanged(([2, 1], {"a": "b"}), ([2, 1], {"a": "c"}))
