@@ -276,4 +276,6 @@ def unchanged(before: Any, after: Any) -> bool:
         return isinstance(after, (list, tuple)) and len(before) == len(after) and all(map(unchanged, before, after))
     if isinstance(before, dict):
         return isinstance(after, dict) and set(before) == set(after) and all(unchanged(before[k], after[k]) for k in before)
+    if isinstance(before, (int, float, str)):  # in a list that was sorted or written to
+        return isinstance(after, (int, float, str)) and (before == after or (before != before and after != after))
     return True

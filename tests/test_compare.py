@@ -184,3 +184,9 @@ def test_numbers_that_look_the_same_are_shown_with_all_their_digits():
     right, wrong = Tensor(np.array([2132 * (1 + 2.0**-25)]), "float64"), Tensor(np.array([2132.0]), "float64")
     assert show_where_they_differ(right, wrong) == ("[2132.0000635385513]", "[2132]")
     assert difference((2132.0000635,), (2132.0,), rtol=1e-9).text == "entry 0: 2132 instead of 2132.0000635000001"
+
+
+def test_a_list_that_was_sorted_or_written_to_is_changed():
+    assert unchanged([3, 1.5, "a", float("nan")], [3, 1.5, "a", float("nan")])
+    assert not unchanged([3, 1], [1, 3])
+    assert not unchanged(([2, 1], {"a": "b"}), ([2, 1], {"a": "c"}))
