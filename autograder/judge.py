@@ -69,6 +69,10 @@ _BUILT_IN = {
         "It had not returned when its time was up.", "A check's cases take milliseconds: look for a loop that never ends."
     ),
     "rank_died": Diagnosis("A rank's process died.", ""),
+    "too_much": Diagnosis(
+        "A rank asked for more than a check allows: thousands of messages at a time, or far more bytes or printed lines than the data has.",
+        "Look for a loop that sends or prints in every turn; a whole tensor is one message.",
+    ),
     "protocol": Diagnosis(
         "A rank sent something the relay does not understand.", "Leave the process group's own connection alone."
     ),
@@ -80,6 +84,21 @@ _HOW_OF_EXCEPTIONS = {
     "ModuleNotFoundError": "That module is not installed where checks run.",
     "UnboundLocalError": "A name that a function assigns is local in all of it.",
     "SystemExit": "A rank must not leave: return instead.",
+    "IndexError": "p entries have the indices 0 to p - 1, and an empty list has none: print the length and the index in that line.",
+    "KeyError": "Print the keys that are there: `print(list(...))`.",
+    "ZeroDivisionError": "Some rank or case divides by nothing: which divisor can be 0 there?",
+    "AttributeError": "Print the type of what stands before the dot: it is another one than the line expects.",
+    "RecursionError": "A function that calls itself needs a case in which it does not.",
+}
+_HOW_OF_MPI = {  # by the error's name in its text
+    "MPI_ERR_OP": "That operation is not made for this data: `Allreduce` takes MPI.SUM and its like, on two arrays of one numeric type.",
+    "MPI_ERR_TRUNCATE": "The message is longer than the room for it: the receiving array needs as many elements as were sent, of one type.",
+    "MPI_ERR_RANK": "There is no such rank: ranks end at `comm.Get_size() - 1`.",
+    "MPI_ERR_ROOT": "There is no such rank: ranks end at `comm.Get_size() - 1`.",
+    "MPI_ERR_TYPE": "The array's type has no counterpart in MPI: use float64, int64 or another plain numpy type.",
+    "MPI_ERR_COUNT": "The number of elements is not what the call needs.",
+    "MPI_ERR_BUFFER": "The call needs an array of its own for what arrives: `np.empty(...)`.",
+    "MPI_ERR_TAG": "A tag is a small number, not below 0.",
 }
 
 
@@ -183,22 +202,24 @@ def _keep_names_that_explain_all(exercise: Exercise, results: list[CaseResult]) 
     """A mistake that was recognised by its values is a guess, for one case may look like another mistake by chance. Its name is kept
     only if it explains every case of the run in which wrong values came back; where it does not, another one that fits is taken, or none.
 
-    It explains a case that gives the values it should, or one where the exercise says that it does not show and something else was found.
-    What a case did (it hung, it raised, it sent too much, a rank's part was read to be missing) is no guess: it is said where it happened.
+    It explains a case that gives the values it should. Where the exercise says that it does not show, something else must have been found,
+    or two other cases confirm it. What a case did (it hung, it raised, it sent too much, a rank's part was read to be missing) is no guess:
+    it is said where it happened.
     """
     wrong = [result for result in results if result.hidden is not None]
-    for result in wrong:
-        if result.guess:
-            kept = [name for name in result.fits if not any(_contradicts(other, name) for other in wrong)]
-            name = kept[0] if kept else "unrecognised"
-            if name != result.diagnosis:
-                text = _diagnosis(exercise, name)
-                result.diagnosis, result.why, result.how = name, text.why, text.how
+    guesses = [(result, [name for name in result.fits if _explains(name, wrong)]) for result in wrong if result.guess]
+    for result, kept in guesses:
+        name = kept[0] if kept else "unrecognised"
+        if name != result.diagnosis:
+            text = _diagnosis(exercise, name)
+            result.diagnosis, result.why, result.how = name, text.why, text.how
 
 
-def _contradicts(result: CaseResult, name: str) -> bool:
-    """Whether wrong values came back that the mistake `name` does not explain."""
-    return name not in result.fits and (result.diagnosis == "unrecognised" or name not in result.hidden)
+def _explains(name: str, wrong: list[CaseResult]) -> bool:
+    """Whether the mistake `name` explains all these cases in which wrong values came back."""
+    confirmed = sum(name in result.fits for result in wrong)
+    others = [result for result in wrong if name not in result.fits]
+    return all(name in other.hidden and (other.diagnosis != "unrecognised" or confirmed > 1) for other in others)
 
 
 def _nothing(exercise: Exercise, diagnosis: str, note: str) -> Result:
@@ -387,14 +408,23 @@ def _raised(exercise: Exercise, case: Case, outcome: Outcome, r: int):
         return "raised", kind, lines, exercise.diagnoses[kind]
     where = rows[-1].split(", in ")[0] if rows else ""
     why = f"{who.capitalize()}{kind}{f' at {where}' if where else ''}: {text}".rstrip(": ")
-    return "raised", kind, lines, Diagnosis(why + ("" if why.endswith(".") else "."), _HOW_OF_EXCEPTIONS.get(kind, ""))
+    how = next((how for name, how in _HOW_OF_MPI.items() if name in text), _HOW_OF_EXCEPTIONS.get(kind, ""))
+    return "raised", kind, lines, Diagnosis(why + ("" if why.endswith(".") else "."), how)
 
 
 def _died(exercise: Exercise, case: Case, r: int, rank, ends: list[dict]):
     end = ends[r] if r < len(ends) else {}
     signal_number = end.get("signal")
-    if rank.error.get("type") == "protocol":
-        return "crashed", "protocol", [f"rank {r}: {rank.error['text']}"], _diagnosis(exercise, "protocol")
+    if rank.error.get("type") in ("protocol", "too_much"):
+        kind = rank.error["type"]
+        return "crashed", kind, [f"rank {r}: {rank.error['text'].partition(': ')[2]}"], _diagnosis(exercise, kind)
+    if signal_number in (7, 11) and rank.unwaited:  # SIGBUS, SIGSEGV
+        return (
+            "crashed",
+            "forgot_wait",
+            [f"rank {r} died: signal {signal_number}", _never_waited([r])],
+            _diagnosis(exercise, "forgot_wait"),
+        )
     if end.get("over") == "memory":
         return "out_of_memory", "out_of_memory", [f"rank {r} and its processes"], _diagnosis(exercise, "out_of_memory")
     if signal_number == 24 or end.get("over") == "cpu":  # SIGXCPU
@@ -403,7 +433,11 @@ def _died(exercise: Exercise, case: Case, r: int, rank, ends: list[dict]):
         return "crashed", "rank_died", [f"rank {r} wrote too large a file"], _diagnosis(exercise, "rank_died")
     how = f"signal {signal_number}" if signal_number else f"exit status {end.get('exit')}" if end else "it left without a word"
     text = exercise.diagnoses.get("rank_died") or Diagnosis(
-        f"The process of rank {r} died ({how}).", "A rank has to return; look for exit, kill or a crash in native code."
+        f"The process of rank {r} died ({how}).",
+        "A rank has to return; look for exit or kill."
+        if signal_number not in (7, 11)
+        else "Native code used memory that was not there (any more): an array that was given to a library and gone before the library had "
+        "done with it, or a request that nobody waited for.",
     )
     return "crashed", "rank_died", [f"rank {r} died: {how}"], text
 

@@ -109,7 +109,7 @@ class RankOutcome:
         text = str(meta.get("text", ""))
         self.printed += len(text) + 1
         if self.printed > MAX_PRINTED:
-            raise wire.WireError(f"more than {MAX_PRINTED} printed characters")
+            raise wire.TooMuch(f"more than {MAX_PRINTED} printed characters")
         return text.split("\n")
 
 
@@ -245,7 +245,7 @@ class Relay:
                 self.bytes += len(payload)
                 self._handle(r, kind, meta, payload)
             if self.bytes + sum(inbox.waiting for inbox in self.inboxes.values()) > MAX_BYTES:
-                raise wire.WireError(f"more than {MAX_BYTES >> 20} MB of messages in one case")
+                raise wire.TooMuch(f"more than {MAX_BYTES >> 20} MB of messages in one case")
         except wire.Closed:
             selector.unregister(self.sockets[r])
             if self.ranks[r].state not in ("returned", "raised"):
@@ -256,7 +256,8 @@ class Relay:
             selector.unregister(self.sockets[r])
             self.inboxes[r].clear()
             self.ranks[r].state = "dead"
-            self.ranks[r].error = {"type": "protocol", "text": f"{type(error).__name__}: {error}", "rows": []}
+            kind = "too_much" if isinstance(error, wire.TooMuch) else "protocol"
+            self.ranks[r].error = {"type": kind, "text": f"{type(error).__name__}: {error}", "rows": []}
 
     def _handle(self, r: int, kind: int, meta: dict, payload: bytes) -> None:
         rank = self.ranks[r]
@@ -312,7 +313,7 @@ class Relay:
         if peer is not None and not 0 <= int(peer) < n:
             raise wire.WireError("a peer that does not exist")
         if len(self.history) >= MAX_OPERATIONS:
-            raise wire.WireError("too many operations")
+            raise wire.TooMuch(f"more than {MAX_OPERATIONS} operations in one case")
         op = Operation(
             rank=r,
             ticket=int(meta["ticket"]),
@@ -338,7 +339,7 @@ class Relay:
         if op.kind in ("send", "recv"):
             self.pending[r] += 1
             if self.pending[r] > MAX_PENDING:
-                raise wire.WireError(f"more than {MAX_PENDING} messages at a time")
+                raise wire.TooMuch(f"more than {MAX_PENDING} messages at a time")
         self.operations[r][op.ticket] = op
         self.history.append(op)
         return op

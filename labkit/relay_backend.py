@@ -182,6 +182,8 @@ class Connection:
             self._busy.release()
 
     def post(self, meta: dict, payload: bytes = b"") -> int:
+        if not -1 << 31 <= meta.get("tag", 0) < 1 << 31:
+            raise ValueError(f"tag {meta['tag']} is too large: a tag is a small number, the same on both sides")
         with self._alone():
             self.tickets += 1
             wire.send(self.sock, wire.POST, {**meta, "ticket": self.tickets, "line": user_line()}, payload)
@@ -341,6 +343,26 @@ class RelayProcessGroup(dist.ProcessGroup):
             raise ValueError(f"there is no rank {rank}: the ranks of this group are 0 to {self._size - 1}")
         return self._members[rank]
 
+    def _one_each(self, call: str, tensors: list) -> None:
+        """Raises ValueError where a list has not one tensor for every rank."""
+        if len(tensors) != self._size:
+            raise ValueError(
+                f"{call} was given a list of {len(tensors)} tensors, but the group has {self._size} ranks: one for each"
+            )
+
+    def _equal_parts(self, call: str, whole: torch.Tensor, part: torch.Tensor | None = None) -> None:
+        """Raises ValueError where a tensor cannot be cut into one equal part for every rank."""
+        if whole.numel() % self._size:
+            raise ValueError(
+                f"{call} was given {whole.numel()} elements for {self._size} equal parts, and {whole.numel()} does not divide by "
+                f"{self._size}: pad to a multiple, or use chunks of different sizes"
+            )
+        if part is not None and whole.numel() != part.numel() * self._size:
+            raise ValueError(
+                f"{call} was given {whole.numel()} elements in all and {part.numel()} for one rank: of {self._size} ranks, all have "
+                f"{self._size} times as many as one"
+            )
+
     # -- point to point
     def send(self, tensors, dst, tag):
         data = tensor_bytes(tensors[0])
@@ -419,6 +441,7 @@ class RelayProcessGroup(dist.ProcessGroup):
     def allgather(self, out_lists, ins, opts=None):
         works = []
         for outs, t in zip(out_lists, ins, strict=True):
+            self._one_each("all_gather", outs)
             sizes = [o.numel() * o.element_size() for o in outs]
             works.append(
                 self._post("all_gather", out_lists, _splitter(outs), tensor_bytes(t), t, reads=[t], writes=outs, sizes=sizes)
@@ -426,6 +449,7 @@ class RelayProcessGroup(dist.ProcessGroup):
         return self._each(works, out_lists)
 
     def all_gather_single(self, out, inp, opts=None):
+        self._equal_parts("all_gather_into_tensor", out, inp)
         size = inp.numel() * inp.element_size()
         return self._post(
             "all_gather",
@@ -449,6 +473,8 @@ class RelayProcessGroup(dist.ProcessGroup):
         opts = opts or c10d.GatherOptions()
         mine = opts.rootRank == self._rank
         outs = out_lists[0] if mine else []
+        if mine:
+            self._one_each("gather", outs)
         finish = _splitter(outs) if mine else None
         root = self._members[opts.rootRank]
         return self._post("gather", out_lists, finish, tensor_bytes(ins[0]), ins[0], reads=ins, writes=outs, root=root)
@@ -456,6 +482,8 @@ class RelayProcessGroup(dist.ProcessGroup):
     def scatter(self, outs, in_lists, opts=None):
         opts = opts or c10d.ScatterOptions()
         mine = opts.rootRank == self._rank
+        if mine:
+            self._one_each("scatter", in_lists[0])
         parts = [tensor_bytes(t) for t in in_lists[0]] if mine else []
         return self._post(
             "scatter",
@@ -473,6 +501,7 @@ class RelayProcessGroup(dist.ProcessGroup):
         opts = opts or c10d.ReduceScatterOptions()
         works = []
         for out, parts in zip(outs, in_lists, strict=True):
+            self._one_each("reduce_scatter", parts)
             data = [tensor_bytes(t) for t in parts]
             works.append(
                 self._post(
@@ -490,6 +519,7 @@ class RelayProcessGroup(dist.ProcessGroup):
         return self._each(works, outs)
 
     def reduce_scatter_single(self, out, inp, opts=None):
+        self._equal_parts("reduce_scatter_tensor", inp, out)
         opts = opts or c10d.ReduceScatterOptions()
         data = tensor_bytes(inp)
         sizes = [len(data) // self._size] * self._size
@@ -513,11 +543,21 @@ class RelayProcessGroup(dist.ProcessGroup):
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
 
     def alltoall(self, outs, ins, opts=None):
+        self._one_each("all_to_all", ins)
+        self._one_each("all_to_all", outs)
         data = [tensor_bytes(t) for t in ins]
         sizes = [len(d) for d in data]
         return self._post("all_to_all", outs, _splitter(outs), b"".join(data), ins[0], reads=ins, writes=outs, sizes=sizes)
 
     def all_to_all_single(self, out, inp, out_splits, in_splits, opts=None):
+        for tensor, splits, which in ((inp, in_splits, "input"), (out, out_splits, "output")):
+            if not splits:
+                self._equal_parts("all_to_all_single", tensor)
+            elif len(splits) != self._size or sum(splits) != (tensor.size(0) if tensor.dim() else 1):
+                raise ValueError(
+                    f"all_to_all_single was given {which} splits {list(splits)} for {self._size} ranks and {tuple(tensor.shape)}: "
+                    "one for each rank, and together as long as the tensor"
+                )
         data = tensor_bytes(inp)
         row = len(data) // inp.size(0) if inp.dim() and inp.size(0) else 0
         sizes = [s * row for s in in_splits] if in_splits else [len(data) // self._size] * self._size

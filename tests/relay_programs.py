@@ -348,3 +348,33 @@ class Unspeakable(Exception):
 
 def raises_unspeakable():
     raise Unspeakable
+
+
+def wrong_number_of_boxes():
+    dist.all_gather([torch.empty(2) for _ in range(dist.get_world_size() + 1)], torch.ones(2))
+
+
+def does_not_divide():
+    dist.reduce_scatter_tensor(torch.empty(3), torch.ones(10))
+
+
+def a_part_too_long():
+    dist.all_gather_into_tensor(torch.empty(6), torch.ones(3))
+
+
+def splits_that_do_not_add_up():
+    dist.all_to_all_single(torch.empty(6), torch.ones(6), input_split_sizes=[1, 2, 2])
+
+
+def a_tag_too_large():
+    dist.isend(torch.ones(1), 0, tag=1 << 40)
+
+
+def imports_mpi():
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD.Get_rank()
+
+
+def sends_without_end():
+    return [dist.isend(torch.ones(1), 0) for _ in range(3000)]

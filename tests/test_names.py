@@ -46,11 +46,15 @@ def names(answer: str, warm) -> list[str]:
         ("n + p + (n + p) % 2", "even"),
         ("9 if n == 3 else -1", "unrecognised"),  # looks like `product` in one case
         ("n * p if n < 6 else 0", "unrecognised"),  # in all but one
-        ("n * n", "unrecognised"),  # `squared` does not show in the first case, where nothing else explains 9 but `product`
     ],
 )
 def test_a_name_explains_every_failing_case(answer, name, warm):
     assert set(names(answer, warm)) == {name}
+
+
+def test_a_case_in_which_a_mistake_cannot_show_needs_two_that_confirm_it(warm):
+    assert names("n * n", warm) == ["squared", "unrecognised", "squared", "squared", "squared"]
+    assert set(names("n * n if n < 5 else 0", warm)) == {"unrecognised"}
 
 
 def test_what_happened_is_said_beside_a_name_that_was_taken_back(warm):

@@ -123,6 +123,28 @@ def test_what_cannot_be_done_is_told_to_the_rank():
         simulate(programs.bits_of_floats, 2)
 
 
+@pytest.mark.parametrize(
+    ("program", "sentence"),
+    [
+        ("wrong_number_of_boxes", "all_gather was given a list of 4 tensors, but the group has 3 ranks: one for each"),
+        ("does_not_divide", "10 elements for 3 equal parts, and 10 does not divide by 3"),
+        ("a_part_too_long", "6 elements in all and 3 for one rank: of 3 ranks, all have 3 times as many as one"),
+        ("splits_that_do_not_add_up", r"input splits \[1, 2, 2\] for 3 ranks"),
+        ("a_tag_too_large", "is too large: a tag is a small number"),
+        ("imports_mpi", "mpi4py knows nothing of them"),
+    ],
+)
+def test_a_call_that_cannot_work_is_named_where_it_stands(program, sentence):
+    with pytest.raises(RuntimeError, match=sentence):
+        simulate(getattr(programs, program), 3)
+
+
+def test_a_rank_that_asks_for_too_much_has_not_broken_the_connection():
+    outcome, _ = shared().run(make_jobs(chunks_of(programs.sends_without_end), "sends_without_end", [()] * 2))
+    assert {rank.error["type"] for rank in outcome.ranks} == {"too_much"}
+    assert "more than 2000 messages at a time" in outcome.ranks[0].error["text"]
+
+
 def test_two_threads_of_a_rank_are_told_to_take_turns():
     from labkit.relay_backend import Connection
 

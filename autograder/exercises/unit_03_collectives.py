@@ -273,9 +273,11 @@ def harness(f, x):
                 return "sum_for_mean"
             if wrapped is not whole and np.allclose(values, wrapped):
                 return "overflows"
-        ratio = whole / np.where(values == 0, np.nan, values)
-        if np.allclose(ratio, ratio.flat[0]) and not math.isclose(ratio.flat[0], p, rel_tol=1e-4):
-            return Finding("fixed_world_size", f"On {p} ranks the sum was divided by {ratio.flat[0]:g}.")
+        overflown = [whole % 256] if case.known.get("integer") == "uint8" else []
+        for added in (whole, *overflown):
+            ratio = added / np.where(values == 0, np.nan, values)
+            if np.allclose(ratio, ratio.flat[0]) and not math.isclose(ratio.flat[0], p, rel_tol=1e-4):
+                return Finding("fixed_world_size", f"On {p} ranks the sum was divided by {ratio.flat[0]:g}.")
         return None
 
 
