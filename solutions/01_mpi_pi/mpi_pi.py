@@ -225,8 +225,8 @@ if rank == 0:
 def rank_rng(seed: int, rank: int, world_size: int) -> np.random.Generator:
     """A new random generator for this rank in the experiment `seed`.
 
-    The same arguments always give the same stream. Two ranks, or two seeds (whatever the ranks), never share one,
-    not even shifted. seed: at least 0.
+    The same arguments always give the same stream, in every process. Two ranks, or two seeds (whatever the ranks), never
+    share one, not even shifted. seed: at least 0. NumPy's and Python's global generators are neither seeded nor used.
     """
     ### BEGIN SOLUTION
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(world_size)[rank])
@@ -267,7 +267,7 @@ def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
     """The sum of `counts` over all ranks of `comm`, element by element, on every rank.
 
     counts: any shape and any type of number, contiguous, the same on all ranks; it is not changed.
-    Returns a new array of that shape. Collectives on buffers only.
+    Returns a new array of that shape and type. Collectives on buffers only.
     """
     ### BEGIN SOLUTION
     total = np.empty_like(counts)
