@@ -238,8 +238,13 @@ class CountInside(Exercise):
     runtime = "plain"
     may_lose = {"float64": "no point is closer to the circle than 0.01: rounding decides nothing"}
     # A loop over the points executes at least one line or call of Python per point; whole-array operations execute a handful
-    # for any number of points. The first call, on few points, keeps imports inside the function out of the count.
+    # for any number of points. A loop whose body is a C function leaves no such trace: so `map` and its like are watched, too. The
+    # first call, on few points, keeps imports inside the function out of the count.
     harness = """
+import builtins
+import contextlib
+import functools
+import itertools
 import sys
 
 import numpy as np
@@ -257,14 +262,46 @@ def harness(count_inside, x, y, watch):
         unseen += (event == "call") - (event == "return" and frame.f_trace_lines)
         return step
 
-    tracer = sys.gettrace()
-    sys.settrace(step)
+    tracer, hidden = sys.gettrace(), []
+    with watched(len(x), hidden, count_inside.__globals__):
+        sys.settrace(step)
+        try:
+            inside = count_inside(x, y)
+            counted = sys.gettrace() is step and unseen <= 0
+        finally:
+            sys.settrace(tracer)
+    return {"inside": as_number(inside), "loops over the points": steps >= len(x) or not counted or bool(hidden)}
+
+
+@contextlib.contextmanager
+def watched(n, hidden, names):
+    def over_points(original):
+        def call(function, *arguments, **options):
+            if any(hasattr(a, "__len__") and np.ndim(a) and len(a) >= n or hasattr(a, "__next__") for a in arguments):
+                hidden.append(original)
+            return original(function, *arguments, **options)
+
+        return call
+
+    def always(original):
+        def call(*arguments, **options):
+            hidden.append(original)
+            return original(*arguments, **options)
+
+        return call
+
+    places = [vars(builtins), vars(functools), vars(itertools), vars(np), names]
+    wrappers = {o: over_points(o) for o in (map, filter, functools.reduce, itertools.starmap, np.apply_along_axis)}
+    wrappers |= {o: always(o) for o in (np.frompyfunc, np.vectorize)}
+    changed = [(place, key, held) for place in places for key, held in list(place.items())
+               if any(held is original for original in wrappers)]
+    for place, key, held in changed:
+        place[key] = wrappers[held]
     try:
-        inside = count_inside(x, y)
-        counted = sys.gettrace() is step and unseen <= 0
+        yield
     finally:
-        sys.settrace(tracer)
-    return {"inside": as_number(inside), "loops over the points": steps >= len(x) or not counted}
+        for place, key, held in changed:
+            place[key] = held
 
 
 def as_number(inside):
@@ -283,7 +320,7 @@ def count_inside(x, y):
     diagnoses = {
         "python_loop": Diagnosis(
             "The count is right, but Python visits the points one by one, at some 100 ns or more for each: the same work is "
-            "10 to 100 times faster on whole arrays.",
+            "10 to 100 times faster on whole arrays. `map`, `np.vectorize` and `np.frompyfunc` are such loops in disguise.",
             "Write `x * x + y * y` for the whole arrays at once, compare, and count the True values with `np.count_nonzero`.",
         ),
         "counts_all": Diagnosis(

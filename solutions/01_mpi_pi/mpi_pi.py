@@ -100,7 +100,8 @@ print(f"published   {8.029 / 5_000_000 * 1e9:5.0f} ns per dart")
 def count_inside(x: np.ndarray, y: np.ndarray) -> int:
     """How many of the points (x[i], y[i]) lie inside the circle of radius 1/2 around (0, 0).
 
-    x, y: shape (n,), float64, n may be 0; they are not changed. No Python loop over the points.
+    x, y: shape (n,), float64, n may be 0; they are not changed. No Python loop over the points, nor `map`, `np.vectorize` or
+    `np.frompyfunc`, which are loops in disguise.
     """
     ### BEGIN SOLUTION
     return np.count_nonzero(x * x + y * y < 0.25)
