@@ -108,10 +108,14 @@ def bank(
     folder: Annotated[
         Path, typer.Option(help="A bank laid out as UNIT/EXERCISE/right_*.py and wrong_*.py.")
     ] = bank_module.FOLDER,
+    record: Annotated[bool, typer.Option("--record", help="Write down which levels each wrong answer passes.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Try every right and wrong answer. Exit status 1 when a right one fails, a wrong one passes or gets another diagnosis."""
+    """Try every right and wrong answer. Exit status 1 when a right one fails, a wrong one passes or gets another diagnosis, or passes
+    other levels than are recorded (in levels.txt beside it, under the public key)."""
     unit, _, exercise = which.partition("/")
+    if record and seed != PUBLIC_KEY:
+        _refuse("levels are recorded under the public key: leave --seed out")
 
     def say(tried) -> None:
         if as_json:
@@ -125,12 +129,16 @@ def bank(
             tried = bank_module.run(launcher, folder, unit or None, exercise or None, seed, say)
     except (bank_module.BadBank, UnknownExercise) as error:
         _refuse(str(error))
+    if record:
+        bank_module.record(tried)
     report = bank_module.summary(tried)
     if as_json:
         print(json.dumps(report, indent=2))
     else:
         for short in report["short"]:
             print(f"\n{short['file']}\n  declared {short['declared']}\n  got      {short['got']}: {short['hint']}")
+            if short["levels"]:
+                print(f"  levels   {short['levels']}")
         print(
             f"\n{report['exercises']} exercises: {report['right_accepted']} of {report['right']} right answers accepted, "
             f"{report['wrong_caught']} of {report['wrong']} wrong ones caught, {report['wrong_named']} named as declared"

@@ -124,6 +124,55 @@ class WhoAmI(Exercise):
         }
 
 
+# What the network sees of `isend(...).wait()` is what it sees of `send`. So the calls are counted: `calls` is [blocking, not blocking].
+COUNTING = """
+import contextlib
+
+import torch.distributed as dist
+from torch.distributed import distributed_c10d
+
+
+def harness(f, value, source, destination, calls):
+    with counted(f, calls):
+        return f(value, source, destination)
+
+
+@contextlib.contextmanager
+def counted(f, calls):
+    inside = []
+
+    def counting(original, which):
+        def call(*arguments, **options):
+            calls[which] += not inside  # `send` may be made of `isend`
+            inside.append(which)
+            try:
+                return original(*arguments, **options)
+            finally:
+                inside.pop()
+
+        return call
+
+    names = {"send": 0, "recv": 0, "isend": 1, "irecv": 1, "batch_isend_irecv": 1}
+    originals = {name: getattr(dist, name) for name in names}
+    wrappers = {name: counting(original, names[name]) for name, original in originals.items()}
+    places = [vars(dist), vars(distributed_c10d), f.__globals__]
+    found = [(place, key, name) for place in places for key, held in list(place.items())
+             for name, original in originals.items() if held is original]
+    for place, key, name in found:
+        place[key] = wrappers[name]
+    try:
+        yield
+    finally:
+        for place, key, name in found:
+            place[key] = originals[name]
+"""
+
+
+def calls_counted(run: Run) -> list[tuple[int, int]]:
+    """Per rank, how many blocking and how many other calls `COUNTING` has seen."""
+    return [tuple(int(number) for number in np.asarray(rank.after[3])) for rank in run.ranks]
+
+
 class SendMatrix(Exercise):
     """One matrix from one rank to another"""
 
@@ -132,6 +181,11 @@ class SendMatrix(Exercise):
     signature = "send_matrix(value: float, source: int, destination: int) -> torch.Tensor"
     levels = {"from rank 0 to rank 1": 1, "between any two ranks": 1}
     inputs = "free"
+    harness = COUNTING
+    may_lose = {
+        "int64": "the only integers handed out are the harness' own, which counts calls",
+        "integers of both widths": "the only integers handed out are the harness' own, which counts calls",
+    }
     diagnoses = {
         "everybody_has_it": Diagnosis(
             "Every rank holds the filled matrix.",
@@ -164,6 +218,10 @@ class SendMatrix(Exercise):
         ),
         "uses_collective": COLLECTIVE,
         "forgot_wait": NOT_WAITED,
+        "not_blocking": Diagnosis(
+            "The matrix arrived, but by isend or irecv. Here the calls block: the next line runs when the message is complete.",
+            "`dist.send(matrix, dst=destination)`, `dist.recv(matrix, src=source)`. The next exercise does without blocking.",
+        ),
         "returned_early": PARTNER_RETURNED,
         "mismatched_tag": WRONG_TAG,
         "deadlock": Diagnosis(
@@ -180,20 +238,20 @@ class SendMatrix(Exercise):
         first, other = self.levels
         values = [float(v) for v in rng.permutation(np.arange(2, 100))[:4]]
         return [
-            Case(first, 2, (1.0, 0, 1), "ones, 0 -> 1"),
-            Case(first, 4, (1.0, 0, 1), "ones, 0 -> 1"),
-            Case(other, 3, (values[0], 2, 0), "2 -> 0"),
-            Case(other, 4, (values[1], 1, 3), "1 -> 3"),
-            Case(other, 5, (values[2], 4, 2), "4 -> 2"),
-            Case(other, 2, (values[3], 1, 0), "1 -> 0"),
+            Case(first, 2, (1.0, 0, 1, np.zeros(2, np.int64)), "ones, 0 -> 1"),
+            Case(first, 4, (1.0, 0, 1, np.zeros(2, np.int64)), "ones, 0 -> 1"),
+            Case(other, 3, (values[0], 2, 0, np.zeros(2, np.int64)), "2 -> 0"),
+            Case(other, 4, (values[1], 1, 3, np.zeros(2, np.int64)), "1 -> 3"),
+            Case(other, 5, (values[2], 4, 2, np.zeros(2, np.int64)), "4 -> 2"),
+            Case(other, 2, (values[3], 1, 0, np.zeros(2, np.int64)), "1 -> 0"),
         ]
 
     def expected(self, case):
-        value, source, destination = case.arguments
+        value, source, destination = case.arguments[:3]
         return [full(value if r in (source, destination) else 0) for r in range(case.world_size)]
 
     def misconceptions(self, case):
-        value, source, destination = case.arguments
+        value, source, destination = case.arguments[:3]
         p = case.world_size
         return {
             "everybody_has_it": [full(value)] * p if p > 2 else None,
@@ -202,8 +260,10 @@ class SendMatrix(Exercise):
         }
 
     def facts(self, case, run):
-        value, source, destination = case.arguments
+        value, source, destination = case.arguments[:3]
         found = wrong_messages(run, source, destination)
+        if found is None and any(others for _, others in calls_counted(run)):
+            return Finding("not_blocking")
         if found is None and _is_full(run.ranks[source].value, value) and _is_full(run.ranks[destination].value, 0):
             return Finding("not_received", describe_messages(run))
         return found
@@ -240,6 +300,11 @@ class MoveMatrix(Exercise):
     signature = "move_matrix(value: float, source: int, destination: int) -> torch.Tensor"
     levels = {"from rank 0 to rank 1": 1, "between any two ranks": 1}
     inputs = "free"
+    harness = COUNTING
+    may_lose = {
+        "int64": "the only integers handed out are the harness' own, which counts calls",
+        "integers of both widths": "the only integers handed out are the harness' own, which counts calls",
+    }
     diagnoses = {
         "not_cleared": Diagnosis(
             "The source still holds the matrix: this copied it, and did not move it.",
@@ -253,6 +318,10 @@ class MoveMatrix(Exercise):
         "zero_to_one": SendMatrix.diagnoses["zero_to_one"],
         "forgot_wait": NOT_WAITED,
         "not_received": SendMatrix.diagnoses["not_received"],
+        "blocking": Diagnosis(
+            "The matrix arrived, but by send or recv, which wait until the message is complete.",
+            "`request = dist.isend(...)` or `dist.irecv(...)` starts the message, `request.wait()` waits for it.",
+        ),
         "reused_buffer": Diagnosis(
             "The source wrote to its tensor between isend and wait(): the destination may get the old numbers or the new ones.",
             "Until wait() has returned the tensor belongs to the message. Wait first, then fill it with zeros.",
@@ -272,19 +341,19 @@ class MoveMatrix(Exercise):
         first, other = self.levels
         values = [float(v) for v in rng.permutation(np.arange(2, 100))[:3]]
         return [
-            Case(first, 4, (1.0, 0, 1), "ones, 0 -> 1"),
-            Case(first, 2, (1.0, 0, 1), "ones, 0 -> 1"),
-            Case(other, 3, (values[0], 2, 0), "2 -> 0"),
-            Case(other, 4, (values[1], 1, 3), "1 -> 3"),
-            Case(other, 5, (values[2], 4, 2), "4 -> 2"),
+            Case(first, 4, (1.0, 0, 1, np.zeros(2, np.int64)), "ones, 0 -> 1"),
+            Case(first, 2, (1.0, 0, 1, np.zeros(2, np.int64)), "ones, 0 -> 1"),
+            Case(other, 3, (values[0], 2, 0, np.zeros(2, np.int64)), "2 -> 0"),
+            Case(other, 4, (values[1], 1, 3, np.zeros(2, np.int64)), "1 -> 3"),
+            Case(other, 5, (values[2], 4, 2, np.zeros(2, np.int64)), "4 -> 2"),
         ]
 
     def expected(self, case):
-        value, source, destination = case.arguments
+        value, source, destination = case.arguments[:3]
         return [full(value if r == destination else 0) for r in range(case.world_size)]
 
     def misconceptions(self, case):
-        value, source, destination = case.arguments
+        value, source, destination = case.arguments[:3]
         p = case.world_size
         return {
             "not_cleared": [full(value if r in (source, destination) else 0) for r in range(p)],
@@ -294,8 +363,10 @@ class MoveMatrix(Exercise):
         }
 
     def facts(self, case, run):
-        _, source, destination = case.arguments
+        _, source, destination = case.arguments[:3]
         found = wrong_messages(run, source, destination)
+        if found is None and any(blocking for blocking, _ in calls_counted(run)):
+            return Finding("blocking")
         if found is None and _is_full(run.ranks[destination].value, 0):
             return Finding("not_received", describe_messages(run))
         return found
@@ -657,6 +728,10 @@ class RingPass(Exercise):
             "In the next step send what has just arrived.",
         ),
         "own_row_missing": Diagnosis("All rows are there but the rank's own.", "Put x into row `rank` before the first step."),
+        "number_of_sends": Diagnosis(
+            "The table is right, but a rank made another number of sends than p - 1.",
+            "One row is one message: in each of the p - 1 steps a rank sends the row that it received last.",
+        ),
         "full_circle": Diagnosis(
             "p steps were made. The last one only brings each value back to where it started.",
             "p - 1 steps are enough: for step in range(p - 1).",
@@ -756,6 +831,9 @@ class RingPass(Exercise):
         rows = case.known["rows"]
         tables = [getattr(r.value, "values", None) for r in run.ranks]
         same_rows = all(t is not None and np.array_equal(np.sort(t, axis=0), np.sort(rows, axis=0)) for t in tables)
-        if same_rows and not all(np.array_equal(t, rows) for t in tables):
+        right = all(t is not None and np.array_equal(t, rows) for t in tables)
+        if same_rows and not right:
             return Finding("rows_mixed_up")
+        if right and any(number != p - 1 for number in sends):
+            return Finding("number_of_sends", f"Ranks 0, 1, ... sent {', '.join(map(str, sends))} messages; p - 1 is {p - 1}.")
         return None

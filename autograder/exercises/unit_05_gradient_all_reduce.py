@@ -1222,6 +1222,7 @@ def harness(f, spec, max_norm):
             says=f"{case.says}, max_norm {limit:g}",
             known={**case.known, "max_norm": limit},
             late=case.late,
+            rtol=1e-6 if share < 1 else None,  # torch's own clipping adds 1e-6 to the norm
         )
 
     @staticmethod
