@@ -108,6 +108,11 @@ def test_what_students_are_to_make_is_not_there(root, where):
         assert line not in path.read_text()
 
 
+def test_nbgrader_with_its_gradebook_releases_what_lies_in_homework(root):
+    made = {path.name: path.read_bytes() for path in (root / "release" / NAME).iterdir()}
+    assert made == {path.name: path.read_bytes() for path in (ROOT / "homework" / NAME).iterdir()}
+
+
 def test_the_students_tree_can_check_the_homework(root):
     assert not (root / "student" / "notebooks" / NAME).exists()
     program = "from autograder.homework import judge_files, handed_in; from autograder import check_homework"
