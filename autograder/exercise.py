@@ -107,7 +107,7 @@ class RankRun:
     printed: what it printed. sends, sent_bytes: point-to-point messages it sent. recvs, received_bytes: those it received.
     collectives: names of the collectives it called, in order ("all_reduce", "broadcast", ...).
     collective_bytes: bytes it handed to them. finish: virtual time at which it returned, seconds.
-    unwaited: isend/irecv and asynchronous collectives it never waited for.
+    unwaited: isend/irecv and asynchronous collectives it never waited for. carried: bytes it handed to Horovod's collectives.
     """
 
     value: Any
@@ -121,6 +121,7 @@ class RankRun:
     collective_bytes: int = 0
     finish: float = 0.0
     unwaited: int = 0
+    carried: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,8 @@ class Exercise:
         each other goes over the relay.
     may_lose: detours that no case has to show (`autograder.values`: "float64 -> float32", "int32 promoted", "integers of both widths",
         or a type for all of its own), each with the reason. Whatever is not listed here must show in a case, under every key.
+    talks: whether a right answer communicates at all, with more than one rank. Where it does, an answer that never did is refused, whatever
+        it returns (see `needs_bytes` for more).
     uses: functions of earlier exercises the student's code may call; where the student's own do not work, the references stand in.
     reference: Python source of a right answer, needed only where a later exercise `uses` this one.
     diagnoses: name -> Diagnosis, for misconceptions, for findings, and to replace the general text of a hang
@@ -167,6 +170,7 @@ class Exercise:
     harness: str = ""
     shares_files: bool = False
     may_lose: dict[str, str] = {}
+    talks: bool = True
     uses: tuple[str, ...] = ()
     reference: str = ""
     diagnoses: dict[str, Diagnosis] = {}
@@ -189,6 +193,16 @@ class Exercise:
         in at least one case.
         """
         return {}
+
+    def needs_bytes(self, case: Case) -> list[int]:
+        """Bytes that must reach each rank from the others before it can know what it returns; a right answer with less is refused.
+
+        What stands here finds a bound for any exercise from its arguments and its expected values (`autograder.carried`). Say more where
+        that is too little, or zeros where ranks need nothing of each other although their values look as if they did.
+        """
+        from autograder.carried import needed
+
+        return needed(self, case)
 
     def facts(self, case: Case, run: Run) -> Finding | str | None:
         """A broken rule that values alone do not show (too many bytes, a forbidden collective, a wrong distribution), or None.

@@ -142,6 +142,7 @@ found = {
     "uid": os.getuid(),
     "capabilities": any(int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd")),
     "no_new_privs": status.get("NoNewPrivs", "0").strip() == "1",
+    "counters": any(map(os.path.exists, ("/proc/meminfo", "/proc/sys", "/sys/devices"))) or not refused("sysinfo", b" " * 256),
     "filter": refused("unshare", 0x10000000) and refused("ptrace", 16, 1, 0, 0),
     "numpy": imported("numpy"),
     "folders": max(os.statvfs(path).f_blocks * os.statvfs(path).f_frsize for path in ("/tmp", "/dev/shm")),
@@ -184,7 +185,7 @@ def _try(mode: str, protections: tuple[str, ...]) -> dict | None:
     with _outside() as outside:
         outside["stay"] = "namespaces" in protections
         spec = _spec(mode, SLOTS + os.getpid() % 1000, protections)  # a user whom no grader at work on this machine uses
-        spec |= {"keep": [], "folder": outside["writable"][-1]}
+        spec |= {"keep": [], "folder": outside["writable"][-1], "alone": True}
         spec["limits"] = {"file_bytes": 1 << 20, "memory_bytes": 2 << 30, "processes": _TRIAL_PROCESSES}
         command = [sys.executable, "-I", "-c", _TRIAL, json.dumps(outside)]
         process = subprocess.Popen(
@@ -276,6 +277,12 @@ def _judged(mode: str, protections: tuple[str, ...], found: dict | None) -> Prot
             bool(found.get("filter")),
             "System calls that no exercise needs are refused (seccomp): ptrace, mount, namespaces, keys, bpf ...",
             "A kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarch64 is needed.",
+        ),
+        Item(
+            "counters",
+            holds("counters"),
+            "Ranks do not see what the kernel counts for the whole machine: files, memory, processor time.",
+            'Linux 5.8 or later, and what "system calls" needs.',
         ),
         Item("memory", bool(found.get("memory")), "A process gets the memory it may have and no more.", "Linux 4.7 or later."),
         Item(

@@ -6,10 +6,12 @@ The expected values, the misconceptions and the comparison never leave this proc
 from __future__ import annotations
 
 import contextlib
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from autograder.carried import lacking
 from autograder.compare import Difference, difference, name_of_type, show, show_where_they_differ, unchanged
 from autograder.exercise import ANYTHING, PUBLIC_KEY, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, rng_for
 from autograder.verdict import CaseResult, LevelResult, Result
@@ -20,6 +22,7 @@ from labkit.rank_set import RankSet
 from labkit.relay import Outcome
 from labkit.source import Cell, Chunk, bound_names, slice_cells
 
+LAST_S = 0.5  # seconds that a case gets when there is no time left for it
 _BUILT_IN = {
     "modifies_input": Diagnosis("Your function changes the argument it was given.", "Work on a copy: `x.clone()`, `x.copy()`."),
     "returns_nothing": Diagnosis(
@@ -72,6 +75,10 @@ _BUILT_IN = {
     "too_much": Diagnosis(
         "A rank asked for more than a check allows: thousands of messages at a time, or far more bytes or printed lines than the data has.",
         "Look for a loop that sends or prints in every turn; a whole tensor is one message.",
+    ),
+    "not_carried": Diagnosis(
+        "The numbers are right, but the ranks have not told them each other by the communication that the exercise is about.",
+        "Use messages or collectives of the process group (communicator) for everything one rank has to know of another.",
     ),
     "protocol": Diagnosis(
         "A rank sent something the relay does not understand.", "Leave the process group's own connection alone."
@@ -134,6 +141,11 @@ def _judge(runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], key: s
     for name, points in exercise.levels.items():
         results: list[CaseResult] = []
         for case in (c for c in cases if c.level == name):
+            if results and time.monotonic() > runners.until:  # a level's first case is run all the same: it says what is wrong
+                text = _diagnosis(exercise, "too_slow")
+                late = CaseResult(case.level, _says(case), case.world_size, "too_slow", "too_slow", why=text.why, how=text.how)
+                results.append(late)
+                break
             results.append(trial.result_of(case))
             if results[-1].diagnosis == "not_written":
                 return _nothing(exercise, "not_written", note)
@@ -241,6 +253,7 @@ class Runners:
         self.ranks: RankSet | None = None
         self.sharing, self.most = False, 1
         self.served_before = False  # whether the ranks of the latest case had served another one
+        self.until = float("inf")  # on time.monotonic's clock: no case is waited for any longer
 
     @contextlib.contextmanager
     def student(self, exercises: Sequence[Exercise]) -> Iterator[None]:
@@ -283,6 +296,9 @@ class Runners:
         self.served_before = False
         short = {"cpu_seconds": min(self.limits.cpu_seconds, 2), "deadline": min(self.limits.deadline, 15.0)}
         limits = replace(self.limits, **short) if hurry else self.limits
+        left = self.until - time.monotonic()
+        if left < limits.deadline:
+            limits = replace(limits, deadline=max(left, LAST_S))
         arguments = [case.arguments_of(r) for r in range(case.world_size)]
         how = {"runtime": exercise.runtime, "harness": exercise.harness, "seed": seed, "poison": seed + poison}
         jobs = make_jobs(chunks, exercise.function, arguments, **how)
@@ -456,6 +472,7 @@ def _run_of(outcome: Outcome) -> Run:
             r.collective_bytes,
             r.clock,
             r.unwaited,
+            r.carried,
         )
         for k, r in enumerate(outcome.ranks)
     )
@@ -494,7 +511,10 @@ def _wrong(exercise: Exercise, case: Case, run: Run) -> _Wrong | None:
         finding = Finding("forgot_wait", _never_waited(unwaited)) if unwaited else _finding(exercise, case, run)
         if finding is not None:
             return _Wrong(finding.diagnosis, _lines(finding.detail))
-        return None if changed is None else _Wrong("modifies_input", changed)
+        if changed is not None:
+            return _Wrong("modifies_input", changed)
+        missing = lacking(exercise, case, run)
+        return _Wrong("not_carried", [missing]) if missing else None
     wrong = differences[first]
     lines = _comparison(case, first, expected[first], values[first], wrong)
     wanted = exercise.misconceptions(case)

@@ -315,7 +315,9 @@ def _guard(converter: Autograde, wait_s: float) -> None:
         finally:
             coursedir.ignore = ignored
         extension = Course(Path(coursedir.root)).extensions(assignment_id).get(student_id)
-        with autograde.Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:  # the one that stays open, where there is one
+        with autograde.Gradebook(
+            coursedir.db_url, coursedir.course_id
+        ) as gradebook:  # the one that stays open, where there is one
             submitted = gradebook.find_submission(assignment_id, student_id)
             if submitted.extension != extension:
                 submitted.extension = extension

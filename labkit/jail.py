@@ -31,6 +31,10 @@ import sys
 
 ROOT_MAP = "/opt/course"  # where the package labkit lies inside
 LEADER_UID = 59999  # of a cell's leader, when the jail is built by root: its ranks must not be able to signal it
+RANKS_UID = 1_900_000_000  # ranks that are kept apart are users of their own, from here on: the kernel counts much by user
+RANKS_OF_A_SLOT = 128
+SOCKET_BYTES = 416 << 10  # that the kernel may keep for one open descriptor: twice the usual buffer of a socket
+FREE_DESCRIPTORS = 64  # of each process: the smallest table of descriptors that Linux makes
 
 _NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 _NEW_ANYTHING = _NEWNS | _NEWUTS | _NEWIPC | _NEWUSER | _NEWPID | _NEWNET | 0x2000000 | 0x80  # and cgroup, time
@@ -40,6 +44,7 @@ _CLONE_VM, _CLONE_FILES = 0x100, 0x400
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _SYS_MOUNT_SETATTR = 442
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_MAP_FIXED = 0x10
 _PDEATHSIG, _DUMPABLE, _KEEPCAPS, _SET_SECCOMP, _CAPBSET_DROP, _NO_NEW_PRIVS, _CAP_AMBIENT = 1, 4, 8, 22, 24, 38, 47
 _CAP_KILL = 5
 
@@ -201,7 +206,9 @@ def start_cell(spec: dict) -> int:
     """
     if "namespaces" not in spec["protections"]:
         return 0
-    stack = mmap.mmap(-1, 1 << 16)
+    stack = mmap.mmap(
+        -1, 1 << 16, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    )  # shared, it would be memory of all ranks together
     _stacks.append(stack)
     top = ctypes.addressof(ctypes.c_char.from_buffer(stack)) + len(stack)
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited: orphans that are left to it vanish
@@ -234,8 +241,11 @@ def _children_belong_to(process: str) -> None:
         os.close(handle)
 
 
-def enter_cell(spec: dict, network: bool) -> None:
-    """The other namespaces, and in them an own /proc, /tmp and /dev/shm. network: whether a loopback device is up."""
+def enter_cell(spec: dict, network: bool, alone: bool = False) -> None:
+    """The other namespaces, and in them an own /proc, /tmp and /dev/shm. network: whether a loopback device is up.
+
+    alone: for a rank that must not hear of others; what the kernel counts for the whole machine is out of its sight, too.
+    """
     if "namespaces" not in spec["protections"]:
         return
     apart = _NEWNS | _NEWIPC | _NEWUTS
@@ -243,10 +253,26 @@ def enter_cell(spec: dict, network: bool) -> None:
         apart |= _NEWNET
     _call("unshare", apart)
     _private_folders(spec)
-    _mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
+    if alone:
+        _hide_the_machine()
+    else:
+        _mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
     if network and apart & _NEWNET:
         _loopback_up()
     os.chdir("/tmp")
+
+
+def _hide_the_machine() -> None:
+    """A /proc with processes in it and nothing else, and an empty /sys: the rest counts files, memory and time of the whole machine."""
+    flags = _NOSUID | _NODEV | _NOEXEC
+    try:
+        _mount("proc", "/proc", "proc", flags, "subset=pid")
+    except JailError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        _mount("proc", "/proc", "proc", flags)  # before Linux 5.8: `autograder.isolation.probe` says that this is missing
+    if os.path.isdir("/sys"):
+        _mount("tmpfs", "/sys", "tmpfs", flags | _RDONLY, "mode=0755,size=4k")
 
 
 def _private_folders(spec: dict) -> None:
@@ -324,6 +350,36 @@ def give(spec: dict, path: str) -> None:
     """Make a folder the ranks' own."""
     if spec["mode"] == "root":
         os.chown(path, spec["uid"], spec["uid"])
+
+
+def as_a_rank(spec: dict, rank: int) -> dict:
+    """The SPEC for one of the ranks that are kept apart, which is a user of its own where root builds the jail and may choose: of one user
+    the kernel counts processes, signals and pipes together, and each rank could see how many the others have."""
+    uid = RANKS_UID + spec["slot"] * RANKS_OF_A_SLOT + rank % RANKS_OF_A_SLOT
+    return {**spec, "uid": uid} if spec["mode"] == "root" and _is_mapped(uid) else spec
+
+
+def _is_mapped(uid: int) -> bool:
+    """Whether this user namespace (a container's, say) has such a user."""
+    with open("/proc/self/uid_map") as file:
+        ranges = [tuple(map(int, line.split())) for line in file]
+    return any(first <= uid < first + count for first, _, count in ranges)
+
+
+def share_no_memory() -> None:
+    """In a rank: whatever memory it has from its parents to write into is its own from here on, empty where it was shared.
+
+    A fork copies memory, but not what was mapped as shared: through that, ranks could speak to each other.
+    """
+    with open("/proc/self/maps") as file:
+        shared = [line.split(maxsplit=2)[0] for line in file if line.split(maxsplit=2)[1][1::2] == "ws"]
+    for addresses in shared:
+        start, end = (int(address, 16) for address in addresses.split("-"))
+        wanted = _libc.mmap64
+        wanted.restype, wanted.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+        rights = mmap.PROT_READ | mmap.PROT_WRITE
+        if wanted(start, end - start, rights, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_FIXED, -1, 0) != start:
+            raise JailError(ctypes.get_errno(), f"mmap: {os.strerror(ctypes.get_errno())}")
 
 
 def die_with_parent() -> None:
@@ -450,6 +506,13 @@ DENIED = {
     "ioperm": (173, None),
     "modify_ldt": (154, None),
     "uselib": (134, None),
+    # what is there once for the whole machine: a rank would see what others take of it
+    "sysinfo": (99, 179),
+    "ustat": (136, None),
+    "sysfs": (139, None),
+    "io_setup": (206, 0),
+    "statmount": (457, 457),
+    "listmount": (458, 458),
     # memory that no limit of a process and no size of a file system counts
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
@@ -463,11 +526,14 @@ DENIED_APART = {
     "inotify_init1": (294, 26),
     "inotify_add_watch": (254, 27),
     "mincore": (27, 232),
+    "cachestat": (451, 451),
+    "preadv2": (327, 286),
 }
 _FCNTL = (72, 25)
-_LOCK_COMMANDS = (5, 6, 7, 36, 37, 38, 1024, 1025, 1026)  # F_GETLK, F_SETLK, F_SETLKW, those of open files, leases, notices
+# F_GETLK, F_SETLK, F_SETLKW, those of open files, leases, notices, sizes of pipes: memory that the kernel counts by user
+_LOCK_COMMANDS = (5, 6, 7, 36, 37, 38, 1024, 1025, 1026, 1031, 1032)
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_CLONE, _CLONE3, _SOCKET = (56, 220), (435, 435), (41, 198)
+_CLONE, _CLONE3, _SOCKET, _SETSOCKOPT = (56, 220), (435, 435), (41, 198), (54, 208)
 _FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)  # and netlink, by which a process lists its network devices
 _LOAD, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_ANY, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -499,6 +565,10 @@ def filter_program(machine: str, apart: bool = False) -> bytes:
         commands = [instruction(_JUMP_EQUAL, command, 0, 1) + fail(errno.ENOLCK) for command in _LOCK_COMMANDS]
         program += [instruction(_JUMP_EQUAL, _FCNTL[column], 0, 2 * len(commands) + 2), instruction(_LOAD, 24)]
         program += [*commands, instruction(_RETURN, _ALLOW)]
+    # sizes of a socket's buffers are as they are: what lies in there is counted nowhere (told that it worked, programs go on)
+    sizes = [instruction(_JUMP_EQUAL, option, 0, 1) + fail(0) for option in (socket.SO_SNDBUF, socket.SO_RCVBUF)]
+    program += [instruction(_JUMP_EQUAL, _SETSOCKOPT[column], 0, 2 * len(sizes) + 2), instruction(_LOAD, 32)]
+    program += [*sizes, instruction(_RETURN, _ALLOW)]
     # clone3 hides its flags behind a pointer; told that it does not exist, the C library uses clone
     program += [instruction(_JUMP_EQUAL, _CLONE3[column], 0, 1), fail(errno.ENOSYS)]
     program += [instruction(_JUMP_EQUAL, _CLONE[column], 0, 4), instruction(_LOAD, 16)]
@@ -523,7 +593,8 @@ def install_filter(apart: bool = False) -> None:
 def usage() -> tuple[int, float]:
     """(bytes, seconds of processor time) of everybody in this process namespace but its first process.
 
-    Bytes: private and shared memory and page tables, without what a process still shares with the warm launcher it was forked from.
+    Bytes: private and shared memory and page tables, without what a process still shares with the warm launcher it was forked from. And
+    what the kernel may keep for its descriptors where it has many of them: what lies in a socket's buffer is counted nowhere.
     """
     own = _bytes_of("1")
     size, ticks = 0, 0
@@ -543,7 +614,9 @@ def usage() -> tuple[int, float]:
 def _bytes_of(pid: str) -> int:
     with open(f"/proc/{pid}/status", "rb") as file:
         lines = [line.split() for line in file]
-    return sum(int(words[1]) << 10 for words in lines if words and words[0] in (b"RssAnon:", b"RssShmem:", b"VmPTE:"))
+    memory = sum(int(words[1]) << 10 for words in lines if words and words[0] in (b"RssAnon:", b"RssShmem:", b"VmPTE:"))
+    descriptors = next((int(words[1]) for words in lines if words and words[0] == b"FDSize:"), 0)
+    return memory + max(0, descriptors - FREE_DESCRIPTORS) * SOCKET_BYTES
 
 
 # -- the program ----------------------------------------------------------------------------------------------------------------------
@@ -610,6 +683,8 @@ def _run(spec: dict, command: list[str], lifeline: socket.socket | None) -> int:
     """The first process of the only cell: run `command`, reap, end with it."""
     if "namespaces" in spec["protections"]:
         _private_folders(spec)
+        if spec.get("alone"):
+            _hide_the_machine()
         if spec.get("loopback"):
             _loopback_up()
     if lifeline is not None:

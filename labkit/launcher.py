@@ -673,7 +673,7 @@ def _rank(
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         apply_limits(request["limits"])
         if spec is not None:
-            folder = _shut_in(request, folder, spec, trouble)
+            folder = _shut_in(rank, request, folder, spec, trouble)
         os.close(trouble)
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         os.chdir(folder)
@@ -689,11 +689,13 @@ def _rank(
         os._exit(status)
 
 
-def _shut_in(request: dict, folder: str | None, spec: dict, trouble: int) -> str:
+def _shut_in(rank: int, request: dict, folder: str | None, spec: dict, trouble: int) -> str:
     """A rank enters its cell, if it has one of its own, and gives up all rights; returns its folder. Where that fails nothing runs."""
     try:
+        jail.share_no_memory()
         if folder is None:
-            jail.enter_cell(spec, network=False)
+            spec = jail.as_a_rank(spec, rank)
+            jail.enter_cell(spec, network=False, alone=True)
             folder = tempfile.mkdtemp(prefix="case-", dir="/tmp")
             jail.give(spec, folder)
         jail.drop_rights(spec, PROCESSES * request["ranks"], request["apart"])

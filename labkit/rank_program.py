@@ -113,8 +113,8 @@ def seed_everything(seed: int, torch=None) -> None:
         torch.manual_seed(seed)
 
 
-def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=None) -> bool:
-    """Run one job and report it over `sock`. Returns True when the function returned."""
+def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=None, about=dict) -> bool:
+    """Run one job and report it over `sock`. Returns True when the function returned. about: what else to say of it then."""
     rank = job["rank"]
     printer = Printer(sock)
     chunks = [Chunk(*c) for c in job["chunks"]]
@@ -139,7 +139,7 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
         printer.finish()
         try:
             tagged, data = wire.encode([value, tuple(None if _is_comm(a, placeholders) else a for a in arguments)], torch)
-            wire.send(sock, wire.RESULT, {"value": tagged}, data)
+            wire.send(sock, wire.RESULT, {"value": tagged, **about()}, data)
         except wire.WireError:
             raise ValueError("the returned value is too large to look at") from None
         return True

@@ -91,6 +91,7 @@ class RankOutcome:
     received_bytes: int = 0
     collectives: list[str] = field(default_factory=list)
     collective_bytes: int = 0
+    carried: float = 0.0  # bytes of Horovod's collectives, which nobody but the rank itself sees (`labkit.horovod_job`)
     unwaited: int = 0
     deferred: int = 0  # waits that the program itself asked for, some time after it had begun the operation
     printed: int = 0  # characters
@@ -137,6 +138,7 @@ def take(rank: RankOutcome, r: int, printed, kind: int, meta: dict, payload: byt
         rank.note(meta, payload)
     elif kind == wire.RESULT:
         rank.value, rank.after = wire.decode(meta["value"], payload)
+        rank.carried = float(meta.get("carried", 0.0))
         rank.state = "returned"
     elif kind == wire.RAISED:
         rank.error = {

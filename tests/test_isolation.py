@@ -74,7 +74,11 @@ def test_no_other_process_can_be_seen_or_looked_into(came_out):
 
 def test_a_rank_has_no_rights_and_cannot_get_any(came_out):
     look = came_out["look"]
-    user = isolation.FIRST_UID + 3990
+    user = look["user"][0]
+    alone = (
+        jail.RANKS_UID + 3990 * jail.RANKS_OF_A_SLOT
+    )  # where root builds the jail and has such users to give: each rank is one
+    assert user in (isolation.FIRST_UID + 3990, *range(alone, alone + jail.RANKS_OF_A_SLOT))
     assert look["user"][:3] == [user, user, user]
     assert set(look["user"][3]) <= {user, 65534}  # groups that cannot be given up in a user namespace are nobody's
     assert look["capabilities"] == [0, 0, 0, 0, 0]
@@ -320,7 +324,7 @@ def test_the_filter_refuses_what_is_listed_and_nothing_else(machine, apart):
     program = jail.filter_program(machine, apart)
     refused = {numbers[column] for numbers in jail.DENIED.values()} - {None}
     quiet = {numbers[column] for numbers in jail.DENIED_APART.values()} - {None}
-    special = {numbers[column] for numbers in (jail._CLONE, jail._CLONE3, jail._SOCKET, jail._FCNTL)}
+    special = {numbers[column] for numbers in (jail._CLONE, jail._CLONE3, jail._SOCKET, jail._FCNTL, jail._SETSOCKOPT)}
     for number in set(range(480)) - special:
         denied = number in refused or (apart and number in quiet)
         assert answer(program, number, arch) == (0x50001 if denied else ALLOW), number
@@ -331,6 +335,8 @@ def test_the_filter_refuses_what_is_listed_and_nothing_else(machine, apart):
     assert [answer(program, sock, arch, (family,)) == ALLOW for family in (1, 2, 10, 16, 17, 38, 40)] == [True] * 4 + [False] * 3
     assert answer(program, fcntl_, arch, (3, 1)) == ALLOW  # F_GETFD
     assert answer(program, fcntl_, arch, (3, 6)) == (0x50025 if apart else ALLOW)  # F_SETLK
+    for option, what in ((7, 0x50000), (8, 0x50000), (2, ALLOW), (9, ALLOW)):  # sizes of buffers are not set, and nobody is told
+        assert answer(program, jail._SETSOCKOPT[column], arch, (3, 1, option)) == what
     assert answer(program, 39, arch ^ 1) == KILL
 
 

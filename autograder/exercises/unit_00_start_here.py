@@ -12,6 +12,7 @@ class RightNeighbour(Exercise):
 
     unit = "00_start_here"
     function = "right_neighbour"
+    talks = False  # each rank can say it by itself
     signature = "right_neighbour(rank: int, world_size: int) -> int"
     levels = {"4 ranks": 0, "any number of ranks": 0}
     diagnoses = {

@@ -459,6 +459,7 @@ class TrainingBatches(Exercise):
     """Epochs of a training loop"""
 
     unit, function = UNIT, "training_batches"
+    talks = False  # sampler and seed are enough
     signature = "training_batches(dataset, global_batch_size, epochs, seed) -> for each epoch, this rank's batches"
     levels = {"one epoch": 1, "three epochs": 2, "nothing divides": 1}
     harness = (

@@ -1,0 +1,100 @@
+"""Whether an answer can have got its numbers from the messages that were sent: bytes that must have reached a rank, and bytes that did.
+
+Ranks can be kept apart, but never quite: they share a processor and a kernel, and those on MPI and Horovod share files besides. So it is
+not enough that no other way is known. What a rank returns and could not know by itself has to have come to it in messages or collectives;
+where too few bytes came, the answer is not taken, by whatever way it was found.
+
+`needed` is a bound from below, `arrived` one from above: an honest answer is never caught between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from autograder.exercise import ANYTHING, Case, Exercise, Run, Tensor
+from labkit.events import Event
+
+_SILENT = ("barrier", "ibarrier", "Abort")
+_TO_THE_ROOT = ("reduce", "gather", "gatherv")
+
+
+def needed(exercise: Exercise, case: Case) -> list[int]:
+    """Bytes that must reach each rank from the others: one for each number that it returns, that is not among its own arguments, and that
+    one of the others' arguments may stand behind."""
+    if exercise.runtime == "plain" or exercise.shares_files or case.world_size == 1:
+        return [0] * case.world_size
+    given = [set(_numbers(case.arguments_of(r))) for r in range(case.world_size)]
+    returned = [set(_numbers(value)) for value in exercise.expected(case)]
+    bounds = []
+    for r, own in enumerate(given):
+        known = own | set(map(float, range(-1, case.world_size + 1)))  # ranks, their number, True and False: known to all
+        others = set().union(*(theirs for q, theirs in enumerate(given) if q != r))
+        bounds.append(min(len(returned[r] - known), len(others - known)))
+    return bounds
+
+
+def arrived(run: Run) -> list[float]:
+    """Bytes that may have reached each rank: of the messages it received and of what others put into its collectives. Infinite where an
+    operation does not say how many they were."""
+    found = [float(rank.carried or 0) for rank in run.ranks]
+    together: dict[object, list[Event]] = defaultdict(list)
+    for event in run.events:
+        kind = event.kind.lower()
+        if event.ended is None or kind in _SILENT or "send" in kind or "probe" in kind:
+            continue
+        if "recv" in kind:
+            found[event.rank] += event.nbytes
+        else:
+            together[event.match if event.match is not None else (event.kind, event.group)].append(event)
+    for events in together.values():
+        size = sum(event.nbytes for event in events)
+        for event in events:
+            gets = event.peer in (None, event.rank) or event.kind.lower().removeprefix("i") not in _TO_THE_ROOT
+            if gets and len({other.rank for other in events}) > 1:
+                found[event.rank] += size if _tells(events) else math.inf
+    return found
+
+
+def lacking(exercise: Exercise, case: Case, run: Run) -> str:
+    """What to say where a rank got too few bytes for what it returned, or nobody has said anything; "" where all got enough."""
+    if exercise.runtime in ("plain", "horovod") or case.world_size == 1:
+        return ""
+    if exercise.talks and not run.events and not any(rank.carried for rank in run.ranks):
+        return "no rank has sent, received or called anything: whatever they know of each other, it did not come by communication"
+    wanted, got = exercise.needs_bytes(case), arrived(run)
+    for r, (least, most) in enumerate(zip(wanted, got, strict=True)):
+        if most < least:
+            return (
+                f"rank {r} returned numbers that depend on what other ranks hold; at least {least:,} B of theirs must reach it, "
+                f"but {most:,.0f} B came by messages and collectives"
+            )
+    return ""
+
+
+def _tells(events: Iterable[Event]) -> bool:
+    """Whether the sizes of a collective are known: of large pickled objects (`allreduce`, not `Allreduce`) they are not."""
+    return any(event.nbytes for event in events)
+
+
+def _numbers(value) -> Iterator[float]:
+    """All numbers in a value of an exercise."""
+    if value is ANYTHING or value is None or isinstance(value, (str, bytes)):
+        return
+    if isinstance(value, Tensor):
+        value = value.values
+    if isinstance(value, (bool, int, float, np.generic)) or (isinstance(value, np.ndarray) and value.dtype != object):
+        flat = np.asarray(value).ravel()
+        if flat.dtype.kind in "biuf":
+            yield from flat.astype(float).tolist()
+        elif flat.dtype.kind == "c":
+            yield from [*flat.real.tolist(), *flat.imag.tolist()]
+    elif isinstance(value, dict):
+        for entry in value.values():
+            yield from _numbers(entry)
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from _numbers(entry)

@@ -1,0 +1,95 @@
+"""Right numbers count only where the bytes that carry them have come: whatever the way was that they came by."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from autograder import carried
+from autograder.exercise import Case, Exercise, RankRun, Run, Tensor, rng_for
+from autograder.judge import judge_case
+from autograder.registry import all_exercises, find
+from labkit.events import Event
+from labkit.relay import Outcome, RankOutcome
+
+
+def came(exercise, case, events=(), carried_bytes=0.0) -> str:
+    """The diagnosis where every rank returns what is right."""
+    ranks = [RankOutcome("returned", value, case.arguments_of(r)) for r, value in enumerate(exercise.expected(case))]
+    for rank in ranks:
+        rank.carried = carried_bytes
+    return judge_case(exercise, case, Outcome(ranks, [], list(events), None, False), []).diagnosis
+
+
+def collective(case, nbytes, kind="all_reduce", root=None, ended=1.0) -> list[Event]:
+    return [Event(r, kind, 0.0, 0.0, ended, peer=root, nbytes=nbytes, match=1) for r in range(case.world_size)]
+
+
+@pytest.fixture
+def mean():
+    exercise = find("mean_over_ranks")
+    case = next(case for case in exercise.cases(rng_for(exercise, "carried")) if min(exercise.needs_bytes(case)) > 1)
+    return exercise, case
+
+
+def test_right_numbers_without_a_message_are_refused(mean):
+    exercise, case = mean
+    assert came(exercise, case) == "not_carried"
+    assert came(exercise, case, collective(case, 4096)) != "not_carried"
+
+
+@pytest.mark.parametrize("kind", ["barrier", "Barrier", "barrier()"[:7], "ibarrier"])
+def test_barriers_carry_nothing(mean, kind):
+    assert came(*mean, collective(mean[1], 4096, kind)) == "not_carried"
+
+
+def test_a_collective_that_nobody_completed_or_that_has_too_few_bytes_carries_too_little(mean):
+    assert came(*mean, collective(mean[1], 4096, ended=None)) == "not_carried"
+    assert came(*mean, [event for event in collective(mean[1], 4096) if event.rank == 0]) == "not_carried"
+    few = [Event(r, "broadcast", 0.0, 0.0, 1.0, peer=0, nbytes=int(r == 0), match=1) for r in range(mean[1].world_size)]
+    assert came(*mean, few) == "not_carried"
+
+
+def test_only_the_root_hears_in_a_reduction(mean):
+    assert came(*mean, collective(mean[1], 4096, "reduce", root=0)) == "not_carried"
+    run = Run(tuple(RankRun(None) for _ in range(mean[1].world_size)), events=tuple(collective(mean[1], 8, "Reduce", root=0)))
+    assert carried.arrived(run)[0] == 8 * mean[1].world_size and not any(carried.arrived(run)[1:])
+
+
+def test_messages_count_where_they_arrive(mean):
+    exercise, case = mean
+    events = [Event(r, kind, 0.0, 0.0, 1.0, peer=0, nbytes=4096) for r in range(case.world_size) for kind in ("send", "recv")]
+    assert came(exercise, case, events) != "not_carried"
+    assert came(exercise, case, [event for event in events if event.kind == "send"]) == "not_carried"
+
+
+def test_large_objects_do_not_tell_their_size(mean):
+    run = Run(tuple(RankRun(None) for _ in range(mean[1].world_size)), events=tuple(collective(mean[1], 0, "allreduce")))
+    assert carried.arrived(run) == [math.inf] * mean[1].world_size
+
+
+@pytest.mark.parametrize("exercise", [e for e in all_exercises() if e.runtime in ("torch", "mpi4py")], ids=lambda e: e.function)
+def test_no_exercise_on_several_ranks_can_be_solved_in_silence(exercise):
+    """Except those whose right answers say nothing: they say so."""
+    cases = [case for case in exercise.cases(rng_for(exercise, "carried")) if case.world_size > 1]
+    for case in cases:
+        wanted = exercise.needs_bytes(case)
+        assert len(wanted) == case.world_size and all(type(least) is int and least >= 0 for least in wanted)
+        assert exercise.talks or not any(wanted)
+        silent = Run(tuple(RankRun(None) for _ in range(case.world_size)))
+        assert bool(carried.lacking(exercise, case, silent)) == exercise.talks
+
+
+def test_what_a_rank_knows_by_itself_needs_no_bytes():
+    class Own(Exercise):
+        unit, function, signature, levels = "99", "own", "own(x)", {"all": 1}
+
+        def expected(self, case):
+            return [Tensor(case.arguments_of(0)[0].values), [5.5, 1, True, None, "text"], {"a": 7.25}]
+
+    import numpy as np
+
+    x = Tensor(np.array([1.5, 2.5, 3.5]))
+    case = Case("all", 3, [(x,), (2.5,), (7.25, [4.5])])
+    assert Own().needs_bytes(case) == [0, 1, 0]
