@@ -42,6 +42,7 @@ KINDS = (
     "seaborn",
     "mixed",
     "plotly",
+    "stems",
 )
 NAMES = [
     ("training", "validation"),
@@ -219,6 +220,19 @@ def _errorbars(case, random, plt):
     if random.random() < 0.3:
         ax.fill_between(x, first - 0.02, first + 0.02, alpha=0.2)
     _finish(case, random, ax, [("training", x, first), ("validation", x, second)])
+
+
+def _stems(case, random, plt):
+    """Stem plots, side by side or over each other: the markers are the curve; the stems and what they stand on are none."""
+    _, ax = plt.subplots()
+    x, first, second = _training(random, int(random.integers(4, 15)))
+    beside = float(random.choice([0.0, 0.1, 0.2]))
+    bottom = float(random.choice([0.0, 0.3]))
+    curves = [("training", x - beside, first), ("validation", x + beside, second)]
+    for k, (name, at, y) in enumerate(curves):
+        base = str(random.choice(["C3-", "k--", " "]))
+        ax.stem(at, y, linefmt=f"C{k}-", markerfmt=f"C{k}{'os'[k]}", basefmt=base, bottom=bottom, label=name)
+    _finish(case, random, ax, curves)
 
 
 def _log(case, random, plt):
@@ -428,6 +442,7 @@ def _seaborn(case, random, plt):
 _DRAWERS = {
     "plain": _plain, "styled": _styled, "panels": _panels, "errorbars": _errorbars, "log": _log, "symlog": _symlog, "long": _long,
     "clipped": _clipped, "markers": _markers, "numbers": _numbers, "twin": _twin, "seaborn": _seaborn, "mixed": _mixed,
+    "stems": _stems,
 }  # fmt: skip
 
 
