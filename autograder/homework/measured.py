@@ -123,7 +123,8 @@ def speed(run: RunLog) -> Speed | None:
     seconds = {name: float(images.mean()) / float(rate) for name, rate in rates.items()}
     seconds |= {"of all epochs": float(in_steps.sum()), "of all epochs, with validation": float(whole.sum())}
     everything = run.data.get("train_images")
-    if isinstance(everything, int) and everything > 0:  # what does not divide among the ranks is not trained on, and may be counted
+    if isinstance(everything, int) and everything > 0:
+        # what does not divide among the ranks is not trained on, and may be counted
         seconds |= {f"{name}, of all images": everything / float(rate) for name, rate in rates.items()}
     if run.seconds > 0:
         seconds["of the run"] = float(run.seconds)
