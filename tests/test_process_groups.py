@@ -29,7 +29,7 @@ def folder():
         yield Path(path)
 
 
-def run(command: list[str], folder: Path, seconds: float = 60, **variables: str) -> subprocess.CompletedProcess:
+def run(command: list[str], folder: Path, seconds: float = 120, **variables: str) -> subprocess.CompletedProcess:
     """Run a command, its temporary files in `folder`. Fails the test when it takes too long, and then ends all of its ranks."""
     environ = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "", "TMPDIR": str(folder), **variables}
     process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
