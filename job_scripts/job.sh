@@ -111,10 +111,22 @@ requeue_if_stopped() {
             exit 75
         fi
     fi
-    local arguments="$*"
-    [[ " $* " == *" --checkpoint"* ]] || arguments="$* --checkpoint $RUN/checkpoint.pt"
-    [ -z "${PBS_JOBID:-}" ] || arguments="-v ARGS=\"$arguments\""  # before the script's name: qsub has no arguments behind it
-    echo "attempt $ATTEMPT stopped before its end: submit it again with: $arguments"
+    local arguments=("$@") again
+    [[ " $* " == *" --checkpoint"* ]] || arguments+=(--checkpoint "$RUN/checkpoint.pt")
+    again=$(printf '%q ' "${arguments[@]}")
+    again=${again% }
+    if [ -n "${PBS_JOBID:-}" ]; then  # before the script's name: qsub has no arguments behind it
+        if [[ $again =~ ^[A-Za-z0-9_@%+=:./\ -]*$ && $again != *\\* ]]; then
+            again="-v ARGS=\"$again\""
+        else
+            again="-v ARGS64=$(base64 -w 0 <<< "$again")"  # qsub -v garbles quotes, commas, $ and backslashes
+        fi
+        again+=" -l select=$NODES:ncpus=$((RANKS_PER_NODE * CORES_PER_RANK)):mpiprocs=$RANKS_PER_NODE:ompthreads=$CORES_PER_RANK -l place=scatter${LIMIT:+ -l walltime=$LIMIT}"
+    else
+        LIMIT=$(squeue --noheader --jobs="$JOB" --format=%l 2> /dev/null) || true
+        again+=" (and, before the script's name, --nodes=$NODES --ntasks-per-node=$RANKS_PER_NODE${LIMIT:+ --time=$LIMIT})"
+    fi
+    echo "attempt $ATTEMPT stopped before its end: submit it again with: $again"
     exit 75
 }
 

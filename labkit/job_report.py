@@ -14,6 +14,7 @@ import html
 import json
 import math
 import re
+import shlex
 import signal as signals
 import statistics
 import textwrap
@@ -34,6 +35,7 @@ from labkit.schedulers import (
     TIME_LIMIT,
     UNKNOWN,
     Job,
+    clock,
     duration,
 )
 
@@ -513,12 +515,27 @@ def _figures(left: Left) -> list[tuple[str, str]]:
 # --- warnings -------------------------------------------------------------------------------------------------------------------------
 
 
+def _as_before(job: Job) -> list[str]:
+    """What the job had been given: nodes, ranks, time and the arguments of its script, without an older checkpoint."""
+    options = []
+    if job.nodes:
+        options += ["--nodes", str(job.nodes)]
+        if job.ranks and job.ranks % job.nodes == 0:
+            options += ["--ranks-per-node", str(job.ranks // job.nodes)]
+    if math.isfinite(job.limit):
+        options += ["--time", clock(job.limit)]
+    arguments = list(job.arguments)
+    while "--checkpoint" in arguments:
+        position = arguments.index("--checkpoint")
+        del arguments[position : position + 2]
+    return [*options, *(word for word in arguments if not word.startswith("--checkpoint="))]
+
+
 def _about_the_end(job: Job, left: Left, script: str, shown: str) -> list[Warn]:
-    again = (
-        f"Submit again, it goes on from there: labkit submit {script} --checkpoint {shown}/{left.checkpoint.name}"
-        if left.checkpoint
-        else ""
-    )
+    again = ""
+    if left.checkpoint:
+        command = shlex.join(["labkit", "submit", script, *_as_before(job), "--checkpoint", f"{shown}/{left.checkpoint.name}"])
+        again = f"Submit again, it goes on from there: {command}"
     if job.end == TIME_LIMIT or job.exit_status == STOPPED and job.end != COMPLETED:
         ended = (
             f"The job was killed at its time limit of {duration(job.limit)}"

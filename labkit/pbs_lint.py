@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -149,6 +150,11 @@ class Context:
     script: Script
     site: Site | None = None
     known: frozenset[str] = frozenset()
+
+    @property
+    def unless_the_site_has_it(self) -> str:
+        """The level of a resource that PBS itself does not have: certain to be refused only where the site's own were declared."""
+        return "error" if self.known else "warning"
 
 
 Found = Iterator[tuple[int, str, str]]  # (line, level, message)
@@ -305,21 +311,117 @@ def job_name(context: Context) -> Found:
         yield option.line, "warning", f"`{option.value}` does not begin with a letter; older servers refuse that."
 
 
+_PRIORITY = r"\+?(\d{1,3}|10[01]\d|102[0-3])|-(\d{1,3}|10[01]\d|102[0-4])"
+_DATE = r"((((\d\d)?\d\d)?(0[1-9]|1[0-2]))?(0[1-9]|[12]\d|3[01]))?([01]\d|2[0-3])[0-5]\d(\.[0-5]\d)?"
+_OWN_PATH = r"[^:]*"
+
+
 @rule
 def option_values(context: Context) -> Found:
-    """-j, -k, -m, -r, -p take few values; others are refused (ecl_verify_values.c: verify_value_joinpath and its neighbours)."""
+    """-j, -k, -m, -r, -p, -a, -c, -S, -R, -o and -e take few values; others are refused (ecl_verify_values.c: verify_value_joinpath and
+    its neighbours; all of them seen)."""
     valid = {
         "j": (r"oe|eo|n", "oe (both streams in one file), eo or n"),
         "k": (r"(?=.*[oen])(?!.*n.*[oe])(?!.*[oe].*n)[oedn]+", "o, e, oe, doe (written directly to where -o says) or n"),
         "m": (r"n|(?=.*[abe])[abej]+", "n, or some of a (aborted), b (begins), e (ends)"),
         "r": (r"[yn]", "y or n"),
-        "p": (r"-?\d{1,4}", "a whole number from -1024 to 1023"),
+        "p": (_PRIORITY, "a whole number from -1024 to 1023"),
+        "a": (_DATE, "a date [[[[CC]YY]MM]DD]hhmm[.SS], for example 2330"),
+        "c": (r"[nsu]|[cw](=\d+)?", "n, s, c, c=MINUTES, w or w=MINUTES"),
+        "S": (r"/[^,:]*(@[^,]+)?(,/[^,:]*@[^,]+)*", "the full path of a shell, for example /bin/bash"),
+        "R": (r"o|e|oe|eo", "o, e or oe"),
+        "o": (_OWN_PATH, "a path on this machine: what stands before a colon is another host, from which PBS could not copy"),
+        "e": (_OWN_PATH, "a path on this machine: what stands before a colon is another host, from which PBS could not copy"),
     }
     for option in context.script.options:
         if option.known and option.value is not None and option.letter in valid:
             pattern, words = valid[option.letter]
             if not re.fullmatch(pattern, option.value.strip()):
                 yield option.line, "error", f"-{option.letter} {option.value} is refused; it may be {words}."
+
+
+@rule
+def mail_of_jobs(context: Context) -> Found:
+    """-m with j is for the jobs of an array only (seen: illegal -m value)."""
+    option = context.script.option("m")
+    if option and "j" in (option.value or "") and not context.script.option("J"):
+        yield option.line, "error", f"-m {option.value} is refused: j, mail for each job, is for an array (-J)."
+
+
+@rule
+def variables(context: Context) -> Found:
+    """-v NAME takes the variable from the environment of qsub, and there is no job without it; a comma begins the next name unless double
+    quotes stand around the value; quotes within arrive as backslashes (qsub.c, expand_varlist; seen: cannot send environment with the
+    job)."""
+    for option in context.script.options:
+        if not (option.known and option.letter == "v" and option.value):
+            continue
+        if "'" in option.value or "\\" in option.value:
+            yield (
+                option.line,
+                "error",
+                f"-v {option.value}: qsub garbles ' and \\ in a value. Set it in the script, or read it from a file.",
+            )
+            continue
+        for part in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', option.value):
+            if "=" not in part and part not in os.environ:
+                yield (
+                    option.line,
+                    "error",
+                    f"-v {option.value}: `{part}` is not set here, and qsub refuses the script (cannot send environment with the job). "
+                    "Write NAME=VALUE; a value with commas needs double quotes, within single ones: -v 'A=\"a,b\"'",
+                )
+
+
+_DEPENDENCIES = r"(on:\d+|(after|afterok|afternotok|afterany|before|beforeok|beforenotok|beforeany|runone)(:[^:,\s]+)+)"
+_TRUTH = (r"(?i:true|false|t|f|y|n|1|0)", "true or false")
+_ATTRIBUTES = {  # of -W: what a value looks like, and that in words
+    "accounting_id": (r".+", "a word"),
+    "block": _TRUTH,
+    "create_resv_from_job": _TRUTH,
+    "depend": (rf"{_DEPENDENCIES}(,{_DEPENDENCIES})*", "TYPE:JOB[:JOB...], for example afterok:4711"),
+    "group_list": (r".+", "GROUP[@HOST],..."),
+    "max_run_subjobs": (r"[1-9]\d*", "a whole number"),
+    "pwd": (r".*", "a word"),
+    "release_nodes_on_stageout": _TRUTH,
+    "run_count": (r"\d+", "a whole number"),
+    "sandbox": (r"(?i:home|private)", "HOME or PRIVATE"),
+    "stagein": (r".+@.+:.+", "FILE@HOST:FILE"),
+    "stageout": (r".+@.+:.+", "FILE@HOST:FILE"),
+    "tolerate_node_failures": (r"all|job_start|none", "all, job_start or none"),
+    "umask": (r"[0-7]{1,4}", "an octal number such as 022"),
+}
+
+
+@rule
+def attributes(context: Context) -> Found:
+    """-W NAME=VALUE[,NAME=VALUE...] with the attributes of qsub(1B); unknown ones and bad values are refused (parse_depend.c,
+    attr_fn_*.c; seen). max_run_subjobs is an array's."""
+    for option in context.script.options:
+        if not (option.known and option.letter == "W" and option.value):
+            continue
+        for part in re.split(rf",(?=\s*(?:{'|'.join(_ATTRIBUTES)})\b|\s*\w+=)", option.value):
+            name, equals, value = part.strip().partition("=")
+            if not equals:
+                yield option.line, "error", f"-W {part} is refused: it is NAME=VALUE, for example -W depend=afterok:4711"
+            elif name not in _ATTRIBUTES:
+                yield option.line, "error", f"-W knows no attribute `{name}` (qsub: Undefined attribute): `man qsub` lists them."
+            elif not re.fullmatch(_ATTRIBUTES[name][0], value.strip("\"'")):
+                yield option.line, "error", f"-W {name}={value} is refused: {name} is {_ATTRIBUTES[name][1]}."
+            elif name == "max_run_subjobs" and not context.script.option("J"):
+                yield option.line, "error", "-W max_run_subjobs is refused: it is for an array (-J)."
+
+
+@rule
+def display(context: Context) -> Found:
+    """-X sends windows to the display of qsub, and only from an interactive job (seen: qsub: DISPLAY not set)."""
+    option = context.script.option("X")
+    if option and not (context.script.option("I") and os.environ.get("DISPLAY")):
+        yield (
+            option.line,
+            "error",
+            "-X is refused without -I and a DISPLAY: it sends windows of an interactive job to your screen.",
+        )
 
 
 @rule
@@ -422,6 +524,8 @@ def select_syntax(context: Context) -> Found:
             if "walltime=" in asked[1]:
                 hint = "The walltime is a limit of the whole job: a line of its own, -l walltime=HH:MM:SS"
             yield asked[0], "error", f"qsub: Illegal attribute or resource value Resource_List.select: {problem}. {hint}"
+        if any(chunk.count < 1 for chunk in context.script.chunks()):
+            yield asked[0], "error", f"select={asked[1]} is refused: a select statement asks for at least one of each chunk."
 
 
 @rule
@@ -430,6 +534,16 @@ def place(context: Context) -> Found:
     asked = context.script.request("place")
     if asked is None:
         return
+    parted = [line for line, name, _ in context.script.requests if line == asked[0] and name in ("excl", "exclhost", "shared")]
+    if parted or re.search(rf"place={re.escape(asked[1])},(excl|exclhost|shared)\b", context.script.text):
+        yield asked[0], "error", f"the parts of a place statement are joined by :, not by a comma: place={asked[1]}:excl"
+    by = re.search(r"group=([\w-]+)", asked[1])
+    if by and by[1] not in CHUNK_RESOURCES | context.known:
+        yield (
+            asked[0],
+            context.unless_the_site_has_it,
+            f"place={asked[1]} is refused unless your site has a resource `{by[1]}`. If it has, say so: # lint-pbs: resources={by[1]}",
+        )
     words = [word.lower() for word in asked[1].split(":")]
     groups = [{"free", "pack", "scatter", "vscatter"}, {"excl", "exclhost", "shared"}]
     wrong = [word for word in words if not any(word in group for group in groups) and not re.fullmatch(r"group=[\w-]+", word)]
@@ -460,7 +574,7 @@ def unknown_resource(context: Context) -> Found:
         else:
             yield (
                 line,
-                "warning",
+                context.unless_the_site_has_it,
                 f"`{name}` is none of PBS's own resources: refused unless your site has defined it. If it has, say so: "
                 f"# lint-pbs: resources={name}",
             )
@@ -563,6 +677,9 @@ def old_nodes(context: Context) -> Found:
             "error",
             f"nodes={value}: gpus is Torque's. Write -l select=NODES:ncpus=CORES:mpiprocs=RANKS:ngpus=GPUS -l place=scatter",
         )
+        return
+    if re.match(r"0+(:|$)", value) or re.search(r":ppn=0+(:|$)", value):
+        yield line, "error", f"nodes={value} is refused: at least one node, and at least one processor of it."
         return
     simple = re.fullmatch(r"(\d+):ppn=(\d+)", value)
     new = f"select={simple[1]}:ncpus={simple[2]}:mpiprocs={simple[2]}" if simple else "select=NODES:ncpus=CORES:mpiprocs=RANKS"
@@ -791,8 +908,8 @@ def ssh(context: Context) -> Found:
 
 @rule
 def remote_path(context: Context) -> Found:
-    """pbs_tmrsh expects a full path and passes on neither the folder nor the shell's variables (pbs_tmrsh(8B); tm_spawn without
-    environment in pbs_tmrsh.c)."""
+    """pbs_tmrsh looks in /bin and /usr/bin only (seen; else a full path) and passes on neither the folder nor the shell's variables
+    (pbs_tmrsh(8B); tm_spawn without environment in pbs_tmrsh.c)."""
     for command in context.script.commands:
         words = list(command.words)
         if words[:1] != ["pbs_tmrsh"]:
@@ -802,7 +919,7 @@ def remote_path(context: Context) -> Found:
             yield (
                 command.line,
                 "warning",
-                f"pbs_tmrsh wants the full path of `{rest[0]}`; folder and variables do not travel either: "
+                f"pbs_tmrsh looks in /bin and /usr/bin only: give the full path of `{rest[0]}`; folder and variables do not travel either: "
                 'pbs_tmrsh $host /bin/bash -c "cd $PWD && export NAME=$NAME && ..."',
             )
             return

@@ -6,6 +6,7 @@ student would type: `submission` returns the very command. Times are seconds sin
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import os
@@ -97,6 +98,7 @@ class Job:
     attempt: int = 1
     output: str = ""
     folder: str = ""
+    arguments: list[str] = field(default_factory=list)  # of the script, where the scheduler knows them
 
     @property
     def queue_seconds(self) -> float:
@@ -425,6 +427,7 @@ def _slurm_job(number: str, line: str) -> Job:
     limit = facts.get("TimeLimit", "")
     job.limit = seconds_of(limit) if re.fullmatch(r"[\d:-]+", limit) and limit.count(":") else math.nan
     job.output, job.folder = facts.get("StdOut", ""), facts.get("WorkDir", "")
+    job.arguments = facts.get("Command", "").split(" ")[1:]  # Slurm keeps no quotes
     job.reason, job.advice = slurm_reason(facts.get("Reason", "None"))
     job.attempt = int(facts.get("Restarts", "0") or 0) + 1
     _slurm_state(job, facts.get("ExitCode", ""))
@@ -572,8 +575,8 @@ class PBS:
             notes.append("-k doe is added: PBS then writes the output where it can be followed while the job runs.")
         variables = dict(variables or {})
         if arguments:
-            variables["ARGS"] = shlex.join(arguments)
-            notes.append("qsub gives a script no arguments: they travel in the variable ARGS.")
+            variables |= _pbs_arguments(script, text, arguments)
+            notes.append(f"qsub gives a script no arguments: they travel in the variable {list(variables)[-1]}.")
         if variables:
             options += ["-v", ",".join(f"{name}={_pbs_quoted(value)}" for name, value in variables.items())]
         return Submission(["qsub", *options, str(script)], _pbs_asked(request, resources, option(own, "-q")), notes, warnings)
@@ -592,9 +595,10 @@ class PBS:
         if not re.fullmatch(r"\d+(\[\d*\])?(\.\S+)?", number):
             raise SchedulerError(f"{number!r} is no PBS job: its id is what qsub printed, such as 4711.server.")
         ran = _run(["qstat", "-x", "-f", "-F", "json", number])
-        if ran.returncode and "history" in ran.stderr:
-            ran = _run(["qstat", "-f", "-F", "json", number])
         facts = _pbs_facts(ran.stdout)
+        if facts is None and "history" in ran.stderr + ran.stdout:  # a server without it says so, and ends with status 0
+            ran = _run(["qstat", "-f", "-F", "json", number])
+            facts = _pbs_facts(ran.stdout)
         if facts is None:
             if re.search(_QSUB_ERRORS[0][0], ran.stderr):
                 raise SchedulerError(_QSUB_ERRORS[0][1])
@@ -619,10 +623,30 @@ def _pbs_resources(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _pbs_arguments(script: Path, text: str, arguments: Sequence[str]) -> dict[str, str]:
+    """{"ARGS": "--epochs 3"}, or {"ARGS64": ...} with the same in base64 where qsub -v would lose something on the way.
+
+    Seen on OpenPBS 23.06: quotes and backslashes arrive as backslashes, and with some of them the rest is lost. Raises SchedulerError for
+    a script that knows ARGS only.
+    """
+    words = shlex.join(arguments)
+    if re.fullmatch(r"[\w@%+=:./ -]+", words, re.ASCII):
+        return {"ARGS": words}
+    if "launch.sh" not in text and "ARGS64" not in text:
+        raise SchedulerError(
+            f"qsub cannot hand over {words}: it garbles commas, quotes, $ and letters with accents. Let {script.name} read them from"
+            f' ARGS64, which is free of that: eval "set -- $(base64 -d <<< "$ARGS64")".'
+        )
+    return {"ARGS64": base64.b64encode(words.encode()).decode()}
+
+
 def _pbs_quoted(value: str) -> str:
-    """A value for qsub -v, where a comma begins the next variable unless quotes stand around it."""
-    quote = '"' if "'" in value else "'"
-    return f"{quote}{value}{quote}" if re.search(r"[,'\"]", value) else value
+    """A value for qsub -v, where a comma begins the next variable unless quotes stand around it. Raises SchedulerError for others."""
+    if re.search(r"['\"\\\\$`\n]", value):
+        raise SchedulerError(
+            f"qsub cannot hand over {value!r}: quotes, $ and backslashes are lost on the way. Rename that folder."
+        )
+    return f'"{value}"' if "," in value else value
 
 
 def _first_chunk(select: str) -> tuple[int, dict[str, str]]:
@@ -701,7 +725,8 @@ def _pbs_job(number: str, facts: dict) -> Job:
     job.output = str(facts.get("Output_Path", "")).partition(":")[2]
     job.attempt = max(1, int(facts.get("run_count", 1)))
     variables = facts.get("Variable_List", {})
-    job.folder = str(variables.get("PBS_O_WORKDIR", "")) if isinstance(variables, dict) else ""
+    if isinstance(variables, dict):
+        job.folder, job.arguments = str(variables.get("PBS_O_WORKDIR", "")), _pbs_arguments_of(variables)
     if job.word in ("Q", "H", "W", "T"):
         job.state, job.began = QUEUED, math.nan
         job.reason, job.advice = pbs_reason(job.word, str(facts.get("comment", "")))
@@ -714,6 +739,14 @@ def _pbs_job(number: str, facts: dict) -> Job:
         job.ended = _pbs_time(facts.get("obittime") or facts.get("mtime")) if math.isnan(job.began) else job.began + ran
         _pbs_end(job, facts, ran)
     return job
+
+
+def _pbs_arguments_of(variables: Mapping[str, str]) -> list[str]:
+    """What the script was given, read from the job's own variables."""
+    try:
+        return shlex.split(base64.b64decode(str(variables.get("ARGS64", ""))).decode() or str(variables.get("ARGS", "")))
+    except ValueError:  # not written by us
+        return []
 
 
 def _pbs_end(job: Job, facts: dict, ran: float) -> None:

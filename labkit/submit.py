@@ -65,7 +65,7 @@ def submit(
     if not follow:
         return job
     with watcher() as shown:
-        return watch(kind, job.id, shown, str(script))
+        return watch(kind, job.id, shown, str(script), arguments)
 
 
 def plan(script, arguments, nodes, ranks_per_node, time_limit, scheduler) -> tuple[schedulers.Slurm | schedulers.PBS, Planned]:
@@ -153,9 +153,18 @@ def how_to_return(number: str) -> str:
 # --- following ------------------------------------------------------------------------------------------------------------------------
 
 
-def watch(kind, number: str, shown: Watcher, script: str = "SCRIPT", from_end: bool = False, tick: float = TICK) -> Report | None:
+def watch(
+    kind,
+    number: str,
+    shown: Watcher,
+    script: str = "SCRIPT",
+    arguments: Sequence[str] = (),
+    from_end: bool = False,
+    tick: float = TICK,
+) -> Report | None:
     """Follow a job to its end; returns its card, None if interrupted. The job itself is never touched.
 
+    arguments: of the script; without them those that the scheduler has kept.
     from_end: only the last lines of what it has printed so far are shown.
     """
     output = Output(from_end)
@@ -183,6 +192,7 @@ def watch(kind, number: str, shown: Watcher, script: str = "SCRIPT", from_end: b
         return None
     if job.state == UNKNOWN and output.folder is None:
         raise SchedulerError(f"{kind.name} knows no job {number} (any more), and there is no folder jobs/*-{short(number)} here.")
+    job.arguments = list(arguments) or job.arguments
     report = job_report.examine(job, output.folder, output.path, script, wants_log=_wants_log(script))
     if output.folder:
         with contextlib.suppress(OSError):

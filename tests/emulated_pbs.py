@@ -1,10 +1,12 @@
 """An emulation of PBS for tests: it reads #PBS directives, lays chunks out on hosts and runs the script's body there.
 
-It is no PBS. What it copies from OpenPBS 23.06, because scripts depend on it: chunks may share a node without place=scatter; the job
-starts in the home folder of the first node with a bare environment; PBS_NODEFILE has mpiprocs lines for each chunk and lies on the first
-node only; OMP_NUM_THREADS and NCPUS are ompthreads; pbs_tmrsh takes hosts of the job and full paths only, passes on neither folder nor
-variables, and its output goes to the job's file; at the end of the walltime and after qdel everything gets SIGTERM and, kill_delay later,
-SIGKILL; when the script ends, what it left running is killed.
+It is no PBS. What it copies from OpenPBS 23.06, as a server of four nodes behaved, because scripts depend on it: chunks may share a node
+without place=scatter; the job starts in the home folder of the first node with a bare environment and umask 077; PBS_NODEFILE has
+mpiprocs lines for each chunk and lies on every node; OMP_NUM_THREADS and NCPUS are ompthreads; qsub -v carries no quotes, $ and
+backslashes; pbs_tmrsh takes hosts of the job, and full paths or what is in /bin and /usr/bin, passes on neither folder nor exported
+variables (only those of qsub -v), ends with the number of the signal that killed its task, and its output goes to the job's file,
+NAME.oNUMBER; at the end of the walltime and after qdel everything gets SIGTERM and, kill_delay later, SIGKILL; when the script ends,
+what it left running is killed.
 
     pbs = EmulatedPBS(hosts, folder, user="student")          hosts: tools/virtual_hosts.py
     job = pbs.qsub(script, "-l", "walltime=00:00:20", variables={"ARGS": "--epochs 1"})
@@ -50,7 +52,7 @@ for name in ("PBS_ENVIRONMENT", "PBS_JOBID", "PBS_NODEFILE"):
 if words[0] not in open(os.environ["PBS_NODEFILE"]).read().split():
     sys.stderr.write('pbs_tmrsh: host "%s" is not a node in job <%s>\\n' % (words[0], os.environ["PBS_JOBID"]))
     sys.exit(255)
-if not words[1].startswith("/"):
+if not any(os.path.exists(os.path.join(place, words[1])) for place in ("/bin", "/usr/bin")):
     sys.stderr.write("pbs_tmrsh: tm_poll(obit): %s: no such file\\n" % words[1])
     sys.exit(255)
 with socket.socket(socket.AF_UNIX) as channel:
@@ -75,6 +77,7 @@ class Job:
     hosts: list[str]
     status: int | None = None
     output: str = ""
+    output_name: str = ""  # of the file that holds it, in the folder of submission
     left_running: list[str] = field(default_factory=list)  # what the script had started and not ended
     tasks: list[tuple[str, list[str]]] = field(default_factory=list)  # started by pbs_tmrsh
 
@@ -138,7 +141,10 @@ class EmulatedPBS:
         self.count += 1
         name = read.option("N").value if read.option("N") else Path(script).name
         here = Path(self.hosts.mounts.get(str(folder), folder))  # the same folder, as it is seen from outside of the hosts
-        job = Job(f"{self.count}.emulated", name, here, lines)
+        for value in (variables or {}).values():
+            if any(character in value for character in "'\"\\$`\n"):
+                raise ValueError(f"qsub -v garbles {value!r}")
+        job = Job(f"{self.count}.emulated", name, here, lines, output_name=f"{name}.o{self.count}")
         threads = chunks[0].number("ompthreads", chunks[0].number("ncpus", 1))
         with _Run(self, job, script, threads, asked.get("walltime"), dict(variables or {}), Path(folder)) as run:
             run.wait(limit, kill_delay, on_start)
@@ -200,9 +206,10 @@ class _Run:
         self.script.write_text(Path(script).read_text())
         self.script.chmod(0o644)
         lines = "".join(f"{host}\n" for host in self.job.hosts)
-        wrote = self.pbs.hosts.run(self.job.hosts[0], ["/bin/sh", "-c", f"printf %s {shlex.quote(lines)} > {node_file}"])
-        if wrote.returncode:
-            raise RuntimeError(wrote.stderr)
+        for host in dict.fromkeys(self.job.hosts):
+            wrote = self.pbs.hosts.run(host, ["/bin/sh", "-c", f"printf %s {shlex.quote(lines)} > {node_file}"])
+            if wrote.returncode:
+                raise RuntimeError(wrote.stderr)
 
     def __enter__(self) -> _Run:
         self.output = open(self.own / "output", "ab")
@@ -225,7 +232,10 @@ class _Run:
 
     def _start(self, host: str, argv: list[str]) -> subprocess.Popen:
         variables = [f"{name}={value}" for name, value in self.environment.items()]
-        command = self.pbs.hosts.command(host, ["env", "-i", *variables, *argv], user=self.pbs.user, cwd=str(self.pbs.home))
+        private = ["/bin/sh", "-c", 'umask 077; exec "$@"', "task"]
+        command = self.pbs.hosts.command(
+            host, ["env", "-i", *variables, *private, *argv], user=self.pbs.user, cwd=str(self.pbs.home)
+        )
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT, start_new_session=True
         )
@@ -243,7 +253,7 @@ class _Run:
             host, *argv = json.loads(lines.readline())
             self.job.tasks.append((host, argv))
             status = self._start(host, argv).wait()
-            channel.sendall(str(status if status >= 0 else 128 - status).encode())
+            channel.sendall(str(abs(status)).encode())
 
     def wait(self, limit: float, kill_delay: float, on_start) -> None:
         """To the end of the script, of its walltime or of the test's patience."""

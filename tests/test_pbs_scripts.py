@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -152,6 +153,50 @@ WRONG = [
     ("option-values", "error", "#PBS -j oe", "#PBS -k d", "doe"),
     ("option-values", "error", "#PBS -j oe", "#PBS -r yes", "y or n"),
     ("option-values", "error", "#PBS -j oe", "#PBS -m begin", "aborted"),
+    *(
+        ("option-values", "error", "#PBS -j oe", f"#PBS {option}", says)
+        for option, says in [
+            ("-p 1024", "from -1024 to 1023"),
+            ("-p -1025", "from -1024 to 1023"),
+            ("-p high", "from -1024 to 1023"),
+            ("-a 99999", "hhmm"),
+            ("-a 2560", "hhmm"),
+            ("-a tomorrow", "hhmm"),
+            ("-c x", "c=MINUTES"),
+            ("-c c=", "c=MINUTES"),
+            ("-S bash", "full path"),
+            ("-R x", "o, e or oe"),
+            ("-e host:/p", "this machine"),
+            ("-o host:/p", "this machine"),
+        ]
+    ),
+    ("mail-of-jobs", "error", "#PBS -j oe", "#PBS -m aj", "array"),
+    ("variables", "error", "#PBS -j oe", "#PBS -v A=1,MY_UNSET_NAME", "MY_UNSET_NAME"),
+    ("variables", "error", "#PBS -j oe", "#PBS -v 'A=a,b'", "`b`"),
+    ("variables", "error", "#PBS -j oe", '#PBS -v "A=it\'s"', "garbles"),
+    *(
+        ("attributes", "error", "#PBS -j oe", f"#PBS -W {value}", says)
+        for value, says in [
+            ("depend=afterok", "TYPE:JOB"),
+            ("depend=after_ok:12", "TYPE:JOB"),
+            ("depend=afterok:", "TYPE:JOB"),
+            ("sandbox=X", "HOME or PRIVATE"),
+            ("nosuch=5", "knows no attribute"),
+            ("block", "NAME=VALUE"),
+            ("block=maybe", "true or false"),
+            ("umask=999", "octal"),
+            ("max_run_subjobs=3", "array"),
+            ("run_count=many", "whole number"),
+        ]
+    ),
+    ("display", "error", "#PBS -j oe", "#PBS -X", "DISPLAY"),
+    ("select-syntax", "error", SELECT, "#PBS -l select=0:ncpus=4", "at least one"),
+    ("select-syntax", "error", SELECT, "#PBS -l select=1:ncpus=4+0:ncpus=2", "at least one"),
+    ("place", "error", PLACE, "#PBS -l place=scatter,excl", "by :"),
+    ("place", "warning", PLACE, "#PBS -l place=group=nosuch", "nosuch"),
+    ("place", "error", PLACE, "# lint-pbs: resources=switch\n#PBS -l place=group=nosuch", "nosuch"),
+    ("old-nodes", "error", f"{SELECT}\n{PLACE}", "#PBS -l nodes=2:ppn=0", "at least one"),
+    ("old-nodes", "error", f"{SELECT}\n{PLACE}", "#PBS -l nodes=0:ppn=1", "at least one"),
     ("array", "error", "#PBS -j oe", "#PBS -J 1,3,5", "no lists"),
     ("array", "error", "#PBS -j oe", "#PBS -J 4-4", "FIRST < LAST"),
     ("array", "error", "#PBS -j oe", "#PBS -J 0-7\n#PBS -r n", "always rerunnable"),
@@ -171,6 +216,7 @@ WRONG = [
     ("unknown-resource", "error", SELECT, "#PBS -l select=2:ncpus=4:mpiprocs=4:gpus=1", "ngpus=N"),
     ("unknown-resource", "error", SELECT, "#PBS -l select=2:ncpu=4:mpiprocs=1", "`ncpus`"),
     ("unknown-resource", "error", TIME, "#PBS -l waltime=01:30:00", "`walltime`"),
+    ("unknown-resource", "error", TIME, f"{TIME}\n# lint-pbs: resources=system\n#PBS -l filesystems=home", "filesystems"),
     ("unknown-resource", "warning", TIME, f"{TIME}\n#PBS -l filesystems=home", "lint-pbs: resources=filesystems"),
     ("wrong-level", "error", SELECT, "#PBS -l select=2:ncpus=4:mpiprocs=4:walltime=3600", "a line of its own"),
     ("wrong-level", "error", TIME, f"{TIME}\n#PBS -l mem=4gb", "Move it into the chunk"),
@@ -228,6 +274,33 @@ def test_every_rule_has_a_wrong_script_and_a_source():
     assert covered == {check.__name__.replace("_", "-") for check in pbs_lint.RULES}
     for check in pbs_lint.RULES:
         assert len(check.__doc__) > 40, f"{check.__name__} does not say where it is known from"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "-p +5",
+            "-p -1024",
+            "-p 1023",
+            "-a 2359",
+            "-a 12312359",
+            "-a 202612312359.59",
+            "-c s",
+            "-c c=10",
+            "-c w=5",
+            "-S /bin/bash",
+        ),
+        *("-R oe", "-e /p/file", "-o out.txt", "-m abe", "-v A=1", "-v A=a:b", "-W depend=afterok:12.server:13", "-W block=true"),
+        *("-W depend=after:12,sandbox=PRIVATE", "-W umask=022", "-W group_list=staff", "-W depend=on:2", "-v PATH"),
+        *("-l place=scatter:excl", "-l place=group=host", "-J 0-3 -W max_run_subjobs=2", "-J 0-3 -m aj", "-v 'A=\"a,b\"'"),
+    ],
+)
+def test_what_the_server_takes_is_no_error(line, monkeypatch):
+    monkeypatch.setenv("PATH", "/bin")
+    text = GOOD.replace(PLACE, "") if "place" in line else GOOD
+    text = text.replace("#PBS -j oe", f"#PBS {line}\n# $PBS_ARRAY_INDEX")
+    assert [finding for finding in pbs_lint.lint(text) if finding.level == "error"] == []
 
 
 def test_windows_line_ends_are_found_with_their_line():
@@ -707,20 +780,51 @@ def test_the_emulation_is_as_bare_as_pbs(pbs, tmp_path):
     script.write_text(
         "#PBS -l select=2:ncpus=6:mpiprocs=3:ompthreads=2,place=scatter -J 0-1\n"
         "pwd; hostname; cat $PBS_NODEFILE; echo $NCPUS $OMP_NUM_THREADS ${PBS_JOBID%%.*}; export SECRET=1; cd /tmp\n"
-        "pbs_tmrsh node2 /bin/sh -c 'pwd; hostname; echo secret:$SECRET; ls $PBS_NODEFILE; exit 3' > file; echo status $?; cat file\n"
-        "pbs_tmrsh node2 hostname; echo status $?; pbs_tmrsh node3 /bin/hostname; echo status $?\n"
+        "pbs_tmrsh node2 /bin/sh -c 'pwd; hostname; echo secret:$SECRET $GIVEN; wc -l < $PBS_NODEFILE; exit 3' > file; echo status $?\n"
+        "pbs_tmrsh node2 hostname; echo status $?; pbs_tmrsh node2 torchrun; echo status $?\n"
+        "pbs_tmrsh node3 /bin/hostname; echo status $?; pbs_tmrsh node2 /bin/sh -c 'kill -9 $$'; echo status $?; umask; cat file\n"
         "sleep 1000 &\n"
     )
-    job = pbs.qsub(script, folder=Path("/home/student"))
+    job = pbs.qsub(script, folder=Path("/home/student"), variables={"GIVEN": "by qsub -v"})
     number = job.number.split(".")[0]
     assert job.status == 0
     assert job.output.splitlines() == [
         *("/home/student", "node1", *["node1"] * 3, *["node2"] * 3, f"2 2 {number}"),
-        *("/home/student", "node2", "secret:", f"ls: cannot access '/run/pbs_{job.number}': No such file or directory"),
-        *("status 3", "pbs_tmrsh: tm_poll(obit): hostname: no such file", "status 255"),
-        *(f'pbs_tmrsh: host "node3" is not a node in job <{job.number}>', "status 255"),
+        *("/home/student", "node2", "secret: by qsub -v", "6", "status 3", "node2", "status 0"),
+        *("pbs_tmrsh: tm_poll(obit): torchrun: no such file", "status 255"),
+        *(f'pbs_tmrsh: host "node3" is not a node in job <{job.number}>', "status 255", "status 9", "0077"),
     ]
+    assert job.output_name == f"script.sh.o{number}"
+    with pytest.raises(ValueError, match="garbles"):
+        pbs.qsub(script, folder=Path("/home/student"), variables={"ARGS": "'two words'"})
     assert job.left_running == ["sleep 1000"]
+
+
+def test_a_checkpoint_within_an_epoch_wants_as_many_ranks(tmp_path, monkeypatch):
+    """Its step number means other images with other ranks or batches: some would be left out, and nothing would be said."""
+    spec = importlib.util.spec_from_file_location("ddp_program", ROOT / "job_scripts" / "programs" / "ddp.py")
+    ddp = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(ddp)
+    monkeypatch.setattr(ddp.dist, "get_rank", lambda: 0)
+    model = ddp.torch.nn.Linear(2, 1)
+    optimizer = ddp.torch.optim.SGD(model.parameters(), lr=0.1)
+    path = tmp_path / "checkpoint.pt"
+
+    def written(step: int) -> None:
+        monkeypatch.setattr(ddp.dist, "get_world_size", lambda: 2)
+        ddp.save(path, model, optimizer, {"epoch": 2, "step": step, "sums": [0.0] * 3}, 64)
+
+    def resumed(ranks: int, batch: int) -> int:
+        monkeypatch.setattr(ddp.dist, "get_world_size", lambda: ranks)
+        return ddp.resume(path, model, optimizer, batch)["step"]
+
+    written(219)
+    assert resumed(2, 64) == 219
+    for ranks, batch in ((4, 64), (2, 32), (4, 32)):
+        with pytest.raises(SystemExit, match="epoch 3, behind 219 steps of 2 ranks with 64 images each.*as many ranks"):
+            resumed(ranks, batch)
+    written(0)
+    assert resumed(4, 32) == 0  # between two epochs
 
 
 def test_pi(pbs):

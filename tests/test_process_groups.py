@@ -29,7 +29,7 @@ def folder():
         yield Path(path)
 
 
-def run(command: list[str], folder: Path, seconds: float = 60, **variables: str) -> subprocess.CompletedProcess:
+def run(command: list[str], folder: Path, seconds: float = 120, **variables: str) -> subprocess.CompletedProcess:
     """Run a command, its temporary files in `folder`. Fails the test when it takes too long, and then ends all of its ranks."""
     environ = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "", "TMPDIR": str(folder), **variables}
     process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -52,11 +52,11 @@ def mpi(ranks: int, program: list[str], folder: Path, **more) -> subprocess.Comp
 
 def suite_on_gloo(folder: Path, world_size: int) -> None:
     if not (folder / "2-0.json").exists():  # one process serves all world sizes
-        run([sys.executable, str(SUITE), "gloo", str(folder), *map(str, WORLD_SIZES)], folder)
+        run([sys.executable, str(SUITE), "gloo", str(folder), *map(str, WORLD_SIZES)], folder, seconds=180)
 
 
 def suite_on_mpi(folder: Path, world_size: int) -> None:
-    mpi(world_size, [str(SUITE), "mpi", str(folder)], folder, seconds=120)
+    mpi(world_size, [str(SUITE), "mpi", str(folder)], folder, seconds=180)
 
 
 def suite_on_relay(folder: Path, world_size: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import dataclasses
 import json
@@ -162,9 +163,32 @@ def test_ranks_that_would_share_cores_or_gpus_are_told_before(select, warning):
 
 
 def test_arguments_reach_a_pbs_script_in_a_variable():
-    command = command_of(PBS(), PBS_SCRIPT, arguments=["my port.py", "--sizes", "1,2"], variables={"COURSE": "/course"})
-    assert command == ["qsub", "-v", "COURSE=/course,ARGS=\"'my port.py' --sizes 1,2\"", "x.sh"]
+    script = PBS_SCRIPT + "source $COURSE/job_scripts/pbs/launch.sh\n"
+    command = command_of(PBS(), script, arguments=["my port.py", "--sizes", "1,2"], variables={"COURSE": "/course"})
+    encoded = base64.b64encode(b"'my port.py' --sizes 1,2").decode()
+    assert command == ["qsub", "-v", f"COURSE=/course,ARGS64={encoded}", "x.sh"]
     assert command_of(PBS(), PBS_SCRIPT, arguments=["--epochs", "3"])[2] == "ARGS=--epochs 3"
+
+
+@pytest.mark.parametrize("argument", ["two words", "it's", 'q"u', "$HOME", "1,2", "back\\slash", ";x", "ä", "", "a\nb", "`ls`"])
+def test_any_argument_reaches_a_pbs_script_as_it_is(argument):
+    """What qsub -v garbles (quotes arrive as backslashes, some end the value) does not stand in its command; the scripts decode it."""
+    text = (ROOT / "job_scripts" / "pbs" / "ddp.sh").read_text()
+    command = command_of(PBS(), text, arguments=["--name", argument])
+    name, _, value = command[command.index("-v") + 1].partition("=")
+    assert name == "ARGS64" and re.fullmatch(r"[\w+/=]+", value)
+    decode = next(line for line in (ROOT / "job_scripts/pbs/launch.sh").read_text().splitlines() if "ARGS64" in line)
+    program = f'set -eu\n{decode}\neval "set -- ${{ARGS:-}}"\nprintf \'%s\\0\' "$@"'
+    ran = subprocess.run(["bash", "-c", program], env={**os.environ, name: value}, capture_output=True, text=True)
+    assert ran.stdout.split("\0")[:-1] == ["--name", argument], ran.stderr
+
+
+def test_what_qsub_would_garble_is_refused_where_the_script_cannot_decode_it():
+    with pytest.raises(SchedulerError, match="ARGS64"):
+        command_of(PBS(), "#PBS -l select=1:ncpus=1\n#PBS -k doe\neval set -- $ARGS\n", arguments=["two words"])
+    with pytest.raises(SchedulerError, match="Rename that folder"):
+        command_of(PBS(), PBS_SCRIPT, variables={"COURSE": "/home/o'neill/course"})
+    assert command_of(PBS(), PBS_SCRIPT, variables={"COURSE": "/home/a,b"})[2] == 'COURSE="/home/a,b"'
 
 
 def test_a_dry_run_shows_the_command_and_where_each_number_comes_from(tmp_path, capsys):
@@ -544,6 +568,48 @@ def test_a_pbs_job_is_followed_to_its_card(course, monkeypatch, capsys):
     assert "output jobs/ddp-12/output.txt" in card
     page = (course / "jobs/ddp-12/report.html").read_text()
     assert page.startswith("<!doctype html>") and "30 s running of 1 min" in page
+
+
+NO_HISTORY = "qstat: PBS is not configured to maintain job history 12.pbs"
+
+
+def without_history(server: dict[str, str]) -> dict[str, str]:
+    """As OpenPBS is shipped: `qstat -x` says a sentence and ends with status 0, with a JSON without jobs."""
+    refusal = f'case "$*" in -x*) echo "{NO_HISTORY}" >&2; echo \'{{"timestamp":1,"pbs_server":"pbs"}}\'; exit 0 ;; esac\n'
+    return server | {"qstat": server["qstat"].replace("\n", "\n" + refusal, 1)}
+
+
+def test_a_job_on_a_server_without_history_is_known_while_it_runs(course, monkeypatch, capsys):
+    ends = (
+        f"mkdir -p {course}/jobs/ddp-12; echo done > {course}/jobs/ddp-12/output.txt; echo 0 > {course}/jobs/ddp-12/exit_status"
+    )
+    waiting, running = of_course(course, job_state="Q", comment=""), of_course(course, job_state="R")
+    on_path(monkeypatch, course / "bin", **without_history(pbs_server(course, waiting, running, None, happens={3: ends})))
+    assert submit.command("ddp.sh", [], None, None, None, None, False, False, None, None) == 0
+    printed = capsys.readouterr().out
+    assert "job 12.pbs in the queue" in printed and "job 12.pbs runs on node1,node2" in printed
+    assert "not known yet" not in printed
+
+
+def test_a_job_on_a_server_without_history_can_be_cancelled(course, monkeypatch, capsys):
+    on_path(monkeypatch, course / "bin", **without_history(pbs_server(course, of_course(course, job_state="R"))))
+    assert submit.command(None, [], None, None, None, None, False, False, None, "12.pbs") == 0
+    assert (course / "deleted").read_text() == "12.pbs\n"
+
+
+def test_the_advice_after_a_time_limit_asks_for_the_same_job_again(course, monkeypatch, capsys):
+    limit = {"nodect": 2, "mpiprocs": 2, "select": "2:ncpus=4:mpiprocs=1", "walltime": "00:03:00"}
+    facts = of_course(course, Exit_status=-29, Resource_List=limit)
+    facts["Variable_List"]["ARGS"] = "--epochs 500 --checkpoint old.pt"
+    leaves = (
+        f"mkdir -p {course}/jobs/ddp-12; echo x > {course}/jobs/ddp-12/output.txt; echo x > {course}/jobs/ddp-12/checkpoint.pt"
+    )
+    on_path(monkeypatch, course / "bin", **pbs_server(course, of_course(course, job_state="R"), facts, happens={2: leaves}))
+    again = "--nodes 2 --ranks-per-node 1 --time 00:03:00 --epochs 500 --checkpoint jobs/ddp-12/checkpoint.pt"
+    submit.command("ddp.sh", ["--epochs", "500"], 2, 1, "3m", None, False, False, None, None)
+    assert f"labkit submit ddp.sh {again}." in " ".join(capsys.readouterr().out.split())
+    submit.command(None, [], None, None, None, None, False, False, "12.pbs", None)  # what the scheduler has kept of it
+    assert f"labkit submit SCRIPT {again}." in " ".join(capsys.readouterr().out.split())
 
 
 def test_without_history_the_jobs_own_files_tell_how_it_ended(course, monkeypatch, capsys):
@@ -932,7 +998,8 @@ def test_a_job_that_ran_out_of_time_goes_on_from_its_checkpoint(run, facts):
     assert "left no checkpoint. Ask for more with --time" in said(report)
     (run / "checkpoint.pt").write_bytes(b"weights")
     again = (
-        "a checkpoint is there. Submit again, it goes on from there: labkit submit ddp.sh --checkpoint jobs/ddp-17/checkpoint.pt."
+        "a checkpoint is there. Submit again, it goes on from there: labkit submit ddp.sh --nodes 2 --ranks-per-node 2"
+        " --time 00:10:00 --checkpoint jobs/ddp-17/checkpoint.pt."
     )
     assert again in said(card(run, ended(**facts)))
 

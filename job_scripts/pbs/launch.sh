@@ -10,8 +10,11 @@ HERE=$COURSE/job_scripts/pbs
 # them; the course's own, which comes from PyPI, reads the node file and starts its daemon on the other nodes by on_host.sh.
 export OMPI_MCA_orte_default_hostfile=$PBS_NODEFILE  # a line for each rank, so mpiexec counts its slots right, in a notebook, too
 export OMPI_MCA_plm_rsh_agent=$HERE/on_host.sh
-export OMPI_MCA_plm_rsh_no_tree_spawn=1              # all daemons from the first node: only there PBS has a node file
+export OMPI_MCA_plm_rsh_no_tree_spawn=1              # all daemons from the first node, where this script runs
 export OMPI_MCA_orte_leave_session_attached=1        # its daemons stay where PBS counts them and ends them with the job
+
+# What qsub -v would garble (quotes, $, backslashes) comes from `labkit submit` in base64.
+[ -z "${ARGS64:-}" ] || ARGS=$(base64 -d <<< "$ARGS64")
 
 every_node() {
     local host status=0 started=() number=0
@@ -32,6 +35,7 @@ every_node() {
 warn_before_end() {
     local limit hours minutes seconds
     limit=$(qstat -f "$PBS_JOBID" | awk '$1 == "Resource_List.walltime" {print $3}') || true
+    LIMIT=$limit  # for requeue_if_stopped (job.sh)
     if [ -z "$limit" ]; then
         echo "PBS does not say how long this job may run: what it has at its end is the checkpoint of the last full epoch"
         return 0

@@ -3,7 +3,7 @@
 # It is to be used like ssh, so mpiexec can use it, too.
 #
 # pbs_tmrsh makes the command a task of the job: PBS counts it and ends it with the job. But pbs_tmrsh passes on neither folder nor
-# variables, and the output goes to a file of PBS's own. So the command travels as a small script in the job's folder, and what it prints
+# what a script has exported (only variables of qsub -v), and the output goes to a file of PBS's own. So the command travels as a small script in the job's folder, and what it prints
 # comes back by a file beside it. Where there is no pbs_tmrsh, ssh must do; keys between the nodes are needed, and what it starts is not part
 # of the job for PBS.
 

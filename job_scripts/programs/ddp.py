@@ -3,7 +3,8 @@
     torchrun --nnodes 2 --nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT ddp.py --epochs 5 --checkpoint checkpoint.pt
 
 If the checkpoint is there, training goes on from it, in the middle of an epoch if need be, and ends with the same parameters as a run
-that was never interrupted. A checkpoint is written after each epoch, and when the job script says that the time is up.
+that was never interrupted. In the middle of an epoch that takes as many ranks and as large a batch as before: a step is other images with
+others. A checkpoint is written after each epoch, and when the job script says that the time is up.
 """
 
 from __future__ import annotations
@@ -64,17 +65,30 @@ def summed(numbers: list[float], device: torch.device) -> list[float]:
     return tensor.tolist()
 
 
-def save(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, place: dict) -> None:
-    """All ranks hold the same, so rank 0 writes."""
+def save(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, place: dict, batch_size: int) -> None:
+    """All ranks hold the same, so rank 0 writes. place: epoch, step and sums; how much a step is belongs to it."""
     if dist.get_rank() == 0:
+        place = {**place, "world_size": dist.get_world_size(), "batch_size": batch_size}
         checkpoint.write(path, {"place": place, "parameters": model.state_dict(), "optimizer": optimizer.state_dict()})
 
 
-def resume(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict:
-    """Where to begin: the place in the data that a checkpoint tells, after its parameters are put back; or the start. Every rank reads."""
+def resume(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, batch_size: int) -> dict:
+    """Where to begin: the place in the data that a checkpoint tells, after its parameters are put back; or the start. Every rank reads.
+
+    Ends the program on every rank where the place is in the middle of an epoch that other ranks or batches have begun.
+    """
     state = checkpoint.read(path)
     if state is None:
         return dict(START)
+    before = state["place"].get("world_size"), state["place"].get("batch_size")
+    if state["place"]["step"] and before != (dist.get_world_size(), batch_size):
+        epoch, step = state["place"]["epoch"] + 1, state["place"]["step"]
+        begun = "an unknown number of ranks" if None in before else f"{before[0]} ranks with {before[1]} images each"
+        sys.exit(
+            f"{path} stands in the middle of epoch {epoch}, behind {step} steps of {begun}; with {dist.get_world_size()} ranks and "
+            f"{batch_size} images some would be left out. Go on with as many ranks and the same --batch-size: only between two epochs "
+            "both may change."
+        )
     model.load_state_dict(state["parameters"])
     optimizer.load_state_dict(state["optimizer"])
     if dist.get_rank() == 0:
@@ -114,7 +128,7 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
     torch.manual_seed(options.seed)
     model = mlp().to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9)
-    place = resume(options.checkpoint, model, optimizer)
+    place = resume(options.checkpoint, model, optimizer, options.batch_size)
     wrapped = DistributedDataParallel(model)
     # After its first backward pass DDP rearranges the gradients in its buckets, and so the order in which ranks are added up. One pass
     # before the first step, for nothing, and all steps are made alike: those of a run that goes on, too.
@@ -144,13 +158,13 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
             *here, up = summed([*here, up], device)
             sums = [before + now for before, now in zip(sums, here, strict=True)]
             if up and step + 1 < len(batches):
-                save(options.checkpoint, model, optimizer, {"epoch": epoch, "step": step + 1, "sums": sums})
+                save(options.checkpoint, model, optimizer, {"epoch": epoch, "step": step + 1, "sums": sums}, options.batch_size)
                 return None
         val_loss, val_accuracy = measure(model, test_x, test_y)
         metrics = {"loss": sums[0] / sums[2], "accuracy": sums[1] / sums[2], "val_loss": val_loss, "val_accuracy": val_accuracy}
         log.end_epoch(**metrics)
         place = {**START, "epoch": epoch + 1, "metrics": metrics}
-        save(options.checkpoint, model, optimizer, place)
+        save(options.checkpoint, model, optimizer, place, options.batch_size)
         if rank == 0:
             print(f"epoch {epoch + 1}: " + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items()))
         if up and epoch + 1 < options.epochs:

@@ -332,9 +332,10 @@ doctor.show(doctor.examine())
 # # Slurm
 # .venv/bin/mpiexec -n 4 .venv/bin/python hello.py
 #
-# # PBS: a job starts in your home folder, so go back to where you came from
+# # PBS: a job starts in your home folder, so go back to where you came from; two files say how to reach its other nodes
 # cd $PBS_O_WORKDIR
-# .venv/bin/mpiexec --mca plm_rsh_agent pbs_tmrsh --hostfile $PBS_NODEFILE -n 4 .venv/bin/python hello.py
+# COURSE=$PWD; source job_scripts/site.sh; source job_scripts/pbs/launch.sh
+# mpiexec -n 4 python hello.py
 # ```
 #
 # **4. The notebook.** Type `hostname` in the allocation. If that still is the login node, your centre wants
