@@ -31,6 +31,8 @@ CELLS = {
     "wrong": "def right_neighbour(rank, world_size):\n    print('looking right')\n    return rank + 1\ncheck(right_neighbour)",
     "raises": "def right_neighbour(rank, world_size):\n    return rank / 0\n\ncheck(right_neighbour)",
     "exits": "def right_neighbour(rank, world_size):\n    os._exit(3)\ncheck(right_neighbour)",
+    "slow": "import time\ndef right_neighbour(rank, world_size):\n    time.sleep(1.6 * (rank == 0))\n"
+    "    return (rank + 1) % world_size\ncheck(right_neighbour)",
     "hints": "def right_neighbour(rank, world_size):\n    return rank + 1\ncheck(right_neighbour, hints='verdict')",
     "level": "check(right_neighbour, hints='everything')",
     "hang": "def ring_pass(x):\n    buffer = torch.empty_like(x)\n    size = dist.get_world_size()\n"
@@ -70,6 +72,7 @@ def outputs(tmp_path_factory):
         ("called", ["check takes a function of this notebook"]),
         ("stub", ["This function is still to be written"]),
         ("right", ["passed"]),
+        ("slow", ["passed"]),
         ("after broken", ["passed", "defines right_neighbour, but it is no valid Python"]),
         ("lambda", ["passed"]),
         ("wrong", ["wrong", "returned", "expected", "printed:", "looking right"]),
@@ -87,6 +90,11 @@ def test_what_the_student_reads(outputs, cell, words):
     for word in words:
         assert word in text
     assert "Traceback" not in text and "AssertionError" not in text
+
+
+def test_a_check_that_takes_longer_says_that_it_works_and_the_card_takes_its_place(outputs):
+    text, html, _ = outputs["slow"]
+    assert "still running" not in text and html.count('role="group"') == 1
 
 
 def test_hints_hold_back_what_the_instructor_wants(outputs):

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: epochs_from_one
+# verdict: wrong, diagnosis: other_order
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler
 
