@@ -201,6 +201,7 @@ def _may_have_looked_too_early(result: CaseResult, outcome: Outcome) -> bool:
         any(rank.deferred for rank in outcome.ranks)
         and result.verdict in ("wrong", "raised", "out_of_memory")
         and result.diagnosis not in ("reused_buffer", "used_before_wait", "forgot_wait", "not_written")
+        and not result.guess
         and not (result.verdict == "wrong" and result.hidden is None)
     )
 
@@ -525,7 +526,7 @@ def _wrong(exercise: Exercise, case: Case, run: Run) -> _Wrong | None:
     wrong = differences[first]
     lines = _comparison(case, first, expected[first], values[first], wrong)
     wanted = exercise.misconceptions(case)
-    hidden = tuple(name for name, value in wanted.items() if value is None)
+    hidden = tuple(name for name in exercise.diagnoses if wanted.get(name) is None)
     matches = _matching(case, wanted, values)
     if unwaited and not matches and wrong.kind != "wrong_type":
         return _Wrong("forgot_wait", [*lines, _never_waited(unwaited)])
