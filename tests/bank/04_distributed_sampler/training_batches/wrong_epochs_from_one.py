@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: other_order
+# verdict: wrong, diagnosis: epochs_from_one
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler
 
