@@ -54,7 +54,7 @@ def text_card(result: Result, hints: str = "how") -> str:
         case = _explained(level)
         if case is not None:
             lines += ["      " + line for line in _story(case, depth, said)]
-    moved = next((case.moved for case in result.cases if case.moved and case.verdict in ("passed", "wrong")), "")
+    moved = _moved(result)
     if moved and depth >= 1:
         lines.append(f"  moved        {moved}")
     return _sendable("\n".join(lines))
@@ -72,9 +72,30 @@ def _sendable(text: str) -> str:
 
 def _told(case: CaseResult, said: set) -> bool:
     """Whether this diagnosis was explained under an earlier level."""
-    known = case.diagnosis != "unrecognised" and (case.diagnosis, case.why) in said
-    said.add((case.diagnosis, case.why))
+    key = _what_is_said(case)
+    known = case.diagnosis != "unrecognised" and key in said
+    said.add(key)
     return known
+
+
+_WHO = re.compile(r"^ranks? \d+(?:, \d+)*(?: and \d+)?: ")
+_WHERE = re.compile(r"[^ ]+(?: \d+)?, line \d+")
+
+
+def _what_is_said(case: CaseResult) -> tuple:
+    """The same for two cases with one cause: one exception, or one hang at the same lines, on however many ranks."""
+    if case.verdict == "raised" and case.differs:
+        return case.diagnosis, _WHO.sub("", case.differs[-1])
+    if case.verdict == "hung" and case.differs:
+        return case.diagnosis, frozenset(_WHERE.findall("\n".join(case.differs)))
+    return case.diagnosis, case.why
+
+
+def _moved(result: Result) -> str:
+    """What moved in one case, and in which: the one that the card explains, or the first."""
+    cases = [result.decisive, *result.cases] if result.decisive else result.cases
+    case = next((case for case in cases if case.moved and case.verdict in ("passed", "wrong")), None)
+    return "" if case is None else f"{case.moved} ({case.says})" if case.says else case.moved
 
 
 def _story(case: CaseResult, depth: int, said: set) -> list[str]:
@@ -122,7 +143,7 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
             rows.append(
                 f'<tr><td></td><td colspan="3" style="text-align:left;padding:0 0 8px 0">{_html_story(case, depth, said)}</td></tr>'
             )
-    moved = next((case.moved for case in result.cases if case.moved and case.verdict in ("passed", "wrong")), "")
+    moved = _moved(result)
     footer = f'<div style="margin-top:4px;opacity:0.75">moved: {html.escape(moved)}</div>' if moved and depth >= 1 else ""
     note = f'<div style="margin-bottom:4px">{html.escape(result.note)}</div>' if result.note else ""
     drawn = f'<div style="margin-top:6px;overflow-x:auto">{figure}</div>' if figure else ""

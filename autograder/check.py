@@ -9,7 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,12 +64,13 @@ def check(function, *, hints: str | None = None) -> None:
         exercise = find(name)
     except UnknownExercise as error:
         return _say(f"check: {error}.")
-    try:
-        result = _judge(exercise, None if isinstance(function, str) else function)
-    except KeyboardInterrupt:
-        raise CheckStopped(f"You stopped this check before it came to an end: nothing is known about {name}.") from None
-    _last[name] = result
-    _show(result, hints)
+    with _Patience(f"check({name})") as patience:
+        try:
+            result = _judge(exercise, None if isinstance(function, str) else function)
+        except KeyboardInterrupt:
+            raise CheckStopped(f"You stopped this check before it came to an end: nothing is known about {name}.") from None
+        _last[name] = result
+        _show(result, hints, patience)
     if result.verdict != "passed" and os.environ.get("NBGRADER_EXECUTION"):
         points = f", {result.score} of {result.max_score} points" if result.max_score else ""
         raise CheckFailed(f"{name}: {result.verdict} ({result.diagnosis}){points}")
@@ -86,14 +90,15 @@ def check_homework(part: str, folder: str | os.PathLike = ".", *, hints: str | N
         return _say(f"hints={hints!r}: choose one of {', '.join(HINT_LEVELS)}")
     if not Path(folder).is_dir():
         return _say(f"check_homework: there is no folder {folder}")
-    try:
-        found = _homework(Path(folder)).part(part)
-    except KeyboardInterrupt:
-        raise CheckStopped("You stopped this check before it came to an end: nothing is known about your homework.") from None
-    except handed_in.Fault as fault:
-        return _say(f"The check of {part!r} itself failed ({fault}). That is no fault of yours; please tell your instructor.")
-    html, text = handed_in.card(found.json, hints)
-    _display(html, text)
+    with _Patience(f"check_homework({part!r})") as patience:
+        try:
+            found = _homework(Path(folder)).part(part)
+        except KeyboardInterrupt:
+            raise CheckStopped("You stopped this check before it came to an end: nothing is known about your homework.") from None
+        except handed_in.Fault as fault:
+            return _say(f"The check of {part!r} itself failed ({fault}). That is no fault of yours; please tell your instructor.")
+        html, text = handed_in.card(found.json, hints)
+        patience.end(html, text)
     if (found.share < 1 or found.waits) and part != "bonus" and os.environ.get("NBGRADER_EXECUTION"):
         raise CheckFailed(f"{part}: {100 * found.share:.0f} % of its points ({found.diagnosis or 'a person must look at it'})")
 
@@ -193,18 +198,61 @@ def _figure(result: Result) -> str:
     return timeline.svg(case.events, case.world_size)
 
 
-def _show(result: Result, hints: str) -> None:
+def _show(result: Result, hints: str, patience: _Patience) -> None:
     figure = _figure(result) if _in_notebook() and HINT_LEVELS[hints] >= 1 else ""
-    _display(cards.html_card(result, hints, figure), cards.text_card(result, hints))
+    patience.end(cards.html_card(result, hints, figure), cards.text_card(result, hints))
 
 
-def _display(html: str, text: str) -> None:
-    if _in_notebook():
-        from IPython.display import display
+class _Patience:
+    """While a check takes longer than a second it says so, in a line that the card replaces."""
 
-        display({"text/html": html, "text/plain": text}, raw=True)
-    else:
-        print(text)
+    def __init__(self, what: str):
+        self.what, self.began, self.shown = what, time.monotonic(), False
+        self.display = f"{what} {secrets.token_hex(8)}"
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self._count, daemon=True)
+
+    def __enter__(self) -> _Patience:
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind, *_) -> None:
+        if not self.done.is_set():
+            self._finish()
+            if self.shown and _in_notebook():
+                self._put("", f"{self.what} ended after {time.monotonic() - self.began:.0f} s without a result.")
+
+    def end(self, html: str, text: str) -> None:
+        """Put the card where the line was."""
+        self._finish()
+        if not _in_notebook():
+            print(text)
+        else:
+            self._put(html, text)
+
+    def _count(self) -> None:
+        while not self.done.wait(1.0):
+            line = f"{self.what}: still running, {time.monotonic() - self.began:.0f} s ..."
+            if _in_notebook():
+                self._put("", line)
+            elif sys.stderr.isatty():
+                print(f"\r{line}", end="", file=sys.stderr, flush=True)
+            self.shown = True
+
+    def _finish(self) -> None:
+        self.done.set()
+        self.thread.join()
+        if self.shown and not _in_notebook() and sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+    def _put(self, html: str, text: str) -> None:
+        from IPython.display import display, update_display
+
+        data = {"text/html": html, "text/plain": text} if html else {"text/plain": text}
+        if self.shown:
+            update_display(data, display_id=self.display, raw=True)
+        else:
+            display(data, raw=True, display_id=self.display)
 
 
 def _say(message: str) -> None:

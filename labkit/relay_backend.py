@@ -24,7 +24,6 @@ import numpy as np
 import torch
 import torch._C._distributed_c10d as c10d
 import torch.distributed as dist
-import torch.distributed.distributed_c10d as c10d_calls
 
 import labkit
 from labkit import wire
@@ -64,6 +63,14 @@ def user_line() -> str:
             return f"{os.path.basename(name)}, line {frame.f_lineno}"
         frame = frame.f_back
     return ""
+
+
+def _asked_by_the_program() -> bool:
+    """Whether a wait was called by the program itself, and not by torch (a blocking call, or DistributedDataParallel)."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HIDDEN[1]):
+        frame = frame.f_back
+    return frame is not None and not frame.f_code.co_filename.startswith(_HIDDEN[0])
 
 
 def tensor_bytes(tensor: torch.Tensor) -> bytes:
@@ -234,8 +241,7 @@ class RelayWork(dist.Work):
     def wait(self, timeout=None) -> bool:
         if not self._done:
             self._look_at_the_buffers()
-            later = sys._getframe(1).f_code.co_filename != c10d_calls.__file__
-            self._complete(*self._connection.ask(wire.WAIT, self._ticket, later))
+            self._complete(*self._connection.ask(wire.WAIT, self._ticket, _asked_by_the_program()))
         return True
 
     def _look_at_the_buffers(self) -> None:

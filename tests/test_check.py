@@ -31,6 +31,8 @@ CELLS = {
     "wrong": "def right_neighbour(rank, world_size):\n    print('looking right')\n    return rank + 1\ncheck(right_neighbour)",
     "raises": "def right_neighbour(rank, world_size):\n    return rank / 0\n\ncheck(right_neighbour)",
     "exits": "def right_neighbour(rank, world_size):\n    os._exit(3)\ncheck(right_neighbour)",
+    "slow": "import time\ndef right_neighbour(rank, world_size):\n    time.sleep(1.6 * (rank == 0))\n"
+    "    return (rank + 1) % world_size\ncheck(right_neighbour)",
     "hints": "def right_neighbour(rank, world_size):\n    return rank + 1\ncheck(right_neighbour, hints='verdict')",
     "level": "check(right_neighbour, hints='everything')",
     "hang": "def ring_pass(x):\n    buffer = torch.empty_like(x)\n    size = dist.get_world_size()\n"
@@ -70,6 +72,7 @@ def outputs(tmp_path_factory):
         ("called", ["check takes a function of this notebook"]),
         ("stub", ["This function is still to be written"]),
         ("right", ["passed"]),
+        ("slow", ["passed"]),
         ("after broken", ["passed", "defines right_neighbour, but it is no valid Python"]),
         ("lambda", ["passed"]),
         ("wrong", ["wrong", "returned", "expected", "printed:", "looking right"]),
@@ -87,6 +90,11 @@ def test_what_the_student_reads(outputs, cell, words):
     for word in words:
         assert word in text
     assert "Traceback" not in text and "AssertionError" not in text
+
+
+def test_a_check_that_takes_longer_says_that_it_works_and_the_card_takes_its_place(outputs):
+    text, html, _ = outputs["slow"]
+    assert "still running" not in text and html.count('role="group"') == 1
 
 
 def test_hints_hold_back_what_the_instructor_wants(outputs):
@@ -205,3 +213,33 @@ def test_the_environment_does_not_leak_into_ranks(warm, tmp_path):
     result = try_file(find("right_neighbour"), tmp_path / "curious.py", warm)
     assert result.verdict in ("passed", "raised"), result.to_json()
     assert "AssertionError" not in result.diagnosis, result.cases[0].differs
+
+
+def test_a_card_tells_one_cause_once():
+    """The same exception on two and on four ranks; the same hang at the same line."""
+    from autograder.cards import text_card
+    from autograder.verdict import CaseResult, LevelResult, Result
+
+    def card(verdict, *rows):
+        cases = [
+            CaseResult(f"level {k}", f"case {k}", k, verdict, "name", [row], f"Why {row}", "How.")
+            for k, row in enumerate(rows, 2)
+        ]
+        return text_card(Result("u", "f", "f", 2, [LevelResult(case.level, 1, 0, verdict, [case]) for case in cases], ""))
+
+    assert card("raised", "ranks 0 and 1: NameError: name 'x'", "ranks 0, 1 and 2: NameError: name 'x'").count("NameError") == 2
+    assert card("raised", "rank 0: NameError: name 'x'", "rank 0: NameError: name 'y'").count("NameError") == 4
+    assert card("hung", "rank 0  recv from 1   cell 7, line 3", "rank 0  recv from 2   cell 7, line 3").count("recv") == 2
+    assert card("hung", "rank 0  recv from 1   cell 7, line 3", "rank 0  recv from 1   cell 7, line 4").count("recv") == 4
+
+
+def test_what_moved_is_said_with_its_case():
+    from autograder.cards import html_card, text_card
+    from autograder.verdict import CaseResult, LevelResult, Result
+
+    cases = [
+        CaseResult("one", "n = 4", 2, "passed", moved="2 messages"),
+        CaseResult("one", "n = 9", 3, "wrong", "x", moved="5 messages"),
+    ]
+    result = Result("u", "f", "f", 1, [LevelResult("one", 1, 0, "wrong", cases)], "")
+    assert "5 messages (n = 9)" in text_card(result) and "5 messages (n = 9)" in html_card(result)

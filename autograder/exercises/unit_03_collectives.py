@@ -142,7 +142,9 @@ class SumOverRanks(Exercise):
             "doubled_own": tensors(case, [total(case) + part for part in parts]),
             "own_left_out": tensors(case, [total(case) - part for part in parts]) if p > 2 else None,
             "summed_twice": everywhere(case, total(case) * p),
-            "written_down": everywhere(case, 4 * self.MATRIX) if same and parts[0][0, 0] > 1 else None,
+            "written_down": everywhere(case, 4 * self.MATRIX)
+            if parts[0].shape == (3, 4) and (not same or parts[0][0, 0] > 1)
+            else None,
         }
 
     def facts(self, case: Case, run: Run):

@@ -905,7 +905,7 @@ class AlphaBetaFromRing(Exercise):
             else:
                 sizes = np.round(n * np.array([0.4, 1, 2, 4, 8, 16])).astype(np.int64)
                 if p == 4:
-                    sizes = sizes[[3, 0, 5, 2, 1, 4, 3]]  # another order, one size measured twice
+                    sizes = sizes[[3, 0, 3, 5, 2, 1, 4]]  # another order, one size measured twice
                 times, says, rtol = constant + slope * sizes, f"p = {p}, {len(sizes)} sizes", 1e-4
             known = {"p": p, "alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
             found.append(Case(level, 1, (p, sizes, times), says, known=known, rtol=rtol, atol=0.0))

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: deal_goes_on
+# verdict: wrong, diagnosis: split_otherwise
 def minibatch_shares(order, batch_size, rank, world_size):
     shares = []
     for step, start in enumerate(range(0, len(order), batch_size)):

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: means_summed
+# verdict: wrong, diagnosis: divided_by_own_count
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: sum_of_means
+# verdict: wrong, diagnosis: wrong_factor
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

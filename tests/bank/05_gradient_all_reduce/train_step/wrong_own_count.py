@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: sum_of_means
+# verdict: wrong, diagnosis: divided_by_own_count
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

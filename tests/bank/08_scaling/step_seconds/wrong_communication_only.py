@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: communication_only
+# verdict: wrong, diagnosis: perfect_overlap
 import math
 
 
