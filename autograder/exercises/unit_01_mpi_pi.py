@@ -393,8 +393,8 @@ def count_inside(x, y):
     def misconceptions(self, case):
         x, y = case.known["x"], case.known["y"]
         n = len(x)
-        if n == 0:
-            return {}
+        if n == 0:  # most mistakes do not show here
+            return {"counts_axes": self.answer(case, 1), "returns_mask": [np.zeros(0, dtype=bool)]}
         distance = np.hypot(x, y)
         inside = int(np.sum(distance < 0.5))
         counts = {
