@@ -742,7 +742,7 @@ def sum_counts(comm, counts):
             "rank_0_counts": [part[0] for part in parts],
             "mean": [part.mean(axis=0) for part in parts],
             "maximum": [part.max(axis=0) for part in parts],
-            "one_number": [total.sum() for total in totals] if totals[0].size > 1 else None,
+            "one_number": [float(total.sum(dtype=float)) for total in totals],  # in 64 bits a thousand wide counts may not fit
             "gathered": parts,
             "reduced_twice": [len(part) * total for part, total in zip(parts, totals, strict=True)],
         }
@@ -982,6 +982,9 @@ def harness(estimate_pi, comm, n, points, drawn, team):
         if right[0] and not any(right[1:]):
             return "rank_0_only"
         total = self.counts(case.known["inside"], fair_sizes(n, world_size)).sum()
+        estimates = 4 * self.counts(case.known["inside"], drawn) / np.maximum(drawn, 1)
+        if not all(right) and all(alike(rank.value, estimates.sum()) for rank in run.ranks):
+            return "sum_of_means"
         own_share = all(size and alike(rank.value, 4 * total / size) for rank, size in zip(run.ranks, drawn, strict=True))
         if own_share or all(alike(rank.value, 4 * total / n * world_size) for rank in run.ranks):
             return "sum_of_means"
