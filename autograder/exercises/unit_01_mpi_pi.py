@@ -704,7 +704,8 @@ def sum_counts(comm, counts):
                 if dtype == "float64":
                     counts = full_precision(rng, 1, 1000, (world_size, *shape))
                 else:
-                    counts = wide_integers(rng, (world_size, *shape), dtype, summands=world_size**2)  # sums of sums fit, too
+                    most = world_size**2 * math.prod(shape)  # a sum of sums of all elements fits, too
+                    counts = wide_integers(rng, (world_size, *shape), dtype, summands=most)
                 split = any(teams)
                 arguments = [(COMM, own, team if split else None) for own, team in zip(counts, teams, strict=True)]
                 says = f"{dtype}, shape {shape}" + (", `comm` holds some of them" if split else "")
