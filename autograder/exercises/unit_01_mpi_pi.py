@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -392,8 +393,8 @@ def count_inside(x, y):
     def misconceptions(self, case):
         x, y = case.known["x"], case.known["y"]
         n = len(x)
-        if n == 0:
-            return {}
+        if n == 0:  # most mistakes do not show here
+            return {"counts_axes": self.answer(case, 1), "returns_mask": [np.zeros(0, dtype=bool)]}
         distance = np.hypot(x, y)
         inside = int(np.sum(distance < 0.5))
         counts = {
@@ -703,7 +704,8 @@ def sum_counts(comm, counts):
                 if dtype == "float64":
                     counts = full_precision(rng, 1, 1000, (world_size, *shape))
                 else:
-                    counts = wide_integers(rng, (world_size, *shape), dtype, summands=world_size**2)  # sums of sums fit, too
+                    most = world_size**2 * math.prod(shape)  # a sum of sums of all elements fits, too
+                    counts = wide_integers(rng, (world_size, *shape), dtype, summands=most)
                 split = any(teams)
                 arguments = [(COMM, own, team if split else None) for own, team in zip(counts, teams, strict=True)]
                 says = f"{dtype}, shape {shape}" + (", `comm` holds some of them" if split else "")
@@ -741,7 +743,7 @@ def sum_counts(comm, counts):
             "rank_0_counts": [part[0] for part in parts],
             "mean": [part.mean(axis=0) for part in parts],
             "maximum": [part.max(axis=0) for part in parts],
-            "one_number": [total.sum() for total in totals] if totals[0].size > 1 else None,
+            "one_number": [float(total.sum(dtype=float)) for total in totals],  # in 64 bits a thousand wide counts may not fit
             "gathered": parts,
             "reduced_twice": [len(part) * total for part, total in zip(parts, totals, strict=True)],
         }
@@ -777,7 +779,7 @@ class EstimatePi(Exercise):
     uses = ("fair_share", "count_inside", "sum_counts")
     # `draw` hands out points that were prepared for this rank, in order, and notes in `drawn` how many it gave.
     harness = """
-def harness(estimate_pi, comm, n, points, drawn):
+def harness(estimate_pi, comm, n, points, drawn, team):
     def draw(k):
         first = int(drawn[0])
         drawn[0] += k
@@ -785,9 +787,13 @@ def harness(estimate_pi, comm, n, points, drawn):
         x, y = points[:, columns]
         return x, y
 
-    return estimate_pi(comm, n, draw)
+    return estimate_pi(comm if team is None else comm.Split(team, comm.rank), n, draw)
 """
     diagnoses = {
+        "ignores_comm": Diagnosis(
+            "The ranks of other communicators took part, too. `comm` need not hold all ranks: this one held some of them.",
+            "Ask `comm` for rank and size, and call its methods, not those of MPI.COMM_WORLD.",
+        ),
         "forgets_4": Diagnosis(
             "This is the share of points inside the circle, which is pi / 4: the circle covers pi / 4 of the square.",
             "Multiply by 4.",
@@ -850,11 +856,13 @@ def harness(estimate_pi, comm, n, points, drawn):
     }
 
     def cases(self, rng):
-        def case(level, world_size, n):
+        def case(level, world_size, n, teams=None):
             while True:
-                known = self.prepared(rng, world_size, n)
-                arguments = [(COMM, n, points, np.zeros(1, np.int64)) for points in known["points"]]
-                case = Case(level, world_size, arguments, says=f"n = {n}", known=known)
+                known = self.prepared(rng, n, np.array(teams or [0] * world_size))
+                team = teams or [None] * world_size
+                arguments = [(COMM, n, points, np.zeros(1, np.int64), team[r]) for r, points in enumerate(known["points"])]
+                says = f"n = {n}" + (", `comm` holds some of them" if teams else "")
+                case = Case(level, world_size, arguments, says=says, known=known)
                 if all_different(self, case):
                     return case
 
@@ -862,20 +870,43 @@ def harness(estimate_pi, comm, n, points, drawn):
             case("n divides", 4, 40),
             case("n divides", 2, 30),
             case("n does not divide", 4, 43),
-            case("n does not divide", 3, 35),
+            case("n does not divide", 5, 35, teams=[0, 1, 0, 1, 0]),
             case("fewer samples than ranks", 5, 3),
         ]
 
-    def prepared(self, rng, world_size: int, n: int) -> dict:
+    def by_team(self, case) -> list[tuple[list[int], Case]]:
+        """The members of each communicator, and the case as it looks to them."""
+        inside, teams = case.known["inside"], case.known["teams"]
+        members = [np.flatnonzero(teams == team).tolist() for team in sorted(set(teams.tolist()))]
+        return [
+            (own, replace(case, world_size=len(own), known={**case.known, "inside": inside[own], "teams": teams[own]}))
+            for own in members
+        ]
+
+    @staticmethod
+    def put_together(case, values_by_team: list[tuple[list[int], list]]) -> list:
+        """One value per rank out of those of each team."""
+        values = [None] * case.world_size
+        for members, own in values_by_team:
+            for member, value in zip(members, own, strict=True):
+                values[member] = value
+        return values
+
+    def prepared(self, rng, n: int, teams: np.ndarray) -> dict:
         """Points for every rank, and which of them lie inside.
 
         Which ranks draw one sample more is nobody's business: the sample in question lies inside on every rank.
         """
-        inside = rng.random((world_size, n)) < rng.uniform(0.3, 0.9)
-        inside[:, n // world_size] = True
-        return {"n": n, "inside": inside, "points": [points_in_square(rng, own) for own in inside]}
+        inside = rng.random((len(teams), n)) < rng.uniform(0.3, 0.9)
+        for size in np.bincount(teams):
+            inside[:, n // size] = True
+        return {"n": n, "teams": teams, "inside": inside, "points": [points_in_square(rng, own) for own in inside]}
 
     def expected(self, case):
+        return self.put_together(case, [(members, self.of_all_ranks(team)) for members, team in self.by_team(case)])
+
+    def of_all_ranks(self, case) -> list[float]:
+        """The estimate of all ranks of a case, one after the other in fair shares, on each of them."""
         n, inside = case.known["n"], case.known["inside"]
         return [4 * self.counts(inside, fair_sizes(n, len(inside))).sum() / n] * len(inside)
 
@@ -884,6 +915,16 @@ def harness(estimate_pi, comm, n, points, drawn):
         return np.array([own[:size].sum() for own, size in zip(inside, sizes, strict=True)])
 
     def misconceptions(self, case):
+        teams = self.by_team(case)
+        wrong = [(members, self.of_one_team(team)) for members, team in teams]
+        shown = {name for name in wrong[0][1] if all(values[name] is not None for _, values in wrong)}
+        found = {
+            name: self.put_together(case, [(members, values[name]) for members, values in wrong]) if name in shown else None
+            for name in wrong[0][1]
+        }
+        return found | {"ignores_comm": self.of_all_ranks(case) if len(teams) > 1 else None}
+
+    def of_one_team(self, case) -> dict[str, list | None]:
         n, inside = case.known["n"], case.known["inside"]
         world_size = len(inside)
         quotient, rest = divmod(n, world_size)
@@ -913,6 +954,18 @@ def harness(estimate_pi, comm, n, points, drawn):
         }
 
     def facts(self, case, run):
+        teams = self.by_team(case)
+        if len(teams) == 1:
+            return self.facts_of_team(case, run)
+        n, inside = case.known["n"], case.known["inside"]
+        drawn = [int(np.asarray(rank.after[3])[0]) for rank in run.ranks]
+        of_everybody = 4 * self.counts(inside, drawn).sum() / n
+        if sorted(drawn) == sorted(fair_sizes(n, len(drawn))) or all(alike(rank.value, of_everybody) for rank in run.ranks):
+            return Finding("ignores_comm", f"n = {n}, and ranks 0, 1, ... drew {listed(drawn)} samples.")
+        found = (self.facts_of_team(team, replace(run, ranks=tuple(run.ranks[r] for r in members))) for members, team in teams)
+        return next(filter(None, found), None)
+
+    def facts_of_team(self, case, run):
         n, world_size = case.known["n"], len(run.ranks)
         drawn = [int(np.asarray(rank.after[3])[0]) for rank in run.ranks]
         detail = f"n = {n}, and ranks 0, 1, ... drew {listed(drawn)} samples."
@@ -930,6 +983,9 @@ def harness(estimate_pi, comm, n, points, drawn):
         if right[0] and not any(right[1:]):
             return "rank_0_only"
         total = self.counts(case.known["inside"], fair_sizes(n, world_size)).sum()
+        estimates = 4 * self.counts(case.known["inside"], drawn) / np.maximum(drawn, 1)
+        if not all(right) and all(alike(rank.value, estimates.sum()) for rank in run.ranks):
+            return "sum_of_means"
         own_share = all(size and alike(rank.value, 4 * total / size) for rank, size in zip(run.ranks, drawn, strict=True))
         if own_share or all(alike(rank.value, 4 * total / n * world_size) for rank in run.ranks):
             return "sum_of_means"

@@ -656,7 +656,9 @@ class Exchange(Exercise):
         neighbours = [r ^ 1 if (r ^ 1) < p else r for r in range(p)]
         return {
             "keeps_own": rows,
-            "through_float": [rounded[partner] for partner in partners] if rows[0].dtype != "float32" else None,
+            "through_float": [rows[r] if alone[r] else rounded[partners[r]] for r in range(p)]
+            if rows[0].dtype != "float32"
+            else None,
             "one_way": [rows[partners[r]] if r > partners[r] else rows[r] for r in range(p)],
             "assumes_neighbour": [rows[n] for n in neighbours] if neighbours != partners else None,
             "nothing_for_the_single": [zeros if alone[r] else rows[partners[r]] for r in range(p)] if any(alone) else None,

@@ -272,7 +272,7 @@ def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, with rank 0 as the meeting point.
 
     x: any shape and dtype; it is kept. Returns a new tensor of that shape and dtype, equal on every rank.
-    Every rank but 0 sends one message to rank 0 and receives one from it; no other messages, no collectives.
+    Every rank but 0 sends one message to rank 0 and receives one from it; no other messages, and no collectives except a barrier.
     """
     ### BEGIN SOLUTION
     total, arrived = x.clone(), torch.empty_like(x)
@@ -323,7 +323,8 @@ picture(server_all_reduce)
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, up and down a tree of pairs.
 
-    x: any shape and dtype; it is kept. Returns a new tensor of that shape and dtype, equal on every rank. No collectives.
+    x: any shape and dtype; it is kept. Returns a new tensor of that shape and dtype, equal on every rank. No collectives,
+    except that a barrier, which moves nothing, may be called.
     In a step a rank can send one message and receive one. 2 ceil(log2 p) steps are enough on p ranks; trees that need up to twice
     as many are accepted, and no rank sends or receives more than 2 ceil(log2 p) messages.
     """
@@ -406,14 +407,15 @@ check(all_reduce_in_two_halves)
 #
 # P. Patarasuk and X. Yuan described this algorithm in 2009. Baidu brought it to deep learning in 2017 (A. Gibiansky, *Bringing HPC
 # Techniques to Deep Learning*), and Horovod, which you meet in unit 07, made it known. Two pieces of advice. If everybody begins with a
-# blocking `send`, nobody listens: remember how you got out of that in unit 02. And draw three ranks on paper before you type.
+# blocking `send`, nobody listens: of the ways out of that in unit 02, take one that lets everybody send at the same time. And draw
+# three ranks on paper before you type.
 
 # %% nbgrader={"grade": false, "grade_id": "ring_all_reduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, talking to the two neighbours only.
 
     x: shape (n,), any dtype; n need not divide by the number of ranks and may be smaller; x is kept. Returns a new tensor of shape
-    (n,) and the same dtype, equal on every rank. No collectives.
+    (n,) and the same dtype, equal on every rank. No collectives except a barrier.
     Each rank makes at most 2 (p - 1) sends of at most ceil(n / p) elements, and all ranks send at the same time.
     """
     ### BEGIN SOLUTION

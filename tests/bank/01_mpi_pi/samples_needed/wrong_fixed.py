@@ -1,3 +1,3 @@
-# verdict: wrong, diagnosis: too_many
+# verdict: wrong, diagnosis: unrecognised
 def samples_needed(error):
     return 1_000_000

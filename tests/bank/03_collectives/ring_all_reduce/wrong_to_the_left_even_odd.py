@@ -1,4 +1,4 @@
-# verdict: passed
+# verdict: wrong, diagnosis: takes_turns
 import torch
 import torch.distributed as dist
 

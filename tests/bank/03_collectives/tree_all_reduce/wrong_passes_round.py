@@ -8,5 +8,9 @@ def tree_all_reduce(x):
     t, m = x.clone(), x
     for _ in range(p - 1):
         b = torch.empty_like(x)
-        w = dist.isend(m, (r+1)%p); dist.recv(b, (r-1)%p); w.wait(); t += b; m = b
+        w = dist.isend(m, (r + 1) % p)
+        dist.recv(b, (r - 1) % p)
+        w.wait()
+        t += b
+        m = b
     return t

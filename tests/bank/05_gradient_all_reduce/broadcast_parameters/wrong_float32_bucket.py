@@ -9,5 +9,5 @@ def broadcast_parameters(model):
     dist.broadcast(flat, 0)
     k = 0
     for t in ts:
-        t.reshape(-1).copy_(flat[k:k + t.numel()])
+        t.reshape(-1).copy_(flat[k : k + t.numel()])
         k += t.numel()

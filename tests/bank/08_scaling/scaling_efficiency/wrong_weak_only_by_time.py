@@ -6,5 +6,5 @@ def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     p, b, t = world_sizes, global_batch_sizes, step_seconds
     local = b / p
     kind = "strong" if np.all(b == b[0]) else "weak" if np.all(local == local[0]) else "neither"
-    efficiency = t[0] / t if kind == 'weak' else t[0] / t / (p / p[0])
+    efficiency = t[0] / t if kind == "weak" else t[0] / t / (p / p[0])
     return kind, efficiency
