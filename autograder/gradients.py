@@ -14,8 +14,9 @@ import numpy as np
 from autograder import contributions
 from autograder.exercise import Case, Finding, Run, Tensor
 
-# Builds the model on a rank. `spec` is one [name, kind, value, gradient] per part; kind is "parameter", "frozen", "buffer",
-# "transposed" (a parameter whose memory is not contiguous) or "tied to NAME" (that parameter under a second name).
+# Builds the model on a rank. `spec` is one [name, kind, value, gradient] per part; kind is "parameter", "frozen", "buffer", "passing"
+# (a buffer that is not in the state_dict), "transposed" (a parameter whose memory is not contiguous) or "tied to NAME" (that parameter
+# under a second name).
 BUILD = """
 import torch
 from torch import nn
@@ -30,8 +31,8 @@ def build(spec):
             if not hasattr(module, step):
                 module.add_module(step, nn.Module())
             module = getattr(module, step)
-        if kind == "buffer":
-            module.register_buffer(leaf, value)
+        if kind in ("buffer", "passing"):
+            module.register_buffer(leaf, value, persistent=kind == "buffer")
             continue
         if kind.startswith("tied to "):
             module.register_parameter(leaf, made[kind.removeprefix("tied to ")])
@@ -70,6 +71,9 @@ class Part:
     @property
     def trained(self) -> bool:
         return self.kind in ("parameter", "transposed")
+
+
+FULL = 1e-12  # the relative tolerance of a mean in float64, in which four numbers are added and divided
 
 
 def gradient_case(
@@ -195,6 +199,16 @@ def reported(case: Case, run: Run) -> list[dict[str, np.ndarray]] | None:
     return found
 
 
+def late_digits_lost(case: Case, held: list[dict[str, np.ndarray]]) -> Finding | None:
+    """A mean in float64 that is right to seven digits and not to twelve."""
+    for name, per_rank in case.known["brought"].items():
+        mean = sum(per_rank) / case.world_size
+        apart = max(np.abs(values[name] - mean).max(initial=0) for values in held) / max(np.abs(mean).max(initial=0), 1e-300)
+        if case.known["dtype"] == "float64" and 10 * FULL < apart < 1e-5:
+            return Finding("lost_digits", f"{name} is off by {apart:.0e} of its value.")
+    return None
+
+
 def _has_lost_bits(held: np.ndarray, mean: np.ndarray, world_size: int) -> bool:
     """Whether these are the mean to two or three digits, and it or the sum consists of numbers that float16 or bfloat16 has."""
     if not np.isfinite(held).all() or not np.allclose(held, mean, rtol=0.03):
@@ -219,9 +233,10 @@ def read(case: Case, run: Run) -> Finding | None:
     held, brought, p = reported(case, run), case.known["brought"], case.world_size
     if held is None:
         return None
-    states = {name: _state([values[name] for values in held], brought[name]) for name in brought}
+    tellings = [name for name in brought if np.any(brought[name])]  # of zeros everything is a mean
+    states = {name: _state([values[name] for values in held], brought[name]) for name in tellings or brought}
     if set(states.values()) == {"right"}:
-        return None
+        return late_digits_lost(case, held)
     some = {state: [name for name in states if states[name] == state] for state in set(states.values())}
     if "right" in some and "own" in some and len(some) == 2:
         return Finding("some_left_out", f"Still as each rank brought it: {', '.join(some['own'])}.")

@@ -15,7 +15,9 @@ AS_LISTS = """
 def as_lists(ids):
     if hasattr(ids, "tolist"):
         ids = ids.tolist()
-    if isinstance(ids, (str, dict, set, frozenset)) or not hasattr(ids, "__iter__"):
+    if isinstance(ids, (set, frozenset)):
+        return "a set, which has no order"
+    if isinstance(ids, (str, dict)) or not hasattr(ids, "__iter__"):
         return ids
     return [as_lists(i) for i in ids]
 """

@@ -98,6 +98,10 @@ READINGS = {
         "The mean is right to two or three digits only: it went through 16-bit numbers, in which a sum is rounded to their grid.",
         "All-reduce the gradients in the type they have. Where fewer bytes are worth it, say so and measure what it costs.",
     ),
+    "lost_digits": Diagnosis(
+        "The gradients are float64, and the mean is right to seven digits only: it went through float32 on its way.",
+        "All-reduce the gradients in the type they have: `torch.zeros_like(p)`, and buffers made with `dtype=p.dtype`.",
+    ),
     "not_the_mean": Diagnosis(
         "All ranks hold the same gradients, but these are not the mean.",
         "The sum over the ranks, divided by the number of ranks.",
@@ -172,13 +176,13 @@ def wrong_averages(case: Case) -> dict[str, list]:
         "divided_on_some_ranks": weighted(case, np.vstack([one[:1] / p, one[1:]]), **weights),
         "copied_from_one_rank": weighted(case, np.tile(own[0], (p, 1)), **weights),
     }
-    absent = [part for part in case.known["parts"] if part.absent]
+    absent = [part for part in case.known["parts"] if 0 < len(part.absent) < p]
     wrong["divided_by_contributors"] = wrong["left_none"] = None
     if absent:
         by_contributors, left_none = {}, []
         for part in case.known["parts"]:
             if part.name in brought:
-                by_contributors[part.name] = sum(brought[part.name]) / (p - len(part.absent))
+                by_contributors[part.name] = sum(brought[part.name]) / max(p - len(part.absent), 1)
         for rank, right in enumerate(part_means):
             zeros = {part.name: Tensor(np.zeros(part.shape), case.known["dtype"]) for part in absent if rank in part.absent}
             left_none.append({**right, **zeros})
@@ -211,12 +215,20 @@ def broadcast_parameters(model):
 
 def harness(f, spec):
     model = build(spec)
-    before = [(p, p.requires_grad) for p in model.parameters()]
+    before = list(model.parameters())
+    trained = [p.requires_grad for p in before]
+    memory = [t.detach() for t in [*before, *model.buffers()]]  # the same memory, held on to so that nobody else gets it
     f(model)
-    after = [(p, p.requires_grad) for p in model.parameters()]
-    same = len(before) == len(after) and all(p is q and r == s for (p, r), (q, s) in zip(before, after))
+    after = list(model.parameters())
+    said = "kept"
+    if len(before) != len(after) or not all(p is q for p, q in zip(before, after)):
+        said = "replaced"
+    elif [p.requires_grad for p in after] != trained:
+        said = "requires_grad changed"
+    elif [t.data_ptr() for t in [*after, *model.buffers()]] != [t.data_ptr() for t in memory]:
+        said = "other memory"
     tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    return {**tensors, "parameters": "kept" if same else "replaced"}
+    return {**tensors, "parameters": said}
 """
     )
     diagnoses = {
@@ -236,7 +248,25 @@ def harness(f, spec):
         "summed": Diagnosis("The models were added up.", "Copy rank 0's values: `dist.broadcast`, not `dist.all_reduce`."),
         "buffers_forgotten": Diagnosis(
             "The parameters are equal, the buffers are not: running means of a batch normalisation, for example.",
-            "`model.buffers()` are part of the state too, and `model.state_dict()` holds both.",
+            "`model.buffers()` are part of the state too: go through them as through `model.parameters()`.",
+        ),
+        "passing_buffers_forgotten": Diagnosis(
+            "Buffers that are not in the `state_dict` (`persistent=False`: a mask, a table of positions) are not equal. A checkpoint does "
+            "not need them, but the forward pass uses them.",
+            "Go through `model.buffers()`, which names all of them; `model.state_dict()` does not.",
+        ),
+        "lost_digits": Diagnosis(
+            "The values are those of rank 0 to some digits only: they went through a narrower type on their way.",
+            "Broadcast every tensor in its own dtype: a copy is exact, bit by bit.",
+        ),
+        "requires_grad_changed": Diagnosis(
+            "The values are right, but some parameter is trained now that was frozen, or frozen that was trained.",
+            "Leave `requires_grad` alone: `p.data`, or `torch.no_grad()`, is all that a broadcast in place needs.",
+        ),
+        "other_memory": Diagnosis(
+            "The values are right, but they lie in new memory: whoever holds on to the old one (a flat bucket of all parameters, a view, a "
+            "second name of the same buffer) still sees the old values.",
+            "Copy into the memory that is there: `dist.broadcast(t.data, src=0)` or `t.copy_(received)`, not `t.data = received`.",
         ),
         "frozen_forgotten": Diagnosis(
             "Frozen parameters were left as they are. They are not trained, so no step ever makes them equal.",
@@ -276,6 +306,7 @@ def harness(f, spec):
         Part("norm.running_mean", (3,), "buffer"),
         Part("norm.num_batches_tracked", (), "buffer"),
         Part("scale", ()),
+        Part("mask", (4,), "passing"),
     ]
 
     def cases(self, rng):
@@ -290,15 +321,17 @@ def harness(f, spec):
     @staticmethod
     def _case(rng, level, p, parts, dtype, **options):
         held = {part.name: contributions.summands(rng, p, part.shape, dtype)[0] for part in parts}
+        held = {name: [full_width(rng, v, dtype) for v in values] for name, values in held.items()}
         kinds = {part.name: "int64" if "num_batches" in part.name else dtype for part in parts}
         for name, kind in kinds.items():
             if kind == "int64":  # neither float32 nor int32 has such numbers: a counter that travels as one arrives rounded
-                held[name] = [values * 2**33 + 1 for values in held[name]]
+                held[name] = [np.rint(values).astype(np.int64) * 2**33 + 1 for values in held[name]]
         specs = [
             [[part.name, part.kind, Tensor(held[part.name][rank], kinds[part.name]), None] for part in parts] for rank in range(p)
         ]
         known = {"parts": parts, "held": held, "kinds": kinds}
-        return Case(level, p, [(spec,) for spec in specs], says=f"{len(parts)} tensors, {dtype}", known=known, **options)
+        says = f"{len(parts)} tensors, {dtype}"
+        return Case(level, p, [(spec,) for spec in specs], says=says, known=known, **options)
 
     @staticmethod
     def _model(case, rank, value_of) -> dict:
@@ -330,23 +363,26 @@ def harness(f, spec):
             "wrong_source": self._everywhere(case, lambda part, held, rank: held[-1]),
             "averaged": combined(lambda held: held.mean(axis=0)),
             "summed": combined(lambda held: held.sum(axis=0)),
-            "buffers_forgotten": of_rank_0_if(lambda part: part.kind != "buffer") if "buffer" in kinds else None,
+            "buffers_forgotten": of_rank_0_if(lambda part: part.kind not in BUFFERS) if "buffer" in kinds else None,
+            "passing_buffers_forgotten": of_rank_0_if(lambda part: part.kind != "passing") if "passing" in kinds else None,
             "frozen_forgotten": of_rank_0_if(lambda part: part.kind != "frozen") if "frozen" in kinds else None,
-            "parameters_forgotten": of_rank_0_if(lambda part: part.kind == "buffer") if "buffer" in kinds else None,
+            "parameters_forgotten": of_rank_0_if(lambda part: part.kind in BUFFERS) if "buffer" in kinds else None,
         }
 
     def facts(self, case: Case, run: Run):
         held = case.known["held"]
         found = [rank.value for rank in run.ranks]
-        if any(value.get("parameters") == "replaced" for value in found) and self._right(case, found, set(held)):
-            return Finding("replaced", "")
+        names = {"replaced": "replaced", "requires_grad changed": "requires_grad_changed", "other memory": "other_memory"}
+        said = next((value.get("parameters") for value in found if value.get("parameters") != "kept"), "kept")
+        if said in names and self._right(case, found, set(held)):
+            return Finding(names[said], "")
         right = {name for name in held if self._right(case, found, {name})}
         own = {name for name in held if all(np.allclose(v[name].values, held[name][r]) for r, v in enumerate(found))}
         if own == set(held):
             called = any(rank.collectives or rank.sends for rank in run.ranks)
             return Finding("detached_copy" if called else "no_communication", "")
         if right == set(held):
-            return self._rounded(case, found)
+            return self._rounded(case, found) or self._narrowed(case, found)
         sources = [
             q
             for q in range(1, case.world_size)
@@ -357,6 +393,7 @@ def harness(f, spec):
         if right | own == set(held):
             kinds = {part.kind for part in case.known["parts"] if part.name in own - right}
             name = {frozenset({"buffer"}): "buffers_forgotten", frozenset({"frozen"}): "frozen_forgotten"}
+            name |= {frozenset(BUFFERS): "buffers_forgotten", frozenset({"passing"}): "passing_buffers_forgotten"}
             return Finding(name.get(frozenset(kinds), "some_left_out"), f"Still different: {', '.join(sorted(own - right))}.")
         without = [r for r, v in enumerate(found) if not all(np.allclose(v[n].values, held[n][0]) for n in held)]
         if without and all(np.allclose(found[r][n].values, held[n][r]) for r in without for n in held):
@@ -382,11 +419,36 @@ def harness(f, spec):
         return None
 
     @staticmethod
+    def _narrowed(case, found) -> Finding | None:
+        """A value that is rank 0's within the tolerance of a narrower type, and not the same."""
+        for name, kind in case.known["kinds"].items():
+            wanted = np.asarray(case.known["held"][name][0]).astype(kind)
+            for rank, value in enumerate(found):
+                got = np.asarray(value[name].values)
+                if kind != "int64" and not np.array_equal(got, wanted):
+                    apart = np.abs(got - wanted).max() / np.abs(wanted).max()
+                    return Finding("lost_digits", f"Rank {rank}: {name} is off by {apart:.0e} of its value.")
+        return None
+
+    @staticmethod
     def _right(case, found, names) -> bool:
+        """Whether these are the values of rank 0, up to what 16 bits keep of them."""
         held = case.known["held"]
         return all(
-            np.shape(v[n].values) == held[n][0].shape and np.allclose(v[n].values, held[n][0]) for v in found for n in names
+            np.shape(v[n].values) == held[n][0].shape and np.allclose(v[n].values, held[n][0], rtol=1e-2)
+            for v in found
+            for n in names
         )
+
+
+BUFFERS = ("buffer", "passing")
+
+
+def full_width(rng: np.random.Generator, values: np.ndarray, dtype: str) -> np.ndarray:
+    """The same numbers to the eye, with as many bits as the type holds: on the way through a narrower one some are lost."""
+    if dtype == "float64":
+        return values  # `contributions.unit` has seen to it
+    return (values * (1 + 2.0**-20 * rng.integers(2**4, 2**8, np.shape(values)))).astype(dtype).astype(np.float64)
 
 
 AVERAGE_HARNESS = (
@@ -433,6 +495,7 @@ def average_gradients(model):
             gradient_case(rng, frozen, 3, TIED, "float32", late=(2,), says="one frozen, one tied, one of a single number"),
             gradient_case(rng, absent, 4, branch(1, 2), says="no gradient of the branch on ranks 1 and 2"),
             gradient_case(rng, absent, 5, branch(0), late=(0,), says="no gradient of the branch on rank 0"),
+            gradient_case(rng, absent, 3, branch(0, 1, 2), says="no gradient of the branch on any rank"),
         ]
 
     def expected(self, case):
@@ -588,6 +651,13 @@ def global_metrics(losses, correct):
             "The ranks report different numbers.", "What is reported has to be computed from sums over all ranks, on every rank."
         ),
         "error_rate": Diagnosis("This is the share of errors.", "The accuracy is the share of hits."),
+        "narrow_type": Diagnosis(
+            "This is right to some digits only, on all ranks: it was rounded, or the sums were kept in 16 bits.",
+            "Add up in float32 or float64 and count in int64; round where you print.",
+        ),
+        "count_overflows": Diagnosis(
+            "The counts were kept in a type of 8 bits, which ends at 255.", "Count in int64, which is what `torch.tensor(3)` is."
+        ),
     }
 
     def cases(self, rng):
@@ -595,6 +665,7 @@ def global_metrics(losses, correct):
         return [
             self._case(rng, equal, (4, 4, 4), late=(1,)),
             self._case(rng, equal, (5, 5)),
+            self._case(rng, equal, (290, 290)),  # more than a count of 8 bits holds
             self._case(rng, unequal, (5, 2, 9)),
             self._case(rng, unequal, (1, 7, 3, 3), late=(0,)),
             self._case(rng, empty, (3, 0, 8, 2)),
@@ -604,7 +675,7 @@ def global_metrics(losses, correct):
     @staticmethod
     def _case(rng, level, counts, **options):
         """Ranks of very different luck, so that no two ways of averaging agree."""
-        losses = [(rng.integers(2, 30, n) * (r + 1) / 16).astype(np.float64) for r, n in enumerate(counts)]
+        losses = [full_width(rng, rng.integers(2, 30, n) * (r + 1) / 16, "float32") for r, n in enumerate(counts)]
         correct = []
         for r, n in enumerate(counts):
             hits = (n * (r % 3 + 1) + 3) // 4 if n > 1 else n
@@ -730,7 +801,11 @@ def global_metrics(losses, correct):
             return "divided_twice"
         if any(like(total / (count * p)) for count in counts[present]):
             return "divided_by_equal_share"
-        return "not_the_mean" if np.allclose(found, found[0], rtol=1e-6) else "differs_between_ranks"
+        if not np.allclose(found, found[0], rtol=1e-6):
+            return "differs_between_ranks"
+        if n > 255 and any(np.isclose(found[0] * (n % 256), left, rtol=1e-4) for left in (total, total % 256)):
+            return "count_overflows"
+        return "narrow_type" if np.allclose(found, total / n, rtol=1e-2) else "not_the_mean"
 
 
 class TrainStep(Exercise):
@@ -824,7 +899,9 @@ def harness(f, weights, shares, lr):
         ),
         "wrong_sign": Diagnosis("The step goes uphill: the loss grows.", "Subtract lr times the gradient."),
         "no_step": Diagnosis(
-            "The parameters are as they were: no step was taken.", "p -= lr * gradient, under `torch.no_grad()`."
+            "The parameters are as they were: no step was taken, or one along a gradient of zeros.",
+            "p -= lr * gradient, under `torch.no_grad()`. Where there is such a line: a loss that went through `.item()` or "
+            "`torch.tensor(...)` is cut off from the model, and its backward() leaves no gradient there.",
         ),
         "no_learning_rate": Diagnosis("The step ignores the learning rate.", "Subtract lr times the gradient."),
         "wrong_factor": Diagnosis(
@@ -1308,7 +1385,7 @@ def harness(f, spec, max_norm):
         right = scaled(means, clip_factor(norm, limit))
         if all(np.allclose(values[name], right[name], rtol=1e-5) for values in held for name in means):
             if np.allclose(norms, norm, rtol=1e-5):
-                return None
+                return gradients.late_digits_lost(case, held) if norm <= limit else None
             own = [norm_of([per_rank[r] for per_rank in case.known["brought"].values()]) for r in range(p)]
             ways = {
                 "norm_after": [min(norm, limit)] * p,

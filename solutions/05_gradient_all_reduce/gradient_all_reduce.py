@@ -130,7 +130,8 @@ print(model[1].weight[0, :3].tolist())
 #
 # A model has *parameters*, which the optimizer changes, and may have *buffers*, which the forward pass changes: the running means of batch
 # normalisation, for example. Parameters can be *frozen* (`requires_grad = False`), when only the last layers are trained. **Think
-# first:** which of these have to be equal at the start?
+# first:** which of these have to be equal at the start? A buffer may also be left out of `model.state_dict()` (`persistent=False`), as a
+# mask that any program can make anew; `model.buffers()` names it like the others.
 #
 # ### Equal models at the start (2 points)
 #
@@ -138,9 +139,11 @@ print(model[1].weight[0, :3].tolist())
 
 # %% nbgrader={"grade": false, "grade_id": "broadcast_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def broadcast_parameters(model: nn.Module) -> None:
-    """Give the model on every rank the values that it has on rank 0: all parameters, frozen ones too, and all buffers.
+    """Give the model on every rank exactly the values that it has on rank 0: all parameters, frozen ones too, and all buffers, also those
+    that are not in its state_dict (`persistent=False`).
 
-    Changes the values in place; the parameters stay the same objects. Buffers may be integers. Returns nothing.
+    Changes the values in the memory where they lie; the parameters stay the same objects, with the same `requires_grad`. Buffers may be
+    integers.
     """
     ### BEGIN SOLUTION
     for tensor in [*model.parameters(), *model.buffers()]:
@@ -177,7 +180,7 @@ def average_gradients(model: nn.Module) -> None:
 
     A trained parameter (`requires_grad`) whose gradient is None on this rank counts as zero, and has the mean afterwards like
     everywhere else. Frozen parameters have no gradient. A tied parameter is reduced once. The parameters themselves are not changed.
-    Returns nothing; the result is in `p.grad`, in the old tensor or in a new one.
+    The result is in `p.grad`, in the old tensor or in a new one, with all the digits that the dtype of the gradients holds.
     """
     ### BEGIN SOLUTION
     for p in model.parameters():

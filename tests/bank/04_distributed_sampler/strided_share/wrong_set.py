@@ -1,3 +1,3 @@
-# verdict: wrong, diagnosis: own_order
+# verdict: wrong, diagnosis: wrong_type
 def strided_share(n, rank, world_size):
     return {i for i in range(n) if i % world_size == rank}

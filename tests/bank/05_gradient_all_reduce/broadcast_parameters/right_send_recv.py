@@ -3,7 +3,7 @@ import torch.distributed as dist
 
 
 def broadcast_parameters(model):
-    for tensor in model.state_dict().values():
+    for tensor in [*model.parameters(), *model.buffers()]:
         if dist.get_rank() == 0:
             for worker in range(1, dist.get_world_size()):
                 dist.send(tensor, dst=worker)

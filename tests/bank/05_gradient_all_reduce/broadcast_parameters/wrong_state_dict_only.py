@@ -1,8 +1,7 @@
-# verdict: passed
+# verdict: wrong, diagnosis: passing_buffers_forgotten
 import torch.distributed as dist
 
 
 def broadcast_parameters(model):
-    for name, tensor in model.state_dict().items():
+    for tensor in model.state_dict().values():
         dist.broadcast(tensor, 0)
-    return model
