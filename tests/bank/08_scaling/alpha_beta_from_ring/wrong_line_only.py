@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: alpha_of_all_messages
+# verdict: wrong, diagnosis: line_only
 import numpy as np
 
 

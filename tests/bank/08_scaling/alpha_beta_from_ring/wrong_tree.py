@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: beta_forgets_chunks
+# verdict: wrong, diagnosis: tree
 import numpy as np
 
 

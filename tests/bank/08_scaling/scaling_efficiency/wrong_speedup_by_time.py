@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: not_divided
+# verdict: wrong, diagnosis: time_ratio_not_divided
 import numpy as np
 
 
