@@ -1321,10 +1321,11 @@ class StepSeconds(Exercise):
         overlaps = ["perfect_overlap", "communication_only"]
         if case.level == "communication behind computation":
             overlaps += ["nothing_hidden", "negative_rest", "fraction_of_communication", "exposed_part"]
+        if p > 1:
+            found["global_batch_on_each"] = {"share": batch}  # the first: of two mistakes it is the one to mend first
         found |= {name: {"overlap": name} for name in overlaps}
         if p > 1:
             found |= {
-                "global_batch_on_each": {"share": batch},
                 "parameters_for_bytes": {"size": 1},
                 "float64": {"size": 8},
                 "half_precision": {"size": 2},

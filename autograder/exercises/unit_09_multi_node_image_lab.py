@@ -532,6 +532,8 @@ def harness(f, asked, seed):
                 "kept": kept,
                 # or another share in each pass, if all ranks shuffle the list alike: then no image comes twice in a pass
                 "whole": any(len(set(drawn[:m])) == m == len(set(drawn[m : 2 * m])) for m in (share, share + 1)),
+                "cut": any(len(set(drawn[:m])) == m == len(set(drawn[m : 2 * m]))
+                           for m in (share // local_batch_size * local_batch_size, (share + 1) // local_batch_size * local_batch_size)),
                 "same order": kept and first == second,
                 "ahead": ahead,
                 "by seed": again == drawn[: len(again)] and other != drawn[: len(other)],
@@ -549,7 +551,7 @@ def harness(f, asked, seed):
         if any(one["ends"] for one in ranks):
             report["also"] = "stream_ends"
         elif not all(one["kept"] or one["whole"] for one in ranks):
-            report["also"] = "passes_mixed"
+            report["also"] = "images_left_out" if all(one["kept"] or one["whole"] or one["cut"] for one in ranks) else "passes_mixed"
         elif all(one["kept"] for one in ranks) and max(one["share"] for one in ranks) > min(one["share"] for one in ranks) + 1:
             report["also"] = "unequal_shares"
         elif all(one["same order"] for one in ranks):
