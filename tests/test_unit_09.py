@@ -38,7 +38,7 @@ def test_the_lists_are_read_as_labkit_reads_them(key, tmp_path):
         assert paths == [entry.path for entry in entries]
         if labels is not None:
             assert [used[int(label)] for label in labels] == [entry.super_class_id for entry in entries]
-            assert used == sorted(used) and (classes is None or used == classes)
+            assert used == (sorted(used) if classes is None else classes)
 
 
 def reduce_scatter(p, holds, send):

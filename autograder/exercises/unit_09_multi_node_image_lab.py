@@ -34,6 +34,11 @@ class ReadProducts(Exercise):
 import numpy as np
 
 
+def plain(label):
+    label = getattr(label, "item", lambda: label)()  # of numpy, torch; a whole number stays one
+    return int(label) if isinstance(label, int) else float(label)
+
+
 def harness(f, text, classes, asked):
     result = f(text) if classes is None else f(text, classes)
     if not isinstance(result, (tuple, list)) or len(result) != 3:
@@ -42,7 +47,7 @@ def harness(f, text, classes, asked):
     paths = [str(path) for path in paths]
     if asked == "paths":
         return paths
-    return paths, [float(label) for label in np.ravel(labels)], [float(one) for one in np.ravel(list(known))]
+    return paths, [plain(label) for label in np.ravel(labels)], [float(one) for one in np.ravel(list(known))]
 """
     diagnoses = {
         "header_counted": Diagnosis(
@@ -64,10 +69,34 @@ def harness(f, text, classes, asked):
         "sorted_paths": Diagnosis(
             "The images are in another order than in the list.", "Keep the order: labels and paths belong together line by line."
         ),
+        "sorted_by_id": Diagnosis(
+            "The images were sorted by their image_id. The list has an order of its own.",
+            "Keep the order of the lines: labels and paths belong together line by line.",
+        ),
+        "twice_in_the_list": Diagnosis(
+            "An image that is in the list twice came back once, as happens where its path is the key of a dictionary.",
+            "One path and one label for each line.",
+        ),
         "folder_missing": Diagnosis("The folder was cut off the paths.", "The fourth column as it is: folder/name.JPG."),
         "raw_ids": Diagnosis(
             "These are the super_class_ids as they stand in the file. A network with k outputs wants labels from 0 to k - 1.",
             "A label is the place of its id in `classes`: `classes.index(super_class_id)`.",
+        ),
+        "range_of_ids": Diagnosis(
+            "All ids from the smallest to the largest got a label. Those that are not in the list would be outputs that nothing trains.",
+            "The ids that occur, and no others: `sorted(set(ids))`.",
+        ),
+        "by_folder": Diagnosis(
+            "The labels follow the folders' names. The list says which kind a photo shows; a folder may be called anything.",
+            "The kind of product is the third column, super_class_id.",
+        ),
+        "given_sorted": Diagnosis(
+            "The classes that were given were sorted. Their order says which label means what: it is that of the training.",
+            "Use `classes` as it is, if it is given: `classes.index(super_class_id)`.",
+        ),
+        "float_labels": Diagnosis(
+            "The labels have the right values, but are no integers.",
+            "`int(...)`, or an array with an integer dtype: they are indices.",
         ),
         "minus_one": Diagnosis(
             "1 was taken off every id. That works when all ids from 1 to k occur; here some are missing, and labels would run past "
@@ -110,24 +139,29 @@ def harness(f, text, classes, asked):
             (paths, (6, 9), 6, "\n\n\n", "6 images, empty lines at the end"),
             (labels, (3, 4, 5, 6), 9, "\n", "super classes 3, 4, 5 and 6"),
             (labels, (11, 2, 10, 6), 12, "\n", "super classes 2, 6, 10 and 11"),
-            (test, (8, 3, 12), 8, "\n", "classes 3, 7, 8 and 12; none of 7 in the list"),
+            (test, (8, 3, 12), 8, "\n", "classes 12, 7, 3 and 8; none of 7 in the list"),
         ):
             rows, text = self._rows(rng, ids, n), HEADER + "\n"
             text += "\n".join(" ".join(map(str, row)) for row in rows) + end
-            classes = [3, 7, 8, 12] if level == test else None
+            classes = [12, 7, 3, 8] if level == test else None
             asked = "paths" if level == paths else "all"
             found.append(Case(level, 1, (text, classes, asked), says, known={"rows": rows, "classes": classes}))
         return found
 
     @staticmethod
     def _rows(rng, ids, n) -> list[tuple[int, int, int, str]]:
-        """The list's lines: the ids in no order (the first to appear is the first of `ids`), two photos of most products."""
+        """The list's lines: the ids in no order (the first to appear is the first of `ids`), two photos of most products.
+
+        The image_ids are in no order either, no folder's name stands where its id does in the alphabet, and one image is there twice.
+        """
         first, product = int(rng.integers(1, 60_000)), int(rng.integers(100, 11_000))
         order = [ids[k // 2 % len(ids)] for k in range(n)]
         rows = []
         for k, super_class in enumerate(order):
             name = f"{rng.integers(110_000_000_000, 391_000_000_000)}_{k % 2}.JPG"
-            rows.append((first + k, product + 3 * (k // 2), super_class, f"{FOLDERS[super_class - 1]}_final/{name}"))
+            image, folder = first + (n - 2 - k) % n, FOLDERS[-super_class]
+            rows.append((image, product + 3 * (k // 2), super_class, f"{folder}_final/{name}"))
+        rows[3] = (rows[3][0], *rows[0][1:])
         return rows
 
     @staticmethod
@@ -137,9 +171,7 @@ def harness(f, text, classes, asked):
         if case.level == "paths":
             return [paths]
         classes = classes or case.known["classes"] or sorted({row[2] for row in rows})
-        return [
-            (paths, [float(label(row, classes) if label else classes.index(row[2])) for row in rows], [float(c) for c in classes])
-        ]
+        return [(paths, [label(row, classes) if label else classes.index(row[2]) for row in rows], [float(c) for c in classes])]
 
     def expected(self, case):
         return self._answer(case)
@@ -153,6 +185,8 @@ def harness(f, text, classes, asked):
                 "last_line_lost": [paths[:-1]],
                 "first_image_lost": [paths[1:]],
                 "sorted_paths": [sorted(paths)],
+                "sorted_by_id": [[row[3] for row in sorted(rows)]],
+                "twice_in_the_list": [list(dict.fromkeys(paths))],
                 "folder_missing": [[path.split("/")[1] for path in paths]],
             }
             return only_once(case, self.expected(case), wrong, self._declared())
@@ -161,8 +195,16 @@ def harness(f, text, classes, asked):
         products = sorted({row[1] for row in rows})
         as_text = sorted(case.known["classes"] or here, key=str)
         ((_, right_labels, right_classes),) = self.expected(case)
+        folders = sorted({row[3].split("/")[0] for row in rows})
+        given = case.known["classes"]
         wrong = {
+            "by_folder": None if given else self._answer(case, lambda row, classes: folders.index(row[3].split("/")[0])),
+            "range_of_ids": None if given else self._answer(case, classes=list(range(min(here), max(here) + 1))),
+            "given_sorted": self._answer(case, classes=sorted(given)) if given else None,
+            "sorted_by_id": [self._lines(sorted(rows), right_classes)],
+            "twice_in_the_list": [self._lines(list({row[3]: row for row in rows}.values()), right_classes)],
             "sorted_paths": [(sorted(paths), right_labels, right_classes)],
+            "folder_missing": [([path.split("/")[1] for path in paths], right_labels, right_classes)],
             "classes_renumbered": [(paths, right_labels, [float(k) for k in range(len(right_classes))])],
             "own_classes": self._answer(case, classes=sorted(here)) if case.known["classes"] else None,
             "raw_ids": self._answer(case, lambda row, classes: row[2]),
@@ -174,8 +216,14 @@ def harness(f, text, classes, asked):
         }
         return only_once(case, self.expected(case), wrong, self._declared())
 
+    @staticmethod
+    def _lines(rows, classes):
+        """The answer to a list with these lines."""
+        return [row[3] for row in rows], [[int(c) for c in classes].index(row[2]) for row in rows], classes
+
     def _declared(self):
-        return [n for n in self.diagnoses if n not in ("ValueError", "IndexError", "empty_line_counted", "one_hot")]
+        unseen = ("ValueError", "IndexError", "empty_line_counted", "one_hot", "float_labels")
+        return [n for n in self.diagnoses if n not in unseen]
 
     def facts(self, case: Case, run: Run):
         """The labels alone, where the list of classes hides what they are; and lines that are too many."""
@@ -190,7 +238,15 @@ def harness(f, text, classes, asked):
         if len(labels) > len(paths):
             return "one_hot"
         if list(labels) == self.expected(case)[0][1]:
-            return None
+            return "float_labels" if any(isinstance(label, float) for label in labels) else None
+        given = case.known["classes"]
+        if given:  # looked up in a list that is not sorted, as if it were
+            searched = np.searchsorted(given, [row[2] for row in case.known["rows"]]).tolist()
+            if list(labels) == searched:
+                return "given_sorted"
+            present = [one for one in given if any(row[2] == one for row in case.known["rows"])]
+            if list(labels) == [present.index(row[2]) for row in case.known["rows"]]:
+                return "own_classes"
         for name, answer in self.misconceptions(case).items():
             if answer and list(labels) == answer[0][1]:
                 return name
@@ -439,24 +495,71 @@ import numpy as np
 import tensorflow as tf
 
 
+def drawn_from(stream, most):
+    return [[int(i) for i in np.ravel(batch)] for batch in itertools.islice(iter(stream), most)]
+
+
 def harness(f, asked, seed):
     hvd.init()
-    reports, mine = [], []
-    for samples, local_batch_size in asked:
-        result = f(tf.data.Dataset.from_tensor_slices(samples), len(samples), local_batch_size, seed)
+    reports, mine, passes = [], [], []
+    for k, (samples, local_batch_size) in enumerate(asked):
+        def minibatches(seed):
+            return f(tf.data.Dataset.from_tensor_slices(samples), len(samples), local_batch_size, seed)
+
+        result = minibatches(seed)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             return result
         stream, steps = result
         steps = getattr(steps, "numpy", lambda: steps)()
-        batches = [[int(i) for i in np.ravel(batch)] for batch in itertools.islice(iter(stream), min(2 * int(steps), 60))]
+        two, share = min(2 * int(steps), 60), len(samples) // hvd.size()
+        everything = drawn_from(stream, max(two, 3 * (share + 1) // local_batch_size + 1))
+        batches = everything[:two]
         mine.append(([i for batch in batches[: int(steps)] for i in batch], [i for batch in batches for i in batch]))
         reports.append({"steps": steps, "minibatches of two epochs": [len(batch) for batch in batches]})
-    everybody = hvd.allgather_object(mine)
+        drawn = [i for batch in everything for i in batch]
+        own = len(set(drawn))
+        first, second = drawn[:own], drawn[own : 2 * own]
+        kept = len(set(first)) == own and sorted(first) == sorted(second)  # one share, over and over
+        # Where in the share an image stands, minus where it comes in a pass: large somewhere, if all is mixed.
+        order = {image: place for place, image in enumerate(i for i in samples.tolist() if i in set(drawn))}
+        ahead = max(order[i] - place for part in (first, second) for place, i in enumerate(part)) if kept else share
+        again, other = (minibatches(s)[0] for s in (seed, seed + 1))
+        again, other = ([i for batch in drawn_from(one, max(1, share // local_batch_size)) for i in batch] for one in (again, other))
+        end = getattr(stream, "cardinality", lambda: tf.constant(-2))()
+        passes.append(
+            {
+                "share": own,
+                "kept": kept,
+                # or another share in each pass, if all ranks shuffle the list alike: then no image comes twice in a pass
+                "whole": any(len(set(drawn[:m])) == m == len(set(drawn[m : 2 * m])) for m in (share, share + 1)),
+                "cut": any(len(set(drawn[:m])) == m == len(set(drawn[m : 2 * m]))
+                           for m in (share // local_batch_size * local_batch_size, (share + 1) // local_batch_size * local_batch_size)),
+                "same order": kept and first == second,
+                "ahead": ahead,
+                "by seed": again == drawn[: len(again)] and other != drawn[: len(other)],
+                "ends": int(end) >= 0,
+            }
+        )
+    everybody, every_pass = hvd.allgather_object(mine), hvd.allgather_object(passes)
     for k, ((samples, _), report) in enumerate(zip(asked, reports)):
         share = len(samples) // hvd.size()  # every rank has at least so many: in its first pass none of them comes again
         seen = [set(drawn[k][1][:share]) for drawn in everybody]
         report["shares samples with"] = [r for r, other in enumerate(seen) if r != hvd.rank() and other & seen[hvd.rank()]]
         report["images nobody sees"] = len(set(samples.tolist()) - {i for drawn in everybody for i in drawn[k][0]})
+        ranks = [one[k] for one in every_pass]
+        report["also"] = ""
+        if any(one["ends"] for one in ranks):
+            report["also"] = "stream_ends"
+        elif not all(one["kept"] or one["whole"] for one in ranks):
+            report["also"] = "images_left_out" if all(one["kept"] or one["whole"] or one["cut"] for one in ranks) else "passes_mixed"
+        elif all(one["kept"] for one in ranks) and max(one["share"] for one in ranks) > min(one["share"] for one in ranks) + 1:
+            report["also"] = "unequal_shares"
+        elif all(one["same order"] for one in ranks):
+            report["also"] = "one_order"
+        elif max(one["ahead"] for one in ranks) < share // 3:
+            report["also"] = "small_buffer"
+        elif not all(one["by seed"] for one in ranks):
+            report["also"] = "seed_ignored"
         report["order of the list"] = all(drawn[k][1][:share] == [i for i in samples.tolist() if i in set(drawn[k][1][:share])]
                                           for drawn in everybody)
     return reports
@@ -504,6 +607,27 @@ def harness(f, asked, seed):
             "The images come in the order of the list, which is sorted by class: a minibatch holds one or two kinds of product.",
             "`.shuffle(n, seed=seed)` behind `shard`: a buffer as large as the share mixes all of it.",
         ),
+        "unequal_shares": Diagnosis(
+            "The shares differ by more than one image: the last rank took all that is left over. Its images are seen less often than the "
+            "others'.",
+            "`dataset.shard(hvd.size(), hvd.rank())` deals out one by one.",
+        ),
+        "passes_mixed": Diagnosis(
+            "An image comes again before all others of the share have been there: the passes are mixed with each other.",
+            "Shuffle first, then repeat: `.shuffle(...).repeat()`.",
+        ),
+        "one_order": Diagnosis(
+            "Every pass over the share has the same order: the minibatches are mixed once and then always the same.",
+            "`shuffle` mixes anew in each pass, unless it is told `reshuffle_each_iteration=False`; `repeat` comes behind it.",
+        ),
+        "small_buffer": Diagnosis(
+            "The images are hardly mixed: the buffer holds a few of them, and what is far behind in the list cannot come to the front.",
+            "`.shuffle(n, seed=seed)`: a buffer as large as the share mixes all of it.",
+        ),
+        "seed_ignored": Diagnosis(
+            "The seed does not decide the order: the same seed gave another order, or another seed the same one.",
+            "`.shuffle(n, seed=seed)`.",
+        ),
         "not_whole": Diagnosis("The number of steps is not a whole number.", "Divide with `//`."),
         "another_number": Diagnosis(
             "This is not the number of steps in which all ranks together see every image once.",
@@ -535,9 +659,9 @@ def harness(f, asked, seed):
         return found
 
     @staticmethod
-    def _reports(case, steps=None, minibatches=None, shards=None, mixed=True) -> list:
+    def _reports(case, steps=None, minibatches=None, shards=None, mixed=True, also="") -> list:
         """What the ranks report. steps(n, batch, rank); minibatches(n, batch, rank): sizes; shards(rank): the number of its share or
-        None for all images."""
+        None for all images. also: what else the harness saw of the passes over a share."""
         p, reports = case.world_size, [[] for _ in range(case.world_size)]
         for n, batch in case.known["sizes"]:
             right = -(-n // (batch * p))
@@ -551,6 +675,7 @@ def harness(f, asked, seed):
                         "minibatches of two epochs": minibatches(n, batch, rank) if minibatches else [batch] * (2 * made),
                         "shares samples with": [q for q in range(p) if q != rank and (share[q] == share[rank])],
                         "images nobody sees": max(0, n - right * batch) if share[0] is None else missing,
+                        "also": also,
                         "order of the list": not mixed,
                     }
                 )
@@ -577,9 +702,9 @@ def harness(f, asked, seed):
             "not_sharded": self._reports(case, shards=lambda rank: None),
             "by_local_rank": self._reports(case, shards=lambda rank: rank % 2),
             "steps_of_one_process": self._reports(case, steps=lambda n, batch, rank: -(-n // batch)),
-            "stream_ends": self._reports(case, minibatches=once),
+            "stream_ends": self._reports(case, minibatches=once, also="stream_ends"),
             "short_minibatches": self._reports(case, minibatches=cut),
-            "not_shuffled": self._reports(case, mixed=False),
+            "not_shuffled": self._reports(case, mixed=False, also="one_order"),
         }
         return only_once(case, self.expected(case), wrong, wrong)
 
@@ -613,11 +738,11 @@ def harness(f, asked, seed):
             for rank, report in enumerate(reports):
                 if report[k]["shares samples with"]:
                     return Finding("overlap", f"{where}rank {rank} and rank {listed(report[k]['shares samples with'])}.")
-            if reports[0][k]["images nobody sees"]:
+            if reports[0][k]["images nobody sees"] and reports[0][k]["also"] != "passes_mixed":
                 return Finding("images_left_out", f"{where}{reports[0][k]['images nobody sees']} of {n}.")
         if all(report["order of the list"] for report in reports[0]):
             return "not_shuffled"
-        return None
+        return next((report["also"] for report in reports[0] if report["also"]), None)
 
 
 class GoOn(Exercise):
@@ -642,13 +767,15 @@ class Offset(tf.keras.layers.Layer):
         return x + self.offset
 
 
-def harness(f, kernel, offset, checkpoint):
+def harness(f, kernel, offset, steps_before, momentum_before, checkpoint):
     hvd.init()
     model = tf.keras.Sequential([tf.keras.layers.Dense(kernel.shape[1], use_bias=False), Offset()])
     model.build((None, kernel.shape[0]))
     model.set_weights([kernel, offset])
     optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.9)
     optimizer.build(model.trainable_variables)
+    optimizer.iterations.assign(steps_before)
+    optimizer.momentums[0].assign(momentum_before)
     asked = 0
 
     def read_checkpoint():
@@ -712,8 +839,28 @@ def harness(f, kernel, offset, checkpoint):
             "The optimizer begins anew: its momentum and its count of steps are part of the checkpoint.",
             "`for variable, value in zip(optimizer.variables, checkpoint['optimizer']): variable.assign(value)`.",
         ),
+        "optimizer_emptied": Diagnosis(
+            "The optimizer begins anew, with no momentum and at step 0, on all ranks.",
+            "Rank 0's optimizer goes on: from the checkpoint, if there is one, and from its own variables if not.",
+        ),
+        "optimizer_left_alone": Diagnosis(
+            "The optimizer was neither restored nor broadcast: every rank keeps the momentum and the count of steps of its own.",
+            "Assign the checkpoint's values to `optimizer.variables` on rank 0, then broadcast these variables.",
+        ),
+        "steps_not_broadcast": Diagnosis(
+            "The optimizer's count of steps is rank 0's own: only the momentum was broadcast. Adam corrects by that count.",
+            "Broadcast all of `optimizer.variables`.",
+        ),
+        "steps_not_restored": Diagnosis(
+            "The optimizer's count of steps was not taken from the checkpoint.",
+            "All of `optimizer.variables` are in it, in their order: `iterations` too.",
+        ),
+        "epoch_averaged": Diagnosis(
+            "The number of the epoch was averaged over the ranks, and the others have none to add.",
+            "Send it: `hvd.broadcast_object(epochs, root_rank=0)`.",
+        ),
         "optimizer_not_broadcast": Diagnosis(
-            "Rank 0 has the optimizer of the checkpoint, the others have a new one: equal gradients will move them differently.",
+            "The ranks have different optimizers, rank 0 perhaps that of the checkpoint: equal gradients will move them differently.",
             "Broadcast the variables of both, model and optimizer.",
         ),
         "model_not_broadcast": Diagnosis(
@@ -751,9 +898,13 @@ def harness(f, kernel, offset, checkpoint):
             if level == resumed:
                 momentum = rng.normal(size=(3, 2)).astype(np.float32)
                 state = rng.normal(size=(3, 2)).astype(np.float32), rng.normal(size=2).astype(np.float32)
-                saved = (int(rng.integers(2, 9)), *state, int(rng.integers(100, 999)), momentum)
-            arguments = [(kernels[r], offsets[r], saved if r == 0 else None) for r in range(p)]
-            known = {"kernels": kernels, "offsets": offsets, "saved": saved}
+                saved = (int(rng.integers(5, 12)), *state, int(rng.integers(100, 999)), momentum)
+            before = (
+                3 + rng.permutation(p),
+                rng.normal(size=(p, 3, 2)).astype(np.float32),
+            )  # every rank has an optimizer of its own, too
+            arguments = [(kernels[r], offsets[r], int(before[0][r]), before[1][r], saved if r == 0 else None) for r in range(p)]
+            known = {"kernels": kernels, "offsets": offsets, "before": before, "saved": saved}
             per_node = {3: 0, 2: 1, 4: 2}[p]
             found.append(Case(level, p, arguments, says, known=known, rtol=1e-6, atol=1e-7, ranks_per_node=per_node))
         return found
@@ -764,7 +915,7 @@ def harness(f, kernel, offset, checkpoint):
 
         own: what the rank would report if it did nothing. rank_0: what all should report.
         """
-        kernels, offsets, saved = (case.known[k] for k in ("kernels", "offsets", "saved"))
+        kernels, offsets, (steps, momentum), saved = (case.known[k] for k in ("kernels", "offsets", "before", "saved"))
 
         def report(epochs, kernel, offset, steps, momentum):
             return {
@@ -775,7 +926,7 @@ def harness(f, kernel, offset, checkpoint):
                 "momentum": np.asarray(momentum).ravel(),
             }
 
-        own = [report(0, kernels[r], offsets[r], 0, np.zeros((3, 2), np.float32)) for r in range(case.world_size)]
+        own = [report(0, kernels[r], offsets[r], int(steps[r]), momentum[r]) for r in range(case.world_size)]
         right = report(*saved) if saved else own[0]
         reports = []
         for r in range(case.world_size):
@@ -807,7 +958,7 @@ def harness(f, kernel, offset, checkpoint):
             "not trainable": case.known["offsets"].mean(0),
         }
         model, optimizer = ("weights", "not trainable"), ("steps", "momentum")
-        zeros = {"steps": 0, "momentum": np.zeros(6, np.float32)}
+        zeros = {"steps": 0, "momentum": np.zeros(6, np.float32)}  # if a new optimizer is made
         everything = ("first epoch", *model, *optimizer)
 
         def broadcast_first(rank, report, own, rank_0):
@@ -823,7 +974,14 @@ def harness(f, kernel, offset, checkpoint):
             "epoch_too_many": self._reports(case, all_have(**{"first epoch": first + 1})),
             "epoch_too_few": self._reports(case, all_have(**{"first epoch": first - 1})),
             "epoch_forgotten": self._reports(case, all_have(**{"first epoch": 0})),
-            "optimizer_not_restored": self._reports(case, all_have(**zeros)),
+            "optimizer_not_restored": self._reports(case, of_rank(0, *optimizer)),
+            "optimizer_emptied": self._reports(case, all_have(**zeros)),
+            "optimizer_left_alone": self._reports(
+                case, lambda rank, report, own, rank_0: report.update({k: own[k] for k in optimizer})
+            ),
+            "steps_not_broadcast": self._reports(case, others_keep("steps")),
+            "steps_not_restored": self._reports(case, of_rank(0, "steps")),
+            "epoch_averaged": self._reports(case, all_have(**{"first epoch": first // case.world_size})),
             "optimizer_not_broadcast": self._reports(case, others_keep(*optimizer)),
             "model_not_broadcast": self._reports(case, others_keep(*model)),
             "trainable_only": self._reports(case, others_keep("not trainable")),
@@ -862,7 +1020,7 @@ def harness(f, kernel, offset, checkpoint):
 SLOTS = {"sgd": 0, "momentum": 1, "adam": 2}  # values that an optimizer keeps for each parameter
 
 
-def training_bytes(known: dict, share=1, samples=None, **other) -> dict[str, float]:
+def training_bytes(known: dict, share=1, samples=None, parameters=None, **other) -> dict[str, float]:
     """The bytes that one rank holds, part by part. share: by how much the model is divided. samples: of a rank's minibatch.
     other: bytes of one value of a part, or `slots`, in place of the right ones.
 
@@ -871,7 +1029,7 @@ def training_bytes(known: dict, share=1, samples=None, **other) -> dict[str, flo
     mixed = known["precision"] == "mixed"
     size = {"weights": 2 if mixed else 4, "gradients": 2 if mixed else 4, "copy": 4 if mixed else 0, "optimizer": 4}
     size |= {"activations": 2 if mixed else 4, "slots": SLOTS[known["optimizer"]]} | other
-    parameters = known["parameters"] / share
+    parameters = (known["parameters"] if parameters is None else parameters) / share
     samples = known["batch"] // known["p"] if samples is None else samples
     return {
         "weights": size["weights"] * parameters,
@@ -964,6 +1122,25 @@ class TrainingMemory(Exercise):
             "The memory was spread over the ranks. In data parallelism each of them needs all of it, so more ranks do not help.",
             "How many GPUs must hold together what one rank holds: -(-sum(parts.values()) // gpu_bytes).",
         ),
+        "gigabinaries": Diagnosis(
+            "GB and GiB were mixed up: 10**9 and 2**30 differ by 7 %.",
+            "gpu_bytes and the parts are all in bytes: convert nothing.",
+        ),
+        "gpus_part_by_part": Diagnosis(
+            "The GPUs were counted for each part and added up, as if parts could not share one.",
+            "All five parts together: -(-sum(parts.values()) // gpu_bytes).",
+        ),
+        "gpus_of_some_parts": Diagnosis(
+            "The bytes are right, but not all of them were counted for the GPUs.",
+            "All five parts have to fit: -(-sum(parts.values()) // gpu_bytes).",
+        ),
+        "float32": Diagnosis(
+            "The bytes are right to 7 digits: they went through float32.", "Python's integers hold any number of bytes."
+        ),
+        "overflow": Diagnosis(
+            "The number of parameters does not fit into 32 bits and has overflowed.",
+            "Python's integers hold any number; of numpy's take int64.",
+        ),
         "gpus_of_weights": Diagnosis(
             "The GPUs were counted for the weights alone.", "All five parts have to fit: -(-sum(parts.values()) // gpu_bytes)."
         ),
@@ -972,26 +1149,33 @@ class TrainingMemory(Exercise):
     def cases(self, rng):
         single, mixed, large = self.levels
         found = []
-        for level, optimizer, precision, p, local, millions, says in (
-            (single, "adam", "float32", 8, 32, (20, 90), "Adam, 8 ranks"),
-            (single, "sgd", "float32", 4, 8, (3, 30), "plain SGD, 4 ranks"),
-            (single, "momentum", "float32", 16, 16, (100, 300), "momentum, 16 ranks"),
-            (mixed, "adam", "mixed", 8, 16, (50, 400), "Adam, 8 ranks"),
-            (mixed, "sgd", "mixed", 4, 64, (50, 400), "plain SGD, 4 ranks"),
-            (large, "adam", "float32", 64, 2, (30_000, 200_000), "tens of billions of parameters, Adam, float32"),
-            (large, "adam", "mixed", 32, 4, (30_000, 200_000), "tens of billions of parameters, Adam, mixed precision"),
+        # How many GPUs the parts would fill. In every level less than half a GPU is left over once, and once more than half; and once
+        # nothing. With these numbers every way to get the GPUs wrong gives another wrong number.
+        for level, optimizer, precision, p, local, filled, says in (
+            (single, "adam", "float32", 8, 32, 0.4, "Adam, 8 ranks"),
+            (single, "sgd", "float32", 8, 4, 5.42, "plain SGD, 8 ranks"),
+            (single, "momentum", "float32", 16, 16, 9.7, "momentum, 16 ranks"),
+            (mixed, "adam", "mixed", 4, 16, 6.47, "Adam, 4 ranks"),
+            (mixed, "sgd", "mixed", 4, 64, 0.7, "plain SGD, 4 ranks"),
+            (large, "adam", "float32", 64, 2, 33.7, "tens of billions of parameters, Adam, float32"),
+            (large, "adam", "mixed", 32, 4, 47.3, "tens of billions of parameters, Adam, mixed precision"),
+            (large, "adam", "mixed", 32, 4, 19, "GPUs filled to the last byte, Adam, mixed precision"),
         ):
-            parameters = int(rng.integers(*millions)) * 1_000_000 + int(rng.integers(1, 900_000))
+            gpu = int(rng.choice([32, 48, 80])) * 10**9
             known = {
-                "parameters": parameters,
+                "parameters": 1,
                 "optimizer": optimizer,
                 "precision": precision,
-                "activations": int(rng.integers(200, 600)) * parameters // (1000 * local) + int(rng.integers(1, 9_999)),
+                "activations": 0,
                 "batch": local * p,
                 "p": p,
-                "gpu": int(rng.choice([16, 40, 80])) * 10**9,
             }
-            found.append(Case(level, 1, tuple(known.values()), says, known=known, rtol=1e-9, atol=0.0))
+            each = sum(training_bytes(known).values())
+            size = training_bytes(known | {"activations": 1})["activations"]  # of one value of every sample
+            total = filled * gpu if filled == 19 else (filled + rng.uniform(-0.015, 0.015)) * gpu
+            known["parameters"] = int(rng.uniform(0.6, 0.8) * total / each) // 16 * 16 + (0 if filled == 19 else 7)
+            known["activations"] = int((total - each * known["parameters"]) // size)
+            found.append(Case(level, 1, (*known.values(), gpu), says, known=known | {"gpu": gpu}, rtol=1e-9, atol=0.0))
         return found
 
     @staticmethod
@@ -1045,8 +1229,13 @@ class TrainingMemory(Exercise):
             "world_size_counted": [(parts, gpus * known["p"])],
             "one_too_many": [(parts, gpus + 1)],
             "fraction_of_a_gpu": self._answer(case, lambda nbytes, gpu: nbytes / gpu),
+            "gigabinaries": self._answer(case, lambda nbytes, gpu: -(-nbytes // (gpu * 2**30 / 10**9))),
+            "gpus_part_by_part": [(parts, sum(-(-part // known["gpu"]) for part in parts.values()))],
         }
-        return only_once(case, self.expected(case), {name: wrong.get(name) for name in self.diagnoses}, self.diagnoses)
+        if known["parameters"] >= 2**31:
+            wrong["overflow"] = self._answer(case, parameters=(known["parameters"] + 2**31) % 2**32 - 2**31)
+        shown = [name for name in self.diagnoses if name not in ("float32", "gpus_of_some_parts")]
+        return only_once(case, self.expected(case), {name: wrong.get(name) for name in shown}, shown)
 
     def facts(self, case: Case, run: Run):
         """The bytes decide first, whatever the GPUs are: a mistake is recognised by the parts that it changes."""
@@ -1058,9 +1247,16 @@ class TrainingMemory(Exercise):
             return None
         got = {name: float(np.asarray(getattr(part, "values", part), dtype=float).reshape(())) for name, part in value[0].items()}
         if all(close(got[name], right[name]) for name in right):
+            for name in right:  # the GPUs without one part, which would have taken some
+                gpus = -(-(sum(right.values()) - right[name]) // case.known["gpu"])
+                if right[name] and value[1] == gpus != self.expected(case)[0][1]:
+                    return Finding("gpus_of_some_parts", f"Without {name} it would be {gpus:.0f}.")
             return None
+        if all(abs(got[name] / right[name] - 1) < 1e-6 if right[name] else not got[name] for name in right):
+            return "float32"
         changes = {name: training_bytes(case.known, **change) for name, change in self._mistakes(case.known).items()}
         changes["gigabytes"] = {name: part / 1e9 for name, part in right.items()}
+        changes["gigabinaries"] = {name: part / 2**30 for name, part in right.items()}
         for name, parts in sorted(changes.items(), key=lambda item: -sum(item[1][n] != right[n] for n in right)):
             if all(close(parts[n], got[n]) for n in right if parts[n] != right[n]):
                 return name
@@ -1111,6 +1307,19 @@ class NetworkBytes(Exercise):
         "levels_whole_sum": Diagnosis(
             "In the rings between the nodes a message holds one chunk, an N-th of what a rank holds.", "nbytes / g / N."
         ),
+        "bits": Diagnosis("Bits were counted.", "nbytes is in bytes, and so is what a node sends: leave out the 8."),
+        "rounded": Diagnosis(
+            "The bytes were rounded, or each chunk was. A share of the bytes need not be a whole number here.",
+            "nbytes / p, with `/`; return floats.",
+        ),
+        "average_node": Diagnosis(
+            "All nodes got the same number, the average. They do not send equally much.",
+            "Count for each node the sends that leave it.",
+        ),
+        "order_of_appearance": Diagnosis(
+            "The numbers are those of the nodes in the order in which they appear among the ranks.",
+            "Node k's number stands at place k of the list.",
+        ),
         "all_nodes": Diagnosis("This is one number for all nodes together.", "One number for each node, in a list."),
     }
 
@@ -1118,16 +1327,16 @@ class NetworkBytes(Exercise):
         row, dealt, two = self.levels
         found = []
         for level, node_of, two_levels, says in (
-            (row, [0, 0, 0, 0, 1, 1, 1, 1], False, "2 nodes with 4 ranks each"),
+            (row, [0, 0, 0, 1, 1, 1], False, "2 nodes with 3 ranks each"),
             (row, [0, 0, 0, 1, 1, 2, 2, 2, 2], False, "3 nodes with 3, 2 and 4 ranks"),
             (row, [0] * 4, False, "one node with 4 ranks"),
             (dealt, [0, 1, 2] * 3, False, "3 nodes with 3 ranks each, dealt out in turn"),
-            (dealt, [0, 1, 0, 1, 1, 0, 0, 0, 2, 2], False, "3 nodes, in no order"),
-            (two, [0, 0, 1, 1] * 2, True, "2 nodes with 4 ranks each, dealt out in pairs"),
+            (dealt, [1, 0, 2, 2, 0, 1, 0, 1, 1, 0, 0], False, "3 nodes, in no order, node 1 first"),
+            (two, [1, 1, 0, 0] * 2, True, "2 nodes with 4 ranks each, dealt out in pairs, node 1 first"),
             (two, [0, 0, 1, 1, 2, 2] * 2, True, "3 nodes with 4 ranks each, dealt out in pairs"),
             (two, [0] * 3, True, "one node with 3 ranks"),
         ):
-            nbytes = float(rng.integers(20, 900) * 1_000_000 + rng.integers(1, 999_999))
+            nbytes = float(2310 * rng.integers(500, 4000) + rng.choice([1, 13, 17, 19, 23]))  # no p of a case divides it
             known = {"node_of": node_of, "nbytes": nbytes, "two": two_levels}
             found.append(Case(level, 1, (node_of, nbytes, two_levels), says, known=known, rtol=1e-9, atol=1e-6))
         return found
@@ -1165,7 +1374,7 @@ class NetworkBytes(Exercise):
         nodes = max(node_of) + 1
         g = p // nodes
         right = self.expected(case)[0]
-        wrong = {"received_too": [2 * one for one in right], "all_nodes": sum(right)}
+        wrong = {"received_too": [2 * one for one in right], "all_nodes": sum(right), "bits": [8 * one for one in right]}
         if known["two"]:
             wrong |= {
                 "levels_ignored": self._ring(known),
@@ -1184,15 +1393,21 @@ class NetworkBytes(Exercise):
                 "p_for_p_minus_1": self._ring(known, sends=2 * p),
                 "whole_vector": self._ring(known, chunk=nbytes),
                 "one_message": self._ring(known, sends=1),
+                "average_node": [sum(right) / nodes] * nodes,
+                "order_of_appearance": [right[node] for node in dict.fromkeys(node_of)],
                 "in_order_assumed": [2 * (p - 1) / p * nbytes if nodes > 1 else 0.0] * nodes,
             }
-        wrong = {name: None if wrong.get(name) is None else [wrong[name]] for name in self.diagnoses}
-        return only_once(case, self.expected(case), wrong, self.diagnoses)
+        shown = [name for name in self.diagnoses if name != "rounded"]
+        wrong = {name: None if wrong.get(name) is None else [wrong[name]] for name in shown}
+        return only_once(case, self.expected(case), wrong, shown)
 
     def facts(self, case: Case, run: Run):
-        if run.ranks[0].value is None or case.known["two"]:
+        if run.ranks[0].value is None:
             return None
-        value = numbers(run)
-        if len(value) == 1 and len(self.expected(case)[0]) > 1:
+        value, right = numbers(run), self.expected(case)[0]
+        if len(value) == 1 and len(right) > 1:
             return "all_nodes"
+        sends = 2 * len(case.known["node_of"]) ** 2  # each rounded by less than a byte
+        if len(value) == len(right) and all(abs(a - b) < sends for a, b in zip(value, right, strict=True)):
+            return None if all(map(close, value, right)) else "rounded"
         return None

@@ -543,7 +543,7 @@ def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, a
 
     world_size: int, at least 1. global_batch_size: int, images on all ranks together; whole images, dealt out as evenly as possible, so the
     slowest rank has the largest share, rounded up. seconds_per_image: float, computation. parameters: int, each a float32 whose
-    gradient is summed by one ring all-reduce: 2 (p - 1) messages of 1/p of the bytes. alpha: seconds per message; beta: seconds per
+    gradient is summed by one ring all-reduce: 2 (p - 1) messages of 1/p of the bytes (not rounded). alpha: seconds per message; beta: seconds per
     byte. hidden: float from 0 to 1, the fraction of the computation behind which communication can hide.
     """
     ### BEGIN SOLUTION

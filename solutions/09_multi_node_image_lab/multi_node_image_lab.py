@@ -98,7 +98,7 @@ def read_products(text: str, classes: list[int] | None = None):
     """Paths and labels of a list of images.
 
     text: of Ebay_train.txt or Ebay_test.txt. A header, then a line for each image with image_id, class_id, super_class_id and path,
-    separated by blanks; there may be empty lines at the end.
+    separated by one blank each; there may be empty lines at the end.
     classes: the super_class_ids in the order of their labels, label 0 first; no image is of another class. None: those that occur in this
     list, smallest first. Returns (paths, labels, classes): paths (a list of text) and labels (a list or an array of integers) of all images
     in the order of the list, and the classes used.
@@ -294,8 +294,9 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
 
     dataset: n images, one per element, in the same order on every rank. Every rank draws from a share of its own; together the
     shares hold every image once, and no share has more than one image more than another. Returns (minibatches, steps).
-    minibatches: a dataset that never ends: the share over and over, all of it before any image comes again, each pass shuffled (seed
-    decides how; ranks may add their number to it once the data is shared out), in minibatches of local_batch_size images.
+    minibatches: a dataset that never ends: the share over and over, all of it before any image comes again, each pass in a new order in
+    which any image may come first, in minibatches of local_batch_size images. seed decides the orders: the same seed gives the same ones,
+    another seed others (ranks may add their number to it once the data is shared out).
     steps: as few as it takes for all ranks together to see every image; the same number on every rank.
     """
     ### BEGIN SOLUTION

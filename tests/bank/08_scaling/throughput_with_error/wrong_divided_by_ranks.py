@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: one_rank
+# verdict: wrong, diagnosis: per_rank
 import numpy as np
 
 

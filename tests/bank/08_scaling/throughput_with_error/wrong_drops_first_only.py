@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: drops_one_more
+# verdict: wrong, diagnosis: drops_first_only
 import numpy as np
 
 

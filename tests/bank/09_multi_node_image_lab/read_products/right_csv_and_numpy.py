@@ -9,4 +9,5 @@ def read_products(text, classes=None):
     rows = list(csv.DictReader(io.StringIO(text.strip()), delimiter=" "))
     ids = np.array([int(row["super_class_id"]) for row in rows])
     known = np.unique(ids) if classes is None else np.array(classes)
-    return tuple(row["path"] for row in rows), np.searchsorted(known, ids), known
+    order = np.argsort(known)
+    return tuple(row["path"] for row in rows), order[np.searchsorted(known, ids, sorter=order)], known
