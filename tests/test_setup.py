@@ -58,6 +58,8 @@ def test_environment_yml_and_lock_file_agree():
     dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     assert dependencies[-1]["pip"] == lock
     assert "python=3.11" in dependencies and "cxx-compiler" in dependencies and "make" in dependencies
+    later = yaml.safe_load((ROOT / "environment-3.13.yml").read_text())["dependencies"]
+    assert "python=3.13" in later and later[-1]["pip"] == [f"-r {Course(ROOT, version=(3, 13)).lock_file.name}"]
 
 
 # What TensorFlow 2.15 and Horovod bring along, and nothing else of the course uses.
