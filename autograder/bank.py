@@ -15,6 +15,7 @@ from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.judge import Runners, chunks_of_file, judge_with, with_references
 from autograder.registry import all_exercises, find
 from autograder.verdict import Result
+from labkit.environment import without_frameworks
 from labkit.launcher import Launcher, Limits
 from labkit.source import bound_names
 
@@ -131,13 +132,26 @@ def run(
     key: str = PUBLIC_KEY,
     said: Callable[[Tried], None] = lambda tried: None,
 ) -> list[Tried]:
-    """Try every answer."""
+    """Try every answer, but those to exercises that need what this Python does not have (`left_out`)."""
     tried = []
+    without = bool(without_frameworks())
     with Runners(launcher, windows=_WINDOWS) as runners:
         for answer in answers(folder, unit, exercise):
+            if without and answer.exercise.needs_frameworks:
+                continue
             tried.append(Tried(answer, _try(runners, answer.exercise, answer.path, key)))
             said(tried[-1])
     return tried
+
+
+def left_out(folder: Path = FOLDER, unit: str | None = None, exercise: str | None = None) -> str:
+    """The sentence about the answers that `run` does not try here; "" where it tries all."""
+    out = [answer for answer in answers(folder, unit, exercise) if answer.exercise.needs_frameworks]
+    sentence = without_frameworks()
+    if not out or not sentence:
+        return ""
+    functions = sorted({answer.exercise.function for answer in out})
+    return f"{len(out)} answers were not tried ({', '.join(functions)}). {sentence}"
 
 
 def summary(tried: list[Tried]) -> dict:

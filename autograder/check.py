@@ -23,6 +23,7 @@ from autograder.judge import judge
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit import launcher
+from labkit.environment import without_frameworks
 from labkit.notebook import NoSource, cells_for, executed_cells
 from labkit.source import Cell, Chunk, defining_label, python_of, slice_cells
 
@@ -64,6 +65,8 @@ def check(function, *, hints: str | None = None) -> None:
         exercise = find(name)
     except UnknownExercise as error:
         return _say(f"check: {error}.")
+    if exercise.needs_frameworks and (sentence := without_frameworks()):
+        return _say(f"{name} is not checked here. {sentence}")
     with _Patience(f"check({name})") as patience:
         try:
             result = _judge(exercise, None if isinstance(function, str) else function)
@@ -90,6 +93,8 @@ def check_homework(part: str, folder: str | os.PathLike = ".", *, hints: str | N
         return _say(f"hints={hints!r}: choose one of {', '.join(HINT_LEVELS)}")
     if not Path(folder).is_dir():
         return _say(f"check_homework: there is no folder {folder}")
+    if part == "port" and (sentence := without_frameworks()):
+        return _say(f"The port is not checked here. {sentence}")
     with _Patience(f"check_homework({part!r})") as patience:
         try:
             found = _homework(Path(folder)).part(part)

@@ -15,6 +15,7 @@ from autograder import cards, isolation
 from autograder.exercise import PUBLIC_KEY
 from autograder.registry import UnknownExercise, all_exercises, find
 from autograder.verdict import HINT_LEVELS
+from labkit.environment import without_frameworks
 from labkit.launcher import Launcher
 
 app = typer.Typer(
@@ -45,6 +46,8 @@ def try_(
         file.read_text()
     except (UnicodeDecodeError, OSError) as error:
         _refuse(f"{file} cannot be read as text: {error}")
+    if found.needs_frameworks and (sentence := without_frameworks()):
+        _refuse(sentence)
     with Launcher() as launcher:
         result = bank_module.try_file(found, file, launcher, key=seed)
     print(json.dumps(result.to_json(), indent=2) if as_json else cards.text_card(result, hints))
@@ -132,6 +135,7 @@ def bank(
     if record:
         bank_module.record(tried)
     report = bank_module.summary(tried)
+    report["left_out"] = bank_module.left_out(folder, unit or None, exercise or None)
     if as_json:
         print(json.dumps(report, indent=2))
     else:
@@ -143,7 +147,9 @@ def bank(
             f"\n{report['exercises']} exercises: {report['right_accepted']} of {report['right']} right answers accepted, "
             f"{report['wrong_caught']} of {report['wrong']} wrong ones caught, {report['wrong_named']} named as declared"
         )
-    raise typer.Exit(1 if report["short"] or not tried else 0)
+        if report["left_out"]:
+            print(report["left_out"])
+    raise typer.Exit(1 if report["short"] or not (tried or report["left_out"]) else 0)
 
 
 @app.command("homework")

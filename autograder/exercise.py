@@ -213,6 +213,11 @@ class Exercise:
         return None
 
     @property
+    def needs_frameworks(self) -> bool:
+        """Whether its cases want TensorFlow and Horovod, which not every Python of the course has (`labkit.environment`)."""
+        return self.runtime == "horovod"
+
+    @property
     def points(self) -> int:
         return sum(self.levels.values())
 

@@ -16,7 +16,8 @@ from autograder.compare import Difference, difference, name_of_type, show, show_
 from autograder.exercise import ANYTHING, PUBLIC_KEY, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, rng_for
 from autograder.verdict import CaseResult, LevelResult, Result
 from labkit import hang, horovod_job, wire
-from labkit.launcher import Launcher, Limits, make_jobs
+from labkit.environment import without_frameworks
+from labkit.launcher import Launcher, LauncherError, Limits, make_jobs
 from labkit.mpi_job import MpiRunner
 from labkit.rank_set import RankSet
 from labkit.relay import Outcome
@@ -321,6 +322,8 @@ class Runners:
             self.mpi.limits = limits  # counts for a job that is started anew, as after every case that was too slow
             return self.mpi.run(jobs)
         if exercise.runtime == "horovod":
+            if sentence := without_frameworks():
+                raise LauncherError(sentence)
             warm = self.launcher.having(horovod_job.FRAMEWORKS)
             return horovod_job.run(warm, jobs, ranks_per_node=case.ranks_per_node, limits=limits, windows=self.windows)
         usable = self.ranks is not None and self.ranks.serves(case.world_size, limits, exercise.shares_files)

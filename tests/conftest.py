@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import leaks
 
 ROOT = Path(__file__).resolve().parents[1]
+WANTS_TENSORFLOW = re.compile(r"No module named '(tensorflow|keras|horovod)|This needs TensorFlow 2.15 and Horovod")
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 
 
@@ -121,13 +123,25 @@ def working_tree() -> set[str]:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield
+    skip_what_wants_tensorflow(outcome.get_result())
     fail_if_skipped_in_ci(outcome.get_result())
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_make_collect_report(collector):
     outcome = yield
+    skip_what_wants_tensorflow(outcome.get_result())
     fail_if_skipped_in_ci(outcome.get_result())
+
+
+def skip_what_wants_tensorflow(report) -> None:
+    """On a Python without TensorFlow and Horovod a test that fails because they are not there is skipped, and says what it wants."""
+    from labkit.environment import without_frameworks
+
+    sentence = without_frameworks()
+    if sentence and report.failed and WANTS_TENSORFLOW.search(str(report.longrepr)):
+        report.outcome = "skipped"
+        report.longrepr = (report.nodeid, 0, f"Skipped: {sentence}")
 
 
 def fail_if_skipped_in_ci(report) -> None:

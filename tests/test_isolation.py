@@ -122,6 +122,10 @@ def test_nothing_outlives_a_launcher_that_was_killed(came_out):
 
 
 def test_nothing_outlives_a_grader_that_was_killed(account):
+    try:
+        isolation.spec(3991)
+    except isolation.WeakIsolation as error:  # said, not failed: a student's machine needs no namespaces
+        pytest.skip(str(error))
     program = f"""
 import json, sys
 sys.path.insert(0, {str(ROOT / "tests")!r})

@@ -22,6 +22,7 @@ import leaks
 import pytest
 import yaml
 
+from autograder import judge
 from labkit import doctor, environment
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,6 +58,8 @@ def test_environment_yml_and_lock_file_agree():
     dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     assert dependencies[-1]["pip"] == lock
     assert "python=3.11" in dependencies and "cxx-compiler" in dependencies and "make" in dependencies
+    later = yaml.safe_load((ROOT / "environment-3.13.yml").read_text())["dependencies"]
+    assert "python=3.13" in later and later[-1]["pip"] == [f"-r {Course(ROOT, version=(3, 13)).lock_file.name}"]
 
 
 # What TensorFlow 2.15 and Horovod bring along, and nothing else of the course uses.
@@ -789,3 +792,48 @@ def test_file_hash_tells_where_one_file_ends(tmp_path):
         (tmp_path / name).write_text(text)
     assert course_module.file_hash(tmp_path / "a", tmp_path / "b") != course_module.file_hash(tmp_path / "c", tmp_path / "d")
     assert course_module.file_hash(tmp_path / "a") == hashlib.sha256(b"xy\0").hexdigest()
+
+
+# ------------------------------------------------------------------------------------- a Python without TensorFlow and Horovod
+
+
+@pytest.fixture
+def later_python(monkeypatch):
+    """This Python is taken for one that TensorFlow 2.15 has no wheels for."""
+    monkeypatch.setattr(environment, "FRAMEWORKS_PYTHON", (3, 99))
+
+
+def test_what_needs_tensorflow_says_so_in_one_sentence(later_python, capsys):
+    from autograder import bank, exercise
+    from autograder.check import check
+    from autograder.registry import all_exercises
+    from labkit.launcher import Launcher, LauncherError
+
+    needing = [e for e in all_exercises() if e.needs_frameworks]
+    assert {e.unit for e in needing} == {"07_horovod", "09_multi_node_image_lab"}
+    for e in needing:
+        check(e.function)
+        shown = capsys.readouterr().out
+        assert "not checked here" in shown and "make lab PYTHON=3.11" in shown and len(shown.splitlines()) == 1
+        case = e.cases(exercise.rng_for(e))[0]
+        with pytest.raises(LauncherError, match="make lab PYTHON=3.11"):  # a grader must not take it for a wrong answer
+            judge.Runners(Launcher.__new__(Launcher)).run(e, case, [], 0)
+    told = bank.left_out()
+    assert "make lab PYTHON=3.11" in told and all(e.function in told for e in needing)
+    assert bank.run(None, unit=needing[0].unit, exercise=needing[0].function) == []
+    assert "make lab PYTHON=3.11" in bank.left_out(unit="07") and bank.left_out(unit="03") == ""
+
+
+def test_lessons_and_doctor_say_it_too(later_python):
+    with pytest.raises(ImportError, match="make lab PYTHON=3.11"):
+        environment.need_frameworks()
+    finding = doctor.python()
+    assert finding.status in ("limited", "broken")
+    for name in ("07_horovod/horovod_training", "09_multi_node_image_lab/multi_node_image_lab"):
+        source = (ROOT / "solutions" / f"{name}.py").read_text()
+        assert source.index("need_frameworks()") < min(source.index("import horovod"), source.index("import tensorflow"))
+
+
+def test_this_python_has_them():
+    assert (environment.without_frameworks() == "") == (sys.version_info[:2] == course_module.FULL)
+    assert environment.FRAMEWORKS_PYTHON == course_module.FULL

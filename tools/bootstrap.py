@@ -29,6 +29,7 @@ from pathlib import Path
 
 import horovod_wheel
 from course import (
+    FULL,
     GIB,
     ROOT,
     Course,
@@ -50,6 +51,7 @@ from pythons import ask_python, asked_for, asked_version, find_python, told_vers
 
 # What .venv takes, in GB, by PyTorch's build: pip's own brings NVIDIA's libraries. To install it takes a little more for a while.
 SIZES = {"cpu": 3.4, "cuda": 7.1}
+TENSORFLOW_SIZE = 1.2
 # Answers to TORCH=...: "cpu", or where pip finds a CPU build: an address or a folder.
 TORCH_HELP = (
     "pip found no CPU build of PyTorch {version}. Its installation page names the address where they are: choose Linux, Pip, Python,\n"
@@ -252,13 +254,14 @@ def build_to_install(course, version):
 
 def look_at_the_disk(course, build, whole):
     """Say what is about to be fetched, and that there is a smaller one; Trouble if there is no room. whole: the packages come, too."""
-    size = SIZES[build]
+    without = 0 if course.version == FULL else TENSORFLOW_SIZE
+    size = round(SIZES[build] - without, 1)
     if build == "cuda":
         say("packages", f"PyTorch for GPUs, with NVIDIA's libraries: .venv will take {size} GB")
-        say("", f"no GPU here? Ctrl-C, and `make lab TORCH=cpu`: {SIZES['cpu']} GB (README, How large it is)")
+        say("", f"no GPU here? Ctrl-C, and `make lab TORCH=cpu`: {SIZES['cpu'] - without:.1f} GB (README, How large it is)")
     free = shutil.disk_usage(str(course.env)).free / GIB
     if whole and free < size + 0.6:
-        smaller = f" `make lab TORCH=cpu` needs about {SIZES['cpu'] + 0.6:.0f} GB." if build == "cuda" else ""
+        smaller = f" `make lab TORCH=cpu` needs about {SIZES['cpu'] - without + 0.6:.0f} GB." if build == "cuda" else ""
         raise Trouble(
             f"Only {free:.1f} GB are free on the disk of {course.root}; the course needs about {size + 0.6:.0f} GB there.{smaller}"
         )

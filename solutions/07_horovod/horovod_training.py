@@ -23,6 +23,10 @@ from tempfile import TemporaryDirectory
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow: warnings and errors only
 
+from labkit.environment import cores, mpi_environment, mpiexec, need_frameworks
+
+need_frameworks()  # says what to do where this Python has neither TensorFlow nor Horovod
+
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
 import horovod.torch as hvd_torch
@@ -33,7 +37,6 @@ import torch
 
 from autograder import check
 from labkit import data, horovod_timeline, keras_models, models, palette, ranks, training
-from labkit.environment import cores, mpi_environment, mpiexec
 
 # Two: every rank imports TensorFlow and compiles, and wants a core for that. 4 work as well and take longer.
 RANKS = 2

@@ -25,17 +25,15 @@ from tempfile import TemporaryDirectory
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow: warnings and errors only
 
-import horovod.tensorflow as hvd
 import matplotlib.pyplot as plt
 import numpy as np
-import tensorflow as tf
 import torch
 import torch.distributed as dist
 from PIL import Image
 
 from autograder import check
-from labkit import keras_models, palette, products, ranks, relay, runlog
-from labkit.environment import cores, mpi_environment, mpiexec
+from labkit import palette, products, ranks, relay, runlog
+from labkit.environment import cores, mpi_environment, mpiexec, need_frameworks
 
 RANKS = 2  # of the training at the end: every rank imports TensorFlow and compiles, and wants a core for that
 DEVICE = "cpu"  # where the scripts train; "gpu" takes one GPU for each rank
@@ -43,6 +41,13 @@ EPOCHS = 4
 
 folder = TemporaryDirectory(prefix="products-")
 scratch = Path(folder.name)
+
+need_frameworks()  # says what to do where this Python has neither TensorFlow nor Horovod; what needs neither works there, too
+
+import horovod.tensorflow as hvd
+import tensorflow as tf
+
+from labkit import keras_models
 
 # %% [markdown]
 # ## Guess first
