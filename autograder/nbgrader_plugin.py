@@ -13,9 +13,9 @@ import atexit
 import contextlib
 import copy
 import functools
-import glob
 import json
 import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -354,20 +354,31 @@ def _guard(converter: Autograde, wait_s: float) -> None:
         names = notebooks_to_grade(coursedir, assignment_id, student_id)
         converter.notebooks = [str(folder / f"{name}.ipynb") for name in names] or converter.notebooks
         linked = submission.linked_folder(submissions_root(coursedir, assignment_id, student_id), folder)
-        odd = (
-            [] if linked else [glob.escape(path.name) for path in [*submission.odd_files(folder), *_borrowed(coursedir, folder)]]
-        )
-        ignored, format_source = coursedir.ignore, converter._format_source
-        coursedir.ignore = [*ignored, *odd]
-        with tempfile.TemporaryDirectory(prefix="nothing-") as nothing:
-            if linked:  # nbgrader would walk through all that lies behind it
-                converter._format_source = lambda *_, **__: nothing
+        format_source = converter._format_source
+        with tempfile.TemporaryDirectory(prefix="handed-in-") as place:
+            clean = os.path.join(place, "submission")
+            if linked:
+                os.mkdir(clean)
+            else:
+                _copy_what_is_ordinary(folder, clean, _borrowed(coursedir, folder))
+            # nbgrader looks through it for what to copy: at all that lies behind a link, and at each file once for each thing to ignore
+            converter._format_source = lambda *_, **__: clean
             try:
                 init(assignment_id, student_id)
             finally:
-                coursedir.ignore, converter._format_source = ignored, format_source
+                converter._format_source = format_source
 
     converter.convert_notebooks, converter.init_assignment = convert_notebooks, init_assignment
+
+
+def _copy_what_is_ordinary(folder: Path, target: str, unwanted: list[Path]) -> None:
+    """A submission's folder without its notebooks, which are written anew, and without what must not be copied."""
+    odd = {str(path) for path in [*submission.odd_files(folder), *unwanted]}
+
+    def left_out(place: str, names: list[str]) -> set[str]:
+        return {name for name in names if os.path.join(place, name) in odd or name.endswith(".ipynb")}
+
+    shutil.copytree(folder, target, symlinks=True, ignore=left_out)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ MAX_CELL_TEXT = 100_000  # characters of one cell
 MAX_TEXT = 1_000_000  # characters of all cells together
 MAX_STATEMENTS = 4000
 MAX_MODULES = 50
-MAX_FILES = 2000  # of one submission
+MAX_FILES = 500  # of one submission
 MAX_DEPTH = 12  # folders below its own
 WAITED_S = (
     20.0  # where one exercise of a notebook slept for so long, the others are waited for no longer: a case takes milliseconds

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import re
+import sys
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -98,6 +99,7 @@ def collect(place: Place, monkeypatch) -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("path", FOLDERS, ids=lambda path: path.stem)
 def test_folder(place, monkeypatch, path):
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)  # as where a program is run by its path
     source = path.read_text(encoding="utf-8")
     head = dict(re.findall(r"^# ([a-z ]+): (.*)$", source, re.MULTILINE))
     collected = head["by"] == "nbgrader collect"
@@ -117,6 +119,11 @@ def test_folder(place, monkeypatch, path):
     if collected:
         collect(place, monkeypatch)
         assert (submitted / "rival" / "homework" / "homework.ipynb").read_bytes() == rivals_notebook()
+        arrived = [path for path in (submitted / "mallory").rglob("*") if path.is_file() or path.is_symlink()]
+        assert not [path for path in arrived if path.is_symlink() or path.stat().st_size > submission.MAX_BYTES]
+        for secret in (place.key.read_text().strip(), HIS_OWN, "only in the solution"):
+            assert not [path for path in arrived if secret.encode() in path.read_bytes() and path.name != "homework.ipynb"]
+            assert not [path for path in arrived if secret.encode() in path.read_bytes() and path.parent.name == "data"]
     try:
         look_at(place, head["comes"], submitted / "mallory" / "homework")
     finally:
@@ -141,7 +148,7 @@ def look_at(place: Place, comes: str, folder: Path) -> None:
     )
     for secret in (place.key.read_text().strip(), HIS_OWN, "only in the solution", "SystemExit: in place"):
         assert secret not in said
-        assert not [name for name in copied if secret.encode() in Path(name).read_bytes()]
+        assert not [name for name, content in copied.items() if secret.encode() in content]
     assert not [flag for flag in rebuilt.flags if re.search(r"[\x00-\x1f\x7f-\x9f]", flag.sentence)]
     assert not {"torch", "numpy", "labkit", "__main__", "sitecustomize.x"} & set(rebuilt.modules)
     if "BEACON" in said:
@@ -151,12 +158,13 @@ def look_at(place: Place, comes: str, folder: Path) -> None:
         assert not page.found
 
 
-def files_that_nbgrader_copies(place: Place, folder: Path) -> list[str]:
+def files_that_nbgrader_copies(place: Place, folder: Path) -> dict[str, bytes]:
     """By its own search of the folder, with what our steps have told it to leave out."""
-    copied: list[str] = []
+    copied: dict[str, bytes] = {}
 
     def init_assignment(assignment, student):
-        copied.extend(utils.find_all_files(converter._format_source(assignment, student), [*place.coursedir.ignore, "*.ipynb"]))
+        names = utils.find_all_files(converter._format_source(assignment, student), [*place.coursedir.ignore, "*.ipynb"])
+        copied.update((name, Path(name).read_bytes()) for name in names)
 
     converter = SimpleNamespace(
         **{"coursedir": place.coursedir, "log": logging.getLogger("test"), "exporter": None, "notebooks": []},

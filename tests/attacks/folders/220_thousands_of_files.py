@@ -3,5 +3,5 @@
 # comes: left out
 def hand_in(place, folder, notebook):
     (folder / "homework.ipynb").write_bytes(notebook)
-    for k in range(2100):
+    for k in range(600):
         (folder / f"part-{k}").touch()
