@@ -1,13 +1,16 @@
 # Every target sets up what it needs first; when that is done already, this takes a fraction of a second.
 SHELL := /bin/bash
-PYTHON ?= $(shell command -v python3 || command -v python3.11 || echo python3)
-COURSE := $(PYTHON) tools/bootstrap.py
+# PYTHON=3.11: the Python of .venv, a version or an interpreter (the set-up itself runs on any). TORCH=cpu: PyTorch's small build.
+export COURSE_PYTHON := $(PYTHON)
+export COURSE_TORCH := $(TORCH)
+START := $(shell command -v python3 || command -v python3.11 || echo python3)
+COURSE := $(START) tools/bootstrap.py
 RUN := $(COURSE) run
 
 .PHONY: help lab test test-all notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
-lab:  ## open the course in JupyterLab (OPTIONS="--port 9000" goes to JupyterLab)
+lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
 	@$(COURSE) lab $(OPTIONS)
 
 test:  ## run the tests (OPTIONS="-k setup" goes to pytest)

@@ -1,4 +1,8 @@
-"""The bank: right and wrong answers for every exercise, each saying in its first line which verdict it must get."""
+"""The bank: right and wrong answers for every exercise, each saying in its first line which verdict it must get.
+
+Beside the answers of an exercise, `levels.txt` records which levels each wrong one passes under the public key. Under any other key it
+must pass the same ones: a grade does not depend on the key.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from labkit.launcher import Launcher, Limits
 from labkit.source import bound_names
 
 _FIRST_LINE = re.compile(r"#\s*verdict:\s*(\w+)(?:\s*,\s*diagnosis:\s*(\w+))?\s*$")
+LEVELS = "levels.txt"
 FOLDER = Path(__file__).resolve().parent.parent / "tests" / "bank"
 
 
@@ -26,6 +31,7 @@ class Answer:
     path: Path
     verdict: str
     diagnosis: str
+    recorded: tuple[bool, ...] | None = None  # which levels it passes; None: nobody has recorded it yet
 
     @property
     def right(self) -> bool:
@@ -44,10 +50,20 @@ class Tried:
         return self.result.verdict == "passed"
 
     @property
+    def levels(self) -> tuple[bool, ...]:
+        return tuple(level.verdict == "passed" for level in self.result.levels)
+
+    @property
+    def other_levels(self) -> bool:
+        """Whether it passes other levels than are recorded: the grade depends on the key, or the exercise has changed."""
+        return self.answer.recorded is not None and self.levels != self.answer.recorded[: len(self.levels)]
+
+    @property
     def as_declared(self) -> bool:
         if self.answer.right:
             return self.accepted
-        return self.result.verdict == self.answer.verdict and self.result.diagnosis == self.answer.diagnosis
+        named = self.result.verdict == self.answer.verdict and self.result.diagnosis == self.answer.diagnosis
+        return named and not self.other_levels
 
 
 class BadBank(ValueError):
@@ -66,7 +82,26 @@ def answers(folder: Path = FOLDER, unit: str | None = None, exercise: str | None
         verdict, diagnosis = match.group(1), match.group(2) or ""
         if path.name.startswith("right_") != (verdict == "passed") or (verdict != "passed" and not diagnosis):
             raise BadBank(f"{path}: a right answer must pass, a wrong one must name its verdict and diagnosis")
-        yield Answer(find(function, unit_name), path, verdict, diagnosis)
+        yield Answer(find(function, unit_name), path, verdict, diagnosis, recorded_levels(path.parent).get(path.name))
+
+
+def recorded_levels(folder: Path) -> dict[str, tuple[bool, ...]]:
+    """Name of a wrong answer -> which levels it passes, as the folder's `levels.txt` has it: "wrong_name.py 1 0"."""
+    path = folder / LEVELS
+    lines = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+    return {name: tuple(flag == "1" for flag in flags) for name, *flags in lines}
+
+
+def record(tried: list[Tried]) -> None:
+    """Write down which levels each wrong answer has passed; answers that are gone lose their line."""
+    for folder in sorted({t.answer.path.parent for t in tried}):
+        known = recorded_levels(folder) | {t.answer.path.name: t.levels for t in tried if t.answer.path.parent == folder}
+        lines = [
+            f"{name} {' '.join(str(int(flag)) for flag in known[name])}\n"
+            for name in sorted(known)
+            if name.startswith("wrong_") and (folder / name).exists()
+        ]
+        (folder / LEVELS).write_text("".join(lines))
 
 
 def try_file(exercise: Exercise, path: Path, launcher: Launcher, key: str = PUBLIC_KEY, limits: Limits | None = None) -> Result:
@@ -120,6 +155,7 @@ def summary(tried: list[Tried]) -> dict:
                 "file": "/".join(t.answer.path.parts[-3:]),
                 "declared": [t.answer.verdict, t.answer.diagnosis],
                 "got": [t.result.verdict, t.result.diagnosis],
+                "levels": f"passed {_flags(t.levels)}, recorded are {_flags(t.answer.recorded)}" if t.other_levels else "",
                 "hint": t.result.hint,
             }
             for t in tried
@@ -128,9 +164,17 @@ def summary(tried: list[Tried]) -> dict:
     }
 
 
+def _flags(levels: tuple[bool, ...]) -> str:
+    return " ".join(str(int(flag)) for flag in levels)
+
+
 def missing(folder: Path = FOLDER) -> list[str]:
-    """Exercises with fewer than two right or five wrong answers."""
-    short = []
+    """Exercises with fewer than two right or five wrong answers, and wrong answers whose levels nobody has recorded."""
+    short = [
+        f"{'/'.join(a.path.parts[-3:])}: run `autograder bank {a.exercise.unit}/{a.exercise.function} --record`"
+        for a in answers(folder)
+        if not a.right and (a.recorded is None or len(a.recorded) != len(a.exercise.levels))
+    ]
     for e in all_exercises():
         place = folder / e.unit / e.function
         right, wrong = len(list(place.glob("right_*.py"))), len(list(place.glob("wrong_*.py")))

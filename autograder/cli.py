@@ -108,10 +108,14 @@ def bank(
     folder: Annotated[
         Path, typer.Option(help="A bank laid out as UNIT/EXERCISE/right_*.py and wrong_*.py.")
     ] = bank_module.FOLDER,
+    record: Annotated[bool, typer.Option("--record", help="Write down which levels each wrong answer passes.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Try every right and wrong answer. Exit status 1 when a right one fails, a wrong one passes or gets another diagnosis."""
+    """Try every right and wrong answer. Exit status 1 when a right one fails, a wrong one passes or gets another diagnosis, or passes
+    other levels than are recorded (in levels.txt beside it, under the public key)."""
     unit, _, exercise = which.partition("/")
+    if record and seed != PUBLIC_KEY:
+        _refuse("levels are recorded under the public key: leave --seed out")
 
     def say(tried) -> None:
         if as_json:
@@ -125,12 +129,16 @@ def bank(
             tried = bank_module.run(launcher, folder, unit or None, exercise or None, seed, say)
     except (bank_module.BadBank, UnknownExercise) as error:
         _refuse(str(error))
+    if record:
+        bank_module.record(tried)
     report = bank_module.summary(tried)
     if as_json:
         print(json.dumps(report, indent=2))
     else:
         for short in report["short"]:
             print(f"\n{short['file']}\n  declared {short['declared']}\n  got      {short['got']}: {short['hint']}")
+            if short["levels"]:
+                print(f"  levels   {short['levels']}")
         print(
             f"\n{report['exercises']} exercises: {report['right_accepted']} of {report['right']} right answers accepted, "
             f"{report['wrong_caught']} of {report['wrong']} wrong ones caught, {report['wrong_named']} named as declared"
@@ -198,7 +206,10 @@ def copies(
     made = _of_class(copying.compare_class, course, assignment, enough)
     path = to or course / f"copies-{assignment}.html"
     write_page(path, copying.render(made))
-    print(f"{path}: {len(made.pairs)} pairs to look at among {made.students} notebooks")
+    alike = sum(len(same.students) for same in made.same)
+    print(
+        f"{path}: {len(made.pairs)} pairs to look at among {made.students} notebooks, {alike} of them the same letter by letter"
+    )
 
 
 @app.command("nonces")
@@ -219,6 +230,30 @@ def nonces(
     print(
         f"{Course(course).nonce_file(assignment)}: {len(given)} codes. Each student saves theirs as nonce.txt beside the script."
     )
+
+
+@app.command("extend")
+def extend(
+    assignment: Annotated[str, typer.Argument(help="as nbgrader knows it, for example 03_collectives")],
+    student: Annotated[str, typer.Argument(help="the student's name in the gradebook")],
+    days: Annotated[float, typer.Option(help="How many days later than the due date; 0 takes an extension back.")],
+    course: Root = Path("."),
+) -> None:
+    """Let one student hand an assignment in later. It counts when the work is graded the next time."""
+    from autograder.course import Course
+    from autograder.results import NoCourse, notebooks, open_course, students
+
+    try:
+        found = open_course(course)
+        notebooks(found, assignment)  # refuses a name that is none
+        if student not in students(found):
+            _refuse(f"the gradebook knows no student {student}; nbgrader db student list shows all")
+        if not 0 <= days <= 365:
+            _refuse(f"an extension has between 0 and 365 days, not {days:g}")
+        Course(course.resolve()).extend(assignment, student, days)
+    except NoCourse as error:
+        _refuse(str(error))
+    print(f"{student}: {days:g} days for {assignment}. `autograder grade {assignment}` applies it.")
 
 
 def _of_class(make, course: Path, assignment: str, *more):

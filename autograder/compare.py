@@ -7,55 +7,72 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercise import ANYTHING, Opaque, Tensor
+from autograder.exercise import ANYTHING, Opaque, Tensor, Typed
 
-_COARSE = {"bfloat16": 2e-2, "float16": 2e-3}
+# (rtol, atol) of a type. Sums in another order pass, and so do a few hundred operations; a detour through a narrower type does not.
+TOLERANCES = {"float64": (1e-9, 1e-12), "float32": (1e-5, 1e-7), "float16": (2e-3, 1e-9), "bfloat16": (2e-2, 1e-9)}
+NUMBER = (1e-6, 1e-9)  # of a single number: people write 3.141593
+_COARSE = {name: TOLERANCES[name][0] for name in ("bfloat16", "float16")}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """kind: "value", "returns_nothing", "wrong_type", "wrong_shape", "wrong_dtype", "wrong_length". text: what differs."""
+    """kind: "value", "lost_digits", "wrapped", "returns_nothing", "wrong_type", "wrong_shape", "wrong_dtype", "wrong_length".
+
+    text: what differs. Lost digits: right to the precision of a narrower type. Wrapped: right in the last bits, because the integers
+    went through too few of them.
+    """
 
     kind: str
     text: str = ""
 
 
-def _short(number: Any) -> str:
-    return f"{number:.0f}" if abs(number) < 1e9 and number == round(number) else f"{number:.6g}"
+def _short(number: Any, digits: int = 6) -> str:
+    return f"{number:.0f}" if abs(number) < 1e9 and number == round(number) else f"{number:.{digits}g}"
 
 
-def show(value: Any, limit: int = 14, indent: int = 0) -> str:
+def show(value: Any, limit: int = 14, indent: int = 0, digits: int = 6) -> str:
     """A value as a student would write it: numbers short, long arrays cut; further rows of an array stand `indent` columns in."""
-    if isinstance(value, Tensor):
-        return show(value.values, limit, indent)
+    if isinstance(value, (Tensor, Typed)):
+        return show(value.values, limit, indent, digits)
     if isinstance(value, Opaque):
         return f"an object of type {value.type_name}"
     if isinstance(value, np.ndarray):
         text = np.array2string(
-            value, threshold=limit, edgeitems=4, separator=", ", formatter={"float": _short}, max_line_width=90
+            value,
+            threshold=limit,
+            edgeitems=4,
+            separator=", ",
+            formatter={"float": lambda number: _short(number, digits)},
+            max_line_width=90,
         )
         return text.replace("\n", "\n" + " " * indent)
     if isinstance(value, (list, tuple)):
         open_, close = "[]" if isinstance(value, list) else "()"
-        shown = [show(v, limit, indent + 1) for v in value[:limit]]
+        shown = [show(v, limit, indent + 1, digits) for v in value[:limit]]
         comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
         return f"{open_}{', '.join(shown)}{', ...' if len(value) > limit else ''}{comma}{close}"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{k!r}: {show(v, limit)}" for k, v in list(value.items())[:limit]) + "}"
+        return "{" + ", ".join(f"{k!r}: {show(v, limit, digits=digits)}" for k, v in list(value.items())[:limit]) + "}"
     if isinstance(value, float):
-        return f"{value:.10g}"
+        return f"{value:.{max(digits, 10)}g}"
     text = repr(value)
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-def show_where_they_differ(expected: Any, observed: Any, rtol: float, atol: float, indent: int = 0) -> tuple[str, str]:
-    """Both values as `show` writes them; of two dicts with the same keys what differs alone, because what is right needs no reading."""
+def show_where_they_differ(
+    expected: Any, observed: Any, rtol: float | None = None, atol: float | None = None, indent: int = 0
+) -> tuple[str, str]:
+    """Both values as `show` writes them, with all digits where they look the same; of two dicts with the same keys what differs alone,
+    because what is right needs no reading."""
     more = ""
     if isinstance(expected, dict) and isinstance(observed, dict) and expected.keys() == observed.keys():
         keys = [key for key in expected if difference(expected[key], observed[key], rtol, atol) is not None]
         if 0 < len(keys) < len(expected):
             expected, observed, more = {k: expected[k] for k in keys}, {k: observed[k] for k in keys}, ", ...}"
     texts = show(expected, indent=indent), show(observed, indent=indent)
+    if texts[0] == texts[1]:
+        texts = show(expected, indent=indent, digits=17), show(observed, indent=indent, digits=17)
     return tuple(text[:-1] + more for text in texts) if more else texts
 
 
@@ -83,6 +100,29 @@ def _number(value: Any) -> Any:
     return None
 
 
+def _tolerance(rtol: float | None, atol: float | None, *dtypes: str) -> tuple[float, float]:
+    """What was asked for, else what the types promise, the coarsest of them. Coarse types lose digits whatever was asked for."""
+    own = [TOLERANCES[dtype] for dtype in dtypes if dtype in TOLERANCES] or [NUMBER]
+    coarse = [TOLERANCES[dtype] for dtype in dtypes if dtype in TOLERANCES and dtype != "float64"]
+    rtol = max(r for r, _ in own) if rtol is None else max([rtol, *(r for r, _ in coarse)])
+    atol = max(a for _, a in own) if atol is None else max([atol, *(a for _, a in coarse)])
+    return rtol, atol
+
+
+def _kind_of_loss(values: np.ndarray, target: np.ndarray) -> str:
+    """ "lost_digits", "wrapped" or "value": how `values`, which differ, may have come from `target`."""
+    integers = target.dtype.kind in "iu"
+    if not target.size or values.dtype.kind not in "iuf" or target.dtype.kind not in "iuf" or not np.isfinite(values).all():
+        return "value"
+    if integers and values.dtype.kind in "iu":
+        for bits in (8, 16, 32):
+            if np.abs(target).max() >= 2 ** (bits - 1) and np.abs(values).max() < 2**bits:
+                if np.array_equal(values.astype(np.int64) & (2**bits - 1), target.astype(np.int64) & (2**bits - 1)):
+                    return "wrapped"
+    wide = np.abs(target).max() > 2**24 if integers else target.dtype == np.float64
+    return "lost_digits" if wide and np.allclose(values.astype(float), target.astype(float), rtol=5e-7, atol=0) else "value"
+
+
 def _close(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> bool:
     a, b = np.asarray(a), np.asarray(b)
     if not {a.dtype.kind, b.dtype.kind} <= set("biufc"):  # integers too large for numpy, or text
@@ -93,8 +133,13 @@ def _close(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> bool:
         return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
 
 
-def difference(expected: Any, observed: Any, rtol: float, atol: float, strict: bool = True) -> Difference | None:
-    """None where `observed` is right, else how it differs. strict: types and dtypes count too, not only values and shapes."""
+def difference(
+    expected: Any, observed: Any, rtol: float | None = None, atol: float | None = None, strict: bool = True
+) -> Difference | None:
+    """None where `observed` is right, else how it differs. rtol, atol: None for what the types promise (`TOLERANCES`).
+
+    strict: types and dtypes count too, not only values and shapes.
+    """
     if expected is ANYTHING:
         return None
     if expected is None:
@@ -105,13 +150,13 @@ def difference(expected: Any, observed: Any, rtol: float, atol: float, strict: b
         return _dict_difference(expected, observed, rtol, atol, strict)
     if isinstance(expected, (list, tuple)):
         return _sequence_difference(expected, observed, rtol, atol, strict)
-    if isinstance(expected, (Tensor, np.ndarray)):
+    if isinstance(expected, (Tensor, Typed, np.ndarray)):
         return _array_difference(expected, observed, rtol, atol, strict)
     if isinstance(expected, (bool, int, float, np.generic)):
         number = _number(observed)
         if number is None:
             return Difference("wrong_type", f"{name_of_type(observed)} instead of a number")
-        return None if _close(np.asarray(number), np.asarray(expected), rtol, atol) else Difference("value")
+        return None if _close(np.asarray(number), np.asarray(expected), *_tolerance(rtol, atol)) else Difference("value")
     if isinstance(expected, str):
         if not isinstance(observed, str):
             return Difference("wrong_type", f"{name_of_type(observed)} instead of a string")
@@ -131,11 +176,20 @@ def _dict_difference(expected, observed, rtol, atol, strict) -> Difference | Non
     return None
 
 
+def _instead(observed: Any, expected: Any) -> str:
+    """Two numbers, with as many digits as it takes to see that they differ."""
+    for digits in (6, 17):
+        texts = [f"{v:.{digits}g}" if isinstance(v, float) else str(v) for v in (observed, expected)]
+        if texts[0] != texts[1]:
+            break
+    return " instead of ".join(texts)
+
+
 def _inside(where: str, found: Difference, expected: Any, observed: Any) -> Difference:
     """A difference inside of something larger: where, and what; of a single value, which is not printed by itself there, both."""
     text = found.text
     if not text and found.kind == "value" and isinstance(expected, (bool, int, float, str)):
-        text = " instead of ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in (observed, expected))
+        text = _instead(observed, expected)
     return Difference(found.kind, f"{where}: {text}" if text else where)
 
 
@@ -159,7 +213,7 @@ def _sequence_difference(expected, observed, rtol, atol, strict) -> Difference |
 
 def _array_difference(expected, observed, rtol, atol, strict) -> Difference | None:
     wants_tensor = isinstance(expected, Tensor)
-    target = np.asarray(expected.values if wants_tensor else expected)
+    target = np.asarray(expected if isinstance(expected, np.ndarray) else expected.values)
     if strict and (not isinstance(observed, Tensor) if wants_tensor else not isinstance(observed, (np.ndarray, Tensor))):
         if not (target.ndim == 0 and _number(observed) is not None and not wants_tensor):
             wanted = f"a torch tensor of type {expected.dtype}" if wants_tensor else "a numpy array"
@@ -173,34 +227,33 @@ def _array_difference(expected, observed, rtol, atol, strict) -> Difference | No
         return Difference("wrong_type", f"{name_of_type(observed)} instead of numbers")
     if values.shape != target.shape:
         return Difference("wrong_shape", f"shape {tuple(values.shape)} instead of {tuple(target.shape)}")
-    if wants_tensor and isinstance(observed, Tensor):
-        rtol = max(rtol, _COARSE.get(expected.dtype, 0.0))
-        if expected.dtype == "float32":
-            rtol, atol = max(rtol, 1e-5), max(atol, 1e-7)
+    wanted = expected.dtype if wants_tensor else target.dtype.name
+    got = observed.dtype if isinstance(observed, Tensor) else values.dtype.name
+    rtol, atol = _tolerance(rtol, atol, wanted, *([] if strict else [got]))
+    kind = None
     if not _close(values, target, rtol, atol):
-        return Difference("value", _first_differing(values, target, rtol, atol))
-    if strict and wants_tensor and observed.dtype != expected.dtype:
-        return Difference("wrong_dtype", f"{observed.dtype} instead of {expected.dtype}")
-    return None
+        kind = _kind_of_loss(values, np.asarray(target, wanted) if wanted in ("float64", "int32", "int64") else target)
+    if kind != "value" and strict and got != wanted and (wants_tensor or isinstance(expected, Typed)):
+        return Difference("wrong_dtype", f"{got} instead of {wanted}")
+    return kind and Difference(kind, _first_differing(values, target, rtol, atol))
 
 
 def _first_differing(values: np.ndarray, target: np.ndarray, rtol: float, atol: float) -> str:
     if values.size <= 14 or values.ndim == 0:
         return ""
     with np.errstate(invalid="ignore"):
-        wrong = np.argwhere(
-            ~np.isclose(values.astype(np.float64), target.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True)
-        )
+        integers = values.dtype.kind in "biu" and target.dtype.kind in "biu"
+        close = values == target if integers else np.isclose(values, target, rtol=rtol, atol=atol, equal_nan=True)
+        wrong = np.argwhere(~close)
     if not len(wrong):
         return ""
     at = tuple(int(i) for i in wrong[0])
     where = at[0] if len(at) == 1 else at
-    return (
-        f"{len(wrong)} of {values.size} elements differ, the first at index {where}: {values[at]:.6g} instead of {target[at]:.6g}"
-    )
+    first = _instead(values[at].item(), target[at].item())
+    return f"{len(wrong)} of {values.size} elements differ, the first at index {where}: {first}"
 
 
-def same(a: Any, b: Any, rtol: float, atol: float) -> bool:
+def same(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
     """Whether two expected values could not be told apart (used to prove that diagnoses are distinct)."""
     if a is ANYTHING or b is ANYTHING:
         return True
@@ -223,4 +276,6 @@ def unchanged(before: Any, after: Any) -> bool:
         return isinstance(after, (list, tuple)) and len(before) == len(after) and all(map(unchanged, before, after))
     if isinstance(before, dict):
         return isinstance(after, dict) and set(before) == set(after) and all(unchanged(before[k], after[k]) for k in before)
+    if isinstance(before, (int, float, str)):  # in a list that was sorted or written to
+        return isinstance(after, (int, float, str)) and (before == after or (before != before and after != after))
     return True

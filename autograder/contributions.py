@@ -3,6 +3,9 @@
 What rank r contributes to an element is k * 10**r with k = 1, 2 or 3. A sum over four ranks then reads like 2132: the units are
 rank 0's, the tens rank 1's. A missing rank shows as a 0, a rank counted twice as a doubled digit. A student sees it on the card,
 and `read` sees it here, whether anybody thought of the mistake before or not.
+
+In float64 and in integers each number is multiplied by a `unit` of its type, so that no narrower type holds it: the same digits stand
+twice in an integer, 212000000000212, and a float64 has a tail, 2132.0000635.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.exercise import Case, Finding, Run, Tensor
+from autograder.values import SURPLUS
 
 WIDE = (10, 3)  # base and highest digit, for every dtype that holds 10**p exactly
 NARROW = (5, 2)  # for bfloat16, float16 and uint8 on up to 3 ranks: twice 2 + 10 + 50 is still exact
@@ -17,14 +21,39 @@ NARROW = (5, 2)  # for bfloat16, float16 and uint8 on up to 3 ranks: twice 2 + 1
 UNREADABLE = -1
 
 
+def unit(world_size: int, dtype: str) -> int | float:
+    """What every contribution is multiplied by. Any sum of twice as many contributions is still exact, in every order."""
+    if dtype == "int64":
+        return 10 ** (18 - world_size) + 1
+    if dtype == "int32":
+        return 10 ** (9 - world_size) + 1
+    return SURPLUS if dtype == "float64" else 1
+
+
 def summands(rng: np.random.Generator, world_size: int, shape: tuple[int, ...], dtype: str) -> tuple[list[np.ndarray], int]:
-    """One int64 array per rank, and the base: from an element of any sum of them one can tell who is in it, and how often."""
+    """One array per rank, and the base: from an element of any sum of them one can tell who is in it, and how often.
+
+    No two elements get the same digits, as long as there are enough of them: whatever confuses places shows. In the first element
+    rank 0's digit is odd, so that in integers of 32 and 64 bits the sum is one that no float holds.
+    """
     base, highest = NARROW if dtype in ("bfloat16", "float16", "uint8") else WIDE
-    return [rng.integers(1, highest + 1, shape) * base**rank for rank in range(world_size)], base
+    n, choices = int(np.prod(shape)), highest**world_size
+    chosen = np.concatenate(
+        [rng.choice(choices, min(choices, n - start), replace=False) for start in range(0, n, choices)] or [[]]
+    )
+    digits = [chosen.astype(np.int64) // highest**rank % highest + 1 for rank in range(world_size)]
+    odd = np.flatnonzero(digits[0] % 2)
+    if odd.size:
+        for digit in digits:
+            digit[[0, odd[0]]] = digit[[odd[0], 0]]
+    elif n:
+        digits[0][0] = 1
+    scale = unit(world_size, dtype)
+    return [digit.reshape(shape) * base**rank * scale for rank, digit in enumerate(digits)], base
 
 
 def sum_case(rng: np.random.Generator, level: str, world_size: int, shape: tuple, dtype: str = "float64", **options) -> Case:
-    """A case whose only argument is the tensor to be summed over the ranks. `known`: parts (one array per rank), base, dtype."""
+    """A case whose only argument is the tensor to be summed over the ranks. `known`: parts (one array per rank), base, unit, dtype."""
     parts, base = summands(rng, world_size, shape, dtype)
     size = f"n = {shape[0]}" if len(shape) == 1 else f"shape {' x '.join(map(str, shape))}"
     return Case(
@@ -32,7 +61,7 @@ def sum_case(rng: np.random.Generator, level: str, world_size: int, shape: tuple
         world_size,
         [(Tensor(part, dtype),) for part in parts],
         says=f"{size}, {dtype}",
-        known={"parts": parts, "base": base, "dtype": dtype},
+        known={"parts": parts, "base": base, "unit": unit(world_size, dtype), "dtype": dtype},
         **options,
     )
 
@@ -52,14 +81,28 @@ def everywhere(case: Case, value: np.ndarray) -> list[Tensor]:
     return tensors(case, [value] * case.world_size)
 
 
-def decode(value: np.ndarray, parts: list[np.ndarray], base: int) -> np.ndarray:
+def in_units(values: np.ndarray, scale: int | float) -> tuple[np.ndarray, np.ndarray]:
+    """How many units each element is, int64, and whether it is a whole number of them, 0 or more."""
+    values = np.asarray(values)
+    if values.dtype.kind in "iu":
+        values = values.astype(np.int64)
+        if isinstance(scale, int):
+            return values // scale, (values >= 0) & (values % scale == 0)
+    flat = values.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        whole = np.isfinite(flat) & (flat >= 0) & (flat < 2.0**62)
+        units = np.rint(np.where(whole, flat, 0) / scale)
+        return units.astype(np.int64), whole & (units * scale == flat)
+
+
+def decode(value: np.ndarray, parts: list[np.ndarray], base: int, scale: int | float = 1) -> np.ndarray:
     """How often each rank is contained in each element of a sum: shape (ranks, elements); `UNREADABLE` where one cannot tell."""
-    flat = np.asarray(value, dtype=np.float64).ravel()
-    whole = np.isfinite(flat) & (flat >= 0) & (flat == np.rint(flat)) & (flat < float(base) ** len(parts))
-    rest = np.where(whole, flat, 0).astype(np.int64)
-    counts = np.empty((len(parts), flat.size), dtype=np.int64)
+    units, whole = in_units(np.asarray(value).ravel(), scale)
+    whole &= units < base ** len(parts)
+    rest = np.where(whole, units, 0)
+    counts = np.empty((len(parts), units.size), dtype=np.int64)
     for rank, part in enumerate(parts):
-        digit, own = rest // base**rank % base, part.ravel() // base**rank
+        digit, own = rest // base**rank % base, in_units(part.ravel(), scale)[0] // base**rank
         counts[rank] = np.where(whole & (digit % own == 0), digit // own, UNREADABLE)
     return counts
 
@@ -74,7 +117,7 @@ def counts_of(case: Case, run: Run) -> np.ndarray | None:
     parts, values = case.known["parts"], returned(run)
     if any(not isinstance(v, np.ndarray) or v.shape != parts[0].shape or v.dtype.kind not in "iuf" for v in values):
         return None
-    counts = np.stack([decode(value, parts, case.known["base"]) for value in values])
+    counts = np.stack([decode(value, parts, case.known["base"], case.known["unit"]) for value in values])
     return None if (counts == UNREADABLE).any() else counts
 
 
@@ -179,16 +222,17 @@ def rearranged(case: Case, run: Run) -> Finding | None:
 def mixed_up(case: Case, run: Run) -> Finding | None:
     """Numbers of different elements were added to each other: every digit is one that a rank could have brought, but for elsewhere."""
     parts, values, right = case.known["parts"], returned(run), total(case)
-    base, highest = case.known["base"], max(int(part.max()) // case.known["base"] ** rank for rank, part in enumerate(parts))
+    base, scale = case.known["base"], case.known["unit"]
+    highest = max(int(in_units(part, scale)[0].max()) // base**rank for rank, part in enumerate(parts))
     if any(not isinstance(v, np.ndarray) or v.shape != right.shape or v.dtype.kind not in "iuf" for v in values):
         return None
-    values = np.array(values, dtype=np.float64)
-    if (values != np.rint(values)).any() or (values < 0).any() or (values >= float(base) ** len(parts)).any():
+    values, whole = in_units(np.stack(values), scale)
+    if not whole.all() or (values >= base ** len(parts)).any():
         return None
-    offset = values - right
+    offset = values - in_units(right, scale)[0]
     if (offset == offset.flat[0]).all():  # one and the same number added everywhere: something else
         return None
-    digits = values.astype(np.int64)[..., None] // base ** np.arange(len(parts)) % base
+    digits = values[..., None] // base ** np.arange(len(parts)) % base
     if (digits > 2 * highest).any():
         return None
     rank, element = np.argwhere(offset != 0)[0]

@@ -7,7 +7,7 @@ that stand in both in the same order (Indel similarity, `rapidfuzz`).
 Students who solve the same exercise write similar code. So an answer is also compared with everything that needs no copying to be
 written: the released text, the published solution, the bank's answers, and what a good part of the class has. What counts is by how many
 tokens two answers resemble each other *more* than either resembles any of those. A short function leaves no room for that; a whole
-assignment does, and its cells add up.
+assignment does, and its cells add up. Apart from that, whole notebooks that are the same letter by letter are listed in groups.
 """
 
 from __future__ import annotations
@@ -80,6 +80,18 @@ class Pair:
     @property
     def beyond(self) -> float:
         return sum(cell.beyond for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class Same:
+    """Students whose answers are the same letter by letter, in every cell that they wrote. cells: their names, in the notebook's order.
+
+    known: cells of these whose text is also a known answer, for example the published solution.
+    """
+
+    students: tuple[str, ...]
+    cells: tuple[str, ...]
+    known: tuple[str, ...]
 
 
 # -- an answer as tokens ----------------------------------------------------------------------------------------------------------------
@@ -162,6 +174,34 @@ def similar_pairs(
     return sorted(pairs, key=lambda pair: -pair.beyond)
 
 
+def same_notebooks(
+    answers: Mapping[str, Mapping[str, str]],
+    released: Mapping[str, str],
+    known: Mapping[str, Iterable[str]],
+    enough: float = ENOUGH,
+) -> list[Same]:
+    """Those who handed in the very same text, the largest groups first, however many there are and wherever it comes from.
+
+    The pairs above ask what needs no copying; letters, blanks and comments of a whole notebook are never the same by chance.
+    released: cell -> the text students were given, which is nobody's answer. enough: tokens of the answers from which a group is shown.
+    """
+
+    def letters(text: str) -> str:
+        return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+    groups: dict[tuple, list[str]] = {}
+    for student in sorted(answers):
+        mine = {cell: letters(text) for cell, text in answers[student].items()}
+        written = tuple((cell, text) for cell, text in mine.items() if text and text != letters(released.get(cell, "")))
+        groups.setdefault(written, []).append(student)
+    found = []
+    for written, students in groups.items():
+        if len(students) > 1 and sum(len(code_tokens(text)) for _, text in written) >= enough:
+            also = tuple(cell for cell, text in written if text in {letters(one) for one in known.get(cell, ())})
+            found.append(Same(tuple(students), tuple(cell for cell, _ in written), also))
+    return sorted(found, key=lambda same: -len(same.students))
+
+
 @dataclass
 class _Compared:
     """One cell of all students. similarity, beyond: student x student; known: per student."""
@@ -228,13 +268,14 @@ def _spans(tokens: Sequence[Token], ranges: list[tuple[int, int]]) -> tuple[tupl
 
 @dataclass(frozen=True)
 class Compared:
-    """What was compared, and what came out. points: cells; skipped: students whose notebook could not be read."""
+    """What was compared, and what came out. skipped: students whose notebook could not be read. same: those with the same text."""
 
     assignment: str
     students: int
     cells: tuple[str, ...]
     pairs: tuple[Pair, ...]
     skipped: tuple[str, ...]
+    same: tuple[Same, ...] = ()
 
 
 def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compared:
@@ -242,6 +283,7 @@ def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compare
     from autograder import nbgrader_plugin, results  # nbgrader takes a second to import
 
     known: dict[str, list[str]] = {}
+    given: dict[str, str] = {}
     written: set[str] = set()
     functions: dict[str, set[str]] = {}
     for name in results.notebooks(coursedir, assignment):
@@ -251,6 +293,7 @@ def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compare
         ):
             for cell_id, cell in answer_cells(notebook).items():
                 known.setdefault(f"{name}/{cell_id}", []).append(cell.source)
+                given[f"{name}/{cell_id}"] = cell.source  # the released one comes last
                 if cell.cell_type != "code":
                     written.add(f"{name}/{cell_id}")
                 else:
@@ -266,7 +309,8 @@ def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compare
         mine = answers.setdefault(student, {})
         mine.update({f"{name}/{cell_id}": cell.source for cell_id, cell in answer_cells(rebuilt.notebook).items()})
     pairs = similar_pairs(answers, known, written, enough)
-    return Compared(assignment, len(answers), tuple(known), tuple(pairs), tuple(skipped))
+    same = same_notebooks(answers, given, known, enough)
+    return Compared(assignment, len(answers), tuple(known), tuple(pairs), tuple(skipped), tuple(same))
 
 
 def answer_cells(notebook) -> dict[str, object]:

@@ -4,6 +4,7 @@
     ROOT/overlay/exercises/unit_*.py          exercises of one's own; one that is named like a public module replaces it
     ROOT/overlay/solutions/NN_topic/topic.py  units of one's own; one that is named like a public unit replaces it
     ROOT/overlay/keys/NN_topic.key            the secret key of an assignment: 128 bits in hexadecimal, readable by its owner only
+    ROOT/overlay/extensions/NN_topic.csv      days by which students may hand it in later (`autograder extend`)
     ROOT/overlay/nonces/NN_topic.csv          the code each student was given with an assignment, where codes were given out
 
 `make course-release DIR` makes all of it (tools/course_release.py).
@@ -18,6 +19,7 @@ import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 # What stands in a student's notebook in place of a solution. By NotImplementedError a check recognises a function that was not written.
@@ -61,24 +63,33 @@ class Course:
 
     def nonce(self, assignment: str, student: str) -> str:
         """The code this student was given with the assignment; "" where no codes were given out, or none to this student."""
-        path = self.nonce_file(assignment)
-        if not path.exists():
-            return ""
-        with path.open(encoding="utf-8", newline="") as file:
-            return next((row[1] for row in csv.reader(file) if len(row) == 2 and row[0] == student), "")
+        return _read_pairs(self.nonce_file(assignment)).get(student, "")
 
     def give_nonces(self, assignment: str, students: Iterable[str]) -> dict[str, str]:
         """A code for each student, noted in `nonce_file`. It comes from the assignment's key, which it does not reveal, and from the
         student's name: whoever has had one gets the same one again."""
         path, key = self.nonce_file(assignment), self.key(assignment).encode()
         given = {name: hmac.new(key, f"nonce {name}".encode(), "sha256").hexdigest()[:12] for name in sorted(students)}
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.{os.getpid()}")
-        with part.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([("student", "nonce"), *given.items()])
-        part.chmod(0o600)
-        os.replace(part, path)
+        _write_pairs(path, ("student", "nonce"), given)
         return given
+
+    def extensions(self, assignment: str) -> dict[str, timedelta]:
+        """By how much each student may be later than the assignment's due date; only those who may."""
+        pairs = _read_pairs(self.extension_file(assignment))
+        return {student: timedelta(days=float(days)) for student, days in pairs.items() if student != "student"}
+
+    def extend(self, assignment: str, student: str, days: float) -> None:
+        """Give a student `days` more than the others, in place of what was given before; 0 takes it back.
+
+        It is noted here and not in the gradebook, which knows an extension only of work that has been handed in.
+        """
+        given = {name: f"{time / timedelta(days=1):g}" for name, time in self.extensions(assignment).items()}
+        given = {**given, student: f"{days:g}"} if days else {name: d for name, d in given.items() if name != student}
+        _write_pairs(self.extension_file(assignment), ("student", "days"), dict(sorted(given.items())))
+
+    def extension_file(self, assignment: str) -> Path:
+        self.key_file(assignment)  # the same names are allowed
+        return self.overlay / "extensions" / f"{assignment}.csv"
 
     def nonce_file(self, assignment: str) -> Path:
         self.key_file(assignment)  # the same names are allowed
@@ -88,6 +99,24 @@ class Course:
         if not re.fullmatch(r"\w[\w.-]*", assignment):
             raise BadName(f"{assignment!r} is no name of an assignment")
         return self.overlay / "keys" / f"{assignment}.key"
+
+
+def _read_pairs(path: Path) -> dict[str, str]:
+    """The two columns of a file, its head included; nothing where there is no file."""
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row[0]: row[1] for row in csv.reader(file) if len(row) == 2}
+
+
+def _write_pairs(path: Path, head: tuple[str, str], pairs: dict[str, str]) -> None:
+    """Two columns under a head, readable by their owner only; whole or not at all."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    with part.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([head, *pairs.items()])
+    part.chmod(0o600)
+    os.replace(part, path)
 
 
 def overlay_exercises() -> list[Path]:

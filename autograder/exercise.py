@@ -14,7 +14,20 @@ import numpy as np
 
 from labkit.wire import COMM, Opaque, Tensor
 
-__all__ = ["ANYTHING", "COMM", "Case", "Diagnosis", "Exercise", "Finding", "Opaque", "RankRun", "Run", "Tensor", "rng_for"]
+__all__ = [
+    "ANYTHING",
+    "COMM",
+    "Case",
+    "Diagnosis",
+    "Exercise",
+    "Finding",
+    "Opaque",
+    "RankRun",
+    "Run",
+    "Tensor",
+    "Typed",
+    "rng_for",
+]
 
 VERDICTS = ("passed", "wrong", "raised", "hung", "crashed", "out_of_memory", "too_slow", "missing")
 PUBLIC_KEY = "public"
@@ -32,6 +45,13 @@ ANYTHING = _Sentinel("ANYTHING")  # an expected value that is not looked at (for
 
 
 @dataclass(frozen=True)
+class Typed:
+    """An expected numpy array whose dtype counts as well as its values, because the text asks for it. (A `Tensor`'s always counts.)"""
+
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
 class Case:
     """One run of the student's function on `world_size` ranks.
 
@@ -41,7 +61,8 @@ class Case:
     says: what the card tells about the case, for example "n = 10, float64".
     known: anything `expected` and the diagnoses need to remember; never sent to the ranks.
     late: ranks that start only when all others wait or have returned. Makes "it worked because it happened to be first" fail.
-    rtol, atol: tolerance of floating-point comparisons; integers are compared exactly.
+    rtol, atol: tolerance of floating-point comparisons; integers are compared exactly. None: what the type of the expected value
+        promises (`autograder.compare.TOLERANCES`), so that float64 is not mistaken for float32. Sums in another order pass.
     alpha, beta: seconds per message and per byte of the relay's network (virtual time).
     ranks_per_node: runtime "horovod": `hvd.local_rank()` counts within nodes of so many ranks; 0: all ranks on one node.
     """
@@ -52,8 +73,8 @@ class Case:
     says: str = ""
     known: dict[str, Any] = field(default_factory=dict)
     late: tuple[int, ...] = ()
-    rtol: float = 1e-6
-    atol: float = 1e-9
+    rtol: float | None = None
+    atol: float | None = None
     alpha: float = 5e-6
     beta: float = 1e-10
     ranks_per_node: int = 0
@@ -130,6 +151,8 @@ class Exercise:
         torch, numpy, torch.distributed. It runs beside the student's code: put no expected value into it.
     shares_files: whether the ranks of a case see each other's files (checkpoints). If not, a grader keeps them apart: what they tell
         each other goes over the relay.
+    may_lose: detours that no case has to show (`autograder.values`: "float64 -> float32", "int32 promoted", "integers of both widths",
+        or a type for all of its own), each with the reason. Whatever is not listed here must show in a case, under every key.
     talks: whether a right answer communicates at all, with more than one rank. Where it does, an answer that never did is refused, whatever
         it returns (see `needs_bytes` for more).
     uses: functions of earlier exercises the student's code may call; where the student's own do not work, the references stand in.
@@ -146,13 +169,17 @@ class Exercise:
     inputs: str = "kept"
     harness: str = ""
     shares_files: bool = False
+    may_lose: dict[str, str] = {}
     talks: bool = True
     uses: tuple[str, ...] = ()
     reference: str = ""
     diagnoses: dict[str, Diagnosis] = {}
 
     def cases(self, rng: np.random.Generator) -> list[Case]:
-        """The cases. Their number, levels, ranks, sizes and dtypes are fixed and public; only values come from `rng`."""
+        """The cases. Their number, levels, ranks, sizes and dtypes are fixed and public; only values come from `rng`.
+
+        What a level stands for must hold under every key: force it (no share equal by chance, no fraction below one half), or draw again.
+        """
         raise NotImplementedError
 
     def expected(self, case: Case) -> list:
@@ -180,7 +207,8 @@ class Exercise:
     def facts(self, case: Case, run: Run) -> Finding | str | None:
         """A broken rule that values alone do not show (too many bytes, a forbidden collective, a wrong distribution), or None.
 
-        Asked when the values are right, and when they are wrong in a way no misconception explains.
+        Asked when the values are right, and when they are wrong: then it is told where no misconception gives these values.
+        What nobody waited for and memory that was used before its wait are found by the judge, in every exercise of runtime "torch".
         """
         return None
 

@@ -179,7 +179,6 @@ class _Run:
         self.in_hand: dict[str, _InHand] = {}
 
     def go(self) -> None:
-        self.key = Course(Path(self.coursedir.root)).key(self.wish.assignment)
         self.unit = nbgrader_plugin.unit_of(self.wish.assignment)
         self.level = nbgrader_plugin.jail(self.wish.weak)["level"]
         self.hints = nbgrader_plugin.Judge(config=self.config).hints
@@ -190,8 +189,13 @@ class _Run:
         source = Path(self.coursedir.format_path(self.coursedir.source_directory, ".", self.wish.assignment))
         files = hashes(source)  # before they are read: what is changed meanwhile is graded again by the next run
         self.notebooks = {name: self._released(name) for name in notebooks_of(self.gradebook, self.wish.assignment)}
+        self.key = Course(Path(self.coursedir.root)).key(self.wish.assignment)  # drawn only for an assignment that there is
         self.held_against = [files, self.notebooks]
         self.scores = scores_of(self.gradebook, self.wish.assignment)
+        with self.gradebook:
+            self.due = self.gradebook.find_assignment(self.wish.assignment).duedate
+        self.extensions = Course(Path(self.coursedir.root)).extensions(self.wish.assignment)
+        self.lateness = str([self.due, self.config.get("AssignLatePenalties", {}), self.config.get("LateSubmissionPlugin", {})])
         students = self._students()
         self.watcher.begins(len(students))
         writer = _Writer(coursedir=self.coursedir, config=self.config, log=_log)
@@ -236,10 +240,11 @@ class _Run:
         """Leave it alone or have it judged."""
         try:
             files = hashes_of_submission(self.coursedir, self.wish.assignment, student)
-            state = self._state(files)
+            state = self._state(files, student)
             mark = self.store.mark(self.wish.assignment, student)
             if not self.wish.force and mark is not None and mark.get("state") == state and self._stands(student, mark):
-                self._has(Line(student, "unchanged", mark["points"], mark["max_points"], 0.0, mark["reasons"]))
+                points = total_of(self.gradebook, self.wish.assignment, student)
+                self._has(Line(student, "unchanged", points, mark["max_points"], 0.0, mark["reasons"]))
                 return
             notebooks = self._handed_in(student)
         except Exception as error:
@@ -310,7 +315,7 @@ class _Run:
                 nbgrader_plugin.finished.clear()
             scores = scores_of(self.gradebook, self.wish.assignment, student).get(student, {})
             graded = [notebook.graded for notebook in notebooks.values()]
-            line.points = sum(score for score in scores.values() if score is not None)
+            line.points = total_of(self.gradebook, self.wish.assignment, student)
             line.max_points = sum(notebook.max_points for notebook in graded)
             line.reasons = [flag.sentence for notebook in graded for flag in notebook.flags if flag.needs_person]
             if not any(item.fault for notebook in graded for item in notebook.items):  # else the next run tries again
@@ -339,9 +344,11 @@ class _Run:
 
     # -- what has changed
 
-    def _state(self, files: dict[str, str]) -> str:
-        """A hash of all that decides what is written for a submission: its files, what it is held against, and who judges how."""
-        parts = [files, self.held_against, submission._our_code(), submission._versions(), self.key, self.level, self.hints]
+    def _state(self, files: dict[str, str], student: str) -> str:
+        """A hash of all that decides what is written for a submission: its files, what it is held against, who judges how, and what
+        being late costs this student."""
+        parts = [files, self.held_against, submission.who_judges(), self.key, self.level, self.hints]
+        parts += [self.lateness, str(self.extensions.get(student))]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def _stands(self, student: str, mark: dict) -> bool:
@@ -492,6 +499,14 @@ def hashes_of_submission(coursedir: CourseDirectory, assignment: str, student: s
     folder = nbgrader_plugin.submitted_folder(coursedir, assignment, student)
     link = submission.linked_folder(nbgrader_plugin.submissions_root(coursedir, assignment, student), folder)
     return {".": f"a link to {os.readlink(link)}"} if link else hashes(folder)
+
+
+def total_of(gradebook: Gradebook, assignment: str, student: str) -> float:
+    """A student's points as the gradebook and its export have them: with what was given by hand, less the penalty for being late."""
+    with gradebook, contextlib.suppress(MissingEntry):
+        submitted = gradebook.find_submission(assignment, student)
+        return max(0.0, float(submitted.score or 0.0) - float(submitted.late_submission_penalty or 0.0))
+    return 0.0
 
 
 def hashes(folder: Path) -> dict[str, str]:

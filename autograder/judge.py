@@ -9,13 +9,13 @@ import contextlib
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from autograder.carried import lacking
 from autograder.compare import Difference, difference, name_of_type, show, show_where_they_differ, unchanged
 from autograder.exercise import ANYTHING, PUBLIC_KEY, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, rng_for
 from autograder.verdict import CaseResult, LevelResult, Result
-from labkit import hang, horovod_job
+from labkit import hang, horovod_job, wire
 from labkit.launcher import Launcher, Limits, make_jobs
 from labkit.mpi_job import MpiRunner
 from labkit.rank_set import RankSet
@@ -33,15 +33,37 @@ _BUILT_IN = {
     ),
     "wrong_shape": Diagnosis("The result has another shape than asked for."),
     "wrong_dtype": Diagnosis("The numbers are right, but their data type has changed.", "Keep the data type of the argument."),
+    "lost_digits": Diagnosis(
+        "The numbers are right to about 7 digits, and the others are lost: they went through a type that holds no more, such as float32.",
+        "Compute in the type of the argument, and make buffers of that type: `empty_like`. Whole numbers never go through floats.",
+    ),
+    "wrapped": Diagnosis(
+        "The last bits are right, the first ones are lost: the integers went through a type of too few bits. int32 ends at 2,147,483,647.",
+        "Make buffers of the type of the argument: `empty_like`.",
+    ),
     "wrong_length": Diagnosis("The result has another number of entries than asked for."),
     "unrecognised": Diagnosis(
         "The result is not what it should be.", "Compare the two lines above, element by element, for the smallest case."
     ),
     "not_written": Diagnosis("This function is still to be written.", "Replace the line that raises NotImplementedError."),
     "missing": Diagnosis("There is no such function.", "Define it under exactly this name and run its cell."),
+    "syntax_error": Diagnosis(
+        "The cell that defines this function is no valid Python, so there is no such function.",
+        "Run the cell: Python points at the place. Mend it, and run the cell again.",
+    ),
     "reused_buffer": Diagnosis(
         "A tensor was changed between isend and its wait(): the receiver may get the old or the new values.",
         "Wait first, or send a copy: `x.clone()`.",
+    ),
+    "used_before_wait": Diagnosis(
+        "The memory of a receive was used before its wait() had returned. Until then nobody knows what it holds: on one machine the old "
+        "numbers, on another the new ones. The same holds for a collective with async_op=True.",
+        "Wait first, then read it, change it, send it or receive into it again. Two open receives need two tensors.",
+    ),
+    "forgot_wait": Diagnosis(
+        "An operation was started and never waited for. isend, irecv and collectives with async_op=True return at once, before anything "
+        "has moved; only wait() tells that it has.",
+        "Keep the request that they return and call its wait() before you use the tensor or return.",
     ),
     "out_of_memory": Diagnosis(
         "It ran out of memory.", "A check's cases are small: look for something that grows with every step."
@@ -50,6 +72,10 @@ _BUILT_IN = {
         "It had not returned when its time was up.", "A check's cases take milliseconds: look for a loop that never ends."
     ),
     "rank_died": Diagnosis("A rank's process died.", ""),
+    "too_much": Diagnosis(
+        "A rank asked for more than a check allows: thousands of messages at a time, or far more bytes or printed lines than the data has.",
+        "Look for a loop that sends or prints in every turn; a whole tensor is one message.",
+    ),
     "not_carried": Diagnosis(
         "The numbers are right, but the ranks have not told them each other by the communication that the exercise is about.",
         "Use messages or collectives of the process group (communicator) for everything one rank has to know of another.",
@@ -58,11 +84,28 @@ _BUILT_IN = {
         "A rank sent something the relay does not understand.", "Leave the process group's own connection alone."
     ),
 }
+# exceptions of `labkit.relay_backend`
+_BUFFERS = {"ReusedBuffer": "reused_buffer", "UsedBeforeWait": "used_before_wait", "NeverWaited": "forgot_wait"}
 _HOW_OF_EXCEPTIONS = {
     "NameError": "Everything your function uses must be defined or imported in a cell of this notebook.",
     "ModuleNotFoundError": "That module is not installed where checks run.",
     "UnboundLocalError": "A name that a function assigns is local in all of it.",
     "SystemExit": "A rank must not leave: return instead.",
+    "IndexError": "p entries have the indices 0 to p - 1, and an empty list has none: print the length and the index in that line.",
+    "KeyError": "Print the keys that are there: `print(list(...))`.",
+    "ZeroDivisionError": "Some rank or case divides by nothing: which divisor can be 0 there?",
+    "AttributeError": "Print the type of what stands before the dot: it is another one than the line expects.",
+    "RecursionError": "A function that calls itself needs a case in which it does not.",
+}
+_HOW_OF_MPI = {  # by the error's name in its text
+    "MPI_ERR_OP": "That operation is not made for this data: `Allreduce` takes MPI.SUM and its like, on two arrays of one numeric type.",
+    "MPI_ERR_TRUNCATE": "The message is longer than the room for it: the receiving array needs as many elements as were sent, of one type.",
+    "MPI_ERR_RANK": "There is no such rank: ranks end at `comm.Get_size() - 1`.",
+    "MPI_ERR_ROOT": "There is no such rank: ranks end at `comm.Get_size() - 1`.",
+    "MPI_ERR_TYPE": "The array's type has no counterpart in MPI: use float64, int64 or another plain numpy type.",
+    "MPI_ERR_COUNT": "The number of elements is not what the call needs.",
+    "MPI_ERR_BUFFER": "The call needs an array of its own for what arrives: `np.empty(...)`.",
+    "MPI_ERR_TAG": "A tag is a small number, not below 0.",
 }
 
 
@@ -84,44 +127,111 @@ def judge_with(
     runners: Runners, exercise: Exercise, chunks: Sequence[Chunk] | None, *, key: str = PUBLIC_KEY, note: str = ""
 ) -> Result:
     """`judge` for one candidate after another: an MPI job that one has left in order serves the next, unless the launcher is isolated
-    (see `Runners.student`)."""
+    (see `Runners.student`). chunks: None with a note, which then says where, is a function whose text is no valid Python."""
     if chunks is None:
-        return _nothing(exercise, "missing", note)
+        return _nothing(exercise, "syntax_error" if note else "missing", note)
     with runners.student([exercise]):
         return _judge(runners, exercise, chunks, key, note)
 
 
 def _judge(runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], key: str, note: str) -> Result:
     cases = exercise.cases(rng_for(exercise, key))
-    seed = zlib.crc32(f"{key}/{exercise.unit}/{exercise.function}".encode())
+    trial = _Trial(runners, exercise, chunks, zlib.crc32(f"{key}/{exercise.unit}/{exercise.function}".encode()))
     levels = []
-    hurry = False  # an endless loop is waited for once, not in every level
-    fresh = False  # whether every further case gets ranks of its own
     for name, points in exercise.levels.items():
         results: list[CaseResult] = []
         for case in (c for c in cases if c.level == name):
-            if (
-                results and time.monotonic() > runners.until
-            ):  # the first case of a level is run all the same: it says what is wrong
+            if results and time.monotonic() > runners.until:  # a level's first case is run all the same: it says what is wrong
                 text = _diagnosis(exercise, "too_slow")
                 late = CaseResult(case.level, _says(case), case.world_size, "too_slow", "too_slow", why=text.why, how=text.how)
                 results.append(late)
                 break
-            result = judge_case(exercise, case, *runners.run(exercise, case, list(chunks), seed, hurry, fresh))
-            if result.verdict != "passed":
-                fresh = True  # nothing that an earlier case left behind helps or harms from here on
-                if runners.served_before:
-                    result = judge_case(exercise, case, *runners.run(exercise, case, list(chunks), seed, hurry, fresh))
-            results.append(result)
-            hurry = hurry or result.verdict == "too_slow"
-            if result.diagnosis == "not_written":
+            results.append(trial.result_of(case))
+            if results[-1].diagnosis == "not_written":
                 return _nothing(exercise, "not_written", note)
-            if result.verdict != "passed" and result.diagnosis != "unrecognised":
+            if trial.knows_enough():
                 break
         passed = bool(results) and all(r.verdict == "passed" for r in results)
-        verdict = next((r.verdict for r in results if r.verdict != "passed"), "passed")
-        levels.append(LevelResult(name, points, points if passed else 0, verdict, results))
+        levels.append(LevelResult(name, points, points if passed else 0, "passed", results))
+    _keep_names_that_explain_all(exercise, trial.results)
+    for level in levels:
+        level.verdict = next((case.verdict for case in level.cases if case.verdict != "passed"), "passed")
     return Result(exercise.unit, exercise.function, exercise.title, exercise.points, levels, note)
+
+
+class _Trial:
+    """One candidate's way through the cases."""
+
+    def __init__(self, runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], seed: int):
+        self.runners, self.exercise, self.chunks, self.seed = runners, exercise, list(chunks), seed
+        self.results: list[CaseResult] = []
+        self.hurry = False  # an endless loop is waited for once, not in every level
+        self.fresh = False  # nothing that an earlier case left behind helps or harms after the first failure
+
+    def result_of(self, case: Case) -> CaseResult:
+        result, outcome = self._run(case, 1)
+        if result.verdict != "passed":
+            self.fresh = True
+            if self.runners.served_before or _may_have_looked_too_early(result, outcome):
+                result, again = self._run(case, 2)
+                if _may_have_looked_too_early(result, again) and _encoded(outcome) != _encoded(again):
+                    text = _diagnosis(self.exercise, "used_before_wait")
+                    result.verdict, result.diagnosis, result.why, result.how = "wrong", "used_before_wait", text.why, text.how
+                    result.guess, result.hidden = False, None
+        self.results.append(result)
+        self.hurry = self.hurry or result.verdict == "too_slow"
+        return result
+
+    def _run(self, case: Case, attempt: int) -> tuple[CaseResult, Outcome]:
+        poison = 2 * len(self.results) + attempt
+        outcome, ends = self.runners.run(self.exercise, case, self.chunks, self.seed, self.hurry, self.fresh, poison)
+        return judge_case(self.exercise, case, outcome, ends), outcome
+
+    def knows_enough(self) -> bool:
+        """Whether the rest of the level would tell nothing new: its points are lost, and the reason is known. A mistake that was
+        recognised by its values must explain the other cases, too."""
+        last = self.results[-1]
+        return last.verdict != "passed" and last.diagnosis != "unrecognised" and not last.guess
+
+
+def _may_have_looked_too_early(result: CaseResult, outcome: Outcome) -> bool:
+    """Whether a failed case may be one that used what a receive had not brought yet. Then it fails otherwise where that memory holds
+    something else."""
+    return (
+        any(rank.deferred for rank in outcome.ranks)
+        and result.verdict in ("wrong", "raised", "out_of_memory")
+        and result.diagnosis not in ("reused_buffer", "used_before_wait", "forgot_wait", "not_written")
+        and not (result.verdict == "wrong" and result.hidden is None)
+    )
+
+
+def _encoded(outcome: Outcome) -> list:
+    """What the ranks returned or raised, comparable."""
+    return [(rank.state, rank.error.get("text"), *wire.encode(rank.value)) for rank in outcome.ranks]
+
+
+def _keep_names_that_explain_all(exercise: Exercise, results: list[CaseResult]) -> None:
+    """A mistake that was recognised by its values is a guess, for one case may look like another mistake by chance. Its name is kept
+    only if it explains every case of the run in which wrong values came back; where it does not, another one that fits is taken, or none.
+
+    It explains a case that gives the values it should. Where the exercise says that it does not show, something else must have been found,
+    or two other cases confirm it. What a case did (it hung, it raised, it sent too much, a rank's part was read to be missing) is no guess:
+    it is said where it happened.
+    """
+    wrong = [result for result in results if result.hidden is not None]
+    guesses = [(result, [name for name in result.fits if _explains(name, wrong)]) for result in wrong if result.guess]
+    for result, kept in guesses:
+        name = kept[0] if kept else "unrecognised"
+        if name != result.diagnosis:
+            text = _diagnosis(exercise, name)
+            result.diagnosis, result.why, result.how = name, text.why, text.how
+
+
+def _explains(name: str, wrong: list[CaseResult]) -> bool:
+    """Whether the mistake `name` explains all these cases in which wrong values came back."""
+    confirmed = sum(name in result.fits for result in wrong)
+    others = [result for result in wrong if name not in result.fits]
+    return all(name in other.hidden and (other.diagnosis != "unrecognised" or confirmed > 1) for other in others)
 
 
 def _nothing(exercise: Exercise, diagnosis: str, note: str) -> Result:
@@ -170,9 +280,19 @@ class Runners:
             self.ranks = None
 
     def run(
-        self, exercise: Exercise, case: Case, chunks: list[Chunk], seed: int, hurry: bool = False, fresh: bool = False
+        self,
+        exercise: Exercise,
+        case: Case,
+        chunks: list[Chunk],
+        seed: int,
+        hurry: bool = False,
+        fresh: bool = False,
+        poison: int = 0,
     ) -> tuple[Outcome, list[dict]]:
-        """Run one case. hurry: an earlier case of this candidate was too slow, so this one gets little time. fresh: in new ranks."""
+        """Run one case. hurry: an earlier case of this candidate was too slow, so this one gets little time. fresh: in new ranks.
+
+        poison: see `labkit.launcher.make_jobs`.
+        """
         self.served_before = False
         short = {"cpu_seconds": min(self.limits.cpu_seconds, 2), "deadline": min(self.limits.deadline, 15.0)}
         limits = replace(self.limits, **short) if hurry else self.limits
@@ -180,7 +300,8 @@ class Runners:
         if left < limits.deadline:
             limits = replace(limits, deadline=max(left, LAST_S))
         arguments = [case.arguments_of(r) for r in range(case.world_size)]
-        jobs = make_jobs(chunks, exercise.function, arguments, runtime=exercise.runtime, harness=exercise.harness, seed=seed)
+        how = {"runtime": exercise.runtime, "harness": exercise.harness, "seed": seed, "poison": seed + poison}
+        jobs = make_jobs(chunks, exercise.function, arguments, **how)
         if exercise.runtime == "mpi4py":
             most = max(c.world_size for c in exercise.cases(rng_for(exercise)))
             if self.mpi is None or self.mpi.most < most:
@@ -227,7 +348,9 @@ def judge_case(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict
         wrong = _wrong(exercise, case, _run_of(outcome))
         if wrong is None:
             return result
-        result.verdict, (result.diagnosis, result.differs, text) = "wrong", wrong
+        result.verdict, result.diagnosis, result.differs = "wrong", wrong.name, wrong.lines
+        result.fits, result.hidden, result.guess = wrong.fits, wrong.hidden, wrong.guess
+        text = _diagnosis(exercise, wrong.name)
     result.why, result.how = text.why, text.how
     return result
 
@@ -260,9 +383,9 @@ def _moved(outcome: Outcome) -> str:
 
 def _failure(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict]):
     """(verdict, diagnosis, what differs, text) of a run that did not come to its end, or None."""
-    for r, rank in enumerate(outcome.ranks):
-        if rank.state == "raised":
-            return _raised(exercise, case, outcome, r)
+    raised = [r for r, rank in enumerate(outcome.ranks) if rank.state == "raised"]
+    if raised:  # a buffer used too early comes first: what else was raised may follow from it
+        return _raised(exercise, case, outcome, min(raised, key=lambda r: (outcome.ranks[r].error["type"] not in _BUFFERS, r)))
     for r, rank in enumerate(outcome.ranks):
         if rank.state == "dead":
             return _died(exercise, case, r, rank, ends)
@@ -293,22 +416,31 @@ def _raised(exercise: Exercise, case: Case, outcome: Outcome, r: int):
         return "missing", "not_written", [], _diagnosis(exercise, "not_written")
     if kind == "NameError" and f"'{exercise.function}'" in text and not rows:
         return "missing", "missing", [], _diagnosis(exercise, "missing")
-    if kind == "ReusedBuffer":
-        return "wrong", "reused_buffer", lines, _diagnosis(exercise, "reused_buffer")
+    if kind in _BUFFERS:
+        return "wrong", _BUFFERS[kind], lines, _diagnosis(exercise, _BUFFERS[kind])
     if kind == "out_of_memory":
         return "out_of_memory", "out_of_memory", rows, _diagnosis(exercise, "out_of_memory")
     if kind in exercise.diagnoses:
         return "raised", kind, lines, exercise.diagnoses[kind]
     where = rows[-1].split(", in ")[0] if rows else ""
     why = f"{who.capitalize()}{kind}{f' at {where}' if where else ''}: {text}".rstrip(": ")
-    return "raised", kind, lines, Diagnosis(why + ("" if why.endswith(".") else "."), _HOW_OF_EXCEPTIONS.get(kind, ""))
+    how = next((how for name, how in _HOW_OF_MPI.items() if name in text), _HOW_OF_EXCEPTIONS.get(kind, ""))
+    return "raised", kind, lines, Diagnosis(why + ("" if why.endswith(".") else "."), how)
 
 
 def _died(exercise: Exercise, case: Case, r: int, rank, ends: list[dict]):
     end = ends[r] if r < len(ends) else {}
     signal_number = end.get("signal")
-    if rank.error.get("type") == "protocol":
-        return "crashed", "protocol", [f"rank {r}: {rank.error['text']}"], _diagnosis(exercise, "protocol")
+    if rank.error.get("type") in ("protocol", "too_much"):
+        kind = rank.error["type"]
+        return "crashed", kind, [f"rank {r}: {rank.error['text'].partition(': ')[2]}"], _diagnosis(exercise, kind)
+    if signal_number in (7, 11) and rank.unwaited:  # SIGBUS, SIGSEGV
+        return (
+            "crashed",
+            "forgot_wait",
+            [f"rank {r} died: signal {signal_number}", _never_waited([r])],
+            _diagnosis(exercise, "forgot_wait"),
+        )
     if end.get("over") == "memory":
         return "out_of_memory", "out_of_memory", [f"rank {r} and its processes"], _diagnosis(exercise, "out_of_memory")
     if signal_number == 24 or end.get("over") == "cpu":  # SIGXCPU
@@ -317,7 +449,11 @@ def _died(exercise: Exercise, case: Case, r: int, rank, ends: list[dict]):
         return "crashed", "rank_died", [f"rank {r} wrote too large a file"], _diagnosis(exercise, "rank_died")
     how = f"signal {signal_number}" if signal_number else f"exit status {end.get('exit')}" if end else "it left without a word"
     text = exercise.diagnoses.get("rank_died") or Diagnosis(
-        f"The process of rank {r} died ({how}).", "A rank has to return; look for exit, kill or a crash in native code."
+        f"The process of rank {r} died ({how}).",
+        "A rank has to return; look for exit or kill."
+        if signal_number not in (7, 11)
+        else "Native code used memory that was not there (any more): an array that was given to a library and gone before the library had "
+        "done with it, or a request that nobody waited for.",
     )
     return "crashed", "rank_died", [f"rank {r} died: {how}"], text
 
@@ -352,35 +488,64 @@ def _observed(exercise: Exercise, run: RankRun):
     return next((a for a in run.after if isinstance(a, Tensor) or hasattr(a, "dtype")), None)
 
 
-def _wrong(exercise: Exercise, case: Case, run: Run):
-    """(diagnosis, what differs, text) of a wrong answer, or None for a right one."""
+@dataclass(frozen=True)
+class _Wrong:
+    """Why a case is wrong. fits, hidden, guess: see `CaseResult`."""
+
+    name: str
+    lines: list[str]
+    fits: tuple[str, ...] = ()
+    hidden: tuple[str, ...] | None = None
+    guess: bool = False
+
+
+def _wrong(exercise: Exercise, case: Case, run: Run) -> _Wrong | None:
+    """What is wrong with an answer, or None for a right one."""
     expected = exercise.expected(case)
     values = [_observed(exercise, rank) for rank in run.ranks]
     differences = [difference(e, v, case.rtol, case.atol) for e, v in zip(expected, values, strict=True)]
     first = next((r for r, d in enumerate(differences) if d is not None), None)
     changed = _changed(exercise, case, run)
+    unwaited = [r for r, rank in enumerate(run.ranks) if rank.unwaited]
     if first is None:
-        finding = _finding(exercise, case, run)
+        finding = Finding("forgot_wait", _never_waited(unwaited)) if unwaited else _finding(exercise, case, run)
         if finding is not None:
-            return finding.diagnosis, _lines(finding.detail), _diagnosis(exercise, finding.diagnosis)
+            return _Wrong(finding.diagnosis, _lines(finding.detail))
         if changed is not None:
-            return "modifies_input", changed, _diagnosis(exercise, "modifies_input")
+            return _Wrong("modifies_input", changed)
         missing = lacking(exercise, case, run)
-        return ("not_carried", [missing], _diagnosis(exercise, "not_carried")) if missing else None
+        return _Wrong("not_carried", [missing]) if missing else None
     wrong = differences[first]
     lines = _comparison(case, first, expected[first], values[first], wrong)
-    name = _misconception(exercise, case, values)
-    if name is None and wrong.kind in ("returns_nothing", "wrong_type"):
-        name = wrong.kind
-    if name is None:
-        finding = _finding(exercise, case, run, careful=True)
-        if finding is not None:
-            name, lines = finding.diagnosis, [*lines, *_lines(finding.detail)]
-    if name is None and changed is not None and wrong.kind == "value":
-        name, lines = "modifies_input", [*lines, *changed]
-    if name is None:
-        name = wrong.kind if wrong.kind != "value" else "unrecognised"
-    return name, lines, _diagnosis(exercise, name)
+    wanted = exercise.misconceptions(case)
+    hidden = tuple(name for name, value in wanted.items() if value is None)
+    matches = _matching(case, wanted, values)
+    if unwaited and not matches:
+        return _Wrong("forgot_wait", [*lines, _never_waited(unwaited)])
+    finding = _finding(exercise, case, run, careful=True)
+    fits = tuple(matches)
+    if finding is not None:
+        fits += (finding.diagnosis,)
+    if wrong.kind != "value":
+        fits += (wrong.kind,)
+    if changed is not None:
+        fits += ("modifies_input",)
+    if matches:
+        return _Wrong(matches[0], lines, fits, hidden, guess=True)
+    if wrong.kind in ("returns_nothing", "wrong_type"):
+        return _Wrong(wrong.kind, lines, fits, hidden)
+    if finding is not None:
+        read = [*lines, *_lines(finding.detail)]
+        return _Wrong(finding.diagnosis, read, fits, hidden, guess=exercise.runtime == "plain")
+    if wrong.kind != "value":
+        return _Wrong(wrong.kind, lines, fits, hidden)
+    if changed is not None:
+        return _Wrong("modifies_input", [*lines, *changed], fits, hidden)
+    return _Wrong("unrecognised", lines, fits, hidden)
+
+
+def _never_waited(ranks: list[int]) -> str:
+    return f"On {hang.list_ranks(ranks)} an operation was still open at the end."
 
 
 def _lines(text: str) -> list[str]:
@@ -398,13 +563,17 @@ def _finding(exercise: Exercise, case: Case, run: Run, careful: bool = False) ->
     return Finding(found) if isinstance(found, str) else found
 
 
-def _misconception(exercise: Exercise, case: Case, values: list) -> str | None:
-    shown = {name: wanted for name, wanted in exercise.misconceptions(case).items() if wanted is not None}
-    for strict in (True, False):
-        for name, wanted in shown.items():
-            if all(difference(w, v, case.rtol, case.atol, strict) is None for w, v in zip(wanted, values, strict=True)):
-                return name
-    return None
+def _matching(case: Case, misconceptions: dict[str, list | None], values: list) -> list[str]:
+    """Names of all misconceptions that give these values; first those that give the same types, too."""
+    shown = {name: wanted for name, wanted in misconceptions.items() if wanted is not None}
+    return list(
+        dict.fromkeys(
+            name
+            for strict in (True, False)
+            for name, wanted in shown.items()
+            if all(difference(w, v, case.rtol, case.atol, strict) is None for w, v in zip(wanted, values, strict=True))
+        )
+    )
 
 
 def _comparison(case: Case, r: int, expected, observed, wrong: Difference) -> list[str]:

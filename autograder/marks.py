@@ -27,10 +27,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Mark:
-    """What one student has on one graded cell. to_grade: a person has not looked at it yet, so the score is provisional."""
+    """What one student has on one graded cell. to_grade: a person has to look at it (again), so the score is provisional.
+
+    by_hand: a person gave the score; it counts instead of the judge's, also for work that was handed in afterwards.
+    """
 
     score: float
     to_grade: bool
+    by_hand: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,9 @@ def _row(student, submission, columns: tuple[Column, ...]) -> Row:
     for notebook in submission.notebooks:
         for grade in notebook.grades:
             if (notebook.name, grade.name) in known:
-                marks[notebook.name, grade.name] = Mark(float(grade.score or 0), bool(grade.needs_manual_grade))
+                marks[notebook.name, grade.name] = Mark(
+                    float(grade.score or 0), bool(grade.needs_manual_grade), grade.manual_score is not None
+                )
     penalty = float(submission.late_submission_penalty or 0)
     return Row(
         person.student,

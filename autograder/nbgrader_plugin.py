@@ -15,6 +15,7 @@ import copy
 import functools
 import json
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -37,7 +38,7 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
-from nbgrader.converters import Autograde
+from nbgrader.converters import Autograde, autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import (
@@ -67,8 +68,12 @@ _AUTOTEST = "AUTOTEST"
 
 
 def configure(c: Config, root: Path) -> None:
-    """Settings of a class: nbgrader's standard layout under `root`, and grading by these steps."""
+    """Settings of a class: nbgrader's standard layout under `root`, and grading by these steps.
+
+    The course is called like its folder: without a name nbgrader refuses every command of its exchange.
+    """
     c.CourseDirectory.root = str(root)
+    c.CourseDirectory.course_id = re.sub(r"[^\w.-]+", "_", root.name).strip("._-") or "course"
     c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback"]
     c.ClearSolutions.code_stub = {"python": CODE_STUB}
     c.ClearSolutions.text_stub = TEXT_STUB
@@ -237,7 +242,6 @@ def load(coursedir: CourseDirectory, config: Config, assignment: str, student: s
     return submission.rebuild_handed_in(released(coursedir, config, assignment, notebook), found)
 
 
-@functools.cache
 def unit_of(assignment: str) -> str | None:
     """The unit an assignment is called after; None: it is called otherwise, and its exercises may be of any unit."""
     return assignment if any(exercise.unit == assignment for exercise in all_exercises()) else None
@@ -367,6 +371,14 @@ def _guard(converter: Autograde, wait_s: float) -> None:
                 init(assignment_id, student_id)
             finally:
                 converter._format_source = format_source
+        extension = Course(Path(coursedir.root)).extensions(assignment_id).get(student_id)
+        with autograde.Gradebook(
+            coursedir.db_url, coursedir.course_id
+        ) as gradebook:  # the one that stays open, where there is one
+            submitted = gradebook.find_submission(assignment_id, student_id)
+            if submitted.extension != extension:
+                submitted.extension = extension
+                gradebook.db.commit()
 
     converter.convert_notebooks, converter.init_assignment = convert_notebooks, init_assignment
 

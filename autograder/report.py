@@ -282,9 +282,19 @@ def _todo(marks: Marks, judged: Sequence[Submitted]) -> list[Todo]:
             )
     told = {(todo.student, todo.where) for _, todo in found}
     for row in marks.rows:
-        names = [column.name for column in _faults(row, marks) if (row.student, column.name) not in told]
+        faults = _faults(row, marks)
+        names = [column.name for column in faults if (row.student, column.name) not in told]
         if names:
             add(2, row.student, ", ".join(names), "The judge itself failed on it.", _ACTIONS["fault"])
+        names = [c.name for c in _for_a_person(row, marks) if c not in faults and (row.student, c.name) not in told]
+        if names:
+            add(
+                3,
+                row.student,
+                ", ".join(names),
+                "Graded again since a score was given by hand; that score counts.",
+                _ACTIONS["by_hand"],
+            )
     return [todo for _, todo in sorted(found, key=lambda entry: entry[0])]
 
 
@@ -292,15 +302,21 @@ _LOOK = "Read the notebook in the formgrader and correct the score there if it i
 _ACTIONS = {
     "fault": "Grade again; if it stays, give the points by hand in the formgrader, and report it with the notebook.",
     "waits": "Read the part's card in the formgrader, look at the file, and give what it is worth.",
+    "by_hand": "Compare it with the card in the formgrader: confirm the score there, or empty its field to take the judge's.",
     "foreign": "See whether the wrong file was handed in, and ask for the right one.",
 }
 
 
-def _faults(row: Row | None, marks: Marks) -> list[Column]:
-    """The checks on which the judge failed: they are marked for a person, although a machine grades them."""
+def _for_a_person(row: Row | None, marks: Marks) -> list[Column]:
+    """The checks that are marked for a person, although a machine grades them."""
     if row is None or not row.handed_in:
         return []
     return [c for c in marks.columns if not c.written and (m := row.marks.get((c.notebook, c.cell))) is not None and m.to_grade]
+
+
+def _faults(row: Row | None, marks: Marks) -> list[Column]:
+    """Those of them on which the judge failed."""
+    return [column for column in _for_a_person(row, marks) if not row.marks[column.notebook, column.cell].by_hand]
 
 
 def _to_read(marks: Marks) -> list[Written]:

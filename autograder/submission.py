@@ -31,6 +31,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from urllib.parse import quote
 
 import nbformat
 from nbformat import NotebookNode, from_dict
@@ -40,7 +41,7 @@ from autograder.check import _figure, judge_with_its_helpers, slice_for
 from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.homework import handed_in
 from autograder.judge import LAST_S, Runners, judge_with
-from autograder.registry import UnknownExercise, find
+from autograder.registry import UnknownExercise, find, overlay_digests
 from autograder.store import Store
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.launcher import make_jobs
@@ -138,9 +139,9 @@ def small_text(path: Path, limit: int) -> str:
 
 
 def _text_of(data: bytes) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16")
-    return data.decode("utf-8-sig", errors="replace")
+    return data.decode(
+        json.detect_encoding(data), errors="replace"
+    )  # UTF-8, -16 or -32, with a mark of the byte order or without
 
 
 def _cells_of(found) -> list | None:
@@ -1008,8 +1009,24 @@ def _twice(item: Item, runners: Runners, judge: Callable[[], ItemGrade]) -> Item
     return ItemGrade(item.grade_id, 0.0, item.points, "missing", "fault", said=said, fault=fault)
 
 
+def _imports_check(rebuilt: Rebuilt) -> bool:
+    """Whether `check` in the notebook is the course's, not a function of the instructor's own."""
+    return any(cell.source and re.search(r"^\s*from autograder import .*\bcheck\b", cell.source, re.M) for cell in rebuilt.cells)
+
+
+def _no_exercise(item: Item) -> ItemGrade:
+    """For a check of an exercise that was released and is there no more: no student's fault, so a person's turn."""
+    said = [f"The grader has no exercise called {item.function} (any more). A person will look at it."]
+    fault = (
+        f"there is no exercise called {item.function}: was its module taken out of overlay/exercises/, or does it fail to load?"
+    )
+    return ItemGrade(item.grade_id, 0.0, item.points, "missing", "fault", said=said, fault=fault)
+
+
 def _judge(rebuilt: Rebuilt, item: Item, unit: str | None, runners: Runners, key: str, failed: set[str]) -> ItemGrade:
     exercise = exercise_of(item, unit)
+    if exercise is None and item.function and _imports_check(rebuilt):
+        return _no_exercise(item)
     if exercise is None:
         return _judge_test(rebuilt, item, runners)
     result = judge_with_its_helpers(
@@ -1084,7 +1101,7 @@ def _judge_test(rebuilt: Rebuilt, item: Item, runners: Runners) -> ItemGrade:
 
 def digest(rebuilt: Rebuilt, unit: str | None, key: str, level: str) -> str:
     """What decides about a result: code of the student that a check or test reaches, the exercises and the judge, the key, isolation."""
-    parts: list = [FORMAT, _our_code(), _versions(), unit, key, level, rebuilt.refused, [asdict(flag) for flag in rebuilt.flags]]
+    parts: list = [FORMAT, who_judges(), unit, key, level, rebuilt.refused, [asdict(flag) for flag in rebuilt.flags]]
     parts += [rebuilt.files] if rebuilt.files else []
     for item in rebuilt.items:
         exercise = exercise_of(item, unit)
@@ -1101,6 +1118,11 @@ def kept_result(store: Store, digest: str) -> Graded | None:
     with contextlib.suppress(ValueError):
         return None if kept is None else Graded.from_json(kept)
     return None
+
+
+def who_judges() -> list:
+    """What changes when judging does: our code, the exercises of the overlay as they are loaded, the versions of what they run on."""
+    return [_our_code(), overlay_digests(), _versions()]
 
 
 @functools.cache
@@ -1126,18 +1148,29 @@ def _versions() -> dict[str, str]:
 
 
 def carded(rebuilt: Rebuilt, graded: Graded, hints: str | None = None) -> NotebookNode:
-    """The rebuilt notebook with a card and the points in every cell that earns some, and what was noticed on top."""
+    """The rebuilt notebook with a card and the points in every cell that earns some; on top a list of them, and what was noticed."""
     notebook = from_dict(json.loads(json.dumps(rebuilt.notebook)))
     grades = {grade.grade_id: grade for grade in graded.items}
     for cell in notebook.cells:
         grade = grades.get(_grade_id(cell))
         if grade is not None and cell.cell_type == "code":
             cell.outputs = _outputs(grade, hints or graded.hints, cell.execution_count)
+    notebook.cells.insert(0, NotebookNode(cell_type="markdown", id="overview", metadata=NotebookNode(), source=_overview(graded)))
+    return notebook
+
+
+def _overview(graded: Graded) -> str:
+    """What stands above the notebook: each graded cell in a line that leads to it (the formgrader's page is very long)."""
+    lines = [f"**Checked automatically: {graded.points:g} of {graded.max_points:g} points**", ""]
+    for item in graded.items:
+        name = _one_line(harmless_markdown(item.grade_id.replace("check_", "", 1)))
+        verdict = "waits for a person" if item.fault or item.waits else item.verdict.replace("_", " ")
+        lines.append(f"- [{name}](#{quote(item.grade_id)}): {item.points + item.extra:g} of {item.max_points:g}, {verdict}")
     noticed = [flag.sentence for flag in graded.flags]
     if noticed:
-        text = "**Noticed by the grader**\n\n" + "\n".join(f"- {harmless_markdown(_one_line(sentence))}" for sentence in noticed)
-        notebook.cells.insert(0, NotebookNode(cell_type="markdown", id="noticed", metadata=NotebookNode(), source=text))
-    return notebook
+        lines += ["", "**Noticed by the grader**", ""]
+        lines += [f"- {harmless_markdown(_one_line(sentence))}" for sentence in noticed]
+    return "\n".join(lines)
 
 
 def written(notebook: NotebookNode) -> str:

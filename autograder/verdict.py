@@ -10,7 +10,11 @@ HINT_LEVELS = {"verdict": 0, "differs": 1, "why": 2, "how": 3}  # what an instru
 
 @dataclass
 class CaseResult:
-    """One run. differs: lines that say what differs, without judging. why, how: the diagnosis in words."""
+    """One run. differs: lines that say what differs, without judging. why, how: the diagnosis in words.
+
+    guess: `diagnosis` is a mistake that was recognised by the values it gives. fits: all names that wrong values allow.
+    hidden: names of mistakes that cannot be seen in this case; None where no wrong values came back.
+    """
 
     level: str
     says: str
@@ -23,10 +27,14 @@ class CaseResult:
     printed: list[str] = field(default_factory=list)
     moved: str = ""
     events: tuple = ()
+    fits: tuple[str, ...] = ()
+    hidden: tuple[str, ...] | None = None
+    guess: bool = False
 
     def to_json(self) -> dict:
         data = asdict(self)
-        del data["events"]
+        for name in ("events", "fits", "hidden", "guess"):  # of use to the judge alone
+            del data[name]
         return data
 
 

@@ -63,14 +63,23 @@ def show(findings: list[Finding]) -> None:
 
 def python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info[:2] == (3, 11):
-        return Finding("Python", "good", f"{version}, {sys.prefix}")
-    return Finding("Python", "broken", f"{version}, {sys.prefix}", "The pinned packages need Python 3.11: run `make doctor`.")
+    if not lock_file().exists():
+        return Finding("Python", "broken", f"{version}, {sys.prefix}", "The course has no lock file for it: run `make doctor`.")
+    if environment.without_frameworks():
+        remedy = "Only unit 07, Keras in 09 and the homework's port need them: `make lab PYTHON=3.11` has them."
+        return Finding("Python", "limited", f"{version}, without TensorFlow 2.15 and Horovod; {sys.prefix}", remedy)
+    return Finding("Python", "good", f"{version}, {sys.prefix}")
+
+
+def lock_file() -> Path:
+    """The pins for this Python."""
+    own = ROOT / f"requirements.lock.{sys.version_info[0]}.{sys.version_info[1]}.txt"
+    return ROOT / "requirements.lock.txt" if sys.version_info[:2] == environment.FRAMEWORKS_PYTHON else own
 
 
 def packages() -> Finding:
     """The environment against the lock file."""
-    wanted = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements.lock.txt").read_text(), flags=re.MULTILINE))
+    wanted = dict(re.findall(r"^([\w.-]+)==(\S+)", lock_file().read_text(), flags=re.MULTILINE))
     wrong = [name for name, version in wanted.items() if (installed_version(name) or "").split("+")[0] != version]
     if wrong:
         few = ", ".join(wrong[:5]) + (" ..." if len(wrong) > 5 else "")
@@ -128,7 +137,14 @@ def horovod() -> Finding:
             "Horovod", "limited", f"being compiled in the background{percent}", "Wait, or watch: " + wheel["log"]
         ),
         "waiting": Finding("Horovod", "limited", "another clone is compiling it", "Wait: it will be shared."),
-        "impossible": Finding("Horovod", "limited", wheel["reason"], "Then `make horovod`. Only unit 07 needs it."),
+        "impossible": Finding(
+            "Horovod",
+            "limited",
+            wheel["reason"],
+            "Only Horovod's lessons need it."
+            if environment.without_frameworks()
+            else "Then `make horovod`. Only unit 07 needs it.",
+        ),
         "failed": Finding("Horovod", "limited", wheel["reason"], f"`make horovod` tries again; {wheel['log']}"),
         "absent": Finding(
             "Horovod", "limited", "not compiled", "`make horovod` compiles it (5-8 minutes). Only unit 07 needs it."

@@ -13,6 +13,25 @@ from pathlib import Path
 # What a launcher sets in the processes that it starts: Open MPI's mpiexec, srun --mpi=pmix, srun --mpi=pmi2 and MPICH's mpiexec.
 _LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK")
 
+# The one Python that TensorFlow 2.15 has wheels for among those of the course. Horovod needs it.
+FRAMEWORKS_PYTHON = (3, 11)
+
+
+def without_frameworks() -> str:
+    """The sentence for whoever asks for TensorFlow or Horovod in an environment whose Python has neither; "" where they belong to it."""
+    if sys.version_info[:2] == FRAMEWORKS_PYTHON:
+        return ""
+    return (
+        f"This needs TensorFlow 2.15 and Horovod, and they need Python 3.11 (this is {sys.version_info[0]}.{sys.version_info[1]}): "
+        "`make lab PYTHON=3.11`, in a terminal in the course's folder, gets it."
+    )
+
+
+def need_frameworks() -> None:
+    """For the top of a lesson that imports TensorFlow or Horovod: ImportError with that sentence where they cannot be had."""
+    if sentence := without_frameworks():
+        raise ImportError(sentence)
+
 
 def cores() -> int:
     """How many cores this process may use: its CPU affinity, cut by the container's CPU limit where there is one."""

@@ -314,9 +314,20 @@ def close_shared() -> None:
 
 
 def make_jobs(
-    chunks, function: str, arguments: Sequence[tuple], *, runtime: str = "torch", harness: str = "", seed: int = 0, torch=None
+    chunks,
+    function: str,
+    arguments: Sequence[tuple],
+    *,
+    runtime: str = "torch",
+    harness: str = "",
+    seed: int = 0,
+    poison: int = 0,
+    torch=None,
 ):
-    """One job per rank: what to run (source chunks, name of the function) on which arguments (one tuple per rank)."""
+    """One job per rank: what to run (source chunks, name of the function) on which arguments (one tuple per rank).
+
+    poison: decides what the memory of a receive holds while nobody has waited for it.
+    """
     jobs = []
     for rank, args in enumerate(arguments):
         tagged, payload = wire.encode(list(args), torch)
@@ -328,6 +339,7 @@ def make_jobs(
             "function": function,
             "harness": harness,
             "seed": seed,
+            "poison": (poison * MAX_RANKS) % (1 << 62),
             "arguments": tagged,
         }
         jobs.append((job, payload))

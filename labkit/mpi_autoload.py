@@ -17,6 +17,7 @@ tests/test_process_groups.py fails where a new PyTorch has changed any of them.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from importlib.util import find_spec
 
@@ -49,6 +50,7 @@ def _with_timeout_and_store(new_process_group):
     @functools.wraps(new_process_group)
     def wrapper(group_size, group_rank, ranks, backend, store, group_name, *args, timeout=None, **more):
         if backend in ("mpi", "cpu:mpi"):
+            _require_mpiexec()
             from labkit import mpi_backend
 
             backend = "mpi"
@@ -56,6 +58,16 @@ def _with_timeout_and_store(new_process_group):
         return new_process_group(group_size, group_rank, ranks, backend, store, group_name, *args, timeout=timeout, **more)
 
     return wrapper
+
+
+def _require_mpiexec() -> None:
+    """Raise RuntimeError in a process that torchrun has started as one of several: MPI would make each of them a world of its own."""
+    processes = int(os.environ.get("WORLD_SIZE") or 1) if "TORCHELASTIC_RUN_ID" in os.environ else 1
+    if processes > 1 and os.environ.get("OMPI_COMM_WORLD_SIZE") != str(processes):
+        raise RuntimeError(
+            f"torchrun has started {processes} processes, but the ranks of the mpi backend are those that mpiexec starts: "
+            f"`mpiexec -n {processes} python program.py`, or init_process_group('gloo') with torchrun"
+        )
 
 
 def _by_members_only(new_group, c10d):

@@ -1,12 +1,15 @@
 """torch.distributed over MPI: what `init_process_group("mpi")` gives with PyTorch from PyPI.
 
 A process group is a class with one method for each collective: PyTorch's `dist.all_reduce(tensor)` looks up the group and calls
-its `allreduce([tensor], opts)`. Here each of them is one call of mpi4py on the tensor's own memory, without a copy.
+its `allreduce([tensor], opts)`. Here each of them is a call of mpi4py on the tensor's own memory, without a copy.
 
 How operations run:
+- Before a collective the ranks compare what they are about to do, in one all-reduce of 16 bytes: where one calls another collective,
+  or has a tensor of another length, every rank gets an error that says so, and no wrong value.
 - A collective called with `async_op=False` runs at once, in the calling thread.
 - Otherwise (`async_op=True`, and every collective that DistributedDataParallel starts during backward) the group's worker thread
-  runs it while the program computes on. All of a group's collectives keep their order.
+  runs it while the program computes on. All of a group's collectives keep their order. The callbacks of its future run in
+  threads of their own and may themselves wait for collectives.
 - A send or receive is an MPI request; whoever waits for it waits in MPI.
 
 Sums of bfloat16, float16 and float8 are made in float32. Anything that takes longer than the group's timeout ends the job and
@@ -15,7 +18,11 @@ says which rank stood where (labkit.mpi_operations); so does an uncaught excepti
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import math
 import socket
+from array import array
 from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import timedelta
@@ -27,10 +34,12 @@ environment.set_up_singleton()
 import torch  # noqa: E402 (MPI starts when mpi4py is imported, and must find its environment)
 import torch.distributed as dist  # noqa: E402
 from mpi4py import MPI  # noqa: E402
+from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy  # noqa: E402
 from torch.distributed import distributed_c10d as c10d  # noqa: E402
 
 from labkit import mpi_buffers as buffers  # noqa: E402
 from labkit import recorder  # noqa: E402
+from labkit.hang import list_ranks  # noqa: E402
 from labkit.mpi_operations import (  # noqa: E402
     Finished,
     Members,
@@ -39,6 +48,7 @@ from labkit.mpi_operations import (  # noqa: E402
     Queued,
     Worker,
     end_job_on_uncaught_exception,
+    profiled,
     start_watch,
 )
 
@@ -52,8 +62,9 @@ class ProcessGroup(dist.ProcessGroup):
     """Ranks that communicate over one MPI communicator of their own.
 
     The names of the methods are PyTorch's (2.13); what their tensors mean is said in the documentation of `torch.distributed`.
-    Tensors may have any dtype, any strides and no elements at all. Raises ValueError for tensors that are not in main memory and
-    for sizes that do not fit together, RuntimeError for a message whose size is not the tensor's.
+    Tensors may have any dtype, any strides and no elements at all. All-reduce takes sparse ones, too. Raises ValueError for
+    tensors that are not in main memory and for sizes on this rank that do not fit together, RuntimeError where the ranks do not
+    agree on a collective and for a message whose size is not the tensor's.
     """
 
     def __init__(self, communicator: MPI.Intracomm, members: Members):
@@ -81,6 +92,11 @@ class ProcessGroup(dist.ProcessGroup):
 
     def set_timeout(self, timeout: timedelta) -> None:
         self._members.timeout = timeout.total_seconds()
+
+    @property
+    def _device_types(self) -> list[torch.device]:
+        """The devices whose tensors the group moves; some of PyTorch asks before it begins (`checkpoint.async_save`)."""
+        return [torch.device("cpu")]
 
     # PyTorch keeps these two in its C++ backends, of which a group in Python has none.
 
@@ -116,23 +132,62 @@ class ProcessGroup(dist.ProcessGroup):
 
     # -- how an operation runs
 
-    def _collective(self, kind: str, run: Callable[[], None], tensor: torch.Tensor | None, result, opts, root=None) -> dist.Work:
-        """Run a collective now or through the worker. tensor: what this rank hands over; result: what its future holds."""
-        at_once = not opts.asyncOp and self._worker.is_idle
-        operation = Operation(self._members, kind, tensor, peer=root, blocking=at_once)
-        if not at_once:
-            return self._worker.submit(Queued(operation, run, result))
+    def _collective(
+        self, kind: str, detail: str, run: Callable[[], None], tensor: torch.Tensor | None, result, opts, root=None, sizes=None
+    ) -> dist.Work:
+        """Run a collective now or through the worker, once all ranks have told each other that they mean the same one.
+
+        detail: what must be the same on all ranks, in words; sizes: a function that compares what only some of them can compare
+        and returns what is wrong. tensor: what this rank hands over; result: what its future holds.
+        """
+
+        def checked():
+            self._agree(operation, detail)
+            if sizes is not None:
+                self._agree(operation, detail, sizes())
+            run()
+
+        if opts.asyncOp or not self._worker.begin_at_once():
+            operation = Operation(self._members, kind, tensor, peer=root, blocking=False)
+            return self._worker.submit(Queued(operation, checked, result))
         try:
-            with operation:
-                run()
+            operation = Operation(self._members, kind, tensor, peer=root)
+            with profiled(kind), _at_once(operation):
+                checked()
         finally:
-            recorder.end(operation.token)
+            self._worker.end_at_once()
         return Finished(result)
+
+    def _agree(self, operation: Operation, detail: str, complaint: str = "") -> None:
+        """Raise RuntimeError on every rank where they do not all call the same collective on tensors that fit together.
+
+        MPI would not notice: some ranks get a wrong value, others an error or none at all, and the next operation meets what was
+        left over. This costs one all-reduce of 16 bytes.
+        """
+        meant = f"{operation.kind}{f' with root {operation.global_peer}' if operation.peer is not None else ''}: {detail}"
+        number = int.from_bytes(hashlib.blake2b(meant.encode(), digest_size=7).digest())
+        if complaint:
+            number = 2**60 + self._rank  # no other rank's
+        highest = array("q", [number, -number])
+        self._communicator.Allreduce(MPI.IN_PLACE, highest, MPI.MAX)
+        if highest[0] == -highest[1] and not complaint:
+            return
+        line = operation.user_line()
+        said = self._communicator.allgather(f"called {meant}{f', at {line}' if line else ''}{complaint and f': {complaint}'}")
+        by_text: dict[str, list[int]] = {}
+        for rank, text in zip(self._members.ranks, said, strict=True):
+            by_text.setdefault(text, []).append(rank)
+        raise RuntimeError(
+            f"the ranks do not agree on operation {operation.number} of {self._members}, so nothing was moved:"
+            + "".join(f"\n  {list_ranks(ranks)} {text}" for text, ranks in by_text.items())
+        )
 
     # -- reductions
 
     def allreduce(self, tensors, opts=None):
         opts = opts or c10d.AllreduceOptions()
+        if any(tensor.is_sparse for tensor in tensors):
+            return self._allreduce_sparse(tensors, opts)
         targets = [buffers.usable(tensor) for tensor in tensors]
         op = opts.reduceOp
 
@@ -142,9 +197,41 @@ class ProcessGroup(dist.ProcessGroup):
                 self._communicator.Allreduce(MPI.IN_PLACE, buffers.numbers_of(values), buffers.operation(op, values.dtype))
                 buffers.store_result(values, target, op, self._size)
 
-        return self._collective("all_reduce", run, targets[0], tensors, opts)
+        return self._collective("all_reduce", f"{_named(op)} of {_lengths(targets)}", run, targets[0], tensors, opts)
 
     allreduce_coalesced = allreduce
+
+    def _allreduce_sparse(self, tensors, opts):
+        """The sum of sparse tensors, whose elements may lie in different places on each rank: all ranks gather them and add them up."""
+        targets, op = [buffers.usable_sparse(tensor) for tensor in tensors], opts.reduceOp
+        if op.op not in (dist.ReduceOp.SUM, dist.ReduceOp.AVG):
+            raise ValueError(
+                f"the mpi backend adds sparse tensors up (SUM, AVG) and knows no {_named(op)} of them: use .to_dense()"
+            )
+
+        def run():
+            for target in targets:
+                own = target.coalesce()
+                counts = self._communicator.allgather(own._nnz())
+                indices = self._gathered(own.indices().t(), counts)
+                values = self._gathered(own.values(), counts)
+                total = torch.sparse_coo_tensor(indices.t(), values, own.shape, check_invariants=False).coalesce()
+                buffers.store_result(total, target, op, self._size)
+
+        forms = ", ".join(
+            f"sparse {buffers.dtype_name(t)}{list(t.shape)} with {t.sparse_dim()} sparse dimensions" for t in targets
+        )
+        return self._collective("all_reduce", f"{_named(op)} of {forms}", run, targets[0]._values(), tensors, opts)
+
+    def _gathered(self, rows: torch.Tensor, counts: list[int]) -> torch.Tensor:
+        """The rows of all ranks, one rank's after the other's; counts: how many each has."""
+        own = buffers.in_one_piece(rows)
+        everything = torch.empty((sum(counts), *rows.shape[1:]), dtype=rows.dtype)
+        row_bytes = math.prod(rows.shape[1:]) * rows.element_size()
+        self._communicator.Allgatherv(
+            buffers.bytes_of(own), buffers.pieces_of(everything, [count * row_bytes for count in counts])
+        )
+        return everything
 
     def reduce(self, tensors, opts):
         target, root, op = buffers.usable(tensors[0]), opts.rootRank, opts.reduceOp
@@ -158,7 +245,7 @@ class ProcessGroup(dist.ProcessGroup):
             else:
                 self._communicator.Reduce(numbers, None, operation, root)
 
-        return self._collective("reduce", run, target, tensors, opts, root)
+        return self._collective("reduce", f"{_named(op)} of {_lengths([target])}", run, target, tensors, opts, root)
 
     def reduce_scatter(self, outputs, input_lists, opts=None):
         """Rank k receives the reduced k-th input; these may differ in size."""
@@ -177,7 +264,7 @@ class ProcessGroup(dist.ProcessGroup):
             self._communicator.Reduce_scatter(buffers.numbers_of(values), buffers.numbers_of(total), counts, operation)
             buffers.store_result(total, target, op, self._size)
 
-        return self._collective("reduce_scatter", run, inputs[0], outputs, opts)
+        return self._collective("reduce_scatter", f"{_named(op)} of {_lengths(inputs)}", run, inputs[0], outputs, opts)
 
     def reduce_scatter_single(self, output, input, opts=None):
         return self._reduce_scatter_tensors([output], [input], opts or c10d.ReduceScatterOptions())
@@ -203,7 +290,8 @@ class ProcessGroup(dist.ProcessGroup):
                 self._communicator.Reduce_scatter_block(buffers.numbers_of(values), buffers.numbers_of(total), operation)
                 buffers.store_result(total, target, op, self._size)
 
-        return self._collective("reduce_scatter", run, pairs[0][1], outputs, opts)
+        detail = f"{_named(op)} of {_lengths([input for _, input in pairs])}"
+        return self._collective("reduce_scatter", detail, run, pairs[0][1], outputs, opts)
 
     # -- collectives that only move data
 
@@ -213,16 +301,32 @@ class ProcessGroup(dist.ProcessGroup):
 
         def run():
             for target in targets:
-                values = target.contiguous()
+                values = buffers.in_one_piece(target)
                 self._communicator.Bcast(buffers.bytes_of(values), root)
                 if values is not target and self._rank != root:
                     target.copy_(values)
 
-        return self._collective("broadcast", run, targets[0], tensors, opts, root)
+        return self._collective("broadcast", _lengths(targets), run, targets[0], tensors, opts, root)
 
     def allgather(self, output_lists, inputs, opts=None):
         """Every rank's input on every rank; the inputs may differ in size from rank to rank."""
-        opts = opts or c10d.AllgatherOptions()
+        return self._all_gather_lists(output_lists, inputs, opts or c10d.AllgatherOptions())
+
+    def allgather_coalesced(self, output_lists, inputs, opts=None):
+        """The same with several inputs: output_lists[k] are those of rank k."""
+        _require(
+            len(output_lists) == self._size,
+            f"all_gather_coalesced takes {self._size} lists, one per rank, not {len(output_lists)}",
+        )
+        for rank, outputs in enumerate(output_lists):
+            _require(
+                len(outputs) == len(inputs),
+                f"all_gather_coalesced: list {rank} has {len(outputs)} tensors, there are {len(inputs)} inputs",
+            )
+        by_input = [list(outputs) for outputs in zip(*output_lists, strict=True)]
+        return self._all_gather_lists(by_input, inputs, opts or c10d.AllgatherOptions(), output_lists)
+
+    def _all_gather_lists(self, output_lists, inputs, opts, result=None):
         pairs = [
             ([buffers.usable(output) for output in outputs], buffers.usable(input))
             for outputs, input in zip(output_lists, inputs, strict=True)
@@ -233,13 +337,12 @@ class ProcessGroup(dist.ProcessGroup):
         def run():
             for outputs, input in pairs:
                 received, sizes = _room_for_all(outputs)
-                own = input.contiguous()
+                own = buffers.in_one_piece(input)
                 self._communicator.Allgatherv(buffers.bytes_of(own), buffers.pieces_of(received, sizes))
                 _deal_out(received, outputs)
 
-        return self._collective("all_gather", run, pairs[0][1], output_lists, opts)
-
-    allgather_coalesced = allgather
+        detail = "; ".join(_lengths(outputs) for outputs, _ in pairs)
+        return self._collective("all_gather", detail, run, pairs[0][1], result or output_lists, opts)
 
     def all_gather_single(self, output, input, opts=None):
         return self._all_gather_tensors([output], [input], opts or c10d.AllgatherOptions())
@@ -258,14 +361,14 @@ class ProcessGroup(dist.ProcessGroup):
 
         def run():
             for target, input in pairs:
-                room, own = buffers.room_for(target), input.contiguous()
+                room, own = buffers.room_for(target), buffers.in_one_piece(input)
                 # FSDP2 gathers in place: its input is this rank's share of the output already.
                 in_place = own.data_ptr() == room.data_ptr() + self._rank * own.nbytes
                 self._communicator.Allgather(MPI.IN_PLACE if in_place else buffers.bytes_of(own), buffers.bytes_of(room))
                 if room is not target:
                     target.copy_(room)
 
-        return self._collective("all_gather", run, pairs[0][1], outputs, opts)
+        return self._collective("all_gather", _lengths([input for _, input in pairs]), run, pairs[0][1], outputs, opts)
 
     def gather(self, output_lists, inputs, opts):
         """The inputs of all ranks on the root; they may differ in size."""
@@ -274,8 +377,14 @@ class ProcessGroup(dist.ProcessGroup):
         if self._rank == root:
             self._require_list("gather", outputs, input)
 
+        def wrong_sizes():
+            sent = self._communicator.gather(input.nbytes, root)
+            if self._rank != root:
+                return ""
+            return _difference([tensor.nbytes for tensor in outputs], sent, "place {} of its list has {} B, that rank sends {}")
+
         def run():
-            own = input.contiguous()
+            own = buffers.in_one_piece(input)
             if self._rank != root:
                 self._communicator.Gatherv(buffers.bytes_of(own), None, root)
                 return
@@ -283,7 +392,8 @@ class ProcessGroup(dist.ProcessGroup):
             self._communicator.Gatherv(buffers.bytes_of(own), buffers.pieces_of(received, sizes), root)
             _deal_out(received, outputs)
 
-        return self._collective("gather", run, input, output_lists, opts, root)
+        detail = buffers.dtype_name(input)
+        return self._collective("gather", detail, run, input, output_lists, opts, root, wrong_sizes)
 
     def scatter(self, outputs, input_lists, opts):
         """The root's k-th input on rank k; they may differ in size."""
@@ -291,6 +401,10 @@ class ProcessGroup(dist.ProcessGroup):
         inputs = [buffers.usable(input) for input in input_lists[0]] if self._rank == root else []
         if self._rank == root:
             self._require_list("scatter", inputs, target)
+
+        def wrong_sizes():
+            sent = self._communicator.scatter([tensor.nbytes for tensor in inputs] or None, root)
+            return "" if sent == target.nbytes else f"its tensor has {target.nbytes} B, the root's list has {sent} for it"
 
         def run():
             room = buffers.room_for(target)
@@ -302,7 +416,8 @@ class ProcessGroup(dist.ProcessGroup):
             if room is not target:
                 target.copy_(room)
 
-        return self._collective("scatter", run, inputs[0] if inputs else target, outputs, opts, root)
+        first, detail = inputs[0] if inputs else target, buffers.dtype_name(target)
+        return self._collective("scatter", detail, run, first, outputs, opts, root, wrong_sizes)
 
     def alltoall(self, outputs, inputs, opts=None):
         """Rank k receives every rank's k-th input; sizes may differ."""
@@ -318,7 +433,9 @@ class ProcessGroup(dist.ProcessGroup):
             self._communicator.Alltoallv(pieces, buffers.pieces_of(received, sizes))
             _deal_out(received, outputs)
 
-        return self._collective("all_to_all", run, inputs[0], outputs, opts or c10d.AllToAllOptions())
+        wrong_sizes = self._exchange_fits([tensor.nbytes for tensor in inputs], [tensor.nbytes for tensor in outputs])
+        opts, detail = opts or c10d.AllToAllOptions(), buffers.dtype_name(inputs[0])
+        return self._collective("all_to_all", detail, run, inputs[0], outputs, opts, None, wrong_sizes)
 
     def all_to_all_single(self, output, input, output_split_sizes, input_split_sizes, opts=None):
         """The same with one tensor, split along its first dimension: evenly, or as the split sizes say (in rows)."""
@@ -327,22 +444,37 @@ class ProcessGroup(dist.ProcessGroup):
         sizes_in = self._split_sizes("input", source, input_split_sizes)
 
         def run():
-            room, own = buffers.room_for(target), source.contiguous()
+            room, own = buffers.room_for(target), buffers.in_one_piece(source)
             self._communicator.Alltoallv(buffers.pieces_of(own, sizes_in), buffers.pieces_of(room, sizes_out))
             if room is not target:
                 target.copy_(room)
 
-        return self._collective("all_to_all", run, source, [output], opts or c10d.AllToAllOptions())
+        opts, detail, wrong_sizes = (
+            opts or c10d.AllToAllOptions(),
+            buffers.dtype_name(source),
+            self._exchange_fits(sizes_in, sizes_out),
+        )
+        return self._collective("all_to_all", detail, run, source, [output], opts, None, wrong_sizes)
 
     alltoall_base = all_to_all_single
 
+    def _exchange_fits(self, to_each: list[int], from_each: list[int]) -> Callable[[], str]:
+        """A function that finds out what the other ranks send to this one, and says where it expects something else (in bytes)."""
+
+        def wrong_sizes():
+            sent = self._communicator.alltoall(to_each)
+            return _difference(from_each, sent, "it has room for {1} B from rank {0}, which sends {2}")
+
+        return wrong_sizes
+
     def barrier(self, opts=None):
-        return self._collective("barrier", self._communicator.Barrier, None, [], opts or c10d.BarrierOptions())
+        # That the ranks agree is all there is to it: nobody knows before the last one has come.
+        return self._collective("barrier", "", lambda: None, None, [], opts or c10d.BarrierOptions())
 
     # -- point to point
 
     def send(self, tensors, destination: int, tag: int):
-        tensor = buffers.usable(tensors[0]).contiguous()
+        tensor = buffers.in_one_piece(buffers.usable(tensors[0]))
         operation = Operation(self._members, "send", tensor, destination, tag, blocking=False)
         request = self._communicator.Isend(buffers.bytes_of(tensor), destination, tag)
         return self._under_way(Message(operation, request, tensor))
@@ -398,6 +530,23 @@ class ProcessGroup(dist.ProcessGroup):
         return [count * bytes_per_row for count in rows]
 
 
+def _named(op: dist.ReduceOp) -> str:
+    return op.op.name if hasattr(op.op, "name") else str(op)
+
+
+def _lengths(tensors: list[torch.Tensor]) -> str:
+    """What has to be the same on all ranks of tensors that are combined element by element: "5 float32, 6 int64"."""
+    return ", ".join(f"{tensor.numel()} {buffers.dtype_name(tensor)}" for tensor in tensors)
+
+
+def _difference(here: list[int], there: list[int], text: str) -> str:
+    """`text` about the first rank for which the two lists differ, empty where none does."""
+    for rank, (mine, theirs) in enumerate(zip(here, there, strict=True)):
+        if mine != theirs:
+            return text.format(rank, mine, theirs)
+    return ""
+
+
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(message)
@@ -405,7 +554,7 @@ def _require(condition: bool, message: str) -> None:
 
 def _joined(tensors: list[torch.Tensor]) -> torch.Tensor:
     """The bytes of all tensors in one piece."""
-    return torch.cat([tensor.reshape(-1).contiguous().view(torch.uint8) for tensor in tensors])
+    return torch.cat([buffers.as_bytes(tensor) for tensor in tensors])
 
 
 def _room_for_all(tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[int]]:
@@ -423,6 +572,20 @@ def _deal_out(received: torch.Tensor, tensors: list[torch.Tensor]) -> None:
             piece = piece.clone()
         tensor.copy_(piece.view(tensor.dtype).view(tensor.shape))
         start += tensor.nbytes
+
+
+def _hide_from_compiler(*classes: type) -> None:
+    """Let torch.compile run the methods of these classes as they are.
+
+    It looks into every Python function that a compiled program reaches, and PyTorch's own groups, in C++, have none. This marks
+    them as torch.compiler.disable does, without importing the compiler, which takes seconds.
+    """
+    as_it_is = _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP)  # the function and all that it calls
+    for method in {value for one in classes for value in vars(one).values() if inspect.isfunction(value)}:
+        set_code_exec_strategy(method.__code__, as_it_is)
+
+
+_hide_from_compiler(ProcessGroup, Finished, Queued, Message)
 
 
 # --- how groups come into being: called by labkit.mpi_autoload on behalf of torch.distributed
@@ -446,7 +609,7 @@ def prepare(ranks: list[int], store: dist.Store, timeout: timedelta | None) -> d
     world = _world()
     start_watch()
     members = Members(tuple(range(world.Get_size())), world.Get_rank(), True, _next_timeout.total_seconds())
-    with _at_once(members, "init_process_group"):
+    with _at_once(Operation(members, "init_process_group")):
         return _shared_store(world, _next_timeout)
 
 
@@ -462,16 +625,15 @@ def create(ranks: list[int]) -> ProcessGroup | None:
     members = Members(order, order.index(world.Get_rank()), order == everybody, _next_timeout.total_seconds())
     start_watch()
     end_job_on_uncaught_exception()
-    with _at_once(members, "new_group" if ranks else "init_process_group"):
+    with _at_once(Operation(members, "new_group" if ranks else "init_process_group")):
         communicator = world.Create_group(world.Get_group().Incl(list(ranks))) if ranks else world.Dup()
     members.operations = 0
     return ProcessGroup(communicator, members)
 
 
 @contextmanager
-def _at_once(members: Members, kind: str):
-    """Around a call that makes groups: under the deadline and in the flight recorder like any other operation."""
-    operation = Operation(members, kind)
+def _at_once(operation: Operation):
+    """Around an operation that this thread carries out itself: under the deadline, and at its end in the flight recorder."""
     try:
         with operation:
             yield

@@ -57,6 +57,34 @@ def usable(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach() if tensor.requires_grad else tensor
 
 
+def usable_sparse(tensor: torch.Tensor) -> torch.Tensor:
+    """The same for a tensor that must be sparse, in coordinate format (COO)."""
+    if not tensor.is_sparse or tensor.device.type != "cpu":
+        raise ValueError("sparse and dense tensors, or tensors outside main memory, cannot be reduced together")
+    return tensor.detach() if tensor.requires_grad else tensor
+
+
+def dtype_name(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    """Whether its memory holds its values one after the other: a conjugated or negated view holds others."""
+    return tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg()
+
+
+def in_one_piece(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor itself where its memory holds its values one after the other, else a copy that does."""
+    return tensor if _is_plain(tensor) else tensor.resolve_conj().resolve_neg().contiguous()
+
+
+def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """The memory of the tensor, or of a copy in one piece, as a vector of bytes."""
+    flat = in_one_piece(tensor).reshape(-1)
+    flat = flat.as_strided((flat.numel(),), (1,))  # one element counts as contiguous whatever its stride, but view() looks at it
+    return flat.view(torch.uint8)
+
+
 def _memory(tensor: torch.Tensor) -> MPI.buffer:
     nbytes = tensor.nbytes
     if nbytes > _MOST:
@@ -93,7 +121,7 @@ def room_for(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Te
     The tensor itself where it lies in one piece and has that dtype, else a new one of its shape.
     """
     dtype = dtype or tensor.dtype
-    return tensor if tensor.is_contiguous() and dtype is tensor.dtype else torch.empty(tensor.shape, dtype=dtype)
+    return tensor if _is_plain(tensor) and dtype is tensor.dtype else torch.empty(tensor.shape, dtype=dtype)
 
 
 def operation(op: ReduceOp, dtype: torch.dtype) -> MPI.Op:
@@ -111,7 +139,7 @@ def addable(tensor: torch.Tensor) -> torch.Tensor:
     """
     if tensor.is_floating_point() and tensor.element_size() < 4:
         return tensor.to(torch.float32, memory_format=torch.contiguous_format)
-    return tensor.contiguous()
+    return in_one_piece(tensor)
 
 
 def store_result(result: torch.Tensor, tensor: torch.Tensor, op: ReduceOp, world_size: int) -> None:

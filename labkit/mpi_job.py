@@ -336,6 +336,7 @@ class _Job:
 def _count(rank: RankOutcome, events) -> None:
     for event in events:
         side = hang.direction(event.kind)
+        rank.unwaited += event.ended is None and event.kind[:1] in "Ii" and "probe" not in event.kind
         if side == "send":
             rank.sends += 1
             rank.sent_bytes += event.nbytes

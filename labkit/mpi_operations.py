@@ -10,6 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from types import FrameType
@@ -94,8 +95,12 @@ class Operation:
         if shape is not None:
             text += f", {dtype}{list(shape)} ({nbytes} B)"
         text += f": operation {self.number} of {self.members}"
-        line = self.line or _line_of(sys._current_frames().get(getattr(self, "thread", None)))
+        line = self.user_line()
         return f"{text}, called at {line}" if line else text
+
+    def user_line(self) -> str:
+        """Where it was called: the line kept from then, or where its thread stands now."""
+        return self.line or _line_of(sys._current_frames().get(getattr(self, "thread", None)))
 
 
 def _line_of(frame: FrameType | None) -> str:
@@ -182,6 +187,24 @@ def _leave() -> None:
         worker.close()
 
 
+# --- the profiler
+
+
+def profiled(kind: str) -> AbstractContextManager:
+    """An event "mpi:KIND" of torch.profiler; nothing where none is running."""
+    return torch.autograd.profiler.record_function(f"mpi:{kind}") if torch.autograd._profiler_enabled() else nullcontext()
+
+
+def profiled_until_complete(kind: str) -> torch.futures.Future | None:
+    """The same, begun here and ended when the future is set, in whichever thread: it carries the profiler's state there."""
+    if not torch.autograd._profiler_enabled():
+        return None
+    event, complete = torch.autograd.profiler.record_function(f"mpi:{kind}"), torch.futures.Future()
+    event.__enter__()
+    event._call_end_callbacks_on_future(complete)
+    return complete
+
+
 # --- what a process group hands back for an operation
 
 
@@ -211,14 +234,22 @@ class Finished(dist.Work):
 
 
 class Queued(dist.Work):
-    """A collective that the group's worker carries out while the program goes on."""
+    """A collective that the group's worker carries out while the program goes on.
+
+    It counts as complete when the callbacks of its future have run, as with gloo. They run in a thread of their own (`Callbacks`):
+    in the worker, one that starts a collective and waits for it would wait for itself.
+    """
 
     def __init__(self, operation: Operation, run: Callable[[], None], result):
         super().__init__()
         self._operation, self._run, self._result = operation, run, result
-        self._future = torch.futures.Future()
+        self._lock = threading.Lock()
+        self._future: torch.futures.Future | None = None  # made when somebody asks: most collectives are just waited for
+        self._carried_out = False
+        self._delivering: int | None = None  # the thread in which callbacks run
         self._done = threading.Event()
         self._error: BaseException | None = None
+        self._profiled = profiled_until_complete(operation.kind)
 
     def carry_out(self) -> None:
         """Called by the worker, once."""
@@ -229,14 +260,32 @@ class Queued(dist.Work):
             self._error = error
         self._run = None  # lets go of the tensors
         recorder.end(self._operation.token)
+        if self._profiled is not None:
+            self._profiled.set_result(None)
+
+    def completes(self) -> bool:
+        """Called after `carry_out`, once: False when `deliver` must be called because somebody has asked for the future."""
+        with self._lock:
+            self._carried_out = True
+            if self._future is None:
+                self._done.set()
+            return self._future is None
+
+    def deliver(self) -> None:
+        """Complete the future: its callbacks run here and now."""
+        self._delivering = threading.get_ident()
+        self._complete_future()
+        self._delivering = None
+        self._done.set()
+
+    def _complete_future(self) -> None:
         if self._error is None:
             self._future.set_result(self._result)
         else:
             self._future.set_exception(self._error)
-        self._done.set()
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        if not self._done.is_set():
+        if not self._done.is_set() and self._delivering != threading.get_ident():
             recorder.waiting(self._operation.token)
             if not self._done.wait(_seconds(timeout)):
                 raise _too_late(self._operation, timeout)
@@ -259,7 +308,12 @@ class Queued(dist.Work):
         return self._result
 
     def get_future(self) -> torch.futures.Future:
-        return self._future
+        with self._lock:
+            if self._future is None:
+                self._future = torch.futures.Future()
+                if self._carried_out:
+                    self._complete_future()
+            return self._future
 
 
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
@@ -270,37 +324,98 @@ class Worker:
 
     def __init__(self):
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
-        self._pending = 0
-        self._lock = threading.Lock()
+        self._pending = 0  # submitted or running at once, and not carried out yet
+        self._changed = threading.Condition()
+        self._turn = threading.Lock()  # MPI allows one collective at a time on a communicator, whichever thread calls it
         self._thread: threading.Thread | None = None
+        self._callbacks = Callbacks(self._changed)
         _workers.add(self)
 
-    @property
-    def is_idle(self) -> bool:
-        return self._pending == 0
+    def begin_at_once(self) -> bool:
+        """Whether the calling thread may carry out a collective itself because none is pending; `end_at_once` must follow."""
+        with self._changed:
+            if self._pending:
+                return False
+            self._pending += 1
+            return self._turn.acquire()
+
+    def end_at_once(self) -> None:
+        self._turn.release()
+        with self._changed:
+            self._pending -= 1
+            self._changed.notify_all()
 
     def submit(self, work: Queued) -> Queued:
-        with self._lock:
+        with self._changed:
             self._pending += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="mpi collectives", daemon=True)
                 self._thread.start()
-        self._queue.put(work)
+            self._queue.put(work)
         return work
 
     def _work(self) -> None:
         while (work := self._queue.get()) is not None:
-            work.carry_out()
-            with self._lock:
+            with self._turn:
+                work.carry_out()
+            with self._changed:
+                if not work.completes():
+                    self._callbacks.submit(work)
                 self._pending -= 1
+                self._changed.notify_all()
             del work  # it holds tensors, and the next one may be long in coming
 
     def close(self) -> None:
-        """Finish what was submitted."""
-        if self._thread is not None:
+        """Finish what was submitted, and what its callbacks submit."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._pending and not self._callbacks.running)
+            thread, self._thread = self._thread, None
+        if thread is not None:
             self._queue.put(None)
-            self._thread.join()
-            self._thread = None
+            thread.join()
+        self._callbacks.close()
+
+
+class Callbacks:
+    """The threads in which a group's futures are completed, and their callbacks run.
+
+    A callback may wait for another collective, whose callback may wait for a third: a completed future never waits for a callback
+    that still runs, but gets another thread. changed: the worker's own lock, notified when a callback has returned.
+    """
+
+    def __init__(self, changed: threading.Condition):
+        self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._changed = changed
+        self._idle = self.running = 0
+
+    def submit(self, work: Queued) -> None:
+        with self._changed:
+            self.running += 1
+            if self._idle:
+                self._idle -= 1
+            else:
+                self._threads.append(threading.Thread(target=self._run, name="mpi callbacks", daemon=True))
+                self._threads[-1].start()
+        self._queue.put(work)
+
+    def _run(self) -> None:
+        while (work := self._queue.get()) is not None:
+            work.deliver()
+            del work
+            with self._changed:
+                self.running -= 1
+                self._idle += 1
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """End the threads, none of which runs a callback."""
+        with self._changed:
+            threads, self._threads, self._idle = self._threads, [], 0
+        for _ in threads:
+            self._queue.put(None)
+        for thread in threads:
+            thread.join()
 
 
 class Message(dist.Work):
@@ -314,6 +429,7 @@ class Message(dist.Work):
         self._done = False
         self._error: Exception | None = None
         self._future: torch.futures.Future | None = None
+        self._profiled = profiled_until_complete(operation.kind)
 
     def progress(self) -> bool:
         """Whether it is complete; never waits."""
@@ -365,6 +481,8 @@ class Message(dist.Work):
                 self._error = RuntimeError(f"{self._operation}: the message that came is longer than the tensor")
         self._done = True
         self._request = None
+        if self._profiled is not None:
+            self._profiled.set_result(None)
 
     def _finish(self) -> None:
         if direction(self._operation.kind) == "send":

@@ -39,6 +39,7 @@ class Series:
     places: np.ndarray
     sure: bool
     order: int
+    stroke: str = ""
 
 
 def curves(
@@ -49,9 +50,11 @@ def curves(
     in_legends = {order for sample in samples for order in sample.orders}
     mine = [path for path in page.paths if owners.get(path.order) == index and path.order not in in_legends]
     lines = [path for path in mine if _is_line(path, frame)]
-    series = _series([path for path in mine if _is_mark(path, frame) and path not in lines])
+    areas = _areas(mine, frame)
+    series = _series([path for path in mine if _is_mark(path, frame) and path not in lines and path not in areas])
     bars = {path.order for path in lines if _is_upright(path)} | _level_bars(lines)
-    lines = [path for path in lines if path.order not in bars]
+    strokes = [path for path in lines if path.order in bars]
+    lines = [path for path in lines if path.order not in bars and not _is_base(path, strokes)]
     lines = _once(lines)
     found = [_curve(path, page, frame) for path in lines]
     looks = [(path.stroke, path.dash, path.width, None, path.order) for path in lines]
@@ -65,6 +68,13 @@ def curves(
             looks.append((one.fill or one.colour, None, 0.0, one.shape, one.order))
             if not one.sure:
                 drawn.panel.problems.append("The exact places of some markers cannot be told from their shape.")
+    feet = [round(path.box[1], 1) for path in strokes]
+    loose = [
+        path
+        for path, foot in zip(strokes, feet, strict=True)
+        if not any(_stands_on(path, curve, feet.count(foot) > 1) for curve in found)
+    ]
+    drawn.panel.shapes = len(areas) + (len(loose) if len(loose) > 1 else 0)
     return found, looks
 
 
@@ -171,6 +181,54 @@ def _level_bars(lines: list[Path]) -> set[int]:
     return {order for group in groups.values() if len(group) >= 3 for order in group}
 
 
+def _is_base(path: Path, strokes: list[Path]) -> bool:
+    """Whether a straight line is what the stems of a stem plot stand on: no curve."""
+    line = segment(path)
+    if line is None or line[0] != "h" or sum(len(piece) for piece in path.pieces) != 2:
+        return False
+    level = line[1]
+    return sum(min(abs(one.box[1] - level), abs(one.box[3] - level)) < AT_PLACE for one in strokes if _is_upright(one)) > 1
+
+
+def _stands_on(stroke: Path, curve: Curve, from_one_level: bool) -> bool:
+    """Whether a stroke is an error bar of this curve, which runs through one of its points, or a stem, which ends at one.
+
+    from_one_level: others begin where it begins, so it is a stem, or a thin bar.
+    """
+    left, bottom, right, top = stroke.box
+    x, y = curve.page_x, curve.page_y
+    if from_one_level:
+        bottom = top
+    return bool(((x > left - 0.6) & (x < right + 0.6) & (y > bottom - 0.6) & (y < top + 0.6)).any())
+
+
+def _areas(mine: list[Path], frame: Rect) -> list[Path]:
+    """Bars and filled areas. What is as wide or as high as the panel is a background; what is no larger than a mark may be a low bar."""
+    width, height = frame[2] - frame[0], frame[3] - frame[1]
+    filled = [
+        path
+        for path in mine
+        if path.fill
+        and path.alpha >= 0.02
+        and path.anchor is None
+        and path.clip is not None
+        and same(path.clip, frame, 1.5)
+        and path.box[2] - path.box[0] < 0.97 * width
+        and path.box[3] - path.box[1] < 0.97 * height
+    ]
+    foot = [(round(path.box[1], 1), round(path.box[2] - path.box[0], 1)) for path in filled]
+    heights: dict[tuple, set[float]] = {}
+    for path, where in zip(filled, foot, strict=True):
+        heights.setdefault(where, set()).add(round(path.box[3], 1))
+    large = [
+        path
+        for path, where in zip(filled, foot, strict=True)
+        if max(path.box[2] - path.box[0], path.box[3] - path.box[1]) > SMALL or len(heights[where]) > 1
+    ]
+    feet = {round(path.box[side], 1) for path in large for side in (0, 1, 3)}
+    return [path for path in filled if path in large or any(round(path.box[side], 1) in feet for side in (0, 1, 3))]
+
+
 def _curve(path: Path, page: Page, frame: Rect) -> Curve:
     pieces = [piece for piece in path.pieces if len(piece) > 1] or path.pieces
     points = np.concatenate(pieces)
@@ -226,15 +284,16 @@ def _series(marks: list[Path]) -> list[Series]:
     for (shape, stroke, fill), group in zip(keys, groups, strict=True):
         placed = [_place(path) for path in group]
         places, sure = np.array([place for place, _ in placed]), all(certain for _, certain in placed)
-        found.append(Series(shape, stroke or fill, fill, places, sure, group[0].order))
+        found.append(Series(shape, stroke or fill, fill, places, sure, group[0].order, stroke))
     return _joined(found)
 
 
 def _joined(series: list[Series]) -> list[Series]:
-    """plotly draws a mark's outline and its inside as two paths: one series of both."""
+    """plotly draws a mark's outline and its inside as two paths: one series of both. Two curves that coincide are still two."""
     kept: list[Series] = []
     for one in series:
-        if kept and len(kept[-1].places) == len(one.places) and np.allclose(kept[-1].places, one.places, atol=AT_PLACE):
+        parts = bool(kept) and {bool(kept[-1].fill and not kept[-1].stroke), bool(one.fill and not one.stroke)} == {True, False}
+        if parts and len(kept[-1].places) == len(one.places) and np.allclose(kept[-1].places, one.places, atol=AT_PLACE):
             continue
         kept.append(one)
     return kept

@@ -343,6 +343,7 @@ def from_matplotlib(figure) -> Figure:
             curve for line, name, colour in _live_lines(axes) if (curve := _live_curve(axes, line, name, colour, scale, frame))
         ]
         _name_live(panel, axes)
+        panel.shapes = _live_shapes(axes)
         if panel.curves or axes.axison:
             found.panels.append(panel)
     if not any(panel.curves for panel in found.panels):
@@ -415,6 +416,9 @@ def _live_lines(axes):
     names = {}
     skipped = set()
     for container in axes.containers:
+        if hasattr(container, "stemlines"):
+            skipped.add(id(container.baseline))
+            names[id(container.markerline)] = container.get_label()
         if getattr(container, "has_yerr", None) is not None or getattr(container, "has_xerr", None) is not None:
             line, caps, _ = container.lines
             skipped |= {id(cap) for cap in caps}
@@ -427,6 +431,18 @@ def _live_lines(axes):
         if hasattr(cloud, "get_offsets") and type(cloud).__name__ == "PathCollection" and len(cloud.get_offsets()):
             colours = cloud.get_facecolor() if len(cloud.get_facecolor()) else cloud.get_edgecolor()
             yield cloud, _public(cloud.get_label()), to_hex(colours[0]) if len(colours) else "#000000"
+
+
+def _live_shapes(axes) -> int:
+    """Bars, filled areas and upright lines of a live panel: values may be shown by them, and none is read."""
+    bars = sum(len(container.patches) for container in axes.containers if hasattr(container, "patches"))
+    kinds = [type(one).__name__ for one in axes.collections if one.get_visible()]
+    strokes = kinds.count("LineCollection") - sum(
+        hasattr(one, "stemlines") + bool(getattr(one, "has_yerr", 0)) + bool(getattr(one, "has_xerr", 0))
+        for one in axes.containers
+    )
+    areas = kinds.count("PolyCollection") + kinds.count("FillBetweenPolyCollection")
+    return bars + areas + max(0, strokes)
 
 
 def _public(label) -> str:

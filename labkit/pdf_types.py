@@ -132,7 +132,8 @@ class Curve:
 class Panel:
     """One set of axes. frame: (left, bottom, right, top) in page coordinates. page: counted from 0.
 
-    right: the second y axis of a twin panel, if it has one. problems: sentences; each means that something here was not read for sure.
+    right: the second y axis of a twin panel, if it has one. shapes: how many bars, filled areas and upright strokes it has that belong to
+    no curve: values may be shown by them, and none is read. problems: sentences; each means that something here was not read for sure.
     """
 
     page: int
@@ -144,6 +145,7 @@ class Panel:
     curves: list[Curve] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    shapes: int = 0
 
 
 @dataclass
@@ -261,6 +263,7 @@ def _panel(record: dict) -> Panel:
         curves=[_curve(one) for one in record["curves"][:200]],
         texts=_sentences(record["texts"]),
         problems=_sentences(record["problems"]),
+        shapes=int(record["shapes"]),
     )
 
 

@@ -82,6 +82,7 @@ class Interrupted(Exception):
 
 
 _session: _Session | None = None
+_asked: tuple[int, bool] | None = None  # the number of ranks and `torch` of the last start in this kernel
 last: Outcome | None = None  # of the last %%ranks cell
 
 
@@ -93,18 +94,34 @@ def start(n: int | None = None, *, torch: bool = False) -> None:
 
     n: how many; by default 4, in an allocation as many as it has slots. torch: also run `init_process_group("mpi")` on each.
     """
-    global _session
+    global _session, _asked
     _register_magic()
     try:
         n = _checked_number(n)
     except _CannotRun as reason:
         _say(Message("The ranks were not started.", reason.args))
         return
+    _asked = n, torch or (_asked is not None and _asked[1])
     if _session is None or not _is_whole(_session.cluster, n):
         stop()
         _session = _new_session(n, torch)
     if _session is not None and _wait_until_ready(torch):
         print(_ready_line(n))
+
+
+def _start_call(cell: str = "") -> str:
+    """The call that starts the ranks as they were, or as this cell and notebook want them: with `torch=True` where they use `dist`."""
+    if _asked is not None:
+        n, torch = _asked
+    else:
+        shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+        named = (
+            {node.id for node in ast.walk(ast.parse(shell.transform_cell(cell))) if isinstance(node, ast.Name)}
+            if shell
+            else set()
+        )
+        n, torch = slots() or 4, "dist" in named or "dist" in getattr(shell, "user_ns", ())
+    return f"ranks.start({n}{', torch=True' if torch else ''})"
 
 
 def _is_whole(cluster: Cluster, n: int) -> bool:
@@ -132,11 +149,11 @@ def _wait_until_ready(torch: bool = False) -> bool:
         return True
     except StartFailed as reason:
         stop()
-        hint = "Try ranks.start() again; `labkit doctor` checks the installation."
+        hint = f"Try {_start_call()} again; `labkit doctor` checks the installation."
         _say(Message("The ranks did not start.", (Code(reason), hint)))
     except KeyboardInterrupt:
         stop()
-        raise Interrupted("Interrupted: no ranks are running. ranks.start() starts them.") from None
+        raise Interrupted(f"Interrupted: no ranks are running. {_start_call()} starts them.") from None
     return False
 
 
@@ -205,7 +222,7 @@ def _ready_line(n: int) -> str:
 def pull(name: str) -> list[Any]:
     """The value of a name on every rank, in rank order. Raises NameError where a rank does not have it, RuntimeError without ranks."""
     if _session is None:
-        raise RuntimeError("no ranks are running: start them with ranks.start(4)")
+        raise RuntimeError(f"no ranks are running: start them with {_start_call()}")
     _session.cluster.wait_until_ready()
     answers = _session.cluster.call(engine.pull, name)
     for found, answer in answers.values():
@@ -252,7 +269,7 @@ def _magic(line: str, cell: str) -> None:
         name = f"cell {_number(shell, cell)}"
         _check_syntax(shell, cell, name)
         if _session is None:
-            raise _CannotRun("No ranks are running yet. Start them in a cell of their own: ranks.start(4)")
+            raise _CannotRun(f"No ranks are running yet. Start them in a cell of their own: {_start_call(cell)}")
         _session_is_whole()
         sent = _packed(shell, cell, _chosen(order))
         if not _wait_until_ready():
@@ -338,7 +355,7 @@ def _session_is_whole() -> None:
     cluster = _session.cluster
     if not cluster.is_usable():
         stop()
-        raise _CannotRun("The ranks are gone. Start them again: ranks.start(4)")
+        raise _CannotRun(f"The ranks are gone. Start them again: {_start_call()}")
     if dead := cluster.dead():
         causes = cluster.cause_of_death(dead)
         _renew()

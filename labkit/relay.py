@@ -57,6 +57,7 @@ class Operation:
     meta: dict = field(default_factory=dict)  # the reply
     data: bytes = b""
     awaited: bool = False
+    asked: bool = False  # by a poll
     refused: str = ""  # why it cannot be done; told to the rank instead of a result
     heard: tuple[int, ...] = ()  # how many lines of each rank had been said when it was posted, as far as its rank can know
     learned: tuple[int, ...] = ()  # the same, for whoever has seen it completed
@@ -92,6 +93,7 @@ class RankOutcome:
     collective_bytes: int = 0
     carried: float = 0.0  # bytes of Horovod's collectives, which nobody but the rank itself sees (`labkit.horovod_job`)
     unwaited: int = 0
+    deferred: int = 0  # waits that the program itself asked for, some time after it had begun the operation
     printed: int = 0  # characters
     notes: list[tuple[dict, bytes]] = field(default_factory=list)  # what a probe in the rank has seen (`labkit.script_probe`)
     notes_left: int = 0  # bytes of notes that the rank may still send
@@ -108,7 +110,7 @@ class RankOutcome:
         text = str(meta.get("text", ""))
         self.printed += len(text) + 1
         if self.printed > MAX_PRINTED:
-            raise wire.WireError(f"more than {MAX_PRINTED} printed characters")
+            raise wire.TooMuch(f"more than {MAX_PRINTED} printed characters")
         return text.split("\n")
 
 
@@ -245,7 +247,7 @@ class Relay:
                 self.bytes += len(payload)
                 self._handle(r, kind, meta, payload)
             if self.bytes + sum(inbox.waiting for inbox in self.inboxes.values()) > MAX_BYTES:
-                raise wire.WireError(f"more than {MAX_BYTES >> 20} MB of messages in one case")
+                raise wire.TooMuch(f"more than {MAX_BYTES >> 20} MB of messages in one case")
         except wire.Closed:
             selector.unregister(self.sockets[r])
             if self.ranks[r].state not in ("returned", "raised"):
@@ -256,7 +258,8 @@ class Relay:
             selector.unregister(self.sockets[r])
             self.inboxes[r].clear()
             self.ranks[r].state = "dead"
-            self.ranks[r].error = {"type": "protocol", "text": f"{type(error).__name__}: {error}", "rows": []}
+            kind = "too_much" if isinstance(error, wire.TooMuch) else "protocol"
+            self.ranks[r].error = {"type": kind, "text": f"{type(error).__name__}: {error}", "rows": []}
 
     def _handle(self, r: int, kind: int, meta: dict, payload: bytes) -> None:
         rank = self.ranks[r]
@@ -268,7 +271,12 @@ class Relay:
             op = self.operations[r].get(meta.get("ticket"))
             if op is None:
                 raise wire.WireError("a wait for something that was never posted")
-            op.awaited = True
+            op.awaited = op.awaited or kind == wire.WAIT  # asking is not waiting, unless the answer is yes
+            rank.deferred += bool(meta.get("later"))
+            if kind == wire.POLL and not op.asked:  # nothing is done at once: who asks must be ready for a no
+                op.asked = True
+                self._send(r, wire.REPLY, {"done": False})
+                return
             self.waiting_for[r] = op.ticket
             rank.state = "waiting" if kind == wire.WAIT else "polling"
             if op.done:
@@ -307,7 +315,7 @@ class Relay:
         if peer is not None and not 0 <= int(peer) < n:
             raise wire.WireError("a peer that does not exist")
         if len(self.history) >= MAX_OPERATIONS:
-            raise wire.WireError("too many operations")
+            raise wire.TooMuch(f"more than {MAX_OPERATIONS} operations in one case")
         op = Operation(
             rank=r,
             ticket=int(meta["ticket"]),
@@ -333,7 +341,7 @@ class Relay:
         if op.kind in ("send", "recv"):
             self.pending[r] += 1
             if self.pending[r] > MAX_PENDING:
-                raise wire.WireError(f"more than {MAX_PENDING} messages at a time")
+                raise wire.TooMuch(f"more than {MAX_PENDING} messages at a time")
         self.operations[r][op.ticket] = op
         self.history.append(op)
         return op
@@ -524,6 +532,7 @@ class Relay:
         if op.learned:
             self.heard[op.rank] = list(_latest([self.heard[op.rank], op.learned]))
         rank.state = "running"
+        op.awaited = True
         self.waiting_for[op.rank] = None
         self.polls = 0
         if op.refused:

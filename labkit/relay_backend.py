@@ -3,6 +3,10 @@
 Every operation is posted to the relay at once and awaited when somebody waits for it, so that `isend`, `irecv` and `async_op=True` mean
 what they say. A send is complete when it has been received (it is synchronous): programs that work only because small messages are
 buffered are found out.
+
+Until its wait has returned, the memory of a receive holds numbers made up for this rank and this case, never the old ones and never the
+new ones: a real network may write there at any time before. Memory that two open operations claim is refused when the second is posted,
+and memory that was changed meanwhile when the first is waited for.
 """
 
 from __future__ import annotations
@@ -12,12 +16,15 @@ import os
 import socket
 import sys
 import threading
+import weakref
 import zlib
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 import torch._C._distributed_c10d as c10d
 import torch.distributed as dist
+import torch.distributed.distributed_c10d as c10d_calls
 
 import labkit
 from labkit import wire
@@ -41,7 +48,11 @@ _REDUCTIONS = {
 
 
 class ReusedBuffer(RuntimeError):
-    """A tensor was changed between isend and its wait: the receiver may get either value."""
+    """A tensor was changed while it was being sent, or a receive into it was opened: the receiver may get either value."""
+
+
+class UsedBeforeWait(RuntimeError):
+    """A tensor was written to, sent or received into again while a receive into it was open."""
 
 
 def user_line() -> str:
@@ -73,13 +84,92 @@ def fill(tensor: torch.Tensor, data: bytes | bytearray | memoryview) -> None:
         tensor.detach().copy_(flat.view(tensor.shape))
 
 
+def _overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors share an element's memory. Two columns of one matrix do not, though they lie in each other's range."""
+    if not (a.numel() and b.numel()) or a.device.type != "cpu" or b.device.type != "cpu":
+        return False
+    (first, last), (other_first, other_last) = _range(a), _range(b)
+    if last <= other_first or other_last <= first:
+        return False
+    try:
+        return np.shares_memory(_addresses(a), _addresses(b), max_work=100_000)
+    except np.exceptions.TooHardError:
+        return False
+
+
+def _range(tensor: torch.Tensor) -> tuple[int, int]:
+    """The first byte of a tensor's memory, and the first behind it."""
+    reach = sum((n - 1) * stride for n, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return tensor.data_ptr(), tensor.data_ptr() + (reach + 1) * tensor.element_size()
+
+
+def _addresses(tensor: torch.Tensor) -> np.ndarray:
+    """An array over the same memory; numpy has no bfloat16."""
+    plain = tensor.detach().resolve_conj().resolve_neg()
+    return (plain.view(torch.int16) if plain.dtype == torch.bfloat16 else plain).numpy()
+
+
+def spoil(tensor: torch.Tensor, random: np.random.Generator) -> None:
+    """Fill `tensor` with what nobody can use: numbers that differ from element to element, rank to rank and case to case.
+
+    They are finite and of medium size, so that whatever is added to them or divided leaves a trace.
+    """
+    n = tensor.numel()
+    if not n:
+        return
+    if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+        size = 200.0 if tensor.element_size() <= 2 else 5000.0
+        made_up = torch.from_numpy(random.uniform(size / 2, size, n) * random.choice([-1.0, 1.0], n))
+    elif tensor.dtype == torch.bool:
+        made_up = torch.from_numpy(random.integers(0, 2, n))
+    else:
+        made_up = torch.from_numpy(np.frombuffer(random.bytes(n * tensor.element_size()), dtype=np.uint8).copy()).view(
+            tensor.dtype
+        )
+    tensor.detach().copy_(made_up.reshape(tensor.shape).to(tensor.dtype))
+
+
+class NeverWaited(RuntimeError):
+    """A tensor was used again whose operation is open and can never be waited for, because the request was thrown away."""
+
+
 class Connection:
-    """This rank's socket to the relay: post an operation, wait for it, ask for it."""
+    """This rank's socket to the relay: post an operation, wait for it, ask for it.
+
+    open: what the operations of this rank claim that nobody has waited for yet. random: what unfinished receives hold comes from it.
+    """
 
     def __init__(self, sock: socket.socket):
         self.sock = sock
         self.tickets = 0
         self._busy = threading.Lock()
+        self.begin(0)
+
+    def begin(self, seed: int) -> None:
+        """A case begins."""
+        self.open: dict[int, _Claim] = {}
+        self.random = np.random.default_rng(seed)
+
+    def claim(self, reads: list[torch.Tensor], writes: list[torch.Tensor]) -> None:
+        """Raises UsedBeforeWait, ReusedBuffer or NeverWaited where an open operation claims the same memory and one of them writes."""
+        for claim in self.open.values():
+            received = any(_overlap(tensor, other) for tensor in (*reads, *writes) for other in claim.writes)
+            if not received and not any(_overlap(tensor, other) for tensor in writes for other in claim.reads):
+                continue
+            if claim.work() is None:
+                raise NeverWaited(
+                    f"a tensor was used again while the {claim.name} that it belongs to was open, and nobody can wait for that "
+                    f"{claim.name} any more: its request was thrown away"
+                )
+            if received:
+                raise UsedBeforeWait(
+                    f"a tensor was used again while the {claim.name} into it was open: "
+                    f"nobody knows what it holds until the wait() of that {claim.name} has returned"
+                )
+            raise ReusedBuffer(
+                f"a receive was opened into a tensor that the {claim.name} was still sending: "
+                "the receiver may get the old or the new values"
+            )
 
     @contextlib.contextmanager
     def _alone(self):
@@ -92,53 +182,82 @@ class Connection:
             self._busy.release()
 
     def post(self, meta: dict, payload: bytes = b"") -> int:
+        if not -1 << 31 <= meta.get("tag", 0) < 1 << 31:
+            raise ValueError(f"tag {meta['tag']} is too large: a tag is a small number, the same on both sides")
         with self._alone():
             self.tickets += 1
             wire.send(self.sock, wire.POST, {**meta, "ticket": self.tickets, "line": user_line()}, payload)
             return self.tickets
 
-    def ask(self, frame: int, ticket: int) -> tuple[dict, bytearray]:
+    def ask(self, frame: int, ticket: int, later: bool = False) -> tuple[dict, bytearray]:
+        """later: it is the program that waits, some time after it has begun the operation, and not the call that began it."""
         with self._alone():
-            wire.send(self.sock, frame, {"ticket": ticket})
+            wire.send(self.sock, frame, {"ticket": ticket, "later": later})
             kind, meta, payload = wire.receive(self.sock)
         if kind == wire.FAIL:
             raise RuntimeError(str(meta.get("error")))
         return meta, payload
 
 
-class RelayWork(dist.Work):
-    """One posted operation. `finish(meta, payload)` writes what arrived into the tensors."""
+@dataclass(frozen=True)
+class _Claim:
+    """The memory of an open operation. work: a weak reference to what waits for it."""
 
-    def __init__(self, connection: Connection, ticket: int, result: list, finish, sent: torch.Tensor | None = None):
+    name: str
+    reads: list
+    writes: list
+    work: weakref.ref
+
+
+class RelayWork(dist.Work):
+    """One posted operation. `finish(meta, payload)` writes what arrived into the tensors.
+
+    reads: the tensors whose content has been handed over; writes: those that `finish` fills. Both belong to the operation until it is done.
+    """
+
+    def __init__(self, connection: Connection, ticket: int, kind: str, result: list, finish, reads: list, writes: list):
         super().__init__()
         self._connection, self._ticket, self._result, self._finish = connection, ticket, result, finish
-        self._sent = sent
-        self._checksum = zlib.crc32(tensor_bytes(sent)) if sent is not None else 0
+        for tensor in writes:
+            spoil(tensor, connection.random)
+        self.writes = writes
+        self.reads = [tensor for tensor in reads if not any(_overlap(tensor, other) for other in writes)]
+        self._as_they_were = self._checksums()
         self._done = False
         self._source = -1
+        self._name = {"send": "isend", "recv": "irecv"}.get(kind, kind)
+        connection.open[ticket] = _Claim(self._name, self.reads, self.writes, weakref.ref(self))
+
+    def _checksums(self) -> tuple[list[int], list[int]]:
+        return tuple([zlib.crc32(tensor_bytes(tensor)) for tensor in tensors] for tensors in (self.reads, self.writes))
 
     def wait(self, timeout=None) -> bool:
         if not self._done:
-            self._look_at_the_buffer()
-            self._complete(*self._connection.ask(wire.WAIT, self._ticket))
+            self._look_at_the_buffers()
+            later = sys._getframe(1).f_code.co_filename != c10d_calls.__file__
+            self._complete(*self._connection.ask(wire.WAIT, self._ticket, later))
         return True
 
-    def _look_at_the_buffer(self) -> None:
-        if self._sent is not None and zlib.crc32(tensor_bytes(self._sent)) != self._checksum:
+    def _look_at_the_buffers(self) -> None:
+        (sent, received), (sent_now, received_now) = self._as_they_were, self._checksums()
+        if sent != sent_now:
             raise ReusedBuffer(
-                "the tensor given to isend was changed before its wait(): the receiver may get the old or the new values"
+                f"the tensor given to {self._name} was changed before its wait(): the receiver may get the old or the new values"
             )
+        if received != received_now:
+            raise UsedBeforeWait(f"a tensor was written to while the {self._name} into it was open: what arrives replaces that")
 
     def _complete(self, meta: dict, payload: bytearray) -> None:
         self._done = True
+        self._connection.open.pop(self._ticket, None)
         self._source = meta.get("source", -1)
         if self._finish is not None:
             self._finish(meta, payload)
 
     def is_completed(self) -> bool:
         if not self._done:
-            self._look_at_the_buffer()
-            meta, payload = self._connection.ask(wire.POLL, self._ticket)
+            self._look_at_the_buffers()
+            meta, payload = self._connection.ask(wire.POLL, self._ticket, True)
             if meta.get("done"):
                 self._complete(meta, payload)
         return self._done
@@ -207,11 +326,13 @@ class RelayProcessGroup(dist.ProcessGroup):
         pass
 
     # -- plumbing
-    def _post(self, kind, result, finish, payload=b"", tensor=None, sent=None, **meta) -> RelayWork:
+    def _post(self, kind, result, finish, payload=b"", tensor=None, reads=(), writes=(), **meta) -> RelayWork:
         if tensor is not None:
             meta.update(dtype=str(tensor.dtype).removeprefix("torch."), shape=list(tensor.shape))
         meta.update(op=kind, group=self._id, members=self._members)
-        return RelayWork(self._connection, self._connection.post(meta, payload), result, finish, sent)
+        reads, writes = list(reads), list(writes)
+        self._connection.claim(reads, writes)
+        return RelayWork(self._connection, self._connection.post(meta, payload), kind, result, finish, reads, writes)
 
     def _each(self, works: list[RelayWork], result) -> dist.Work:
         return works[0] if len(works) == 1 else _AllWork(works, result)
@@ -222,10 +343,30 @@ class RelayProcessGroup(dist.ProcessGroup):
             raise ValueError(f"there is no rank {rank}: the ranks of this group are 0 to {self._size - 1}")
         return self._members[rank]
 
+    def _one_each(self, call: str, tensors: list) -> None:
+        """Raises ValueError where a list has not one tensor for every rank."""
+        if len(tensors) != self._size:
+            raise ValueError(
+                f"{call} was given a list of {len(tensors)} tensors, but the group has {self._size} ranks: one for each"
+            )
+
+    def _equal_parts(self, call: str, whole: torch.Tensor, part: torch.Tensor | None = None) -> None:
+        """Raises ValueError where a tensor cannot be cut into one equal part for every rank."""
+        if whole.numel() % self._size:
+            raise ValueError(
+                f"{call} was given {whole.numel()} elements for {self._size} equal parts, and {whole.numel()} does not divide by "
+                f"{self._size}: pad to a multiple, or use chunks of different sizes"
+            )
+        if part is not None and whole.numel() != part.numel() * self._size:
+            raise ValueError(
+                f"{call} was given {whole.numel()} elements in all and {part.numel()} for one rank: of {self._size} ranks, all have "
+                f"{self._size} times as many as one"
+            )
+
     # -- point to point
     def send(self, tensors, dst, tag):
         data = tensor_bytes(tensors[0])
-        return self._post("send", tensors, None, data, tensors[0], sent=tensors[0], peer=self._member(dst), tag=tag)
+        return self._post("send", tensors, None, data, tensors[0], reads=tensors, peer=self._member(dst), tag=tag)
 
     def recv(self, tensors, src, tag):
         return self._receive(tensors, self._member(src), tag)
@@ -237,7 +378,7 @@ class RelayProcessGroup(dist.ProcessGroup):
         def finish(meta, payload):
             fill(tensors[0], payload)
 
-        work = self._post("recv", tensors, finish, b"", tensors[0], peer=peer, tag=tag)
+        work = self._post("recv", tensors, finish, b"", tensors[0], writes=tensors, peer=peer, tag=tag)
         return work
 
     # -- collectives
@@ -250,7 +391,15 @@ class RelayProcessGroup(dist.ProcessGroup):
     def allreduce(self, tensors, opts=None):
         opts = opts or c10d.AllreduceOptions()
         works = [
-            self._post("all_reduce", tensors, lambda m, p, t=t: fill(t, p), tensor_bytes(t), t, reduce=self._reduction(opts))
+            self._post(
+                "all_reduce",
+                tensors,
+                lambda m, p, t=t: fill(t, p),
+                tensor_bytes(t),
+                t,
+                writes=[t],
+                reduce=self._reduction(opts),
+            )
             for t in tensors
         ]
         return self._each(works, tensors)
@@ -268,6 +417,7 @@ class RelayProcessGroup(dist.ProcessGroup):
                 None if mine else lambda m, p, t=t: fill(t, p),
                 tensor_bytes(t) if mine else b"",
                 t,
+                **{"reads" if mine else "writes": [t]},
                 root=root,
             )
             for t in tensors
@@ -283,6 +433,7 @@ class RelayProcessGroup(dist.ProcessGroup):
             (lambda m, p: fill(t, p)) if mine else None,
             tensor_bytes(t),
             t,
+            **{"writes" if mine else "reads": [t]},
             root=self._members[opts.rootRank],
             reduce=self._reduction(opts),
         )
@@ -290,13 +441,26 @@ class RelayProcessGroup(dist.ProcessGroup):
     def allgather(self, out_lists, ins, opts=None):
         works = []
         for outs, t in zip(out_lists, ins, strict=True):
+            self._one_each("all_gather", outs)
             sizes = [o.numel() * o.element_size() for o in outs]
-            works.append(self._post("all_gather", out_lists, _splitter(outs), tensor_bytes(t), t, sizes=sizes))
+            works.append(
+                self._post("all_gather", out_lists, _splitter(outs), tensor_bytes(t), t, reads=[t], writes=outs, sizes=sizes)
+            )
         return self._each(works, out_lists)
 
     def all_gather_single(self, out, inp, opts=None):
+        self._equal_parts("all_gather_into_tensor", out, inp)
         size = inp.numel() * inp.element_size()
-        return self._post("all_gather", [out], lambda m, p: fill(out, p), tensor_bytes(inp), inp, sizes=[size] * self._size)
+        return self._post(
+            "all_gather",
+            [out],
+            lambda m, p: fill(out, p),
+            tensor_bytes(inp),
+            inp,
+            reads=[inp],
+            writes=[out],
+            sizes=[size] * self._size,
+        )
 
     _allgather_base = all_gather_single
 
@@ -308,12 +472,18 @@ class RelayProcessGroup(dist.ProcessGroup):
     def gather(self, out_lists, ins, opts=None):
         opts = opts or c10d.GatherOptions()
         mine = opts.rootRank == self._rank
-        finish = _splitter(out_lists[0]) if mine else None
-        return self._post("gather", out_lists, finish, tensor_bytes(ins[0]), ins[0], root=self._members[opts.rootRank])
+        outs = out_lists[0] if mine else []
+        if mine:
+            self._one_each("gather", outs)
+        finish = _splitter(outs) if mine else None
+        root = self._members[opts.rootRank]
+        return self._post("gather", out_lists, finish, tensor_bytes(ins[0]), ins[0], reads=ins, writes=outs, root=root)
 
     def scatter(self, outs, in_lists, opts=None):
         opts = opts or c10d.ScatterOptions()
         mine = opts.rootRank == self._rank
+        if mine:
+            self._one_each("scatter", in_lists[0])
         parts = [tensor_bytes(t) for t in in_lists[0]] if mine else []
         return self._post(
             "scatter",
@@ -321,6 +491,8 @@ class RelayProcessGroup(dist.ProcessGroup):
             lambda m, p: fill(outs[0], p),
             b"".join(parts),
             outs[0],
+            reads=in_lists[0] if mine else [],
+            writes=outs,
             root=self._members[opts.rootRank],
             sizes=[len(p) for p in parts],
         )
@@ -329,6 +501,7 @@ class RelayProcessGroup(dist.ProcessGroup):
         opts = opts or c10d.ReduceScatterOptions()
         works = []
         for out, parts in zip(outs, in_lists, strict=True):
+            self._one_each("reduce_scatter", parts)
             data = [tensor_bytes(t) for t in parts]
             works.append(
                 self._post(
@@ -337,6 +510,8 @@ class RelayProcessGroup(dist.ProcessGroup):
                     lambda m, p, o=out: fill(o, p),
                     b"".join(data),
                     out,
+                    reads=parts,
+                    writes=[out],
                     reduce=self._reduction(opts),
                     sizes=[len(d) for d in data],
                 )
@@ -344,11 +519,20 @@ class RelayProcessGroup(dist.ProcessGroup):
         return self._each(works, outs)
 
     def reduce_scatter_single(self, out, inp, opts=None):
+        self._equal_parts("reduce_scatter_tensor", inp, out)
         opts = opts or c10d.ReduceScatterOptions()
         data = tensor_bytes(inp)
         sizes = [len(data) // self._size] * self._size
         return self._post(
-            "reduce_scatter", [out], lambda m, p: fill(out, p), data, out, reduce=self._reduction(opts), sizes=sizes
+            "reduce_scatter",
+            [out],
+            lambda m, p: fill(out, p),
+            data,
+            out,
+            reads=[inp],
+            writes=[out],
+            reduce=self._reduction(opts),
+            sizes=sizes,
         )
 
     _reduce_scatter_base = reduce_scatter_single
@@ -359,14 +543,26 @@ class RelayProcessGroup(dist.ProcessGroup):
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
 
     def alltoall(self, outs, ins, opts=None):
+        self._one_each("all_to_all", ins)
+        self._one_each("all_to_all", outs)
         data = [tensor_bytes(t) for t in ins]
-        return self._post("all_to_all", outs, _splitter(outs), b"".join(data), ins[0], sizes=[len(d) for d in data])
+        sizes = [len(d) for d in data]
+        return self._post("all_to_all", outs, _splitter(outs), b"".join(data), ins[0], reads=ins, writes=outs, sizes=sizes)
 
     def all_to_all_single(self, out, inp, out_splits, in_splits, opts=None):
+        for tensor, splits, which in ((inp, in_splits, "input"), (out, out_splits, "output")):
+            if not splits:
+                self._equal_parts("all_to_all_single", tensor)
+            elif len(splits) != self._size or sum(splits) != (tensor.size(0) if tensor.dim() else 1):
+                raise ValueError(
+                    f"all_to_all_single was given {which} splits {list(splits)} for {self._size} ranks and {tuple(tensor.shape)}: "
+                    "one for each rank, and together as long as the tensor"
+                )
         data = tensor_bytes(inp)
         row = len(data) // inp.size(0) if inp.dim() and inp.size(0) else 0
         sizes = [s * row for s in in_splits] if in_splits else [len(data) // self._size] * self._size
-        return self._post("all_to_all", [out], lambda m, p: fill(out, p), data, inp, sizes=sizes)
+        finish = lambda m, p: fill(out, p)  # noqa: E731
+        return self._post("all_to_all", [out], finish, data, inp, reads=[inp], writes=[out], sizes=sizes)
 
     alltoall_base = all_to_all_single
 

@@ -184,6 +184,11 @@ class TracedRequest(_Plain):
         self.done(status) if flag else recorder.polled("test")
         return flag, value
 
+    def Free(self) -> None:
+        """Who gives a request back need not wait for it."""
+        super().Free()
+        self.done()
+
     # Waiting one by one is the same to MPI (all requests make progress), and the recorder knows which one is late.
     @classmethod
     def Waitall(cls, requests, statuses=None) -> bool:

@@ -50,6 +50,10 @@ class WireError(Exception):
     """The other side sent something that is not a record of this format, or too large a one."""
 
 
+class TooMuch(WireError):
+    """More than any exercise needs: messages at a time, operations, bytes, printed lines."""
+
+
 class Closed(Exception):
     """The other side has closed the connection."""
 

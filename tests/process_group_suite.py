@@ -14,8 +14,10 @@ import json
 import operator
 import os
 import sys
+import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
@@ -36,9 +38,25 @@ LEFT_OUT = {
         "case_uneven_all_gather": "gloo wants equal sizes",
         "case_uneven_gather_and_scatter": "gloo wants equal sizes",
         "case_all_to_all_of_lists": "gloo wants equal sizes",
+        "case_conjugated_views": "gloo itself takes no complex numbers",
+        "case_ranks_that_do_not_agree": "gloo returns wrong values or waits for its timeout",
     },
     "mpi": {},
     "relay": {
+        "case_ranks_that_do_not_agree": "the relay ends the case at once and names it",
+        **dict.fromkeys(
+            (
+                "case_all_gather_of_several_tensors",
+                "case_conjugated_views",
+                "case_sparse_tensors",
+                "case_sparse_gradients",
+                "case_powersgd",
+                "case_compiled_ddp",
+                "case_asynchronous_checkpoint",
+                "case_profiler_events",
+            ),
+            "no exercise needs it",
+        ),
         "case_size_of_a_message_is_checked": "the relay ends the case at once and names it",
         "case_uneven_gather_and_scatter": "the relay ends the case at once and names it",
         "case_uneven_reduce_scatter": "the relay ends the case at once and names it",
@@ -422,6 +440,157 @@ def case_objects(rank: int, world_size: int) -> None:
     assert share == [f"for {rank}"]
 
 
+def case_all_gather_of_several_tensors(rank: int, world_size: int) -> None:
+    """Outputs are [rank][tensor]; once with as many tensors as ranks, where a transposed result would have the right shape."""
+    for number in (world_size, world_size + 2):
+        inputs = [torch.full((2,), 10.0 * rank + k) for k in range(number)]
+        outputs = [[torch.empty(2) for _ in range(number)] for _ in range(world_size)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # PyTorch means to deprecate it
+            dist.all_gather_coalesced(outputs, inputs)
+        assert [[tensor.tolist() for tensor in tensors] for tensors in outputs] == [
+            [[10.0 * source + k] * 2 for k in range(number)] for source in range(world_size)
+        ]
+
+
+def case_one_element_of_any_stride(rank: int, world_size: int) -> None:
+    """The gradient of a sum is one number with stride 0."""
+    ones = [torch.tensor(10.0 * rank + k).expand(1) for k in range(world_size)]
+    received = [torch.empty(1) for _ in range(world_size)]
+    dist.all_to_all(received, ones)
+    assert [tensor.item() for tensor in received] == [10.0 * source + rank for source in range(world_size)]
+    share = torch.empty(1)
+    dist.scatter(share, ones if rank == 0 else None, src=0)
+    assert share.item() == rank
+    total = torch.empty(1)
+    dist.reduce_scatter(total, ones)
+    assert total.item() == 10 * expected_sum(world_size) + world_size * rank
+
+
+def case_conjugated_views(rank: int, world_size: int) -> None:
+    """Views that share memory with numbers of another sign."""
+    view = torch.full((3,), complex(1, 1 + rank)).conj()
+    received = [torch.zeros(3, dtype=torch.complex64) for _ in range(world_size)]
+    dist.group.WORLD.allgather([received], [view]).wait()
+    assert [tensor[0].item() for tensor in received] == [complex(1, -1 - source) for source in range(world_size)]
+    negative = torch.full((2,), complex(0, 1.0 + rank)).conj().imag  # a view with a sign of its own
+    assert negative.is_neg()
+    dist.all_reduce(negative)
+    assert negative.tolist() == [-world_size - expected_sum(world_size)] * 2
+
+
+def case_sparse_tensors(rank: int, world_size: int) -> None:
+    """Elements in different places, more of them on higher ranks, none on rank 0, one place twice."""
+    places = [[k % 5 for k in range(2 * rank)], [k % 2 for k in range(2 * rank)]]
+    tensor = torch.sparse_coo_tensor(places, torch.full((2 * rank, 3), float(rank)), (5, 2, 3), check_invariants=False)
+    expected = tensor.to_dense()
+    dist.all_reduce(expected)
+    dist.all_reduce(tensor)
+    assert tensor.is_sparse and torch.equal(tensor.to_dense(), expected)
+
+
+def case_ranks_that_do_not_agree(rank: int, world_size: int) -> None:
+    """Every rank gets the error, with what each has called at which line, and the group goes on as if nothing had been."""
+    root, last = rank == 0, rank == world_size - 1
+    lists = [torch.zeros(2) for _ in range(world_size)]
+    wrong = [
+        lambda: dist.all_reduce(torch.ones(4 if root else 5)),
+        lambda: dist.all_reduce(torch.ones(4 if root else 5), async_op=True).wait(),
+        lambda: dist.all_reduce(torch.ones(4), dist.ReduceOp.MAX if root else dist.ReduceOp.SUM),
+        lambda: dist.all_reduce(torch.ones(4, dtype=torch.float32 if root else torch.int32)),
+        lambda: dist.all_reduce(torch.ones(2, 2) if root else torch.eye(2).to_sparse()),
+        lambda: dist.reduce(torch.ones(4 if root else 5), 0),
+        lambda: dist.reduce(torch.ones(4), rank),
+        lambda: dist.broadcast(torch.ones(5 if root else 4), 0),
+        lambda: dist.broadcast(torch.ones(4), rank),
+        lambda: dist.all_gather_single(torch.ones((4 + root) * world_size), torch.ones(4 + root)),
+        lambda: dist.all_gather([torch.ones(4 + root)] * world_size, torch.ones(4 + root)),
+        lambda: dist.reduce_scatter_single(torch.ones(4 + root), torch.ones((4 + root) * world_size)),
+        lambda: dist.gather(torch.ones(3 if last else 2), lists if root else None, dst=0),
+        lambda: dist.scatter(torch.ones(3 if last else 2), lists if root else None, src=0),
+        lambda: dist.all_to_all([torch.ones(3 if last else 2)] * world_size, lists),
+        lambda: dist.all_to_all_single(torch.ones(world_size), torch.ones(world_size), [1] * world_size, uneven),
+        lambda: dist.barrier() if root else dist.all_reduce(torch.ones(1)),
+        lambda: dist.gather(torch.ones(2), lists if root else None, dst=0) if root else dist.scatter(torch.ones(2), None, src=0),
+    ]
+    uneven = [2, 0, *[1] * (world_size - 2)] if root else [1] * world_size
+    for number, call in enumerate(wrong):
+        try:
+            call()
+        except RuntimeError as error:
+            text = str(error)
+            assert "the ranks do not agree" in text and text.count("process_group_suite.py, line") >= 2, text
+        else:
+            raise AssertionError(f"call {number} was accepted")
+        ones = torch.ones(3)
+        dist.all_reduce(ones)
+        assert ones.tolist() == [world_size] * 3
+
+
+# --- what is done when an operation is complete
+
+
+def case_callbacks_that_wait(rank: int, world_size: int) -> None:
+    """A callback starts a collective and waits for it, in whose callback there is another one, and so on."""
+
+    def next_one(depth: int):
+        def callback(future):
+            value = future.value()[0].clone()
+            if depth:
+                value += dist.all_reduce(torch.ones(2), async_op=True).get_future().then(next_one(depth - 1)).wait()
+            return value
+
+        return callback
+
+    depth = 1 if dist.get_backend() == "gloo" else 4  # gloo has two threads, and each such callback keeps one
+    total = dist.all_reduce(torch.ones(2), async_op=True).get_future().then(next_one(depth)).wait()
+    assert total.tolist() == [(depth + 1) * world_size] * 2
+
+    def synchronous(future):
+        tensor = torch.ones(2)
+        dist.all_reduce(tensor)
+        return tensor
+
+    both = [dist.all_reduce(torch.ones(1), async_op=True).get_future() for _ in range(2)]
+    assert torch.futures.collect_all(both).then(synchronous).wait().tolist() == [world_size] * 2
+
+
+def case_callbacks_have_run_when_an_operation_is_complete(rank: int, world_size: int) -> None:
+    seen = []
+    for number in range(10):
+        work = dist.all_reduce(torch.ones(1), async_op=True)
+        work.get_future().add_done_callback(lambda future, number=number: seen.append(number))
+        work.wait()
+        assert seen == list(range(number + 1))
+
+
+def case_a_callback_gets_the_error(rank: int, world_size: int) -> None:
+    if dist.get_backend() != "mpi":
+        return
+    future = dist.all_reduce(torch.ones(3 + rank), async_op=True).get_future()
+    try:
+        future.wait()
+    except RuntimeError as error:
+        assert "the ranks do not agree" in str(error)
+    else:
+        raise AssertionError("the future of a collective that failed has a value")
+
+
+def case_profiler_events(rank: int, world_size: int) -> None:
+    if world_size != 2:  # it takes seconds to start
+        return
+    with torch.autograd.profiler.profile(use_kineto=False) as profile:
+        dist.all_reduce(torch.ones(2))
+        dist.broadcast(torch.ones(2), 0, async_op=True).wait()
+        if rank == 0:
+            dist.send(torch.ones(2), 1)
+        elif rank == 1:
+            dist.recv(torch.ones(2), 0)
+    prefix = dist.get_backend() + ":"
+    events = sorted(event.name.removeprefix(prefix) for event in profile.function_events if event.name.startswith(prefix))
+    assert events == sorted(["all_reduce", "broadcast", *{0: ["send"], 1: ["recv"]}.get(rank, [])])
+
+
 # --- groups
 
 
@@ -504,6 +673,74 @@ def case_ddp(rank: int, world_size: int) -> list[float]:
     dist.all_reduce(lowest, dist.ReduceOp.MIN)
     assert torch.equal(highest, lowest), "ranks drifted apart"
     return parameters.tolist()
+
+
+def case_sparse_gradients(rank: int, world_size: int) -> None:
+    from torch.nn.parallel import DistributedDataParallel
+
+    parallel = DistributedDataParallel(nn.Embedding(world_size + 2, 3, sparse=True))
+    parallel(torch.tensor([rank, rank + 1, 0])).sum().backward()
+    counts = torch.zeros(world_size + 2)
+    for k in range(world_size):
+        for place in (k, k + 1, 0):
+            counts[place] += 1 / world_size
+    gradient = parallel.module.weight.grad
+    assert gradient.is_sparse and torch.allclose(gradient.to_dense(), counts[:, None].expand(-1, 3))
+
+
+def case_powersgd(rank: int, world_size: int) -> None:
+    """A communication hook whose callbacks start collectives and wait for them. One bucket: with more of them, their callbacks call
+    collectives in an order that may differ between ranks, on any backend whose callbacks run in threads.
+    """
+    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
+    from torch.nn.parallel import DistributedDataParallel
+
+    torch.manual_seed(0)
+    parallel = DistributedDataParallel(nn.Sequential(nn.Linear(30, 30), nn.Linear(30, 30)))
+    state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=1, start_powerSGD_iter=2, min_compression_rate=1)
+    parallel.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+    for step in range(5):
+        parallel.zero_grad()
+        parallel(torch.full((2, 30), float(rank + step))).square().sum().backward()
+    gradient = parallel.module[0].weight.grad
+    highest, lowest = gradient.clone(), gradient.clone()
+    dist.all_reduce(highest, dist.ReduceOp.MAX)
+    dist.all_reduce(lowest, dist.ReduceOp.MIN)
+    assert torch.equal(highest, lowest) and gradient.abs().sum() > 0
+
+
+def case_compiled_ddp(rank: int, world_size: int) -> None:
+    """The buffers of BatchNorm are broadcast from within what is compiled."""
+    if world_size != 2:  # the compiler takes seconds to import
+        return
+    from torch.nn.parallel import DistributedDataParallel
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Linear(3, 2))
+    reference = DistributedDataParallel(copy.deepcopy(model))
+    parallel = DistributedDataParallel(model)
+    compiled = torch.compile(parallel, backend="eager")
+    for step in range(2):
+        inputs = torch.arange(8.0).view(2, 4) * (rank + 1) + step
+        compiled(inputs).square().sum().backward()
+        reference(inputs).square().sum().backward()
+    assert torch.allclose(model[0].weight.grad, reference.module[0].weight.grad)
+
+
+def case_asynchronous_checkpoint(rank: int, world_size: int) -> None:
+    if world_size != 2:
+        return
+    import torch.distributed.checkpoint as checkpoint
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = [folder]
+        dist.broadcast_object_list(place, src=0)
+        state = {"values": torch.arange(4.0)}
+        checkpoint.async_save(state, checkpoint_id=place[0]).result()
+        found = {"values": torch.zeros(4)}
+        checkpoint.load(found, checkpoint_id=place[0])
+        assert torch.equal(found["values"], state["values"])
+        dist.barrier()
 
 
 def case_functional_collectives(rank: int, world_size: int) -> None:

@@ -167,6 +167,132 @@ def never_waits():
     return x
 
 
+def two_receives_into_one_tensor(count=2):
+    """What a server must not do: the second message may arrive before the first was looked at."""
+    if dist.get_rank():
+        return dist.send(torch.ones(count), 0)
+    buffer, total = torch.empty(count), torch.zeros(count)
+    works = [dist.irecv(buffer, r) for r in range(1, dist.get_world_size())]
+    for work in works:
+        work.wait()
+        total += buffer
+    return total
+
+
+def sends_what_is_still_to_come():
+    left, right = neighbours()
+    x = torch.ones(3)
+    receive = dist.irecv(x, left)
+    send = dist.isend(x[1:], right)
+    send.wait()
+    receive.wait()
+
+
+def hands_a_collective_what_is_still_to_come():
+    left, right = neighbours()
+    x = torch.ones(3)
+    works = [dist.isend(torch.ones(3), right), dist.irecv(x, left)]
+    dist.all_reduce(x)
+    [work.wait() for work in works]
+
+
+def receives_into_what_is_being_sent():
+    left, right = neighbours()
+    x = torch.ones(3)  # the same on all ranks: no value tells
+    work = dist.isend(x, right)
+    dist.recv(x, left)
+    work.wait()
+
+
+def throws_the_request_away():
+    left, right = neighbours()
+    x = torch.ones(3)
+    dist.isend(x, right)
+    dist.recv(x, left)
+
+
+def changes_a_slice_of_what_is_being_sent():
+    left, right = neighbours()
+    x, y = torch.ones(3), torch.empty(3)
+    work = dist.isend(x.view(3, 1), right)
+    x[2:].mul_(2)
+    dist.recv(y, left)
+    work.wait()
+
+
+def changes_what_a_collective_sends():
+    x = torch.ones(2)
+    parts = [torch.empty(2) for _ in range(dist.get_world_size())]
+    work = dist.all_gather(parts, x, async_op=True)
+    x.zero_()
+    work.wait()
+
+
+def changes_what_the_root_sends():
+    x = torch.ones(2)
+    work = dist.broadcast(x, src=0, async_op=True)
+    if dist.get_rank() == 0:
+        x += 1
+    work.wait()
+
+
+def divides_before_wait():
+    x = torch.ones(2)
+    work = dist.all_reduce(x, async_op=True)
+    x /= dist.get_world_size()
+    work.wait()
+    return x
+
+
+def clears_an_open_receive():
+    left, right = neighbours()
+    x = torch.empty(4)
+    works = [dist.irecv(x, left), dist.isend(torch.ones(4), right)]
+    x.zero_()
+    [work.wait() for work in works]
+
+
+def looks_before_wait(x):
+    left, right = neighbours()
+    y = torch.full_like(x, 7)
+    works = [dist.irecv(y, left), dist.isend(x, right)]
+    seen = y.clone()
+    [work.wait() for work in works]
+    return [seen, y]
+
+
+def asks_once_and_goes(x):
+    y = x.clone()
+    dist.all_reduce(y, async_op=True).is_completed()
+    return y
+
+
+def waits_in_many_ways():
+    """Right, each of it: receives into columns of one matrix, waits in the other order, by polling, by a future, on a batch, in place."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    left, right = neighbours()
+    table = torch.zeros(3, size)
+    works = [dist.irecv(table[:, r], r) for r in range(size) if r != rank]
+    works += [dist.isend(torch.full((3,), float(rank)), r) for r in range(size) if r != rank]
+    table[:, rank] = rank  # no message goes there
+    for work in reversed(works):
+        work.wait()
+    x, y = torch.full((2,), float(rank)), torch.empty(2)
+    batch = [dist.P2POp(dist.isend, x, right), dist.P2POp(dist.irecv, y, left)]
+    for work in dist.batch_isend_irecv(batch):
+        work.wait()
+    whole = torch.zeros(size)
+    whole[rank] = rank
+    dist.all_gather_into_tensor(whole, whole[rank : rank + 1])
+    mean = torch.ones(2)
+    future = dist.all_reduce(mean, async_op=True).get_future()
+    mean = future.then(lambda done: done.value()[0] / size).wait()
+    polled = dist.all_reduce(x, async_op=True)
+    while not polled.is_completed():
+        pass
+    return [table, y, whole, mean, x]
+
+
 def asynchronous_all_reduce():
     left, right = neighbours()
     x, y = torch.ones(2), torch.empty(2)
@@ -222,3 +348,33 @@ class Unspeakable(Exception):
 
 def raises_unspeakable():
     raise Unspeakable
+
+
+def wrong_number_of_boxes():
+    dist.all_gather([torch.empty(2) for _ in range(dist.get_world_size() + 1)], torch.ones(2))
+
+
+def does_not_divide():
+    dist.reduce_scatter_tensor(torch.empty(3), torch.ones(10))
+
+
+def a_part_too_long():
+    dist.all_gather_into_tensor(torch.empty(6), torch.ones(3))
+
+
+def splits_that_do_not_add_up():
+    dist.all_to_all_single(torch.empty(6), torch.ones(6), input_split_sizes=[1, 2, 2])
+
+
+def a_tag_too_large():
+    dist.isend(torch.ones(1), 0, tag=1 << 40)
+
+
+def imports_mpi():
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD.Get_rank()
+
+
+def sends_without_end():
+    return [dist.isend(torch.ones(1), 0) for _ in range(3000)]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.compare import difference, show, show_where_they_differ, unchanged
-from autograder.exercise import ANYTHING, Opaque, Tensor
+from autograder.exercise import ANYTHING, Opaque, Tensor, Typed
 
 
 def kind(expected, observed, strict=True):
@@ -150,3 +150,43 @@ def test_of_two_dicts_what_differs_is_shown():
     assert show_where_they_differ(expected, both, 1e-6, 0) == (show(expected), show(both))
     assert show_where_they_differ(expected, {"loss": np.zeros(2)}, 1e-6, 0) == (show(expected), "{'loss': [0, 0]}")
     assert show_where_they_differ([1, 2], [1, 3], 1e-6, 0) == ("[1, 2]", "[1, 3]")
+
+
+@pytest.mark.parametrize(
+    ("expected", "observed", "why"),
+    [
+        (Tensor(np.array([3121 * (1 + 2.0**-25)]), "float64"), Tensor(np.array([3121.0]), "float64"), "lost_digits"),
+        (Tensor(np.array([2**60 + 1]), "int64"), Tensor(np.array([2**60]), "int64"), "lost_digits"),
+        (Tensor(np.array([2**40 + 7]), "int64"), Tensor(np.array([7]), "int64"), "wrapped"),
+        (Tensor(np.array([300]), "int64"), Tensor(np.array([44]), "int64"), "wrapped"),
+        (Tensor(np.array([2**40 + 7]), "int64"), Tensor(np.array([7]), "int32"), "wrong_dtype"),
+        (Tensor(np.array([0.1]), "float64"), Tensor(np.array([np.float32(0.1)]), "float32"), "wrong_dtype"),
+        (np.array([0.1]), np.array([0.1], np.float32), "lost_digits"),
+        (Tensor(np.array([3121.0]), "float64"), Tensor(np.array([3120.0]), "float64"), "value"),
+        (Tensor(np.array([31]), "int64"), Tensor(np.array([30]), "int64"), "value"),
+        (Typed(np.array([3], np.int32)), np.array([3]), "wrong_dtype"),
+    ],
+)
+def test_a_detour_through_a_narrower_type_is_told_apart_and_named(expected, observed, why):
+    found = difference(expected, observed)
+    assert found and found.kind == why
+
+
+def test_the_tolerance_of_a_type_lets_sums_in_any_order_pass():
+    rng = np.random.default_rng(0)
+    for dtype in ("float64", "float32"):
+        numbers = rng.uniform(0.1, 1, (300, 50)).astype(dtype)
+        other_order = np.array([sum(column[::-1], np.dtype(dtype).type(0)) for column in numbers.T])
+        assert difference(Tensor(numbers.astype(np.float64).sum(axis=0), dtype), Tensor(other_order, dtype)) is None
+
+
+def test_numbers_that_look_the_same_are_shown_with_all_their_digits():
+    right, wrong = Tensor(np.array([2132 * (1 + 2.0**-25)]), "float64"), Tensor(np.array([2132.0]), "float64")
+    assert show_where_they_differ(right, wrong) == ("[2132.0000635385513]", "[2132]")
+    assert difference((2132.0000635,), (2132.0,), rtol=1e-9).text == "entry 0: 2132 instead of 2132.0000635000001"
+
+
+def test_a_list_that_was_sorted_or_written_to_is_changed():
+    assert unchanged([3, 1.5, "a", float("nan")], [3, 1.5, "a", float("nan")])
+    assert not unchanged([3, 1], [1, 3])
+    assert not unchanged(([2, 1], {"a": "b"}), ([2, 1], {"a": "c"}))

@@ -131,6 +131,23 @@ def test_what_many_in_the_class_wrote_is_no_copy_but_four_friends_are():
     assert len(similar_pairs(friends, others(name))) == 6, "each of the four with each other"
 
 
+def test_whole_notebooks_that_are_the_same_are_listed_however_many_they_are():
+    """Of twelve friends none is a pair, because so many have it; that they are the same is seen all the same."""
+    name, stub = RIGHT[0], "def g(x):\n    raise NotImplementedError"
+    friends = {f"s{k:02}": {CELL: ANSWERS[name] + "\n" * (k % 2), "g": stub} for k in range(12)}
+    own = {
+        "ada": {CELL: ANSWERS[name].replace("    ", "  "), "g": stub},
+        "bob": {CELL: stub, "g": stub},
+        "eve": {CELL: "", "g": stub},
+    }
+    (same,) = copies.same_notebooks(friends | own, {"g": stub, CELL: stub}, others(name))
+    assert (same.students, same.cells, same.known) == (tuple(sorted(friends)), (CELL,), ())
+    (same,) = copies.same_notebooks(friends | own, {"g": stub, CELL: stub}, {CELL: [ANSWERS[name]]})
+    assert same.known == (CELL,), "that it is the published solution is said, and no reason to be silent"
+    page = render(copies.Compared("03_collectives", 15, (CELL,), (), (), (same,)))
+    assert "letter by letter" in page and "s00, s01" in page and "published solution" in page
+
+
 def test_the_released_stub_and_empty_cells_are_nobody_s_copy():
     stub = "def f(x):\n    '''Do it.'''\n    # Your code here\n    raise NotImplementedError('write this function')\n"
     answers = {f"s{k}": {"f": text} for k, text in enumerate([stub, stub, "", "", "# nothing", "def f(x:"])}

@@ -9,7 +9,7 @@ import os
 import numpy as np
 import pytest
 
-from autograder import bank
+from autograder import bank, values
 from autograder.compare import same
 from autograder.exercise import ANYTHING, Exercise, rng_for
 from autograder.judge import _BUILT_IN
@@ -18,7 +18,7 @@ from labkit import hang, wire
 
 EXERCISES = all_exercises()
 KEYS = ["public", *(f"key {k}" for k in range(12))]
-UNSEEN = [f"a key nobody has seen {k}" for k in range(5 if os.environ.get("COURSE_TEST_ALL") else 1)]
+UNSEEN = [f"a key nobody has seen {k}" for k in range(19 if os.environ.get("COURSE_TEST_ALL") else 1)]
 every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: f"{e.unit[:2]}-{e.function}")
 
 
@@ -58,6 +58,25 @@ def test_right_and_every_misconception_are_pairwise_distinct(exercise):
 
 
 @every_exercise
+def test_a_detour_through_another_type_shows(exercise):
+    """float64 through float32, int64 through int32 or a float, int32 promoted: see `autograder.values`."""
+    first = None
+    for key in KEYS[:4]:
+        unseen = values.unseen_detours(exercise, cases_of(exercise, key))
+        first = unseen if first is None else first
+        assert unseen == first, f"key {key}: whether a detour shows must not depend on the key"
+        for detour, hidden in unseen.items():
+            excused = values.is_excused(detour, exercise.may_lose)
+            assert not hidden or excused, (
+                f"{exercise.function}: no case shows {detour}. Draw its numbers with autograder.values or contributions.sum_case, leave "
+                "rtol and atol to the type, hand out integers of 32 and of 64 bits; or say in `may_lose` why it does not matter."
+            )
+    for name, reason in exercise.may_lose.items():
+        covered = [detour for detour in first if values.is_excused(detour, {name: reason})]
+        assert reason and any(first[detour] for detour in covered), f"{exercise.function}: `may_lose` need not name {name}"
+
+
+@every_exercise
 def test_the_structure_is_public_and_the_values_are_not(exercise):
     def structure(case):
         return case.level, case.world_size, case.late, case.ranks_per_node
@@ -85,7 +104,8 @@ def test_declarations_hold_together(exercise):
         assert find(used).reference, f"{exercise.function} uses {used}, which has no reference"
     for name in hang.KINDS:
         assert name not in exercise.levels
-    assert all(np.isfinite([c.alpha, c.beta, c.rtol, c.atol]).all() for c in cases)
+    tolerances = [[t for t in (c.rtol, c.atol) if t is not None] for c in cases]
+    assert all(np.isfinite([c.alpha, c.beta, *t]).all() for c, t in zip(cases, tolerances, strict=True))
 
 
 def test_there_are_enough_of_them():
@@ -109,6 +129,7 @@ def test_unknown_exercises_are_named_with_what_there_is():
 @every_exercise
 @pytest.mark.parametrize("key", UNSEEN)
 def test_the_bank(exercise, key, warm):
+    """Verdict, diagnosis, and which levels are passed: those recorded under the public key."""
     tried = bank.run(warm, unit=exercise.unit, exercise=exercise.function, key=key)
     report = bank.summary(tried)
     assert report["short"] == [], json.dumps(report["short"], indent=2)

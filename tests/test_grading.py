@@ -13,12 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
-from submissions import as_bytes, cell_of, handed_in, source_notebook
+from nbformat.v4 import new_code_cell, new_notebook
+from submissions import as_bytes, cell_of, handed_in, marks, source_notebook
 
 pytest.importorskip("nbgrader.apps.api")
 from nbgrader.api import Gradebook
@@ -180,6 +182,100 @@ def test_the_formgraders_button_writes_what_the_command_writes(graded_class, tmp
     assert scores(root) == EXPECTED and shown(root) == shown(graded_class[0])
 
 
+def test_points_are_those_of_the_gradebook_with_what_was_given_by_hand(graded_class, tmp_path):
+    root = copy(graded_class[0], tmp_path)
+    with Gradebook(f"sqlite:///{root}/gradebook.db") as gradebook:
+        gradebook.find_grade("test_twice", "homework", "homework", "chloe").manual_score = 2.5
+        gradebook.find_grade("why", "homework", "homework", "chloe").manual_score = 4.0
+        gradebook.db.commit()
+    total = sum(points for points in EXPECTED["chloe"].values() if points is not None) - EXPECTED["chloe"]["test_twice"] + 6.5
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pool, "_PROGRAM", CANNOT_JUDGE)
+        for force in (False, True):  # left alone, and written again
+            if force:
+                (root / "submitted/chloe/homework/notes.txt").write_text("a new file, the same answers")
+            report = grading.grade(root, Wish("homework", students=("chloe",), workers=1, weak=True))
+            assert [(line.how, line.points) for line in report.lines] == [("kept" if force else "unchanged", total)]
+
+
+LATE = """
+from math import ceil
+from nbgrader.plugins import BasePlugin
+
+class TenPercentADay(BasePlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        return 0.1 * ceil(total_seconds_late / 86400) * score
+
+c.AssignLatePenalties.plugin_class = TenPercentADay
+"""
+
+
+def test_late_days_and_an_extension_for_one_student(handed_in_class, tmp_path):
+    root = copy(handed_in_class, tmp_path)
+    (root / "nbgrader_config.py").write_text(CONFIG + LATE)
+    for student in ("anna", "ben"):
+        (root / "submitted" / student / "homework/timestamp.txt").write_text("2026-11-22 12:00:00 UTC")
+    run_grading = partial(grading.grade, root, Wish("homework", students=("anna", "ben"), workers=1, weak=True))
+
+    def points() -> dict[str, tuple[str, float]]:
+        return {line.student: (line.how, line.points) for line in run_grading().lines}
+
+    assert points() == {"anna": ("graded", 11.0), "ben": ("graded", 7.0)}, "without a due date nobody is late"
+    with Gradebook(f"sqlite:///{root}/gradebook.db") as gradebook:
+        gradebook.update_or_create_assignment("homework", duedate="2026-11-20 23:00 UTC")
+    assert points() == {"anna": ("kept", pytest.approx(8.8)), "ben": ("kept", pytest.approx(5.6))}
+    command = [sys.executable, "-c", PROGRAM, str(ROOT), "extend", "homework", "anna", "--days", "1", "--course", str(root)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert said.returncode == 0 and "applies it" in said.stdout, said.stderr
+    assert points() == {"anna": ("kept", pytest.approx(9.9)), "ben": ("unchanged", pytest.approx(5.6))}
+    command[6] = "nobody"
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert refused.returncode == 2 and "knows no student nobody" in refused.stderr
+
+
+EXTRA = """
+from autograder.exercise import Case, Exercise
+
+class Twice(Exercise):
+    "Twice"
+    unit, function, signature, runtime, levels = "90_own", "doubled", "doubled(x)", "plain", {"all": 2}
+    def cases(self, rng):
+        return [Case("all", 1, (int(rng.integers(5, 9)),))]
+    def expected(self, case):
+        return [FACTOR * case.arguments[0]]
+"""
+
+
+def test_an_overlay_exercise_that_changes_or_goes_is_judged_anew(handed_in_class, tmp_path, monkeypatch):
+    root = copy(handed_in_class, tmp_path)
+    monkeypatch.setenv("COURSE_OVERLAY", str(root / "overlay"))
+    own = root / "overlay/exercises/unit_90_own.py"
+    own.parent.mkdir(parents=True)
+    notebook = new_notebook(cells=[new_code_cell("from autograder import check", id="setup")])
+    answer = "def doubled(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION"
+    notebook.cells.append(new_code_cell(answer, id="doubled", metadata=marks("doubled", solution=True)))
+    flags = marks("check_doubled", grade=True, locked=True, points=2)
+    notebook.cells.append(new_code_cell("check(doubled)", id="check_doubled", metadata=flags))
+    (root / "source/own").mkdir()
+    nbformat.write(notebook, root / "source/own/own.ipynb")
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+    assert NbGraderAPI(CourseDirectory(config=config), config=config).generate_assignment("own")["success"]
+    (root / "submitted/anna/own").mkdir()
+    nbformat.write(notebook, root / "submitted/anna/own/own.ipynb")
+
+    def graded() -> tuple:
+        report = grading.grade(root, Wish("own", workers=1, weak=True))
+        (line,) = report.lines
+        return line.how, line.points, bool(line.reasons)
+
+    own.write_text(EXTRA.replace("FACTOR", "2"))
+    assert graded() == ("graded", 2.0, False) and graded() == ("unchanged", 2.0, False)
+    own.write_text(EXTRA.replace("FACTOR", "3"))
+    assert graded() == ("graded", 0.0, False)
+    own.unlink()
+    assert graded() == ("graded", 0.0, True), "no student's fault: a person is asked"
+
+
 def test_one_worker_says_what_two_say_and_a_new_submission_alone_is_judged(graded_class, handed_in_class, tmp_path):
     root = copy(handed_in_class, tmp_path)
     report = grading.grade(root, Wish("homework", workers=1, students=("ben", "chloe", "slow"), weak=True))
@@ -201,6 +297,7 @@ def test_refusals_in_one_sentence(graded_class, tmp_path):
     ):
         with pytest.raises(CannotGrade, match=said):
             grading.grade(root, Wish(**{**vars(wish), "weak": True}))
+    assert not (root / "overlay/keys/homwork.key").exists(), "a mistyped name draws no key"
     with pytest.raises(CannotGrade, match="no course root"):
         grading.grade(tmp_path, Wish("homework"))
     unknown = run(root, "--student", "nobody")

@@ -88,7 +88,7 @@ def grades(root: Path, student: str) -> dict[str, tuple[float | None, float | No
 
 
 def noticed(root: Path, student: str) -> str:
-    return next(cell.source for cell in shown(root, student).cells if cell.id == "noticed")
+    return next(cell.source for cell in shown(root, student).cells if cell.id == "overview")
 
 
 def shown(root: Path, student: str) -> nbformat.NotebookNode:
@@ -106,6 +106,11 @@ def test_what_students_are_to_make_is_not_there(root, where):
     line = next(line.strip() for line in finished.splitlines() if "DistributedGradientTape(" in line)
     for path in (root / where).rglob("*.py"):
         assert line not in path.read_text()
+
+
+def test_nbgrader_with_its_gradebook_releases_what_lies_in_homework(root):
+    made = {path.name: path.read_bytes() for path in (root / "release" / NAME).iterdir()}
+    assert made == {path.name: path.read_bytes() for path in (ROOT / "homework" / NAME).iterdir()}
 
 
 def test_the_students_tree_can_check_the_homework(root):

@@ -167,9 +167,26 @@ def another_run_for_comparison():
     two()
 
 
+def stems_side_by_side():
+    plt.stem(X - 0.1, T, linefmt="C0-", markerfmt="C0o", label="training")
+    plt.stem(X + 0.1, V, linefmt="C1-", markerfmt="C1s", label="validation")
+    plt.xlabel("epoch")
+    plt.ylabel("accuracy")
+    plt.legend()
+
+
+def training_half_an_epoch_earlier():
+    plt.plot(X - 0.5, T, "o-", label="training")
+    plt.plot(X, V, "s-", label="validation")
+    plt.xlabel("epoch")
+    plt.ylabel("accuracy")
+    plt.legend()
+
+
 RIGHT = [
-    two, from_zero, percent, percent_signs, decimal_commas, with_loss, loss_on_the_right_axis, a_panel_each, keras_names, turkish,
-    words_nobody_knows, order_reversed, points, in_steps, names_at_the_ends, rounded, start_cut_off, another_run_for_comparison,
+    stems_side_by_side, training_half_an_epoch_earlier, two, from_zero, percent, percent_signs, decimal_commas, with_loss,
+    loss_on_the_right_axis, a_panel_each, keras_names, turkish, words_nobody_knows, order_reversed, points, in_steps,
+    names_at_the_ends, rounded, start_cut_off, another_run_for_comparison,
 ]  # fmt: skip
 
 
@@ -187,6 +204,80 @@ def test_very_many_epochs_whose_path_was_simplified(tmp_path):
     plt.figure()
     two(x, training + 0.01, np.array(logs[P].curve("val_accuracy")[1]))
     assert diagnoses(tmp_path / "a.pdf", logs=logs) == {"values": "values_differ"}
+
+
+def test_curves_that_coincide_are_two(tmp_path):
+    log = run()
+    for epoch in log.epochs:
+        epoch.val_accuracy = epoch.accuracy
+    plt.scatter(X, T, label="training")
+    plt.scatter(X, T, marker="x", label="validation")
+    plt.xlabel("epoch")
+    plt.ylabel("accuracy")
+    plt.legend()
+    assert diagnoses(tmp_path / "a.pdf", logs={**LOGS, P: log}) == {}
+
+
+# -- right ones that are not all lines: a person looks, and nothing is lost -----------------------------------------------------------
+
+
+def bars_beside_a_line():
+    plt.bar(X, T, label="training")
+    plt.plot(X, V, "ko-", label="validation")
+    plt.xlabel("epoch")
+    plt.ylabel("accuracy")
+    plt.legend()
+
+
+def bars_and_a_target():
+    plt.bar(X - 0.2, T, 0.4, label="training")
+    plt.bar(X + 0.2, V, 0.4, label="validation")
+    plt.plot([1, 8], [0.97, 0.97], "k--", label="target")
+    plt.xlabel("epoch")
+    plt.ylabel("accuracy")
+    plt.legend()
+
+
+def upright_strokes():
+    plt.vlines(X, 0, T, lw=5, label="training")
+    plt.plot(X, V, "ko-", label="validation")
+    plt.xlabel("epoch")
+    plt.ylabel("accuracy")
+    plt.legend()
+
+
+def error_rates():
+    two(training=1 - T, validation=1 - V, names=("training error", "validation error"), ylabel="error rate")
+
+
+def the_untrained_network_as_well():
+    two(np.r_[0, X], np.r_[0.1, T], np.r_[0.1, V])
+
+
+def named_in_the_title():
+    plt.plot(X, T, "b")
+    plt.plot(X, V, "r")
+    plt.xlabel("epoch")
+    plt.ylabel("accuracy")
+    plt.title("blue: training, red: validation")
+
+
+WAITING = [
+    (bars_beside_a_line, "shapes_unread"),
+    (bars_and_a_target, "shapes_unread"),
+    (upright_strokes, "shapes_unread"),
+    (error_rates, "error_rate"),
+    (the_untrained_network_as_well, "before_the_first_epoch"),
+    (named_in_the_title, "legend_unclear"),
+]
+
+
+@pytest.mark.parametrize(("draw", "why"), WAITING, ids=lambda one: getattr(one, "__name__", ""))
+def test_what_is_not_read_waits_for_a_person_and_loses_nothing(draw, why, tmp_path):
+    draw()
+    found = judged(tmp_path / "a.pdf").values()
+    assert {one.verdict for one in found} <= {"passed", "needs_person"}
+    assert why in {one.diagnosis for one in found if one.verdict == "needs_person"}
 
 
 # -- wrong ones -----------------------------------------------------------------------------------------------------------------------
@@ -289,6 +380,17 @@ def same_names():
     two(names=("accuracy", "accuracy"))
 
 
+def made_up_with_one_value_of_the_next_epoch():
+    """Where one value is by chance that of the next epoch, all epochs are still there."""
+    invented = T - 0.02
+    invented[2] = T[3]
+    two(training=invented, validation=V - 0.02)
+
+
+def shifted_by_one():
+    two(training=np.r_[T[1:], 0.99], validation=np.r_[V[1:], 0.98])
+
+
 def hidden():
     two()
     plt.ylim(0.94, 1)
@@ -316,6 +418,8 @@ WRONG = [
     (x_called_ranks, {"labels": "x_label_wrong"}),
     (called_loss, {"labels": "y_label_wrong"}),
     (same_names, {"labels": "same_name_twice"}),
+    (made_up_with_one_value_of_the_next_epoch, {"values": "values_differ"}),
+    (shifted_by_one, {"curves": "epochs_missing", "values": "more_epochs_than_run"}),
     (hidden, {"curves": "epochs_hidden"}),
 ]
 
@@ -486,3 +590,27 @@ def test_scaling_figures(tmp_path):
     plt.figure()
     two()
     assert scaling(tmp_path / "a.pdf") == {"scaling_pdf_curves": "wrong_quantity"}
+
+
+def test_scaling_figures_of_bars_and_of_logarithms(tmp_path):
+    plt.bar(RANKS, SPEEDUP, label="measured")
+    plt.plot(RANKS, RANKS, "k--", label="ideal")
+    plt.xlabel("ranks")
+    plt.ylabel("speedup")
+    plt.legend()
+    assert scaling(tmp_path / "a.pdf") == {"scaling_pdf_curves": "shapes_unread"}
+    plt.figure()
+    plt.bar(RANKS, SPEEDUP, width=0.3, label="measured")
+    plt.plot(RANKS, RANKS, "k--", label="ideal")
+    plt.ylim(0, 100)  # bars no larger than marks
+    plt.xlabel("ranks")
+    plt.ylabel("speedup")
+    plt.legend()
+    assert scaling(tmp_path / "a.pdf") == {"scaling_pdf_curves": "shapes_unread"}
+    plt.figure()
+    speedups(np.log2(RANKS), np.log2(SPEEDUP), ideal=False, labels=("log2(ranks)", "log2(speedup)"))
+    assert scaling(tmp_path / "a.pdf") == {}
+    plt.figure()
+    speedups()
+    plt.plot(RANKS, 1 / (0.1 + 0.9 / RANKS), ":", label="Amdahl's law")
+    assert scaling(tmp_path / "a.pdf") == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,6 +208,10 @@ def columns(submission: Submission, rate=None, gain=None, share=None) -> None:
         ({"share": lambda p, e: 1 / e}, "efficiency", "inverse_efficiency"),
         ({"share": lambda p, e: 1}, "efficiency", "perfect_scaling_assumed"),
         ({"share": lambda p, e: 1 - e}, "efficiency", "complement"),
+        ({"gain": lambda p, s: math.log2(s)}, "speedup", "logarithm"),
+        ({"gain": lambda p, s: math.log(s)}, "speedup", "logarithm"),
+        ({"gain": lambda p, s: math.log10(s)}, "speedup", "logarithm"),
+        ({"rate": lambda p, r: math.log10(r)}, "throughput", "logarithm"),
     ],
 )
 def test_mistakes_are_named(two_cores, changes, line, diagnosis):
@@ -374,6 +379,53 @@ def test_what_a_figure_can_get_wrong(two_cores):
     for said, figure in wrong.items():
         two_cores.figure = figure
         assert two_cores.lost() == {"figure": said}
+
+
+@pytest.fixture
+def noisy(tmp_path) -> Submission:
+    """Runs that tell so little that their 95 % interval holds nearly everything."""
+    return Submission(
+        tmp_path, make=lambda run: replace(run, step_seconds=0.02 * max(1, run.ranks / 2), noise=0.9, hardware=LAPTOP)
+    )
+
+
+def test_numbers_that_noisy_logs_cannot_tell_from_a_guess_are_for_a_person(noisy):
+    assert noisy.lost() == {}, "what was computed from these logs is right, however noisy they are"
+    factors = {1: 0.93, 2: 1.11, 4: 0.88, 8: 1.14}
+    columns(noisy, *(lambda p, value, of=of: value * factors[p] / of for of in (1, 0.93, 0.93)))
+    gains = {p: r * factors[p] / noisy.rates[1] / 0.93 for p, r in noisy.rates.items()}
+    noisy.figure = figure_of(("speedup", "measured", gains))
+    found = noisy.judge()
+    waiting = {one.line.name: one for one in found.findings if one.verdict != "passed"}
+    assert set(waiting) == {"throughput", "speedup", "efficiency", "figure"}
+    for one in waiting.values():
+        assert one.verdict == "needs_person" and one.diagnosis == "interval_too_wide"
+        assert "Run again" in one.sentence and " to " in one.sentence
+    assert found.score == 5, "the runs alone"
+
+
+def test_a_perfect_table_beside_noisy_logs_is_named(noisy):
+    columns(noisy, gain=lambda p, s: p, share=lambda p, e: 1)
+    assert {name: said[0] for name, said in noisy.lost().items()} == dict.fromkeys(
+        ("speedup", "efficiency"), "perfect_scaling_assumed"
+    )
+
+
+def test_figures_as_people_label_them(two_cores):
+    rates, gains = two_cores.rates, {p: r / two_cores.rates[1] for p, r in two_cores.rates.items()}
+    for figure in (
+        figure_of(("training speed [images/s]", "measured", rates)),
+        figure_of(("speed", "measured", rates)),
+        figure_of(("speedup", "optimised port", gains), ("speedup", "Amdahl's law", {p: 1 / (0.2 + 0.8 / p) for p in SIZES})),
+        figure_of(("log2(speedup)", "measured", {p: math.log2(s) for p, s in gains.items()})),
+    ):
+        two_cores.figure = figure
+        assert two_cores.lost() == {}, figure.panels[0].y.label
+    two_cores.figure = figure_of(("speedup", "measured", {p: math.log(s) for p, s in gains.items()}))
+    assert two_cores.lost() == {"figure": ("logarithm", 0.0)}
+    two_cores.figure = figure_of(("speedup", "ideal", {p: p for p in SIZES}))
+    two_cores.figure.panels[0].shapes = 4
+    assert two_cores.lost() == {"figure": ("shapes_unread", None)}
 
 
 def test_a_reader_that_fails_costs_nobody_anything(honest):

@@ -73,7 +73,9 @@ def class_of_students() -> dict[str, bytes]:
         "forger": forger,
         "empty": handed_in(False),
     }
-    notebooks |= {"renamed": right, "two": right}
+    typo = handed_in()
+    cell_of(typo, "fair_share").source = "def fair_share(n, rank, world_size)\n    return 0, n"
+    notebooks |= {"renamed": right, "two": right, "typo": typo}
     return {name: as_bytes(notebook) for name, notebook in notebooks.items()} | {"broken": b'{"cells": ['}
 
 
@@ -156,7 +158,14 @@ def test_scores_are_in_the_gradebook(course):
         "broken": NOTHING,
         "renamed": FULL,
         "two": NOTHING,
+        "typo": FULL | {"check_fair_share": 0.0},
     }
+
+
+def test_a_syntax_error_is_called_one(course):
+    card = cell_of(course.autograded("typo"), "check_fair_share").outputs[0].data["text/plain"]
+    assert "no valid Python" in card and "no such function" not in card.splitlines()[1]
+    assert course.scores()["typo"] == FULL | {"check_fair_share": 0.0}
 
 
 def test_written_answers_wait_for_a_person_also_empty_ones(course):
@@ -182,7 +191,17 @@ def test_flags_are_plain_sentences_on_top(course):
     top = course.autograded("forger").cells[0].source
     assert "The cell check_fair_share was edited" in top and "it is worth 4" in top
     assert "is there 2 times" in course.autograded("twice").cells[0].source
-    assert course.autograded("right").cells[0].id == "title"
+    top = course.autograded("right").cells[0]
+    assert "Noticed" not in top.source and course.autograded("right").cells[1].id == "title"
+
+
+def test_a_list_on_top_leads_to_every_graded_cell(course):
+    """The formgrader's page is as long as the notebook; its field for a cell's score is called like the cell."""
+    lines = course.autograded("partly").cells[0].source.splitlines()
+    assert lines[0] == "**Checked automatically: 5.5 of 11 points**"
+    assert "- [count_inside](#check_count_inside): 1 of 2, wrong" in lines
+    assert "- [fair_share](#check_fair_share): 0 of 4, crashed" in lines
+    assert sum(line.startswith("- [") for line in lines) == 4
 
 
 def test_a_refused_submission_has_a_card_that_says_why_and_its_links_lead_nowhere(course):

@@ -162,6 +162,36 @@ def test_a_plain_python_is_a_world_of_one(folder):
     assert done.stderr == ""
 
 
+def test_torchrun_gets_no_worlds_of_one(folder):
+    """torchrun's processes are no ranks of MPI's: each would be rank 0 of 1, and nothing would be said."""
+    started = {"TORCHELASTIC_RUN_ID": "none", "RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0"}
+    done = run([sys.executable, script(folder, PLAIN)], folder, **started)
+    assert done.returncode == 1 and done.stdout == ""
+    assert "torchrun has started 2 processes" in done.stderr and "`mpiexec -n 2 python program.py`" in done.stderr
+
+
+UNEQUAL = """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("mpi")
+rank = dist.get_rank()
+dist.all_reduce(torch.ones(3))
+dist.all_reduce(torch.ones(4 if rank == 0 else 5))
+print("wrong", rank)
+"""
+
+
+def test_unequal_lengths_are_an_error_on_every_rank(folder):
+    path = script(folder, UNEQUAL)
+    done = mpi(3, [path], folder)
+    assert done.returncode != 0 and done.stdout == ""
+    line = f"at {Path(path).name}, line 7"
+    assert "RuntimeError: the ranks do not agree on operation 2 of all ranks, so nothing was moved:" in done.stderr
+    assert f"  rank 0 called all_reduce: SUM of 4 float32, {line}" in done.stderr
+    assert f"  ranks 1 and 2 called all_reduce: SUM of 5 float32, {line}" in done.stderr
+
+
 def test_importing_torch_starts_no_mpi(folder):
     check = "import sys, torch; print(sorted(m for m in sys.modules if m.split('.')[0] in ('mpi4py', 'labkit')))"
     assert run([sys.executable, "-c", check], folder).stdout == "['labkit', 'labkit.mpi_autoload']\n"

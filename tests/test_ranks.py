@@ -30,7 +30,13 @@ def notebook(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def before(notebook) -> Cell:
+def restarted(notebook) -> Cell:
+    """A %%ranks cell in a kernel that has run nothing."""
+    return notebook.run("%%ranks\nprint(rank)")
+
+
+@pytest.fixture(scope="module")
+def before(notebook, restarted) -> Cell:
     """A %%ranks cell before there are ranks."""
     assert notebook.run("from labkit import ranks").error is None
     return notebook.run("%%ranks\nprint(rank)")
@@ -78,6 +84,16 @@ def rows(cell: Cell) -> list[str]:
 
 
 # --- when it works
+
+
+def test_after_a_restart_the_cells_above_are_asked_for(restarted):
+    assert restarted.error is None, "not: cell magic not found"
+    assert "has just been started or restarted" in restarted.text and "Run the cells above first" in restarted.text
+
+
+def test_what_is_said_asks_for_the_process_group_where_it_is_needed(notebook, before):
+    cell = notebook.run("%%ranks\nx = torch.ones(1)\ndist.all_reduce(x)")
+    assert cell.text.endswith("Start them in a cell of their own: ranks.start(4, torch=True)")
 
 
 def test_before_the_ranks_are_started(before):

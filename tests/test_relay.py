@@ -123,6 +123,28 @@ def test_what_cannot_be_done_is_told_to_the_rank():
         simulate(programs.bits_of_floats, 2)
 
 
+@pytest.mark.parametrize(
+    ("program", "sentence"),
+    [
+        ("wrong_number_of_boxes", "all_gather was given a list of 4 tensors, but the group has 3 ranks: one for each"),
+        ("does_not_divide", "10 elements for 3 equal parts, and 10 does not divide by 3"),
+        ("a_part_too_long", "6 elements in all and 3 for one rank: of 3 ranks, all have 3 times as many as one"),
+        ("splits_that_do_not_add_up", r"input splits \[1, 2, 2\] for 3 ranks"),
+        ("a_tag_too_large", "is too large: a tag is a small number"),
+        ("imports_mpi", "mpi4py knows nothing of them"),
+    ],
+)
+def test_a_call_that_cannot_work_is_named_where_it_stands(program, sentence):
+    with pytest.raises(RuntimeError, match=sentence):
+        simulate(getattr(programs, program), 3)
+
+
+def test_a_rank_that_asks_for_too_much_has_not_broken_the_connection():
+    outcome, _ = shared().run(make_jobs(chunks_of(programs.sends_without_end), "sends_without_end", [()] * 2))
+    assert {rank.error["type"] for rank in outcome.ranks} == {"too_much"}
+    assert "more than 2000 messages at a time" in outcome.ranks[0].error["text"]
+
+
 def test_two_threads_of_a_rank_are_told_to_take_turns():
     from labkit.relay_backend import Connection
 
@@ -142,15 +164,61 @@ def test_an_exception_without_words_is_an_exception():
     assert outcome.ranks[0].error["type"] == "Unspeakable" and outcome.ranks[0].error["text"] == ""
 
 
-def test_a_reused_buffer_is_found_out():
-    with pytest.raises(RuntimeError, match="ReusedBuffer"):
-        simulate(programs.reuses_buffer, 2)
+@pytest.mark.parametrize(
+    ("program", "error"),
+    [
+        ("reuses_buffer", "ReusedBuffer: the tensor given to isend was changed"),
+        ("changes_a_slice_of_what_is_being_sent", "ReusedBuffer: the tensor given to isend was changed"),
+        ("changes_what_a_collective_sends", "ReusedBuffer: the tensor given to all_gather was changed"),
+        ("changes_what_the_root_sends", "ReusedBuffer: the tensor given to broadcast was changed"),
+        ("receives_into_what_is_being_sent", "ReusedBuffer: a receive was opened into a tensor"),
+        ("two_receives_into_one_tensor", "UsedBeforeWait: a tensor was used again while the irecv"),
+        ("sends_what_is_still_to_come", "UsedBeforeWait: a tensor was used again while the irecv"),
+        ("hands_a_collective_what_is_still_to_come", "UsedBeforeWait: a tensor was used again while the irecv"),
+        ("throws_the_request_away", "NeverWaited: a tensor was used again while the isend"),
+        ("divides_before_wait", "UsedBeforeWait: a tensor was written to while the all_reduce"),
+        ("clears_an_open_receive", "UsedBeforeWait: a tensor was written to while the irecv"),
+    ],
+)
+def test_memory_that_belongs_to_an_open_operation_is_watched(program, error):
+    with pytest.raises(RuntimeError, match=error):
+        simulate(getattr(programs, program), 3)
 
 
-def test_a_receive_nobody_waited_for_leaves_the_tensor_alone():
+def test_memory_that_two_operations_do_not_share_is_nobodys_business():
+    """And every way of waiting is as good as any other."""
+    table, left, whole, mean, total = zip(*(rank.value for rank in simulate(programs.waits_in_many_ways, 3).ranks), strict=True)
+    assert all(np.array_equal(t.values, [[0, 1, 2]] * 3) for t in table)
+    assert [list(v.values) for v in left] == [[2, 2], [0, 0], [1, 1]]
+    assert [list(v.values) for v in (*whole, *mean, *total)] == [[0, 1, 2]] * 3 + [[1, 1]] * 3 + [[3, 3]] * 3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int64", "uint8", "complex64"])
+def test_an_open_receive_holds_what_nobody_can_use(dtype):
+    """Neither what was there before nor what will come: something else on every rank and in every run."""
+    arguments = [(Tensor(np.full(50, r + 1), dtype),) for r in range(2)]
+    seen = []
+    for poison in (1, 2):
+        jobs = make_jobs(chunks_of(programs.looks_before_wait), "looks_before_wait", arguments, poison=poison)
+        for r, rank in enumerate(shared().run(jobs)[0].ranks):
+            before, after = (value.values for value in rank.value)
+            assert np.array_equal(after, np.full(50, 2 - r))
+            assert np.mean(np.isin(before, (7, 2 - r))) < 0.1 and np.isfinite(before).all()
+            seen.append(before)
+    assert all(np.mean(a == b) < 0.1 for k, a in enumerate(seen) for b in seen[:k])
+
+
+def test_a_receive_nobody_waited_for_never_arrives():
     outcome = simulate(programs.never_waits, 3)
-    assert [list(v) for v in values(outcome)] == [[-1.0, -1.0]] * 3
+    assert not set(np.ravel(values(outcome))) & {-1.0, 1.0}
     assert [rank.unwaited for rank in outcome.ranks] == [2, 2, 2]
+
+
+def test_asking_once_is_not_waiting():
+    outcome = simulate(programs.asks_once_and_goes, 2, (Tensor(np.ones(2)),))
+    assert [(rank.unwaited, rank.deferred) for rank in outcome.ranks] == [(1, 1), (1, 1)]
+    assert [rank.deferred for rank in simulate(programs.ring_all_reduce, 2, (Tensor(np.ones(2)),)).ranks] == [2, 2]
+    assert [rank.deferred for rank in simulate(programs.reduces, 2, (Tensor(np.ones(2)), "SUM")).ranks] == [0, 0]
 
 
 def test_printed_lines_keep_their_causal_order():

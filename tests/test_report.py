@@ -107,10 +107,12 @@ def test_what_needs_a_person_comes_first_and_says_why():
     fault[0].marks["collectives", "check_ring_all_reduce"] = Mark(0.0, True)
     silent = student("silent", explain=3.0)
     silent[0].marks["collectives", "check_mean_over_ranks"] = Mark(0.0, True)
+    corrected = student("corrected", explain=3.0)  # a score given by hand, then handed in again
+    corrected[0].marks["collectives", "check_ring_all_reduce"] = Mark(3.5, True, by_hand=True)
     stale = student("stale", explain=3.0)[0], report.Submitted("stale", "collectives", None)
     fresh = Row("fresh"), report.Submitted("fresh", "collectives", None)
     stranger = student("stranger")[1]
-    made = of_class(ok, unreadable, (refused, broken), fault, silent, stale, fresh, (None, stranger))
+    made = of_class(ok, unreadable, (refused, broken), fault, silent, corrected, stale, fresh, (None, stranger))
     assert [(t.student, t.where) for t in made.todo] == [
         ("fresh", "everything"),
         ("stranger", "everything"),
@@ -118,9 +120,11 @@ def test_what_needs_a_person_comes_first_and_says_why():
         ("faulty", "ring_all_reduce"),
         ("silent", "mean_over_ranks"),
         ("a_cell", "notebook collectives"),
+        ("corrected", "ring_all_reduce"),
         ("stale", "notebook collectives"),
     ]
     assert all(t.why.endswith(".") and t.action.endswith(".") for t in made.todo)
+    assert next(t.why for t in made.todo if t.student == "corrected").startswith("Graded again since a score was given by hand")
     page = report.render(made)
     assert page.index('id="todo"') < page.index('id="talk"') < page.index('id="scores"')
     assert "The grader failed on it (OSError)." in page

@@ -18,6 +18,7 @@ import time
 import zipfile
 from pathlib import Path
 
+import leaks
 import pytest
 import yaml
 
@@ -47,11 +48,39 @@ def tracked_text() -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------------ what is written down
 
 
+def lock_of(version: tuple[int, int]) -> dict[str, str]:
+    return Course(ROOT, version=version).pins()
+
+
 def test_environment_yml_and_lock_file_agree():
     lock = [line for line in (ROOT / "requirements.lock.txt").read_text().splitlines() if line.strip()]
     dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     assert dependencies[-1]["pip"] == lock
     assert "python=3.11" in dependencies and "cxx-compiler" in dependencies and "make" in dependencies
+
+
+# What TensorFlow 2.15 and Horovod bring along, and nothing else of the course uses.
+ONLY_FOR_TENSORFLOW = set(
+    "absl-py astunparse cloudpickle cmake flatbuffers gast google-auth google-auth-oauthlib google-pasta grpcio h5py keras libclang "
+    "Markdown ml-dtypes opt_einsum protobuf pyasn1 pyasn1_modules tensorboard tensorboard-data-server tensorflow-cpu "
+    "tensorflow-estimator tensorflow-io-gcs-filesystem termcolor Werkzeug wheel wrapt".split()
+)
+# TensorFlow 2.15 holds numpy below 2, and numpy below 2 has no wheels for Python 3.13.
+OTHER_PINS = {"numpy"}
+
+
+@pytest.mark.parametrize("version", course_module.PYTHONS[1:], ids=course_module.in_dots)
+def test_the_lock_files_differ_in_tensorflow_alone(version):
+    full, other = lock_of(course_module.FULL), lock_of(version)
+    assert full.keys() - other.keys() == ONLY_FOR_TENSORFLOW and not other.keys() - full.keys()
+    assert {name for name in other if other[name] != full[name]} == OTHER_PINS
+
+
+def test_every_supported_python_has_a_lock_file_and_the_project_says_the_same():
+    names = {path.name for path in ROOT.glob("requirements.lock*.txt")}
+    assert names == {Course(ROOT, version=version).lock_file.name for version in course_module.PYTHONS}
+    required = re.search(r'requires-python = ">=3.(\d+),<3.(\d+)"', (ROOT / "pyproject.toml").read_text())
+    assert [(3, minor) for minor in range(*map(int, required.groups()))] == list(course_module.PYTHONS)
 
 
 def test_the_environment_is_what_the_lock_file_says():
@@ -77,7 +106,7 @@ def test_no_file_names_a_package_host_or_a_developers_folder():
             assert unwanted not in text, f"{name} names {unwanted}"
 
 
-@pytest.mark.parametrize("name", ["bootstrap.py", "course.py", "horovod_wheel.py"])
+@pytest.mark.parametrize("name", ["bootstrap.py", "course.py", "horovod_wheel.py", "pythons.py"])
 def test_set_up_can_be_read_by_an_old_python(name):
     ast.parse((ROOT / "tools" / name).read_text(), feature_version=(3, 6))
 
@@ -117,13 +146,86 @@ def test_this_python_is_taken_if_it_fits(place):
     assert bootstrap.find_python(place, which=lambda name: None)["executable"] == sys.executable
 
 
-def test_another_python_leads_to_one_clear_error(place, tmp_path):
-    old = fake_python(tmp_path / "python3.12", (3, 12, 1))
+def on_path(*pythons: Path):
+    """In the place of shutil.which: finds these interpreters, and uv, conda and other Pythons nowhere."""
+    return lambda name: next((str(path) for path in pythons if path.name == name), None)
+
+
+@pytest.mark.parametrize("minor", [12, 13, 14])
+def test_a_later_python_is_taken_where_there_is_no_3_11(place, tmp_path, minor):
+    later = fake_python(tmp_path / "python3", (3, minor, 1))
+    assert bootstrap.find_python(place, which=on_path(later), this="/no/python")["executable"] == str(later)
+
+
+def test_python_3_11_comes_first_because_it_has_everything(place, tmp_path):
+    later, full = fake_python(tmp_path / "python3", (3, 13, 5)), fake_python(tmp_path / "python3.11", (3, 11, 2))
+    assert bootstrap.find_python(place, which=on_path(later, full), this=str(later))["executable"] == str(full)
+
+
+def test_the_environment_that_is_there_keeps_its_python(place, tmp_path):
+    later, full = fake_python(tmp_path / "python3.13", (3, 13, 5)), fake_python(tmp_path / "python3.11", (3, 11, 2))
+    (place.env / "lib" / "python3.13" / "site-packages").mkdir(parents=True)
+    assert bootstrap.find_python(place, which=on_path(later, full), this=str(full))["executable"] == str(later)
+    assert bootstrap.find_python(place, which=on_path(later, full), this=str(full), asked="3.11")["executable"] == str(full)
+    assert bootstrap.find_python(place, which=on_path(later, full), asked=str(full))["executable"] == str(full)
+
+
+@pytest.mark.parametrize("asked", ["3.10", "3.99", "python9.9"])
+def test_a_python_that_the_course_does_not_run_on_is_refused(place, asked):
+    with pytest.raises(Trouble, match=f"PYTHON={asked}"):
+        bootstrap.find_python(place, asked=asked)
+
+
+def stand_in_for_uv(tmp_path: Path, monkeypatch, provided: Path) -> Path:
+    """A Python whose pip puts into its environment a uv that "fetches" `provided`."""
+    uv = executable(tmp_path / "index" / "uv", f'echo "$@ $UV_PYTHON_INSTALL_DIR" >> "{tmp_path}/asked"; echo "{provided}"\n')
+    answer = json.dumps({"version": [3, 13, 5], "executable": str(tmp_path / "python3"), "missing": []})
+    pip = f'#!/bin/sh\nfor last; do :; done; echo "pip $last" >> "{tmp_path}/asked"; cp "{uv}" "${{0%/*}}/uv"\n'
+    (tmp_path / "pip").write_text(pip)
+    making = (
+        f'for folder; do :; done; mkdir -p "$folder/bin"; cp "{tmp_path}/pip" "$folder/bin/python"; chmod +x "$folder/bin/python"'
+    )
+    return executable(tmp_path / "python3", f"if [ \"$1\" = -I ]; then echo '{answer}'; else {making}; fi\n")
+
+
+def test_python_3_11_is_fetched_by_a_uv_from_the_package_index(place, tmp_path, monkeypatch):
+    place.root.mkdir()
+    provided = fake_python(tmp_path / "fetched" / "python3.11", (3, 11, 14))
+    later = stand_in_for_uv(tmp_path, monkeypatch, provided)
+    found = bootstrap.find_python(place, which=on_path(later), this=str(later), asked="3.11")
+    assert found["executable"] == str(provided)
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked[0].startswith("pip uv==") and asked[1] == f"python install 3.11 {place.cache}/python"
+    assert asked[2].startswith("python find --system 3.11")
+    before = len(asked)
+    bootstrap.find_python(place, which=on_path(later), this=str(later), asked="3.11")
+    assert "pip" not in "".join((tmp_path / "asked").read_text().splitlines()[before:])  # uv is there now
+
+
+def test_an_installed_python_3_11_is_taken_before_anything_is_fetched(place, tmp_path, monkeypatch):
+    full = fake_python(tmp_path / "bin" / "python3.11", (3, 11, 2))
+    later = stand_in_for_uv(tmp_path, monkeypatch, Path("/no/python"))
+    assert bootstrap.find_python(place, which=on_path(later, full), this=str(later), asked="3.11")["executable"] == str(full)
+    assert not (tmp_path / "asked").exists()
+
+
+def test_what_cannot_be_fetched_leads_to_one_clear_error(place, tmp_path):
+    place.root.mkdir()
+    later = fake_python(tmp_path / "python3", (3, 13, 5))  # makes no environment, so there is no pip
     with pytest.raises(Trouble) as caught:
-        bootstrap.find_python(place, which=lambda name: None, this=str(old))
+        bootstrap.find_python(place, which=on_path(later), this=str(later), asked="3.11")
     message = str(caught.value)
-    assert "needs Python 3.11" in message and "uv" in message and "conda" in message
-    assert len(message.splitlines()) == 4
+    assert "Python 3.11 is not on PATH" in message and "uv.log" in message and "conda" in message
+    assert "3.11 to 3.14" in message and len(message.splitlines()) < 9
+
+
+def test_make_passes_on_which_python_and_which_torch():
+    command = ["make", "--dry-run", "--no-print-directory", "lab", "PYTHON=3.11", "TORCH=cpu", "SHELL=/bin/sh"]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=20).stdout.endswith("bootstrap.py lab \n")
+    printed = ["make", "--no-print-directory", "-f", "-", "PYTHON=3.11", "TORCH=cpu", "show"]
+    makefile = f"include {ROOT}/Makefile\nshow:\n\t@echo $$COURSE_PYTHON $$COURSE_TORCH\n"
+    told = subprocess.run(printed, cwd=ROOT, input=makefile, capture_output=True, text=True, timeout=20)
+    assert told.stdout == "3.11 cpu\n"
 
 
 def test_python_without_venv_says_what_to_install(place, tmp_path):
@@ -136,7 +238,7 @@ def test_uv_provides_python(place, tmp_path):
     provided = fake_python(tmp_path / "from uv" / "python3.11", (3, 11, 9))
     uv = executable(tmp_path / "uv", f'[ "$2" = find ] && echo "{provided}"; exit 0\n')
     place.root.mkdir()
-    found = bootstrap.find_python(place, which=lambda name: str(uv) if name == "uv" else None, this="/no/python")
+    found = bootstrap.find_python(place, which=on_path(uv), this="/no/python")
     assert found["executable"] == str(provided)
 
 
@@ -306,6 +408,46 @@ def test_a_package_that_cannot_be_had_is_one_clear_error(tiny_course):
     assert len(str(caught.value).splitlines()) < 20
 
 
+@pytest.fixture
+def with_torch(tiny_course, tmp_path, monkeypatch):
+    """The tiny course, and PyTorch in two builds: pip's settings lead to the one, a folder has the other."""
+    tiny_wheel(tmp_path / "index", "torch", "2.13.0")
+    tiny_wheel(tmp_path / "cpu", "torch", "2.13.0+cpu")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    return tiny_course, tmp_path / "cpu"
+
+
+@pytest.mark.parametrize("torch", ["", "cpu", "a folder"])
+def test_which_build_of_pytorch_is_installed_is_known_before(with_torch, monkeypatch, torch):
+    course, folder = with_torch
+    monkeypatch.setenv("COURSE_TORCH", str(folder) if torch == "a folder" else torch)
+    if torch == "cpu":
+        with pytest.raises(Trouble, match="make lab TORCH=ADDRESS"):
+            bootstrap.build_to_install(course, "2.13.0")
+        monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    assert bootstrap.build_to_install(course, "2.13.0") == ("cuda" if torch == "" else "cpu")
+
+
+def test_the_disk_is_looked_at_for_what_will_be_installed(place, monkeypatch, capsys):
+    place.env.mkdir(parents=True)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(100 * 2**30, 95 * 2**30, 5 * 2**30))
+    bootstrap.look_at_the_disk(place, "cpu", whole=True)
+    assert capsys.readouterr().out == ""
+    with pytest.raises(Trouble, match=r"Only 5.0 GB are free .* needs about 8 GB there. `make lab TORCH=cpu` needs about 4 GB"):
+        bootstrap.look_at_the_disk(place, "cuda", whole=True)
+    assert "make lab TORCH=cpu" in capsys.readouterr().out
+    bootstrap.look_at_the_disk(place, "cuda", whole=False)
+
+
+def test_another_build_is_not_put_over_the_one_that_is_there(place, monkeypatch):
+    packages = place.site_packages / "torch"
+    packages.mkdir(parents=True)
+    (packages / "version.py").write_text("__version__ = '2.13.0+cu130'\n")
+    monkeypatch.setenv("COURSE_TORCH", "cpu")
+    with pytest.raises(Trouble, match="make clean"):
+        bootstrap.setup(place)
+
+
 def test_two_set_ups_at_once_take_turns(tmp_path):
     said = []
     with course_module.exclusively(tmp_path / "lock", lambda: said.append("first")):
@@ -316,6 +458,74 @@ def test_two_set_ups_at_once_take_turns(tmp_path):
         other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         assert other.stdout.readline() == "waits\n"
     assert other.communicate(timeout=20)[0] == "goes on\n" and said == []
+
+
+# ------------------------------------------------------------------------------------------------------------------- Open MPI
+
+RANKS = "from mpi4py import MPI; world = MPI.COMM_WORLD; print(f'{world.rank} of {world.size}\\n', end='')"
+
+
+def in_a_terminal(*command: str, path: str = "", **variables: str) -> subprocess.CompletedProcess:
+    """A command in a terminal that has the environment's commands, those in the folder `path`, and nothing else: no ssh either."""
+    environ = {"PATH": str(Path(sys.executable).parent) + (os.pathsep + path if path else ""), **variables}
+    environ |= {name: os.environ[name] for name in ("HOME", "TMPDIR", leaks.MARKER) if name in os.environ}
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=90)
+
+
+@pytest.mark.parametrize("name", ["mpiexec", "mpirun"])
+def test_ranks_start_from_any_terminal(name):
+    """Without ssh, more of them than there are cores, and as root in a container, where CI is root."""
+    ran = in_a_terminal(name, "-n", str(environment.cores() + 2), "python", "-c", RANKS)
+    assert ran.returncode == 0, ran.stderr
+    assert len(ran.stdout.splitlines()) == environment.cores() + 2
+
+
+def test_a_notebooks_ranks_start_without_ssh():
+    program = (
+        "from labkit.cluster import Cluster, nursery\n"
+        "nursery.is_possible = lambda *_: False  # each rank a program of its own: nothing else is imported\n"
+        "ranks = Cluster(2, torch=False)\n"
+        "try:\n"
+        "    ranks.wait_until_ready()\n"
+        "    print('ready', len(ranks.members))\n"
+        "finally:\n"
+        "    ranks.close()\n"
+    )
+    ran = in_a_terminal("python", "-c", program)
+    assert ran.stdout == "ready 2\n", ran.stderr
+
+
+@pytest.mark.parametrize("told", ["ssh on PATH", "a variable"])
+def test_other_machines_are_still_reached(told, tmp_path):
+    agent = executable(tmp_path / "ssh", f'echo "$@" >> "{tmp_path}/called"; exit 1\n')
+    variables = {"OMPI_MCA_plm_rsh_agent": str(agent)} if told == "a variable" else {}
+    path = str(tmp_path) if told == "ssh on PATH" else ""
+    ran = in_a_terminal("mpiexec", "-n", "2", "-H", "elsewhere.invalid:2", "python", "-c", RANKS, path=path, **variables)
+    assert ran.returncode and "-x elsewhere " in (tmp_path / "called").read_text()
+
+
+@pytest.mark.parametrize("allocation", ["SLURM_JOB_ID", "PBS_JOBID", "OMPI_MCA_orte_default_hostfile"])
+def test_an_allocation_says_how_many_ranks_there_is_room_for(allocation, tmp_path):
+    (tmp_path / "hosts").write_text("localhost slots=2\n")
+    variables = {allocation: "17", "OMPI_MCA_orte_default_hostfile": str(tmp_path / "hosts")}
+    ran = in_a_terminal("mpiexec", "-n", "3", "python", "-c", RANKS, **variables)
+    assert ran.returncode and "not enough slots" in ran.stderr
+
+
+def test_set_up_puts_the_launcher_in_place_and_leaves_what_is_shared_alone(tmp_path):
+    course = Course(tmp_path)
+    shutil.copytree(ROOT / "tools" / "open_mpi", course.root / "tools" / "open_mpi")
+    bootstrap.settle_open_mpi(course)  # no Open MPI there: nothing to do
+    assert not course.env.exists()
+    for name in ("bin/orterun_wrapper", "bin/mpiexec", "bin/mpirun", "bin/orterun", "etc/openmpi-mca-params.conf"):
+        (course.env / name).parent.mkdir(parents=True, exist_ok=True)
+        (course.env / name).write_text("Open MPI's")
+    os.link(course.env / "bin" / "mpiexec", tmp_path / "another environment's")
+    bootstrap.settle_open_mpi(course)
+    assert (tmp_path / "another environment's").read_text() == "Open MPI's"
+    assert "readlink" in (course.env / "bin" / "mpirun").read_text() and os.access(course.env / "bin" / "mpirun", os.X_OK)
+    assert "/bin/false" in (course.env / "etc" / "openmpi-mca-params.conf").read_text()
+    assert (course.env / "bin" / "orterun_wrapper").read_text() == "Open MPI's"
 
 
 # ------------------------------------------------------------------------------------------------------------------- Horovod
@@ -448,6 +658,25 @@ def test_the_key_follows_what_the_wheel_is_made_from(clone):
     hook = course.root / "tools" / "horovod" / "hvd-cxx17.cmake"
     hook.write_text(hook.read_text() + "# changed\n")
     assert horovod_wheel.key(course) != key
+
+
+def test_a_wheel_belongs_to_one_build_of_pytorch(clone):
+    course = clone("clone", "")
+    keys = {horovod_wheel.key(course)}
+    for build in ("2.13.0+cpu", "2.13.0+cu130"):
+        (course.site_packages / "torch").mkdir(exist_ok=True)
+        (course.site_packages / "torch" / "version.py").write_text(f"__all__ = []\n__version__ = '{build}'\ncuda = None\n")
+        keys.add(horovod_wheel.key(course))
+    assert len(keys) == 3
+
+
+def test_where_there_is_no_tensorflow_horovod_says_how_to_get_it(tmp_path):
+    course = Course(tmp_path, version=(3, 13))
+    (tmp_path / "tools" / "horovod").mkdir(parents=True)
+    course.lock_file.write_text("torch==2.13.0\n")
+    status = horovod_wheel.HorovodWheel(course).status()
+    assert status["state"] == "impossible" and "make lab PYTHON=3.11" in horovod_wheel.in_words(status)
+    assert horovod_wheel.wait(course) is False and not (tmp_path / ".cache" / "horovod").exists()
 
 
 def test_settings_for_gpus_are_remembered_and_name_another_wheel(clone, monkeypatch):

@@ -72,6 +72,8 @@ WAYS_TO_WRITE_IT = {
     "3": lambda nb: json.dumps(version_3(nb)).encode(),
     "byte order mark": lambda nb: b"\xef\xbb\xbf" + as_bytes(nb),
     "UTF-16": lambda nb: json.dumps(nb).encode("utf-16"),
+    "UTF-16 without a mark": lambda nb: json.dumps(nb).encode("utf-16-le"),
+    "UTF-32": lambda nb: json.dumps(nb).encode("utf-32"),
     "UTF-8 without escapes": lambda nb: json.dumps(nb, ensure_ascii=False).encode(),
     "CRLF": lambda nb: as_bytes(nb).replace(b"\\n", b"\\r\\n"),
     "not a number": lambda nb: as_bytes(nb).replace(b'"metadata": {}', b'"metadata": {"took": NaN, "left": -Infinity}'),
@@ -105,6 +107,7 @@ REFUSED = {
     "too much text": json.dumps({"cells": [{"cell_type": "code", "source": "#" * 90_000}] * 12}).encode(),
     "too large": b" " * (submission.MAX_BYTES + 1),
     "UTF-16 that is none": b"\xff\xfe{",
+    "UTF-32 that is none": b"\xff\xfe\0\0{",
 }
 
 

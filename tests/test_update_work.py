@@ -1,5 +1,6 @@
 """tools/update_work.py: what the course brings, and what stays the student's."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -52,6 +53,40 @@ def test_an_untouched_file_is_updated(course):
     put(course / "notebooks" / LESSON, "version 2")
     assert update_work.update(course, course / "work") == ["work/: 1 updated files"]
     assert tree(course / "work")[LESSON] == "version 2"
+
+
+def notebook(source: str, **metadata) -> str:
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "execution_count": None, "outputs": [], "source": [source]}
+    return json.dumps({"cells": [cell], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+
+
+@pytest.mark.parametrize("record", ["as written today", "as earlier releases wrote it"])
+def test_a_notebook_that_lab_only_opened_is_nobodys_change(course, record):
+    put(course / "notebooks" / LESSON, notebook("x = 1", kernelspec={"name": "python3"}))
+    update_work.update(course, course / "work")
+    if record == "as earlier releases wrote it":
+        old = hashlib.sha256((course / "work" / LESSON).read_bytes()).hexdigest()
+        (course / "work" / update_work.RECORD).write_text(json.dumps({"copied": {LESSON: old}, "offered": {}}))
+        update_work.update(course, course / "work")
+    opened = json.loads(notebook("x = 1", language_info={"version": "3.13.5", "codemirror_mode": {"name": "ipython"}}))
+    opened["cells"][0]["metadata"] = {"trusted": True}
+    opened["cells"][0]["source"] = "x = 1"
+    put(course / "work" / LESSON, json.dumps(opened, indent=1) + "\n")
+    put(course / "notebooks" / LESSON, notebook("x = 2"))
+    assert update_work.update(course, course / "work") == ["work/: 1 updated files"]
+    assert tree(course / "work")[LESSON] == notebook("x = 2")
+
+
+@pytest.mark.parametrize("what", ["source", "outputs"])
+def test_a_notebook_in_which_somebody_worked_is_theirs(course, what):
+    put(course / "notebooks" / LESSON, notebook("x = 1"))
+    update_work.update(course, course / "work")
+    mine = json.loads(notebook("x = 1"))
+    mine["cells"][0][what] = {"source": "x = 5", "outputs": [{"output_type": "stream", "name": "stdout", "text": "1"}]}[what]
+    put(course / "work" / LESSON, json.dumps(mine))
+    put(course / "notebooks" / LESSON, notebook("x = 2"))
+    assert "has your changes" in update_work.update(course, course / "work")[-1]
+    assert json.loads(tree(course / "work")[LESSON]) == mine
 
 
 def test_a_changed_file_stays_and_the_new_version_is_put_beside_it_and_said_once(course):

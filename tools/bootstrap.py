@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Set the course up on this machine, and start JupyterLab on it.
 
-    bootstrap.py setup [--wait-horovod]   .venv from requirements.lock.txt; Horovod's wheel in the background
+    bootstrap.py setup [--wait-horovod]   .venv from the lock file of its Python; Horovod's wheel in the background
     bootstrap.py lab [OPTIONS OF LAB]     set-up, work/ brought up to date, JupyterLab on work/
     bootstrap.py run COMMAND ...          a command inside the environment
     bootstrap.py horovod                  wait for Horovod's wheel; a failed build is tried again
     bootstrap.py horovod-status           how the wheel stands, as JSON
     bootstrap.py clean                    remove what set-up made in this folder
 
-Standard library only, and syntax that Python 3.6 understands: this file must be able to say that Python 3.11 is missing.
+Standard library only, and syntax that Python 3.6 understands: this file must be able to say which Python is missing.
 
 A stamp in the environment records which lock file it was made from. A right stamp and a quick look at the installed files is
 all that a second start costs: pip is not called. Everything can be interrupted: what pip finished is kept, and what it left
@@ -31,102 +31,31 @@ import horovod_wheel
 from course import (
     GIB,
     ROOT,
-    WANTED,
     Course,
     Trouble,
     dist_infos,
     exclusively,
     file_hash,
+    in_dots,
     is_whole,
     normalised,
     read_json,
     run_logged,
     say,
     since,
+    version_of,
     write_json,
 )
+from pythons import ask_python, asked_for, asked_version, find_python, told_version
 
-DISK_NEEDED_GB = 4
-
-# ------------------------------------------------------------------------------------------------------------- Python 3.11
-
-ASK_PYTHON = """
-import json, sys
-missing = []
-for name in ("venv", "ensurepip"):
-    try:
-        __import__(name)
-    except ImportError:
-        missing.append(name)
-print(json.dumps({"version": list(sys.version_info[:3]), "executable": sys.executable, "missing": missing}))
-"""
-
-
-def ask_python(command):
-    """What the interpreter `command` says of itself: version, executable, missing modules. None if it does not run."""
-    try:
-        answer = subprocess.run(
-            [str(command), "-I", "-c", ASK_PYTHON],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=60,
-        )
-        return json.loads(answer.stdout.decode()) if answer.returncode == 0 else None
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
-
-
-def find_python(course, which=shutil.which, this=sys.executable):
-    """A Python 3.11 that can make environments: this one, one on PATH, one that uv or conda provides; otherwise Trouble."""
-    without_venv = None
-    for candidate in dict.fromkeys([this, which("python3.11"), which("python3")]):
-        answer = ask_python(candidate) if candidate else None
-        if answer and tuple(answer["version"][:2]) == WANTED:
-            if not answer["missing"]:
-                return answer
-            without_venv = answer
-    for provide in (python_from_uv, python_from_conda):
-        answer = provide(course, which)
-        if answer and not answer["missing"]:
-            return answer
-    if without_venv:
-        raise Trouble(
-            f"{without_venv['executable']} is Python 3.11, but its part for virtual environments is not installed.\n"
-            "  Debian and Ubuntu:  apt install python3-venv\n"
-            "  and run the same command again."
-        )
-    raise Trouble(
-        "The course needs Python 3.11. "
-        f"This is Python {sys.version_info[0]}.{sys.version_info[1]}, and there is no python3.11, uv or conda on PATH.\n"
-        "  Install uv     (`make lab` then gets Python 3.11 through it), or\n"
-        "  install conda  (Miniforge is enough; `make lab` uses it the same way)\n"
-        "  and run the same command again."
-    )
-
-
-def python_from_uv(course, which):
-    uv = which("uv")
-    if not uv:
-        return None
-    say("Python", "3.11 through uv", done=False)
-    run_logged(course, "uv.log", [uv, "python", "install", "3.11"], check=False)
-    found = subprocess.run([uv, "python", "find", "3.11"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return ask_python(found.stdout.decode().strip()) if found.returncode == 0 else None
-
-
-def python_from_conda(course, which):
-    conda = which("mamba") or which("conda") or which("micromamba")
-    if not conda:
-        return None
-    prefix = course.cache / "python-3.11"
-    answer = ask_python(prefix / "bin" / "python")
-    if not answer:
-        say("Python", f"3.11 through {Path(conda).name}", done=False)
-        run_logged(course, "conda.log", [conda, "create", "--yes", "--prefix", str(prefix), "python=3.11", "pip"], check=False)
-        answer = ask_python(prefix / "bin" / "python")
-    return answer
-
+# What .venv takes, in GB, by PyTorch's build: pip's own brings NVIDIA's libraries. To install it takes a little more for a while.
+SIZES = {"cpu": 3.4, "cuda": 7.1}
+# Answers to TORCH=...: "cpu", or where pip finds a CPU build: an address or a folder.
+TORCH_HELP = (
+    "pip found no CPU build of PyTorch {version}. Its installation page names the address where they are: choose Linux, Pip, Python,\n"
+    "CPU there, and give what stands behind --index-url:\n"
+    "  make lab TORCH=ADDRESS     (a folder with the wheel will do, too)"
+)
 
 # ------------------------------------------------------------------------------------------------------------ what is there
 
@@ -136,11 +65,21 @@ def stamp_file(course):
 
 
 def expected_stamp(course):
-    return {"lock": file_hash(course.lock_file), "project": file_hash(course.root / "pyproject.toml"), "root": str(course.root)}
+    return {
+        "lock": file_hash(course.lock_file),
+        "project": file_hash(course.root / "pyproject.toml"),
+        "settings": file_hash(
+            *sorted(path for name in ("open_mpi", "ipython") for path in (course.root / "tools" / name).glob("*"))
+        ),
+        "root": str(course.root),
+    }
 
 
 def is_complete(course):
-    """The quick look: right stamp, an interpreter, our commands, some files of every package. Starts no process."""
+    """The quick look: the Python asked for, right stamp, an interpreter, our commands, some files of every package. Starts no process
+    unless PYTHON names an interpreter."""
+    if asked_version(asked_for()) not in (None, course.version):
+        return False
     if read_json(stamp_file(course)) != expected_stamp(course) or not os.access(str(course.python), os.X_OK):
         return False
     commands = [course.env / "bin" / name for name in ("jupyter", "labkit", "autograder")]
@@ -181,21 +120,25 @@ def make_environment(course, python):
     """
     start = time.monotonic()
     exists = course.env.exists()
-    answer = ask_python(course.python) if exists else None
-    if answer and tuple(answer["version"][:2]) == WANTED and made_here(course):
+    course.version = told_version(python)
+    keeps = exists and version_of(course.env) == course.version
+    answer = ask_python(course.python) if keeps else None
+    if answer and told_version(answer) == course.version and made_here(course):
         return
-    say(".venv", "repairing" if exists else "creating", done=False)
+    if exists and not keeps:
+        say(".venv", f"made anew for Python {in_dots(course.version)}; the one that was there goes")
+    say(".venv", "repairing" if keeps else "creating", done=False)
     moved_from = read_json(stamp_file(course)).get("root")
-    if exists and moved_from and not made_here(course):
+    if keeps and moved_from and not made_here(course):
         follow_move(course, Path(moved_from) / ".venv")
-    if exists and made_here(course):
+    if keeps and made_here(course):
         for link in (course.env / "bin").glob("python*"):  # venv does not replace a link that leads nowhere
             link.unlink()
         options = []
     else:
         options = ["--clear"]
     run_logged(course, "venv.log", [python["executable"], "-m", "venv", str(course.env)] + options, env=course.variables())
-    say(".venv", f"{'repaired' if exists else 'made'}, {since(start)}")
+    say(".venv", f"{'repaired' if keeps else 'made'}, {since(start)}")
 
 
 def made_here(course):
@@ -259,14 +202,17 @@ def install_packages(course):
     if not wrong:
         say("packages", "all in place")
         return
-    free = shutil.disk_usage(str(course.env)).free / GIB
-    if len(wrong) > 20 and free < DISK_NEEDED_GB:
-        raise Trouble(f"Only {free:.1f} GB are free on the disk of {course.root}; the course needs about {DISK_NEEDED_GB} GB.")
+    plan = batches(wrong)
+    if "torch" in wrong:
+        build = build_to_install(course, wrong["torch"])
+        look_at_the_disk(course, build, whole=len(wrong) > 20)
+        if build == "cpu":
+            plan[-1] = (f"{plan[-1][0]}, the CPU build", [f"torch=={wrong['torch']}+cpu"], ["--no-deps"] + where_cpu_builds_are())
     remove_remains(course, wrong)
     pip = course.pip(
         "install", "--progress-bar", "off", "--no-warn-script-location", "--only-binary", ":all:", "-c", course.lock_file
     )
-    for label, requirements, options in batches(wrong):
+    for label, requirements, options in plan:
         start = time.monotonic()
         with moving_line("packages", label, course, len(requirements)) as on_line:
             run_logged(course, "pip.log", pip + options + requirements, env=course.pip_variables(), on_line=on_line)
@@ -275,6 +221,46 @@ def install_packages(course):
     if still:
         raise Trouble(
             f"pip reported success, but these are not whole: {', '.join(sorted(still)[:8])}. See {course.logs / 'pip.log'}."
+        )
+
+
+def torch_asked_for():
+    return os.environ.get("COURSE_TORCH", "").strip()
+
+
+def where_cpu_builds_are():
+    """pip's options for TORCH=ADDRESS; for TORCH=cpu none: pip looks where its settings (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS ...) say."""
+    asked = torch_asked_for()
+    if asked in ("", "cpu"):
+        return []
+    return ["--no-index", "--find-links", asked] if os.path.isdir(asked) else ["--index-url", asked]
+
+
+def build_to_install(course, version):
+    """Which build of PyTorch pip would install: "cpu" or "cuda". It is asked, and installs nothing yet: its settings may name a place with
+    CPU builds. Raises Trouble if a CPU build was asked for and is not to be had."""
+    asked = torch_asked_for()
+    say("packages", "asking pip for PyTorch's build", done=False)
+    wanted = [f"torch=={version}+cpu"] if asked else [f"torch=={version}"]
+    command = course.pip("install", "--dry-run", "--no-deps", "--only-binary", ":all:", *(where_cpu_builds_are() + wanted))
+    lines = []
+    failed = run_logged(course, "pip.log", command, env=course.pip_variables(), check=False, on_line=lines.append)
+    if failed and asked:
+        raise Trouble(TORCH_HELP.format(version=version))
+    return "cpu" if any(line.startswith("Would install") and "+cpu" in line for line in lines) else "cuda"
+
+
+def look_at_the_disk(course, build, whole):
+    """Say what is about to be fetched, and that there is a smaller one; Trouble if there is no room. whole: the packages come, too."""
+    size = SIZES[build]
+    if build == "cuda":
+        say("packages", f"PyTorch for GPUs, with NVIDIA's libraries: .venv will take {size} GB")
+        say("", f"no GPU here? Ctrl-C, and `make lab TORCH=cpu`: {SIZES['cpu']} GB (README, How large it is)")
+    free = shutil.disk_usage(str(course.env)).free / GIB
+    if whole and free < size + 0.6:
+        smaller = f" `make lab TORCH=cpu` needs about {SIZES['cpu'] + 0.6:.0f} GB." if build == "cuda" else ""
+        raise Trouble(
+            f"Only {free:.1f} GB are free on the disk of {course.root}; the course needs about {size + 0.6:.0f} GB there.{smaller}"
         )
 
 
@@ -309,6 +295,29 @@ def moving_line(name, label, course, count):
             ticker.join()
 
 
+def settle_open_mpi(course):
+    """Open MPI's launcher and its settings, so that ranks start here from any terminal: without ssh, on few cores, as root."""
+    if not (course.env / "bin" / "orterun_wrapper").exists():  # another MPI, as a site may have
+        return
+    ours = course.root / "tools" / "open_mpi"
+    put_in_place(ours / "openmpi-mca-params.conf", course.env / "etc" / "openmpi-mca-params.conf")
+    for name in ("mpiexec", "mpirun", "orterun"):
+        put_in_place(ours / "mpiexec", course.env / "bin" / name)
+
+
+def settle_ipython(course):
+    """What every kernel of this environment knows from its start."""
+    put_in_place(course.root / "tools" / "ipython" / "ipython_config.py", course.env / "etc" / "ipython" / "ipython_config.py")
+
+
+def put_in_place(source, target):
+    """Copied beside and renamed: a file that several environments share by links is theirs, and not written to."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f"{target.name}.{os.getpid()}")
+    shutil.copy(str(source), str(beside))
+    os.replace(str(beside), str(target))
+
+
 def install_course(course):
     """labkit and autograder themselves, editable: their commands, and the entry point by which torch finds the MPI backend."""
     start = time.monotonic()
@@ -328,6 +337,8 @@ def check_platform():
 
 def setup(course):
     """Bring the environment to what the lock file says. Silent if there is nothing to do."""
+    if torch_asked_for() and "+cpu" not in (horovod_wheel.torch_build(course) or "+cpu"):
+        raise Trouble("The environment has PyTorch's large build already. `make clean`, then the same command, makes it anew.")
     if is_complete(course):
         return
     check_platform()
@@ -341,6 +352,8 @@ def setup(course):
             say("Python", f"{'.'.join(map(str, python['version']))}, {python['executable']}")
             make_environment(course, python)
         install_packages(course)
+        settle_open_mpi(course)
+        settle_ipython(course)
         install_course(course)
         write_json(stamp_file(course), expected_stamp(course))
     say("ready", f"after {since(start)}")

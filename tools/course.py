@@ -17,7 +17,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WANTED = (3, 11)
+# What the course runs on, a lock file for each. Only the first has all of it: later ones have no TensorFlow 2.15, and so no Horovod.
+PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14))
+FULL = PYTHONS[0]
 GIB = 2**30
 
 
@@ -28,20 +30,24 @@ class Trouble(Exception):
 class Course:
     """Where things are: `root` the clone, `env` the Python environment, `cache` what can be made again."""
 
-    def __init__(self, root=ROOT, env=None):
+    def __init__(self, root=ROOT, env=None, version=None):
         self.root = Path(root)
         self.env = Path(env) if env else self.root / ".venv"
         self.cache = self.root / ".cache"
         self.logs = self.cache / "setup"
-        self.lock_file = self.root / "requirements.lock.txt"
+        self.version = version or version_of(self.env) or FULL
 
     @property
     def python(self):
         return self.env / "bin" / "python"
 
     @property
+    def lock_file(self):
+        return self.root / ("requirements.lock.txt" if self.version == FULL else f"requirements.lock.{in_dots(self.version)}.txt")
+
+    @property
     def site_packages(self):
-        return self.env / "lib" / f"python{WANTED[0]}.{WANTED[1]}" / "site-packages"
+        return self.env / "lib" / f"python{in_dots(self.version)}" / "site-packages"
 
     def pins(self):
         """The lock file as {name: version}, in its order."""
@@ -67,6 +73,18 @@ class Course:
         return variables
 
 
+def in_dots(version):
+    return ".".join(str(part) for part in version)
+
+
+def version_of(env):
+    """The Python of an environment, known by its folders; None where there is none that the course runs on."""
+    for version in PYTHONS:
+        if (Path(env) / "lib" / f"python{in_dots(version)}" / "site-packages").is_dir():
+            return version
+    return None
+
+
 def read_pins(text):
     """{name: version} of a lock file. Raises Trouble on a line that is not NAME==VERSION."""
     pins = {}
@@ -76,7 +94,7 @@ def read_pins(text):
             continue
         match = re.match(r"^([A-Za-z0-9._-]+)==([A-Za-z0-9.+!_-]+)$", line)
         if not match:
-            raise Trouble(f"requirements.lock.txt, line {number}: expected NAME==VERSION, found {line!r}.")
+            raise Trouble(f"lock file, line {number}: expected NAME==VERSION, found {line!r}.")
         pins[match.group(1)] = match.group(2)
     return pins
 

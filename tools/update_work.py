@@ -4,7 +4,9 @@
 
 work/.course.json records the digest of every file as it was copied. A file that still has that digest is updated; one that does
 not has become its owner's: it stays, and the course's new version is put beside it as NAME.new.ipynb, which is said once per
-version. A deleted file comes back fresh. Only the standard library is used, so this runs before anything is installed.
+version. A notebook's digest is of what its owner sees, its cells and their outputs: JupyterLab writes its own version and settings
+into a file that was only opened. A deleted file comes back fresh. Only the standard library is used, so this runs before anything is
+installed.
 """
 
 from __future__ import annotations
@@ -54,14 +56,14 @@ def update(course: Path, work: Path, without: Sequence[str] = ()) -> list[str]:
             continue
         content = source.read_bytes()
         new, target = digest(content), work / name
-        now = digest(target.read_bytes()) if target.exists() else None
+        now = digests(target.read_bytes()) if target.exists() else ()
         offer = offered.get(name)
-        if now is None or now in (new, copied.get(name)) or (offer and now == offer["version"]):
-            if now == new == copied.get(name):
+        if not now or new in now or copied.get(name) in now or (offer and offer["version"] in now):
+            if new in now and copied.get(name) == new:
                 continue
-            if now != new:
+            if new not in now:
                 replace(target, content)
-                fresh, updated = fresh + (now is None), updated + (now is not None)
+                fresh, updated = fresh + (not now), updated + bool(now)
             copied[name] = new
         elif new not in (copied.get(name), offer and offer["version"]):
             beside = place_beside(target, offer)
@@ -88,7 +90,9 @@ def place_beside(target: Path, offer: dict | None) -> Path:
     """Where a new version goes: NAME.new.ipynb; if its owner already works in that one too, NAME.new2.ipynb, and so on."""
     for count in ["", *map(str, range(2, 1000))]:
         beside = target.with_name(f"{target.stem}.new{count}{target.suffix}")
-        untouched = offer and offer["file"] == beside.name and beside.exists() and digest(beside.read_bytes()) == offer["version"]
+        untouched = (
+            offer and offer["file"] == beside.name and beside.exists() and offer["version"] in digests(beside.read_bytes())
+        )
         if untouched or not beside.exists():
             return beside
     raise OSError(f"too many versions beside {target}")
@@ -120,7 +124,23 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    """Of a notebook's cells as their owner sees them; of anything else, byte by byte."""
+    try:
+        cells = [as_seen(cell) for cell in json.loads(content.decode())["cells"]]
+    except (ValueError, KeyError, TypeError, AttributeError):  # no notebook
+        return hashlib.sha256(content).hexdigest()
+    return "cells " + hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()
+
+
+def digests(content: bytes) -> tuple[str, str]:
+    """Every digest under which a record may know this content: earlier releases recorded notebooks byte by byte, too."""
+    return digest(content), hashlib.sha256(content).hexdigest()
+
+
+def as_seen(cell: dict) -> list:
+    source, metadata = cell["source"], cell.get("metadata", {})
+    text = source if isinstance(source, str) else "".join(source)
+    return [cell["cell_type"], text, cell.get("outputs") or [], cell.get("attachments") or {}, metadata.get("nbgrader")]
 
 
 if __name__ == "__main__":

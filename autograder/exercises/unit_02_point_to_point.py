@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Run, Tensor
+from autograder.values import SURPLUS
 from labkit.hang import direction, list_ranks
 
 UNIT = "02_point_to_point"
@@ -29,6 +30,15 @@ NOT_WAITED = Diagnosis(
     "only wait() tells you that it has.",
     "Keep the request that isend or irecv returns and call its wait() before you use the tensor or return.",
 )
+
+
+def different_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Numbers of which no two are equal, whole ones up to 900, and of which no narrower type holds a float64 or an integer."""
+    values = (1 + rng.permutation(900)[: np.prod(shape)]).reshape(shape)
+    if dtype == "float64":
+        return values * SURPLUS
+    wide = {"int64": 2**53, "int32": 2**24}
+    return (2 * values + 1 + wide[dtype] if dtype in wide else values).astype(dtype)
 
 
 def full(value: float) -> Tensor:
@@ -114,6 +124,55 @@ class WhoAmI(Exercise):
         }
 
 
+# What the network sees of `isend(...).wait()` is what it sees of `send`. So the calls are counted: `calls` is [blocking, not blocking].
+COUNTING = """
+import contextlib
+
+import torch.distributed as dist
+from torch.distributed import distributed_c10d
+
+
+def harness(f, value, source, destination, calls):
+    with counted(f, calls):
+        return f(value, source, destination)
+
+
+@contextlib.contextmanager
+def counted(f, calls):
+    inside = []
+
+    def counting(original, which):
+        def call(*arguments, **options):
+            calls[which] += not inside  # `send` may be made of `isend`
+            inside.append(which)
+            try:
+                return original(*arguments, **options)
+            finally:
+                inside.pop()
+
+        return call
+
+    names = {"send": 0, "recv": 0, "isend": 1, "irecv": 1, "batch_isend_irecv": 1}
+    originals = {name: getattr(dist, name) for name in names}
+    wrappers = {name: counting(original, names[name]) for name, original in originals.items()}
+    places = [vars(dist), vars(distributed_c10d), f.__globals__]
+    found = [(place, key, name) for place in places for key, held in list(place.items())
+             for name, original in originals.items() if held is original]
+    for place, key, name in found:
+        place[key] = wrappers[name]
+    try:
+        yield
+    finally:
+        for place, key, name in found:
+            place[key] = originals[name]
+"""
+
+
+def calls_counted(run: Run) -> list[tuple[int, int]]:
+    """Per rank, how many blocking and how many other calls `COUNTING` has seen."""
+    return [tuple(int(number) for number in np.asarray(rank.after[3])) for rank in run.ranks]
+
+
 class SendMatrix(Exercise):
     """One matrix from one rank to another"""
 
@@ -122,6 +181,11 @@ class SendMatrix(Exercise):
     signature = "send_matrix(value: float, source: int, destination: int) -> torch.Tensor"
     levels = {"from rank 0 to rank 1": 1, "between any two ranks": 1}
     inputs = "free"
+    harness = COUNTING
+    may_lose = {
+        "int64": "the only integers handed out are the harness' own, which counts calls",
+        "integers of both widths": "the only integers handed out are the harness' own, which counts calls",
+    }
     diagnoses = {
         "everybody_has_it": Diagnosis(
             "Every rank holds the filled matrix.",
@@ -154,6 +218,10 @@ class SendMatrix(Exercise):
         ),
         "uses_collective": COLLECTIVE,
         "forgot_wait": NOT_WAITED,
+        "not_blocking": Diagnosis(
+            "The matrix arrived, but by isend or irecv. Here the calls block: the next line runs when the message is complete.",
+            "`dist.send(matrix, dst=destination)`, `dist.recv(matrix, src=source)`. The next exercise does without blocking.",
+        ),
         "returned_early": PARTNER_RETURNED,
         "mismatched_tag": WRONG_TAG,
         "deadlock": Diagnosis(
@@ -170,20 +238,20 @@ class SendMatrix(Exercise):
         first, other = self.levels
         values = [float(v) for v in rng.permutation(np.arange(2, 100))[:4]]
         return [
-            Case(first, 2, (1.0, 0, 1), "ones, 0 -> 1"),
-            Case(first, 4, (1.0, 0, 1), "ones, 0 -> 1"),
-            Case(other, 3, (values[0], 2, 0), "2 -> 0"),
-            Case(other, 4, (values[1], 1, 3), "1 -> 3"),
-            Case(other, 5, (values[2], 4, 2), "4 -> 2"),
-            Case(other, 2, (values[3], 1, 0), "1 -> 0"),
+            Case(first, 2, (1.0, 0, 1, np.zeros(2, np.int64)), "ones, 0 -> 1"),
+            Case(first, 4, (1.0, 0, 1, np.zeros(2, np.int64)), "ones, 0 -> 1"),
+            Case(other, 3, (values[0], 2, 0, np.zeros(2, np.int64)), "2 -> 0"),
+            Case(other, 4, (values[1], 1, 3, np.zeros(2, np.int64)), "1 -> 3"),
+            Case(other, 5, (values[2], 4, 2, np.zeros(2, np.int64)), "4 -> 2"),
+            Case(other, 2, (values[3], 1, 0, np.zeros(2, np.int64)), "1 -> 0"),
         ]
 
     def expected(self, case):
-        value, source, destination = case.arguments
+        value, source, destination = case.arguments[:3]
         return [full(value if r in (source, destination) else 0) for r in range(case.world_size)]
 
     def misconceptions(self, case):
-        value, source, destination = case.arguments
+        value, source, destination = case.arguments[:3]
         p = case.world_size
         return {
             "everybody_has_it": [full(value)] * p if p > 2 else None,
@@ -192,8 +260,10 @@ class SendMatrix(Exercise):
         }
 
     def facts(self, case, run):
-        value, source, destination = case.arguments
+        value, source, destination = case.arguments[:3]
         found = wrong_messages(run, source, destination)
+        if found is None and any(others for _, others in calls_counted(run)):
+            return Finding("not_blocking")
         if found is None and _is_full(run.ranks[source].value, value) and _is_full(run.ranks[destination].value, 0):
             return Finding("not_received", describe_messages(run))
         return found
@@ -230,6 +300,11 @@ class MoveMatrix(Exercise):
     signature = "move_matrix(value: float, source: int, destination: int) -> torch.Tensor"
     levels = {"from rank 0 to rank 1": 1, "between any two ranks": 1}
     inputs = "free"
+    harness = COUNTING
+    may_lose = {
+        "int64": "the only integers handed out are the harness' own, which counts calls",
+        "integers of both widths": "the only integers handed out are the harness' own, which counts calls",
+    }
     diagnoses = {
         "not_cleared": Diagnosis(
             "The source still holds the matrix: this copied it, and did not move it.",
@@ -243,6 +318,10 @@ class MoveMatrix(Exercise):
         "zero_to_one": SendMatrix.diagnoses["zero_to_one"],
         "forgot_wait": NOT_WAITED,
         "not_received": SendMatrix.diagnoses["not_received"],
+        "blocking": Diagnosis(
+            "The matrix arrived, but by send or recv, which wait until the message is complete.",
+            "`request = dist.isend(...)` or `dist.irecv(...)` starts the message, `request.wait()` waits for it.",
+        ),
         "reused_buffer": Diagnosis(
             "The source wrote to its tensor between isend and wait(): the destination may get the old numbers or the new ones.",
             "Until wait() has returned the tensor belongs to the message. Wait first, then fill it with zeros.",
@@ -262,19 +341,19 @@ class MoveMatrix(Exercise):
         first, other = self.levels
         values = [float(v) for v in rng.permutation(np.arange(2, 100))[:3]]
         return [
-            Case(first, 4, (1.0, 0, 1), "ones, 0 -> 1"),
-            Case(first, 2, (1.0, 0, 1), "ones, 0 -> 1"),
-            Case(other, 3, (values[0], 2, 0), "2 -> 0"),
-            Case(other, 4, (values[1], 1, 3), "1 -> 3"),
-            Case(other, 5, (values[2], 4, 2), "4 -> 2"),
+            Case(first, 4, (1.0, 0, 1, np.zeros(2, np.int64)), "ones, 0 -> 1"),
+            Case(first, 2, (1.0, 0, 1, np.zeros(2, np.int64)), "ones, 0 -> 1"),
+            Case(other, 3, (values[0], 2, 0, np.zeros(2, np.int64)), "2 -> 0"),
+            Case(other, 4, (values[1], 1, 3, np.zeros(2, np.int64)), "1 -> 3"),
+            Case(other, 5, (values[2], 4, 2, np.zeros(2, np.int64)), "4 -> 2"),
         ]
 
     def expected(self, case):
-        value, source, destination = case.arguments
+        value, source, destination = case.arguments[:3]
         return [full(value if r == destination else 0) for r in range(case.world_size)]
 
     def misconceptions(self, case):
-        value, source, destination = case.arguments
+        value, source, destination = case.arguments[:3]
         p = case.world_size
         return {
             "not_cleared": [full(value if r in (source, destination) else 0) for r in range(p)],
@@ -284,8 +363,10 @@ class MoveMatrix(Exercise):
         }
 
     def facts(self, case, run):
-        _, source, destination = case.arguments
+        _, source, destination = case.arguments[:3]
         found = wrong_messages(run, source, destination)
+        if found is None and any(blocking for blocking, _ in calls_counted(run)):
+            return Finding("blocking")
         if found is None and _is_full(run.ranks[destination].value, 0):
             return Finding("not_received", describe_messages(run))
         return found
@@ -379,6 +460,11 @@ class FitAlphaBeta(Exercise):
     signature = "fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]"
     levels = {"times on a line": 1, "scattered times": 1}
     runtime = "plain"
+    may_lose = {
+        "float64": "times are measured to three digits or four, and so is the fit",
+        "int64": "sizes of messages enter a fit, in floating point",
+        "integers of both widths": "sizes of messages enter a fit, in floating point",
+    }
     diagnoses = {
         "round_trip": Diagnosis(
             "These are the numbers of the round trip: the message went there and came back.",
@@ -465,8 +551,8 @@ class FitAlphaBeta(Exercise):
             "bandwidth": (alpha, 1 / beta),
             "bits": (alpha, beta / 8),
             "microseconds": (1e6 * alpha, 1e6 * beta),
-            "smallest_message": (float(times.min() / 2), beta) if exact else None,
-            "through_zero": (alpha, float(np.mean(times / 2 / sizes))) if exact else None,
+            "smallest_message": (float(times.min() / 2), beta),
+            "through_zero": (alpha, float(np.mean(times / 2 / sizes))),
             "two_points": None if exact else (float(times[0] / 2 - slope * sizes[0]), float(slope)),
         }
         return {name: None if value is None else [value] for name, value in values.items()}
@@ -492,7 +578,7 @@ class Exchange(Exercise):
             "Send to `partner` and receive from `partner`.",
         ),
         "through_float": Diagnosis(
-            "The integers went through float32 on their way, which keeps about 7 digits: the last ones are lost.",
+            "The numbers went through float32 on their way, which keeps about 7 digits: the last ones are lost.",
             "torch.empty_like(x) has the dtype of x: send x as it is.",
         ),
         "nothing_for_the_single": Diagnosis(
@@ -543,16 +629,13 @@ class Exchange(Exercise):
             self._case(rng, near, [1, 0], "float32", (4,), "0 <-> 1"),
             self._case(rng, near, [1, 0, 3, 2], "float64", (2, 3), "0 <-> 1, 2 <-> 3"),
             self._case(rng, any_, [2, 3, 0, 1], "int64", (5,), "0 <-> 2, 1 <-> 3, int64"),
-            self._case(rng, any_, [2, 1, 0], "float32", (3,), "0 <-> 2, 1 alone"),
+            self._case(rng, any_, [2, 1, 0], "int32", (3,), "0 <-> 2, 1 alone, int32"),
             self._case(rng, any_, [4, 3, 2, 1, 0], "float64", (1,), "0 <-> 4, 1 <-> 3, 2 alone"),
         ]
 
     def _case(self, rng, level, partners, dtype, shape, says):
-        p, n = len(partners), int(np.prod(shape))
-        values = 1 + rng.permutation(900)[: p * n].reshape(p, *shape)
-        if dtype == "int64":
-            values = values + 2**30  # more digits than a float32 has
-        rows = [Tensor(v.astype(dtype), dtype) for v in values]
+        p = len(partners)
+        rows = [Tensor(v, dtype) for v in different_numbers(rng, (p, *shape), dtype)]
         return Case(
             level,
             p,
@@ -573,7 +656,7 @@ class Exchange(Exercise):
         neighbours = [r ^ 1 if (r ^ 1) < p else r for r in range(p)]
         return {
             "keeps_own": rows,
-            "through_float": [rounded[partner] for partner in partners] if rows[0].dtype == "int64" else None,
+            "through_float": [rounded[partner] for partner in partners] if rows[0].dtype != "float32" else None,
             "one_way": [rows[partners[r]] if r > partners[r] else rows[r] for r in range(p)],
             "assumes_neighbour": [rows[n] for n in neighbours] if neighbours != partners else None,
             "nothing_for_the_single": [zeros if alone[r] else rows[partners[r]] for r in range(p)] if any(alone) else None,
@@ -621,6 +704,14 @@ class RingPass(Exercise):
             "Left and right are swapped: the rows are filed as if the values had come the other way round.",
             "Send to (rank + 1) % p, receive from (rank - 1) % p; after s steps you hold the value of (rank - s) % p.",
         ),
+        "off_by_one": Diagnosis(
+            "The right values arrived, but each was filed one row beside its own: the rows are counted from another step than the values.",
+            "What arrives in the first step started one rank to the left: row (rank - 1) % p. Count from 1, or subtract one more.",
+        ),
+        "one_row_too_far": Diagnosis(
+            "The right values arrived, but each was filed one row too far from its place, the last of them over the rank's own row.",
+            "What arrives in step s (counted from 1) started s ranks to the left: it belongs in row (rank - s) % world_size.",
+        ),
         "only_own": Diagnosis(
             "Only the own row is filled.",
             "In each of the p - 1 steps a rank passes on what it received last, and files what arrives.",
@@ -637,6 +728,10 @@ class RingPass(Exercise):
             "In the next step send what has just arrived.",
         ),
         "own_row_missing": Diagnosis("All rows are there but the rank's own.", "Put x into row `rank` before the first step."),
+        "number_of_sends": Diagnosis(
+            "The table is right, but a rank made another number of sends than p - 1.",
+            "One row is one message: in each of the p - 1 steps a rank sends the row that it received last.",
+        ),
         "full_circle": Diagnosis(
             "p steps were made. The last one only brings each value back to where it started.",
             "p - 1 steps are enough: for step in range(p - 1).",
@@ -680,11 +775,11 @@ class RingPass(Exercise):
             self._case(rng, four, 4, "float64", 2),
             self._case(rng, any_size, 3, "int64", 4),
             self._case(rng, any_size, 2, "float32", 3),
-            self._case(rng, any_size, 5, "float32", 1),
+            self._case(rng, any_size, 5, "int32", 1),
         ]
 
     def _case(self, rng, level, p, dtype, n):
-        rows = (1 + rng.permutation(900)[: p * n]).reshape(p, n).astype(dtype)
+        rows = different_numbers(rng, (p, n), dtype)
         return Case(level, p, [(Tensor(row, dtype),) for row in rows], f"n = {n}, {dtype}", known={"rows": rows, "dtype": dtype})
 
     def expected(self, case):
@@ -695,13 +790,18 @@ class RingPass(Exercise):
         found = {
             "arrival_order": self._tables(case, lambda r, row: (r - row) % p),
             "other_direction": self._tables(case, lambda r, row: (2 * r - row) % p),
+            "off_by_one": self._tables(case, lambda r, row: None if row == (r + 1) % p else (row - 1) % p),
+            "one_row_too_far": self._tables(case, lambda r, row: None if row == (r - 1) % p else (row + 1) % p),
             "only_own": self._tables(case, lambda r, row: r if row == r else None),
             "only_neighbour": self._tables(case, lambda r, row: row if row in (r, (r - 1) % p) else None),
             "one_step_short": self._tables(case, lambda r, row: None if row == (r + 1) % p else row),
             "always_sends_own": self._tables(case, lambda r, row: r if row == r else (r - 1) % p),
             "own_row_missing": self._tables(case, lambda r, row: None if row == r else row),
         }
-        same = {2: ("other_direction", "only_neighbour", "one_step_short", "always_sends_own"), 3: ("one_step_short",)}
+        same = {
+            2: ("one_row_too_far", "other_direction", "only_neighbour", "one_step_short", "always_sends_own"),
+            3: ("one_step_short",),
+        }
         return {name: None if name in same.get(p, ()) else value for name, value in found.items()}
 
     def _tables(self, case, origin):
@@ -731,6 +831,9 @@ class RingPass(Exercise):
         rows = case.known["rows"]
         tables = [getattr(r.value, "values", None) for r in run.ranks]
         same_rows = all(t is not None and np.array_equal(np.sort(t, axis=0), np.sort(rows, axis=0)) for t in tables)
-        if same_rows and not all(np.array_equal(t, rows) for t in tables):
+        right = all(t is not None and np.array_equal(t, rows) for t in tables)
+        if same_rows and not right:
             return Finding("rows_mixed_up")
+        if right and any(number != p - 1 for number in sends):
+            return Finding("number_of_sends", f"Ranks 0, 1, ... sent {', '.join(map(str, sends))} messages; p - 1 is {p - 1}.")
         return None

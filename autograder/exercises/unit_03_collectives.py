@@ -114,6 +114,7 @@ class SumOverRanks(Exercise):
             sum_case(rng, level, 4, (3, 4), "float32"),
             sum_case(rng, level, 3, (5,), "int64", late=(1,)),
             sum_case(rng, level, 2, (2, 2, 2), "float64"),
+            sum_case(rng, level, 2, (3,), "int32"),
         ]
         k = int(rng.integers(2, 10))
         return [self._same(self.MATRIX), self._same(k * self.MATRIX, f", times {k}"), *own]
@@ -122,7 +123,7 @@ class SumOverRanks(Exercise):
 
     @staticmethod
     def _same(matrix: np.ndarray, which: str = "") -> Case:
-        known = {"parts": [matrix] * 4, "base": None, "dtype": "float32"}
+        known = {"parts": [matrix] * 4, "base": None, "unit": 1, "dtype": "float32"}
         says = f"3 x 4{which}, the same on every rank"
         return Case("the matrix 1..12", 4, (Tensor(matrix, "float32"),), says=says, known=known)
 
@@ -137,7 +138,7 @@ class SumOverRanks(Exercise):
             "times_world_size": None if same else tensors(case, [part * p for part in parts]),
             "averaged": None if same or case.known["dtype"] == "int64" else everywhere(case, total(case) / p),
             "maximum": None if same else everywhere(case, np.max(parts, axis=0)),
-            "product": everywhere(case, np.prod(np.array(parts, dtype=np.float64), axis=0)),
+            "product": everywhere(case, np.prod(parts, axis=0)),
             "doubled_own": tensors(case, [total(case) + part for part in parts]),
             "own_left_out": tensors(case, [total(case) - part for part in parts]) if p > 2 else None,
             "summed_twice": everywhere(case, total(case) * p),
@@ -154,6 +155,10 @@ class MeanOverRanks(Exercise):
     unit, function = UNIT, "mean_over_ranks"
     signature = "mean_over_ranks(x: torch.Tensor) -> torch.Tensor"
     levels = {"floating point": 1, "integers": 1}
+    may_lose = {
+        "int64": "the mean of integers may be of any floating type, float32 too",
+        "integers of both widths": "whatever their width, they are converted to floating point",
+    }
     # The mean of integers may be of any floating type: the comparison is made in float32.
     harness = """
 import torch
@@ -268,9 +273,11 @@ def harness(f, x):
                 return "sum_for_mean"
             if wrapped is not whole and np.allclose(values, wrapped):
                 return "overflows"
-        ratio = whole / np.where(values == 0, np.nan, values)
-        if np.allclose(ratio, ratio.flat[0]) and not math.isclose(ratio.flat[0], p, rel_tol=1e-4):
-            return Finding("fixed_world_size", f"On {p} ranks the sum was divided by {ratio.flat[0]:g}.")
+        overflown = [whole % 256] if case.known.get("integer") == "uint8" else []
+        for added in (whole, *overflown):
+            ratio = added / np.where(values == 0, np.nan, values)
+            if np.allclose(ratio, ratio.flat[0]) and not math.isclose(ratio.flat[0], p, rel_tol=1e-4):
+                return Finding("fixed_world_size", f"On {p} ranks the sum was divided by {ratio.flat[0]:g}.")
         return None
 
 
@@ -308,6 +315,7 @@ class ServerAllReduce(Exercise):
             sum_case(rng, level, 5, (4,)),
             sum_case(rng, "any dtype and shape", 4, (2, 3), "int64", late=(2,)),
             sum_case(rng, "any dtype and shape", 3, (7,), "bfloat16"),
+            sum_case(rng, "any dtype and shape", 2, (3,), "int32"),
         ]
 
     def expected(self, case):
@@ -375,7 +383,7 @@ class TreeAllReduce(Exercise):
             sum_case(rng, "powers of two", 4, (2, 3), "float32", late=(0,)),
             sum_case(rng, "powers of two", 2, (4,)),
             sum_case(rng, "any number of ranks", 3, (5,), "int64", late=(2,)),
-            sum_case(rng, "any number of ranks", 5, (4,)),
+            sum_case(rng, "any number of ranks", 5, (4,), "int32"),
             sum_case(rng, "few steps", 16, (3,), "int64"),
         ]
 
@@ -478,7 +486,7 @@ class AllReduceInTwoHalves(Exercise):
             sum_case(rng, "n divisible by p", 2, (6,), "int64", late=(1,)),
             sum_case(rng, "any n", 3, (10,)),
             sum_case(rng, "any n", 4, (7,), "float32", late=(0,)),
-            sum_case(rng, "any n", 5, (3,)),
+            sum_case(rng, "any n", 5, (3,), "int32"),
         ]
 
     def expected(self, case):
@@ -566,6 +574,7 @@ class RingAllReduce(Exercise):
             sum_case(rng, "even sizes", 2, (8,)),
             sum_case(rng, "any dtype", 3, (9,), "int64"),
             sum_case(rng, "any dtype", 3, (9,), "bfloat16"),
+            sum_case(rng, "any dtype", 2, (6,), "int32"),
             sum_case(rng, "uneven sizes", 3, (10,)),
             sum_case(rng, "uneven sizes", 4, (11,), "float32"),
             sum_case(rng, "uneven sizes", 5, (3,), late=(1,)),

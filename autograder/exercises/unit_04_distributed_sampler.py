@@ -10,12 +10,12 @@ from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Ru
 
 UNIT = "04_distributed_sampler"
 
-# Ids may come as a list, a range, an array, a tensor or an iterator; batches as a list of such.
+# Ids may come as a list, a range, an array, a tensor or an iterator; batches as a list of such. A set has no order.
 AS_LISTS = """
 def as_lists(ids):
     if hasattr(ids, "tolist"):
         ids = ids.tolist()
-    if isinstance(ids, (str, dict)) or not hasattr(ids, "__iter__"):
+    if isinstance(ids, (str, dict, set, frozenset)) or not hasattr(ids, "__iter__"):
         return ids
     return [as_lists(i) for i in ids]
 """
@@ -32,6 +32,11 @@ OUT_OF_RANGE = Diagnosis("There is an id among them that no sample has.", "The i
 SAMPLE_TWICE = Diagnosis(
     "A sample was dealt out more than once, so it counts more than the others.",
     "Every sample has one rank and one place: follow the one that is named above.",
+)
+NOT_INTEGERS = Diagnosis(
+    "The ids are right as numbers, but they are floating-point numbers: no list and no data set takes 3.0 for an index, and a float32 "
+    "does not even hold the ids above 2**24.",
+    "Keep ids integers on the whole way: `torch.arange(n)`, `dtype=int`.",
 )
 SAMPLE_LEFT_OUT = Diagnosis(
     "A sample was dealt to nobody: it is never trained on.", "Follow the sample that is named above: which rank should have it?"
@@ -83,6 +88,11 @@ def only_distinct(expected, candidates: dict) -> dict:
     return shown
 
 
+def has_floats(ids) -> bool:
+    """Whether a float stands anywhere in nested lists of ids."""
+    return any(map(has_floats, ids)) if isinstance(ids, list) else isinstance(ids, float)
+
+
 def deal_mistake(shares, n: int) -> Finding | None:
     """What is wrong with a deal in which each of n samples should be held once; None where every sample is."""
     world_size = len(shares)
@@ -127,6 +137,11 @@ def strided_share(n, rank, world_size):
         "out_of_range": OUT_OF_RANGE,
         "sample_twice": SAMPLE_TWICE,
         "sample_left_out": SAMPLE_LEFT_OUT,
+        "not_integers": NOT_INTEGERS,
+        "own_order": Diagnosis(
+            "Each rank has the right samples, but not in the order in which they were dealt.",
+            "Rank r gets r, r + world_size, r + 2 world_size, ..., in this order.",
+        ),
         "blocks": Diagnosis(
             "Each rank got a block of neighbours. That is unit 01's way; here the samples are dealt out one by one.",
             "Rank r gets r, r + world_size, r + 2 world_size, ...: a range with a step.",
@@ -178,9 +193,11 @@ def strided_share(n, rank, world_size):
         )
 
     def facts(self, case: Case, run: Run):
-        shares = run.ranks[0].value
-        if shares == self.expected(case)[0]:
-            return None
+        shares, right = run.ranks[0].value, self.expected(case)[0]
+        if shares == right:
+            return "not_integers" if has_floats(shares) else None
+        if [sorted(share) for share in shares] == right:
+            return "own_order"
         return deal_mistake(shares, case.known["n"]) or Finding("dealt_otherwise")
 
 
@@ -220,12 +237,17 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
         "out_of_range": OUT_OF_RANGE,
         "sample_twice": SAMPLE_TWICE,
         "sample_left_out": SAMPLE_LEFT_OUT,
+        "not_integers": NOT_INTEGERS,
+        "other_seed_at_zero": Diagnosis(
+            "With seed 0 and epoch 0 this is another order than the stock sampler's: 0 was taken for 'not given'.",
+            "0 is a seed and an epoch like any other: seed the generator with seed + epoch, without an `if` and without an `or`.",
+        ),
         "uses_library": Diagnosis(
             "The ids are right, but DistributedSampler itself did the work. Here you build it.",
             "`torch.randperm` with a generator and slices of a list are enough.",
         ),
         "no_padding": Diagnosis(
-            "The shares differ in length: a rank with one sample less makes one step less, and the others wait for it for ever.",
+            "The shares differ in length: a rank with one sample less may make one step less, and the others wait for it for ever.",
             "Without drop_last the order is filled up from its own beginning until all shares are equally long.",
         ),
         "other_padding": Diagnosis(
@@ -296,8 +318,17 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
     }
 
     def cases(self, rng):
-        def case(level, p, n, shuffle=False, drop_last=False):
-            seed, epoch = int(rng.integers(3, 1000)), int(rng.integers(2, 90))
+        def draw(n):
+            """A seed and an epoch with an order that none of the usual slips gives, so that a slip costs the same under every key."""
+            while True:
+                seed, epoch = int(rng.integers(3, 1000)), int(rng.integers(2, 90))
+                slips = (seed, epoch, 0, seed * epoch, seed - epoch, seed + epoch + 1, seed + epoch - 1, int(f"{seed}{epoch}"))
+                orders = [np.arange(n), *(torch_order(n, abs(slip)) for slip in slips)]
+                if not any((order == torch_order(n, seed + epoch)).all() for order in orders):
+                    return seed, epoch
+
+        def case(level, p, n, shuffle=False, drop_last=False, zero=False):
+            seed, epoch = (0, 0) if zero else draw(n) if shuffle else (int(rng.integers(3, 1000)), int(rng.integers(2, 90)))
             says = f"n = {n}, {p} ranks"
             says += f", shuffle, seed {seed}, epoch {epoch}" if shuffle else ""
             says += ", drop_last" if drop_last else ""
@@ -313,8 +344,9 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
             case("shuffle", 3, 3 * int(rng.integers(4, 8)), shuffle=True),
             case("shuffle", 4, 4 * int(rng.integers(3, 6)) + 2, shuffle=True),
             case("shuffle", 5, 5 * int(rng.integers(3, 5)) + 3, shuffle=True, drop_last=True),
+            case("shuffle", 3, 3 * int(rng.integers(4, 8)) + 1, shuffle=True, zero=True),
             case("fewer samples than ranks", 5, 2),
-            case("fewer samples than ranks", 5, 2, shuffle=True),
+            case("fewer samples than ranks", 12, 5, shuffle=True),
             case("fewer samples than ranks", 4, 3, drop_last=True),
         ]
 
@@ -336,7 +368,6 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
         n, p, shuffle, drop_last = (case.known[name] for name in ("n", "p", "shuffle", "drop_last"))
         order, right = self.order(case), self.right(case)
         padded = evened(order, p)
-        few = n < 2 * p  # hardly any order to tell apart
 
         def from_order(other):
             return strides(evened(other, p, drop_last), p)
@@ -352,13 +383,13 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
                 "drops_a_round_too_many": strides(order[: max((n - p) // p, 0) * p], p) if drop_last else None,
                 "drops_from_the_front": strides(order[n % p :], p) if drop_last and n > p else None,
                 "blocks": blocks(evened(order, p, drop_last), p),
-                "not_shuffled": from_order(np.arange(n)) if shuffle and not few else None,
-                "ignores_epoch": from_order(self.order(case, case.known["seed"])) if shuffle and not few else None,
-                "ignores_seed": from_order(self.order(case, case.known["epoch"])) if shuffle and not few else None,
+                "not_shuffled": from_order(np.arange(n)) if shuffle else None,
+                "ignores_epoch": from_order(self.order(case, case.known["seed"])) if shuffle else None,
+                "ignores_seed": from_order(self.order(case, case.known["epoch"])) if shuffle else None,
                 "pads_before_shuffling": strides(
                     np.resize(np.arange(n), len(padded))[torch_order(len(padded), case.known["seed"] + case.known["epoch"])], p
                 )
-                if shuffle and not drop_last and not few
+                if shuffle and not drop_last
                 else None,
                 "items": [[10 * i for i in share] for share in right],
             },
@@ -370,7 +401,9 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
         n, p = case.known["n"], case.known["p"]
         ids = value["ids"]
         if ids == right:
-            return Finding("uses_library", "A DistributedSampler was made.") if value["library"] else None
+            if value["library"]:
+                return Finding("uses_library", "A DistributedSampler was made.")
+            return "not_integers" if has_floats(ids) else None
         if all(share == ids[0] for share in ids) and ids[0]:
             return "ignores_rank"
         if [sorted(share) for share in ids] == [sorted(share) for share in right]:
@@ -411,6 +444,8 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
         order = [ids[k % p][k // p] for k in range(sum(map(len, ids)))]
         if order[:n] == self.order(case).tolist():
             return "other_padding"
+        if case.known["seed"] == case.known["epoch"] == 0 and sorted(order[:n]) == list(range(n)):
+            return "other_seed_at_zero"  # the cases before this one have other seeds, and there it was right
         held = np.bincount(np.array(order, dtype=np.int64), minlength=n)
         wanted = np.bincount(np.concatenate([np.array(share, dtype=np.int64) for share in self.right(case)]), minlength=n)
         return (
@@ -497,8 +532,9 @@ def harness(training_batches, n, global_batch_size, epochs, seed):
             "Start a new list of batches in every epoch, 0 to epochs - 1, and collect these lists in another one.",
         ),
         "epochs_not_apart": Diagnosis(
-            "Every entry holds the batches of all epochs: one and the same list was filled on and on.",
-            "Start a new list of batches in every epoch.",
+            "All entries are one and the same object, a list that is filled on and on or the loader itself: what a later epoch changes "
+            "shows in all of them.",
+            "Start a new list in every epoch and put the loader's batches into it.",
         ),
         "samples_missing": Diagnosis(
             "Some samples are in nobody's batches, and none was put in their place.",
@@ -572,6 +608,7 @@ def harness(training_batches, n, global_batch_size, epochs, seed):
             "not_in_epochs": [[batch for batches in rank for batch in batches] for rank in right],
             "batches_not_apart": [[[item for batch in batches for item in batch] for batches in rank] for rank in right],
             "last_epoch_only": [rank[-1:] for rank in right],
+            "epochs_not_apart": [[rank[-1]] * epochs for rank in right],
             "first_epoch_only": [rank[:1] for rank in right],
             "ids": [[[[item // 10 for item in batch] for batch in batches] for batches in rank] for rank in right],
         }
@@ -628,7 +665,13 @@ class MinibatchShares(Exercise):
         + """
 
 def harness(minibatch_shares, order, batch_size, world_size):
-    return [as_lists(minibatch_shares(list(order), batch_size, rank, world_size)) for rank in range(world_size)]
+    shares, before = [], list(order)
+    for rank in range(world_size):
+        given = list(before)  # a change in one call shall not disturb the next, but it shall be seen
+        shares.append(as_lists(minibatch_shares(given, batch_size, rank, world_size)))
+        if given != before:
+            order[:] = given
+    return shares
 """
     )
     diagnoses = {
@@ -687,6 +730,20 @@ def harness(minibatch_shares, order, batch_size, world_size):
             "Index `order` with the positions.",
         ),
         "sorted": Diagnosis("The ids of a share were sorted.", "Leave them in the order of the minibatch."),
+        "own_order": Diagnosis(
+            "Each rank has the right samples of each minibatch, but in another order.",
+            "Leave them in the order of the minibatch.",
+        ),
+        "by_id": Diagnosis(
+            "The rank was chosen by the sample's id. In a shuffled order the ids of a minibatch are any, so the shares differ in length "
+            "as chance will have it.",
+            "Count positions within the minibatch, not ids: `minibatch[rank::world_size]`.",
+        ),
+        "rounds_the_number": Diagnosis(
+            "The number of minibatches was rounded, so a last one that is less than half full is lost.",
+            "Round up: n samples are ceil(n / batch_size) minibatches.",
+        ),
+        "not_integers": NOT_INTEGERS,
         "not_in_minibatches": Diagnosis("The ids are in one flat list.", "One list per minibatch, in a list."),
         "items": ITEMS,
         "ignores_rank": IGNORES_RANK,
@@ -709,15 +766,16 @@ def harness(minibatch_shares, order, batch_size, world_size):
 
         first, second, third, fourth = self.levels
         return [
-            case(first, 24, 3, 8, permuted=False),
             case(first, 24, 3, 8),
+            case(first, 24, 3, 8, permuted=False),
             case(first, 20, 4, 5),
             case(second, 23, 2, 8),
             case(second, 22, 3, 6),
+            case(second, 19, 2, 8),  # the last one is less than half full
             case(third, 12, 5, 4),
             case(third, 3, 5, 4),
-            case(fourth, 24, 2, 8, permuted=False),
             case(fourth, 24, 4, 8),
+            case(fourth, 24, 2, 8, permuted=False),
         ]
 
     @staticmethod
@@ -744,7 +802,8 @@ def harness(minibatch_shares, order, batch_size, world_size):
                 "deal_goes_on": [goes_on(rank) for rank in range(p)],
                 "blocks": self.split(order, m, p, blocks),
                 "drops_the_rest": self.split(order, m, p, lambda ids, p: strides(evened(ids, p, drop_last=True), p)),
-                "drops_the_last_minibatch": self.split(order[:full], m, p),
+                "drops_the_last_minibatch": self.split(order[:full], m, p) if n - full >= m / 2 else None,
+                "rounds_the_number": self.split(order[:full], m, p) if 0 < n - full < m / 2 else None,
                 "padded": self.split(order, m, p, lambda ids, p: strides(evened(ids, p), p)),
                 "leaves_out_empty": [[ids for ids in share if ids] for share in right],
                 "none_for_empty": [[ids or None for ids in share] for share in right],
@@ -752,6 +811,7 @@ def harness(minibatch_shares, order, batch_size, world_size):
                 "whole_minibatches": [cut(order.tolist(), m)[rank::p] for rank in range(p)],
                 "batch_size_per_rank": self.split(order, m * p, p),
                 "ignores_order": self.split(np.arange(n), m, p),
+                "by_id": [[[int(i) for i in order[s : s + m] if i % p == rank] for s in range(0, n, m)] for rank in range(p)],
                 "sorted": [[sorted(ids) for ids in share] for share in right],
                 "not_in_minibatches": [[i for ids in share for i in ids] for share in right],
                 "items": [[[10 * i for i in ids] for ids in share] for share in right],
@@ -761,8 +821,11 @@ def harness(minibatch_shares, order, batch_size, world_size):
     def facts(self, case: Case, run: Run):
         shares = run.ranks[0].value
         order, m, p = case.known["order"], case.known["m"], case.known["p"]
-        if shares == self.split(order, m, p):
-            return None
+        right = self.split(order, m, p)
+        if shares == right:
+            return "not_integers" if has_floats(shares) else None
+        if [[sorted(ids) for ids in share] for share in shares] == [[sorted(ids) for ids in share] for share in right]:
+            return "own_order"
         n = len(order)
         together = [[i for ids in share for i in ids] for share in shares]
         local = {math.floor(m / p), math.ceil(m / p)} - {0}
@@ -877,6 +940,11 @@ def harness(exact_accuracy, n, flags):
             "This is the accuracy of the best rank.", "Add up counts: `dist.ReduceOp.SUM`, and divide once, by n."
         ),
         "rounded": Diagnosis("The accuracy was rounded.", "Return it as it is, and round where you print it."),
+        "narrow_count": Diagnosis(
+            "The counts were kept in a type that is too narrow for them: uint8 ends at 255, float16 knows no odd number above 2048, "
+            "bfloat16 none above 256.",
+            "Count in int64, which is what `torch.tensor(3)` is, or in float64.",
+        ),
         "ranks_disagree": Diagnosis(
             "The ranks report different accuracies of one and the same model.",
             "Add up the counts over all ranks, and divide by n.",
@@ -910,10 +978,16 @@ def harness(exact_accuracy, n, flags):
                 if self.telling(case):
                     return case
 
+        def many(level, p, n, hits):
+            """So many that a narrow type cannot count them; an odd number of hits, which the wider of the narrow types round."""
+            flags = rng.permutation(np.arange(n) < hits)
+            return Case(level, p, (n, flags), says=f"n = {n}", known={"n": n, "flags": flags})
+
         first, second, third = self.levels
         return [
             case(first, 4, 24),
             case(first, 2, 10),
+            many(first, 2, 4100, 2467),
             case(second, 4, 22, late=(0,)),
             case(second, 3, 14),
             case(third, 5, 3),
@@ -989,6 +1063,8 @@ def harness(exact_accuracy, n, flags):
             return "padding_counted" if (held > 1).any() else "samples_left_out"
         if any(all_are(round(right, digits)) for digits in (1, 2, 3, 4)):
             return "rounded"
+        if n > 256 and len(set(values)) == 1 and (all_are(correct.sum() % 256 / n) or abs(values[0] - right) < right / 128):
+            return "narrow_count"
         ratios = np.array(values, dtype=float) / right
         if all_are(means.sum()) or np.allclose(ratios, p) or all_are(correct.sum() / np.maximum(counts, 1)):
             return "times_world_size"
@@ -1024,23 +1100,46 @@ class EpochGenerators(Exercise):
     signature = "epoch_generators(seed, epoch, rank, world_size) -> (order, noise), two torch.Generator"
     levels = {"the order": 1, "the noise": 1}
     runtime = "plain"
-    # All generators are made before the first one is used: generators that share their state cannot hide it.
+    # All generators are made before the first one is used: generators that share their state cannot hide it. Every rank is a process of
+    # its own, and so is the run that is repeated tomorrow; here all calls are made in one, so the salt that Python gives the hash of a
+    # text in each process is given here.
     harness = """
+import builtins
+
 import torch
 
 
+def has_text(value):
+    return isinstance(value, (str, bytes)) or (isinstance(value, (tuple, frozenset)) and any(map(has_text, value)))
+
+
 def harness(epoch_generators, seeds, epochs, world_size):
-    made = {}
-    for seed in seeds:
-        for epoch in range(epochs):
-            for rank in range(world_size):
-                pair = epoch_generators(seed, epoch, rank, world_size)
-                if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                    return {"made": type(pair).__name__}
-                if not all(isinstance(g, torch.Generator) for g in pair):
-                    return {"made": ", ".join(type(g).__name__ for g in pair)}
-                made[seed, epoch, rank] = pair
-    again = epoch_generators(seeds[0], 1, world_size - 1, world_size)
+    unsalted, process, salted = builtins.hash, 0, []
+
+    def hash_in_a_process(value):
+        if not has_text(value):
+            return unsalted(value)
+        salted.append(value)
+        return unsalted((process, unsalted(value)))
+
+    made, before = {}, torch.get_rng_state()
+    builtins.hash = hash_in_a_process
+    try:
+        for seed in seeds:
+            for epoch in range(epochs):
+                for rank in range(world_size):
+                    process = rank
+                    pair = epoch_generators(seed, epoch, rank, world_size)
+                    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                        return {"made": type(pair).__name__}
+                    if not all(isinstance(g, torch.Generator) for g in pair):
+                        return {"made": ", ".join(type(g).__name__ for g in pair)}
+                    made[seed, epoch, rank] = pair
+        process = world_size
+        again = epoch_generators(seeds[0], 1, world_size - 1, world_size)
+    finally:
+        builtins.hash = unsalted
+    kept = torch.equal(torch.get_rng_state(), before)
     everyone = [g for pair in [*made.values(), again] for g in pair]
     shared = len({id(g) for g in everyone}) < len(everyone)
     if shared:
@@ -1052,7 +1151,7 @@ def harness(epoch_generators, seeds, epochs, world_size):
     def table(which):
         return [[[draw(made[s, e, r][which]) for r in range(world_size)] for e in range(epochs)] for s in seeds]
 
-    return {"order": table(0), "noise": table(1), "again": [draw(g) for g in again]}
+    return {"order": table(0), "noise": table(1), "again": [draw(g) for g in again], "salted": bool(salted), "kept": kept}
 """
     diagnoses = {
         "not_generators": Diagnosis(
@@ -1067,6 +1166,16 @@ def harness(epoch_generators, seeds, epochs, world_size):
         "unseeded": Diagnosis(
             "The same call gave another stream the second time: no run can be repeated, and no two ranks agree on an order.",
             "Everything random must follow from the four arguments.",
+        ),
+        "salted_hash": Diagnosis(
+            "The seed goes through `hash()` of a text, and Python salts that anew in every process: the ranks do not agree on an order, "
+            "and tomorrow's run draws other numbers than today's.",
+            "Calculate with the four integers, or take `hashlib.sha256(text.encode())`, which is the same everywhere.",
+        ),
+        "changes_the_global": Diagnosis(
+            "The two generators are as they should be, but PyTorch's global generator is not as it was: whatever else draws from it "
+            "(dropout, initial weights, a loader's base seed) begins again with every call.",
+            "`torch.manual_seed` seeds the global generator: seed one of your own, `torch.Generator().manual_seed(number)`.",
         ),
         "orders_differ": Diagnosis(
             "The ranks would shuffle into different orders: some samples are then dealt twice and others never.",
@@ -1099,8 +1208,8 @@ def harness(epoch_generators, seeds, epochs, world_size):
             says = f"{world_size} ranks, {epochs} epochs, seeds {seeds[0]} and {seeds[1]}"
             return Case(level, 1, (seeds, epochs, world_size), says=says, known={"seeds": seeds})
 
-        # 10 * epoch + rank is a number of its own for every pair only as long as there are no more than 10 ranks
-        return [case("the order", 3), case("the noise", 4), case("the noise", 5), case("the noise", 200, epochs=3)]
+        # Both 10 * epoch + rank and the digits of epoch and rank glued together are numbers of their own only up to 10 ranks.
+        return [case("the order", 3), case("the noise", 4), case("the noise", 12), case("the noise", 200, epochs=3)]
 
     def expected(self, case):
         return [ANYTHING]  # any streams will do; `facts` compares them
@@ -1116,17 +1225,20 @@ def harness(epoch_generators, seeds, epochs, world_size):
         order, noise = (_names(value[which]) for which in ("order", "noise"))
         again = [tuple(numbers) for numbers in value["again"]]
         which = order if case.level == "the order" else noise
-        if again[0 if case.level == "the order" else 1] != which[0][1][-1]:
-            return "unseeded"
         seeds = case.known["seeds"]
-        return _order_mistake(order, seeds) if case.level == "the order" else _noise_mistake(noise, seeds)
+        found = _order_mistake(order, seeds) if case.level == "the order" else _noise_mistake(noise, seeds)
+        if again[0 if case.level == "the order" else 1] != which[0][1][-1]:
+            found = Finding("unseeded")
+        if found and value["salted"] and found.diagnosis in ("unseeded", "orders_differ"):
+            return "salted_hash"
+        return found or (None if value["kept"] else "changes_the_global")
 
 
 def _names(table) -> list[list[list[tuple]]]:
     return [[[tuple(numbers) for numbers in ranks] for ranks in epochs] for epochs in table]
 
 
-def _order_mistake(order, seeds) -> Finding | str | None:
+def _order_mistake(order, seeds) -> Finding | None:
     for seed, epochs in zip(seeds, order, strict=True):
         for epoch, ranks in enumerate(epochs):
             if len(set(ranks)) > 1:
@@ -1140,10 +1252,13 @@ def _order_mistake(order, seeds) -> Finding | str | None:
                 return Finding(
                     "same_order_every_epoch", f"Seed {seed}: epochs {first.index(stream)} and {epoch} have the same stream."
                 )
-    return "order_ignores_seed" if order[0] == order[1] else None
+    for epoch, (one, other) in enumerate(zip(*order, strict=True)):
+        if one[0] == other[0]:
+            return Finding("order_ignores_seed", f"Epoch {epoch}: seeds {seeds[0]} and {seeds[1]} give the same stream.")
+    return None
 
 
-def _noise_mistake(noise, seeds) -> Finding | str | None:
+def _noise_mistake(noise, seeds) -> Finding | None:
     for seed, epochs in zip(seeds, noise, strict=True):
         seen: dict[tuple, tuple[int, int]] = {}
         for epoch, ranks in enumerate(epochs):
@@ -1154,4 +1269,9 @@ def _noise_mistake(noise, seeds) -> Finding | str | None:
                     name = "same_noise" if before == epoch else "same_noise_every_epoch" if other == rank else "streams_meet"
                     return Finding(name, detail)
                 seen[stream] = (epoch, rank)
-    return "noise_ignores_seed" if noise[0] == noise[1] else None
+    for epoch, pairs in enumerate(zip(*noise, strict=True)):
+        for rank, (one, other) in enumerate(zip(*pairs, strict=True)):
+            if one == other:
+                detail = f"Rank {rank} in epoch {epoch}: seeds {seeds[0]} and {seeds[1]} give the same stream."
+                return Finding("noise_ignores_seed", detail)
+    return None

@@ -193,6 +193,10 @@ class BroadcastParameters(Exercise):
     unit, function = UNIT, "broadcast_parameters"
     signature = "broadcast_parameters(model: nn.Module) -> None"
     levels = {"the parameters": 1, "frozen parameters and buffers too": 1}
+    may_lose = {
+        "int64 -> float64": "a counter of batches is far below 2**53: one flat vector in float64 may carry it",
+        "integers of both widths": "the counter of a batch normalisation is int64 in torch",
+    }
     inputs = "free"
     reference = """
 import torch.distributed as dist
@@ -288,8 +292,8 @@ def harness(f, spec):
         held = {part.name: contributions.summands(rng, p, part.shape, dtype)[0] for part in parts}
         kinds = {part.name: "int64" if "num_batches" in part.name else dtype for part in parts}
         for name, kind in kinds.items():
-            if kind == "int64":  # float32 has no such numbers: a counter that travels as one arrives rounded
-                held[name] = [values * 2**25 + 1 for values in held[name]]
+            if kind == "int64":  # neither float32 nor int32 has such numbers: a counter that travels as one arrives rounded
+                held[name] = [values * 2**33 + 1 for values in held[name]]
         specs = [
             [[part.name, part.kind, Tensor(held[part.name][rank], kinds[part.name]), None] for part in parts] for rank in range(p)
         ]
@@ -735,6 +739,11 @@ class TrainStep(Exercise):
     unit, function = UNIT, "train_step"
     signature = "train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) -> float"
     levels = {"equal shares": 1, "unequal shares": 1, "a rank without samples": 1}
+    may_lose = {
+        "float64": "a quotient of two integer tensors is float32 in torch: shares computed so are accepted",
+        "int64": "the only integers are labels of a few classes",
+        "integers of both widths": "labels are int64 in torch",
+    }
     inputs = "free"
     uses = ("average_gradients", "global_metrics")
     reference = """
@@ -1213,6 +1222,7 @@ def harness(f, spec, max_norm):
             says=f"{case.says}, max_norm {limit:g}",
             known={**case.known, "max_norm": limit},
             late=case.late,
+            rtol=1e-6 if share < 1 else None,  # torch's own clipping adds 1e-6 to the norm
         )
 
     @staticmethod

@@ -11,6 +11,8 @@ MOMENTUM = 0.9
 
 # The network of every case: two linear layers with a tanh between them, float64, its parameters one flat array.
 MODEL = """
+import builtins
+import io
 import os
 import sys
 import tempfile
@@ -43,7 +45,7 @@ def gradients(model):
 
 def plain(numbers):
     try:
-        return [float(number) for number in numbers]
+        return [float(number.detach() if isinstance(number, torch.Tensor) else number) for number in numbers]
     except TypeError:
         return numbers
 """
@@ -117,8 +119,8 @@ def shown(expected: list, wrong: dict[str, list | None]) -> dict[str, list | Non
 
 
 BY_HAND_OR_NOT_AT_ALL = Diagnosis(
-    "The result is right, but no DistributedDataParallel was made: you averaged the gradients yourself.",
-    "Wrap the model: `ddp = DistributedDataParallel(model)`.",
+    "The result is right, but the samples did not go through DistributedDataParallel: you averaged the gradients yourself.",
+    "Wrap the model, `ddp = DistributedDataParallel(model)`, call `ddp(x)` and leave the gradients to its backward pass.",
 )
 
 
@@ -128,21 +130,28 @@ class TrainDDP(Exercise):
     unit, function = UNIT, "train_ddp"
     signature = "train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]"
     levels = {"the weights of the sequential run": 2, "the loss of all ranks": 1}
+    may_lose = {
+        "int64": "the only integers are labels of a few classes",
+        "integers of both widths": "labels are int64 in torch",
+    }
     harness = (
         MODEL
         + """
 
 def harness(f, values, sizes, batches, lr):
-    made, create = [], DistributedDataParallel.__init__
+    passes, forward = [], DistributedDataParallel.forward
 
     def counted(self, *arguments, **options):
-        made.append(self)
-        create(self, *arguments, **options)
+        passes.append(torch.is_grad_enabled())
+        return forward(self, *arguments, **options)
 
-    DistributedDataParallel.__init__ = counted
+    DistributedDataParallel.forward = counted
     model = build(values, sizes)
-    losses = f(model, batches, lr)
-    return {"weights": flat(model.parameters()), "losses": plain(losses), "wrapped": bool(made)}
+    try:
+        losses = f(model, batches, lr)
+    finally:
+        DistributedDataParallel.forward = forward
+    return {"weights": flat(model.parameters()), "losses": plain(losses), "passes": sum(passes)}
 """
     )
     diagnoses = {
@@ -199,7 +208,35 @@ def harness(f, values, sizes, batches, lr):
             "The steps have the right direction and the wrong length.",
             "Use `lr` as it is, and leave the gradients as DDP made them.",
         ),
+        "weight_decay": Diagnosis(
+            "Besides the gradient every step takes off a part of the weights themselves: that is weight decay.",
+            "Plain SGD is asked for: `torch.optim.SGD(..., lr=lr)`.",
+        ),
+        "low_precision": Diagnosis(
+            "The weights are right to some digits only: on their way they went through float32, float16 or bfloat16.",
+            "Model and batches are float64 here; leave them so, and the gradients on the network too.",
+        ),
+        "other_steps": Diagnosis(
+            "All ranks hold the same weights, but not those that plain SGD reaches on the whole minibatches.",
+            "`torch.optim.SGD(..., lr=lr)`, no other optimizer and no schedule; one step for each entry of `batches`, in their order.",
+        ),
+        "ranks_differ": Diagnosis(
+            "After the training the ranks hold different weights.",
+            "What DDP has averaged is the same everywhere: let nothing that depends on the rank come between it and the step.",
+        ),
         "by_hand": BY_HAND_OR_NOT_AT_ALL,
+        "running_mean": Diagnosis(
+            "Each number is the mean of all losses so far.", "One number per step: the loss of that step's minibatch."
+        ),
+        "one_tensor": Diagnosis(
+            "Every entry is the loss of the last step: one and the same tensor was appended again and again, and each step wrote into it.",
+            "Append a number, `loss.item()`, or a tensor of its own, `loss.detach().clone()`.",
+        ),
+        "rounded": Diagnosis("The losses were rounded.", "Return them as they are, and round where you print them."),
+        "other_losses": Diagnosis(
+            "The weights are right, but what is returned is not the loss of the whole minibatches.",
+            "Average each step's loss over the ranks: all_reduce, then divide by `dist.get_world_size()`.",
+        ),
         "own_loss": Diagnosis(
             "Each rank reports the loss of its own share as if it were everybody's.",
             "DDP averages gradients, nothing else: average the loss with an all_reduce.",
@@ -225,7 +262,7 @@ def harness(f, values, sizes, batches, lr):
             self._case(rng, "the weights of the sequential run", 2, (4, 5, 3), 3, 4),
             self._case(rng, "the weights of the sequential run", 3, (3, 4, 4), 4, 2, late=(1,)),
             self._case(rng, "the weights of the sequential run", 5, (4, 3, 2), 2, 3),
-            self._case(rng, "the loss of all ranks", 2, (4, 4, 3), 3, 3, late=(0,)),
+            self._case(rng, "the loss of all ranks", 3, (4, 4, 3), 3, 2, late=(0,)),
             self._case(rng, "the loss of all ranks", 4, (4, 5, 3), 1, 2),
         ]
 
@@ -237,11 +274,11 @@ def harness(f, values, sizes, batches, lr):
         arguments = [(starts[r], sizes, [as_tensors(b) for b in batches[r]], lr) for r in range(p)]
         says = f"{steps} {'step' if steps == 1 else 'steps'}, {local} samples per rank and step"
         known = {"starts": starts, "batches": batches, "lr": lr, "sizes": sizes, "local": local}
-        return Case(level, p, arguments, says=says, known=known, rtol=1e-6, atol=1e-8, **options)
+        return Case(level, p, arguments, says=says, known=known, **options)
 
     @staticmethod
     def _value(weights, losses=ANYTHING):
-        return {"weights": weights, "losses": losses, "wrapped": ANYTHING}
+        return {"weights": weights, "losses": losses, "passes": ANYTHING}
 
     def _right(self, case):
         known = case.known
@@ -321,34 +358,91 @@ def harness(f, values, sizes, batches, lr):
                 "loss_divided_twice": [self._value(weights, [loss / p for loss in losses])] * p,
                 "loss_after_the_step": [self._value(weights, after)] * p,
                 "loss_of_one_rank": [self._value(weights, list(own[0]))] * p,
+                "running_mean": None,
+                "one_tensor": None,
             }
+            if steps > 1:
+                means = (np.cumsum(losses) / np.arange(1, steps + 1)).tolist()
+                wrong |= {
+                    "running_mean": [self._value(weights, means)] * p,
+                    "one_tensor": [self._value(weights, losses[-1:] * steps)] * p,
+                }
         else:
-            of_the_loss = ("own_loss", "loss_summed_over_ranks", "loss_divided_twice", "loss_after_the_step", "loss_of_one_rank")
-            wrong |= dict.fromkeys(of_the_loss)
+            of_the_loss = (
+                "own_loss loss_summed_over_ranks loss_divided_twice loss_after_the_step loss_of_one_rank running_mean one_tensor"
+            )
+            wrong |= dict.fromkeys(of_the_loss.split())
         return wrong
 
     def facts(self, case: Case, run: Run):
         values = [rank.value for rank in run.ranks]
         right = self.expected(case)
         if not all(np.allclose(v["weights"], r["weights"], rtol=1e-6, atol=1e-8) for v, r in zip(values, right, strict=True)):
-            return self._other_learning_rate(case, values)
-        if not all(v["wrapped"] for v in values):
-            return "by_hand"
+            return self._other_weights(case, [np.asarray(v["weights"]) for v in values], right[0]["weights"])
+        steps = len(case.known["batches"][0])
+        if not all(v["passes"] >= steps for v in values):
+            few = min(v["passes"] for v in values)
+            return Finding("by_hand", f"{few} forward passes went through DistributedDataParallel, for {steps} steps.")
         if case.level != "the loss of all ranks":
             return None
         good = [np.shape(v["losses"]) == np.shape(r["losses"]) and np.allclose(v["losses"], r["losses"], rtol=1e-5)
                 for v, r in zip(values, right, strict=True)]  # fmt: skip
-        return "loss_on_one_rank" if sum(good) == 1 else None
+        if sum(good) == 1:
+            return "loss_on_one_rank"
+        wanted = right[0]["losses"]
+        if all(np.shape(v["losses"]) == np.shape(wanted) for v in values):
+            if all(good):
+                return None
+            if any(
+                np.allclose(v["losses"], np.round(wanted, digits), rtol=0, atol=1e-12)
+                for v in values
+                for digits in (1, 2, 3, 4, 5)
+            ):
+                return "rounded"
+            return "other_losses"
+        return None
 
-    def _other_learning_rate(self, case, values) -> Finding | None:
-        """Some other factor that all steps have in common: the usual ones are tried."""
+    def _other_weights(self, case, held: list[np.ndarray], right: np.ndarray) -> Finding | None:
+        """Some other factor that all steps have in common, where the usual ones are tried; or another rule."""
         p, k = case.world_size, case.known["local"]
         first, whole, sizes, lr = self._right(case)
         for factor in (p**0.5, p**-0.5, p * k, 1 / k, 1 / (p * k), p**2, p**-2, 2, 0.5, 4, 0.25):
             weights, _ = sgd(first, whole, sizes, lr * factor)
-            if all(np.allclose(v["weights"], weights, rtol=1e-6, atol=1e-8) for v in values):
+            if all(np.allclose(own, weights, rtol=1e-6, atol=1e-8) for own in held):
                 return Finding("other_learning_rate", f"Every step is {factor:.4g} times as long as it should be.")
-        return None
+        if not all(np.isfinite(own).all() for own in held):
+            return None
+        if not all(np.allclose(own, held[0], rtol=1e-6, atol=1e-8) for own in held):
+            return (
+                None
+                if all(np.allclose(own, start) for own, start in zip(held, case.known["starts"], strict=True))
+                else Finding("ranks_differ")
+            )
+        decay = self._decay(case, held[0])
+        if decay is not None:
+            return Finding("weight_decay", f"It is about {decay:.2g}.")
+        if np.allclose(held[0], right, rtol=0, atol=0.02 * np.abs(right).max()) and not np.allclose(held[0], first):
+            digits = -np.log10(np.abs(held[0] - right).max() / np.abs(right).max())
+            return Finding("low_precision", f"Right to about {digits:.0f} digits.") if digits > 2.5 else Finding("other_steps")
+        return Finding("other_steps")
+
+    def _decay(self, case, held: np.ndarray) -> float | None:
+        """The weight decay with which SGD on the whole minibatches ends at `held`; None where there is none."""
+        values, whole, sizes, lr = self._right(case)
+
+        def end(decay):
+            weights = values
+            for batch in whole:
+                weights = weights - lr * (loss_and_gradient(weights, batch, sizes)[1] + decay * weights)
+            return weights
+
+        found = 0.0
+        for _ in range(20):  # Newton's method along one number; the slope is taken over a short way
+            slope = (end(found + 1e-6) - end(found)) / 1e-6
+            found += float(slope @ (held - end(found)) / (slope @ slope))
+            if not 0 <= abs(found) < 10:
+                return None
+        return found if abs(found) > 1e-9 and np.allclose(end(found), held, rtol=1e-7, atol=1e-9) else None
 
 
 class UnevenLoss(Exercise):
@@ -357,19 +451,27 @@ class UnevenLoss(Exercise):
     unit, function = UNIT, "uneven_loss"
     signature = "uneven_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor"
     levels = {"uneven shares": 2, "a rank without samples": 1}
+    may_lose = {
+        "int64": "the only integers are labels of a few classes",
+        "integers of both widths": "labels are int64 in torch",
+    }
     harness = (
         MODEL
         + """
 
 def harness(f, values, sizes, x, y):
     model = DistributedDataParallel(build(values, sizes))
-    loss = f(model(x), y)
+    outputs = model(x)
+    outputs.retain_grad()
+    loss = f(outputs, y)
     if loss is None:
         return None
     differentiable = isinstance(loss, torch.Tensor) and loss.requires_grad
     if differentiable:
         loss.backward()
-    return {"gradient": gradients(model), "loss": float(loss), "differentiable": differentiable}
+        loss = loss.detach()
+    reached = outputs.grad is not None and (not len(x) or bool((outputs.grad != 0).any()))
+    return {"gradient": gradients(model), "loss": float(loss), "differentiable": differentiable and reached}
 """
     )
     diagnoses = {
@@ -434,6 +536,14 @@ def harness(f, values, sizes, x, y):
             "The gradient points the right way and has the wrong length.",
             "Follow the factors: every sample counts 1 / total, and DDP divides by world_size.",
         ),
+        "count_overflows": Diagnosis(
+            "The number of samples does not fit the type in which it was counted: uint8 ends at 255.",
+            "Count in int64, which is what `torch.tensor(3)` is, or in floating point.",
+        ),
+        "other_gradient": Diagnosis(
+            "All ranks hold the same gradient, but not that of the mean cross-entropy over all samples.",
+            'The plain cross-entropy, `F.cross_entropy(outputs, labels, reduction="sum")`, times one factor: world_size / total.',
+        ),
     }
 
     def cases(self, rng):
@@ -441,6 +551,7 @@ def harness(f, values, sizes, x, y):
             self._case(rng, "uneven shares", (3, 6)),
             self._case(rng, "uneven shares", (5, 5, 1), late=(2,)),
             self._case(rng, "uneven shares", (2, 7, 3, 1)),
+            self._case(rng, "uneven shares", (290, 7)),  # more than a count of 8 bits holds
             self._case(rng, "a rank without samples", (5, 0), late=(1,)),
             self._case(rng, "a rank without samples", (0, 4, 1, 0, 2)),
         ]
@@ -505,10 +616,14 @@ def harness(f, values, sizes, x, y):
         first, right = values[0]["gradient"], self.expected(case)[0]["gradient"]
         if any(not np.allclose(v["gradient"], first, rtol=1e-6) for v in values):
             return "no_gradient_of_the_others"
-        ratio = float(first @ right / (right @ right))
-        if not np.isclose(ratio, 1) and np.allclose(first, ratio * right, rtol=1e-5, atol=1e-9):
+        ratio, total = float(first @ right / (right @ right)), sum(case.known["counts"])
+        if np.allclose(first, right, rtol=1e-6, atol=1e-9):
+            return None
+        if np.allclose(first, ratio * right, rtol=1e-5, atol=1e-9):
+            if total > 255 and np.isclose(ratio, total / (total % 256)):
+                return "count_overflows"
             return Finding("scaled", f"It is {ratio:.4g} times what it should be.")
-        return None
+        return "other_gradient"
 
 
 class Accumulate(Exercise):
@@ -517,17 +632,40 @@ class Accumulate(Exercise):
     unit, function = UNIT, "accumulate"
     signature = "accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None"
     levels = {"the right gradient": 1, "one synchronisation": 2}
+    may_lose = {
+        "int64": "the only integers are labels of a few classes",
+        "integers of both widths": "labels are int64 in torch",
+    }
     harness = (
         MODEL
         + """
 
+def is_alive(node):
+    # what the forward pass has saved for the backward pass is freed by it
+    try:
+        node._saved_mat1
+    except RuntimeError:
+        return False
+    return True
+
+
 def harness(f, values, sizes, micro_batches):
     module = build(values, sizes)
-    rows = []
-    module.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))
+    rows, nodes, alive = [], [], []
+
+    def note(_, inputs, output):
+        rows.append(len(inputs[0]))
+        if output.grad_fn is not None:
+            nodes.append(output.grad_fn)
+        alive.append(sum(map(is_alive, nodes)))
+
+    module.register_forward_hook(note)
     model = DistributedDataParallel(module)
+    dist.barrier()  # what was sent before it, the constructor has sent
     f(model, micro_batches)
-    return {"gradient": gradients(model), "largest": max(rows, default=0), "on": model.require_backward_grad_sync}
+    kept = bool((flat(model.parameters()) == values).all())
+    return {"gradient": gradients(model), "largest": max(rows, default=0), "graphs": max(alive, default=0), "kept": kept,
+            "on": model.require_backward_grad_sync}
 """
     )
     diagnoses = {
@@ -580,6 +718,23 @@ def harness(f, values, sizes, micro_batches):
             "The gradient is right, but all micro-batches went through the model at once.",
             "Accumulation exists because they do not fit into memory together: one after the other.",
         ),
+        "graphs_kept": Diagnosis(
+            "The gradient is right, but all micro-batches went forward before the first went backward: what they have saved for that "
+            "lies in memory at the same time, as if they were one batch.",
+            "Forward and backward of one micro-batch, then the next: gradients add up in `parameter.grad`, no sum of losses is needed.",
+        ),
+        "weights_changed": Diagnosis(
+            "The gradient is right, but the parameters are not what they were.",
+            "Leave the gradient in `parameter.grad`: the step is the caller's.",
+        ),
+        "other_gradient": Diagnosis(
+            "All ranks hold the same gradient, but not that of the mean over all micro-batches of all ranks.",
+            "Each loss divided by the number of micro-batches, all of them added up, and the mean over the ranks by DDP.",
+        ),
+        "ranks_differ": Diagnosis(
+            "The ranks hold different gradients: what was accumulated did not go round, or not all of it.",
+            "Synchronise the last backward pass, which sends all that has accumulated.",
+        ),
         "left_switched_off": Diagnosis(
             "The gradient is right, but the model was left with its synchronisation switched off.",
             "Let `with ddp.no_sync():` switch it on again by itself.",
@@ -613,7 +768,10 @@ def harness(f, values, sizes, micro_batches):
 
     @staticmethod
     def _values(gradients):
-        return [{"gradient": gradient, "largest": ANYTHING, "on": ANYTHING} for gradient in gradients]
+        return [
+            {"gradient": gradient, "largest": ANYTHING, "graphs": ANYTHING, "kept": ANYTHING, "on": ANYTHING}
+            for gradient in gradients
+        ]
 
     def expected(self, case):
         return self._values([self._gradients(case).mean(axis=(0, 1))] * case.world_size)
@@ -648,19 +806,33 @@ def harness(f, values, sizes, micro_batches):
                     if np.isclose(ratio, 1 / p)
                     else Finding("scaled", f"It is {ratio:.4g} times what it should be.")
                 )
-            return None
+            same = all(np.allclose(v["gradient"], values[0]["gradient"], rtol=1e-6, atol=1e-9) for v in values)
+            return "other_gradient" if same else "ranks_differ"
+        if not all(v["kept"] for v in values):
+            return "weights_changed"
         if case.level != "one synchronisation":
             return None
         if k > 1 and any(v["largest"] > case.known["local"] for v in values):
             return Finding("one_big_batch", f"{values[0]['largest']} samples went through the model at once.")
-        sent = sum(event.nbytes for event in run.events if event.rank == 0 and event.kind == "all_reduce")
-        rounds = sent / right.nbytes
-        if rounds > 1.5:
+        if k > 1 and any(v["graphs"] >= k for v in values):
+            return Finding("graphs_kept", f"{k} forward passes were waiting for their backward pass.")
+        kind, sent = self._most_sent(run)
+        if sent > 1.5 * right.nbytes:
             return Finding(
                 "synchronises_every_time",
-                f"Rank 0 handed {sent} B to all_reduce, {rounds:.0f} times the {right.nbytes} B of the gradient.",
+                f"Rank 0 handed {sent} B to {kind}, {sent / right.nbytes:.0f} times the {right.nbytes} B of the gradient.",
             )
         return None if all(v["on"] for v in values) else "left_switched_off"
+
+    @staticmethod
+    def _most_sent(run: Run) -> tuple[str, int]:
+        """The operation by which rank 0 sent most after the first barrier, which the harness calls, and how many bytes that were."""
+        own = [event for event in run.events if event.rank == 0]
+        begin = next((k for k, event in enumerate(own) if event.kind == "barrier"), -1)
+        sent: dict[str, int] = {}
+        for event in own[begin + 1 :]:
+            sent[event.kind] = sent.get(event.kind, 0) + (event.nbytes or 0)
+        return max(sent.items(), key=lambda item: item[1], default=("nothing", 0))
 
 
 class Buckets(Exercise):
@@ -670,6 +842,19 @@ class Buckets(Exercise):
     signature = "buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]"
     runtime = "plain"
     levels = {"equal caps": 1, "a small first bucket": 1}
+    # A bucket may be a list, a tuple, an array or a tensor, and all of them may come one by one.
+    harness = """
+def as_lists(value):
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (str, dict, set, frozenset)) or not hasattr(value, "__iter__"):
+        return value
+    return [as_lists(entry) for entry in value]
+
+
+def harness(buckets, sizes, first_cap, cap):
+    return as_lists(buckets(sizes, first_cap, cap))
+"""
     diagnoses = {
         "forward_order": Diagnosis(
             "The buckets were filled from the first parameter on.",
@@ -710,6 +895,18 @@ class Buckets(Exercise):
             "The right parameters share a bucket, but the buckets stand in another order.",
             "The bucket with the last parameter is full first.",
         ),
+        "counted_from_one": Diagnosis("The parameters were counted from 1.", "Parameter 0 is the first: count from 0."),
+        "not_integers": Diagnosis(
+            "The numbers of the parameters are floating-point numbers: no list takes 3.0 for an index.", "Keep them integers."
+        ),
+        "remainder_carried_over": Diagnosis(
+            "What a bucket held beyond its cap was counted in the next one, which is then full too early.",
+            "A new bucket begins with 0 bytes, however full the last one was.",
+        ),
+        "other_buckets": Diagnosis(
+            "Every parameter is in exactly one bucket, but others share one than with DDP.",
+            "From the last parameter to the first; a bucket is closed as soon as it holds at least its cap.",
+        ),
         "bytes_for_numbers": Diagnosis("These are the sizes of the gradients.", "Return their numbers, counted from 0."),
         "parameter_lost": Diagnosis("Not every parameter is in exactly one bucket.", "Each one goes into one bucket."),
     }
@@ -732,14 +929,15 @@ class Buckets(Exercise):
                     return sizes
 
         first, second = self.levels
-        exact = [7, 40, *drawn(2), 25, 15, 10, 15]  # from behind 15 + 10 + 15 = 40: exactly full
+        # From behind 15 + 10 + 15 = 40 is exactly full, and so is the second bucket, which has the other cap.
+        exact = [7, 40, *drawn(2), 25, 12, 28, 15, 10, 15]
         return [
             self._case(first, telling(12, 40, 40), 40, 40),
             self._case(first, exact, 40, 40),
             self._case(first, [12, 200, 5], 50, 50),
             self._case(first, [], 50, 50),
             self._case(second, telling(14, 20, 60), 20, 60),
-            self._case(second, [*drawn(9), 20], 20, 70),
+            self._case(second, [*telling(9, 70, 70), 30, 40, 20], 20, 70),  # exactly full are the first and the second
         ]
 
     @staticmethod
@@ -793,6 +991,7 @@ class Buckets(Exercise):
             "never_above_the_cap": self._fill_below(backwards, sizes, (first, cap)),
             "only_above_the_cap": self._fill(backwards, sizes, (first, cap), lambda held, cap: held > cap),
             "never_emptied": self._fill(backwards, sizes, (first, cap), emptied=False),
+            "counted_from_one": [[k + 1 for k in bucket] for bucket in right],
             "one_cap": self._fill(backwards, sizes, (cap, cap)),
             "first_cap_for_all": self._fill(backwards, sizes, (first, first)),
             "small_bucket_last": [bucket[::-1] for bucket in small_last],
@@ -806,6 +1005,8 @@ class Buckets(Exercise):
     def facts(self, case: Case, run: Run):
         found = [list(bucket) for bucket in run.ranks[0].value]
         right = self.expected(case)[0]
+        if any(isinstance(k, float) for bucket in found for k in bucket):
+            return "not_integers"
         if any(not bucket for bucket in found):
             return "empty_bucket"
         if sorted(k for bucket in found for k in bucket) != list(range(len(case.known["sizes"]))):
@@ -823,7 +1024,18 @@ class Buckets(Exercise):
         held = [sum(sizes[k] for k in bucket) for bucket in found]
         if found != self.expected(case)[0] and all(h <= cap or len(b) == 1 for h, cap, b in zip(held, caps, found, strict=False)):
             return "never_above_the_cap"
+        if found != self.expected(case)[0]:
+            return "remainder_carried_over" if found == self._carried(sizes, caps) else "other_buckets"
         return None
+
+    @staticmethod
+    def _carried(sizes, caps) -> list[list[int]]:
+        """Buckets cut at the multiples of the cap in the running sum of bytes."""
+        result, held = {}, 0
+        for k in reversed(range(len(sizes))):
+            result.setdefault(0 if held < caps[0] else 1 + (held - caps[0]) // caps[-1], []).append(k)
+            held += sizes[k]
+        return list(result.values())
 
 
 class SaveCheckpoint(Exercise):
@@ -839,7 +1051,7 @@ class SaveCheckpoint(Exercise):
         MODEL
         + """
 
-def harness(f, values, velocity, sizes, epoch, seen):
+def harness(f, values, velocity, sizes, epoch, seen, older):
 """
         + FOLDER.replace("\n", "\n    ")
         + """
@@ -850,19 +1062,32 @@ def harness(f, values, velocity, sizes, epoch, seen):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.25, momentum=0.9)
     for parameter, part in zip(model.parameters(), torch.from_numpy(velocity).split([p.numel() for p in model.parameters()])):
         optimizer.state[parameter]["momentum_buffer"] = part.view_as(parameter).clone()
-    if rank == 0:
-        written_by_others = bool(os.listdir(folder))
-        save = torch.save
+    written_by_others = rank == 0 and bool(os.listdir(folder))
+    if rank == 0 and older:
+        torch.save({"model": {"0.weight": torch.zeros(1)}, "optimizer": {}, "epoch": older}, path)
+    save, python_open, wrote = torch.save, builtins.open, []
 
-        def slow_save(*arguments, **options):
+    def noted_save(content, place, *arguments, **options):
+        if rank == 0:
             time.sleep(0.15)
-            save(*arguments, **options)
+        if isinstance(place, (str, os.PathLike)):
+            wrote.append(os.fspath(place))
+        return save(content, place, *arguments, **options)
 
-        torch.save = slow_save
-    f(path, model, optimizer, epoch)
+    def noted_open(place, mode="r", *arguments, **options):
+        if isinstance(place, (str, os.PathLike)) and set(mode) & set("wax+"):
+            wrote.append(os.fspath(place))
+        return python_open(place, mode, *arguments, **options)
+
+    torch.save, builtins.open, io.open = noted_save, noted_open, noted_open
+    try:
+        f(path, model, optimizer, epoch)
+    finally:
+        torch.save, builtins.open, io.open = save, python_open, python_open
     there = os.path.exists(path)
     if rank != 0:
-        return {"file": "there" if there else "not there yet"}
+        mine = any(os.path.abspath(place).startswith(folder) for place in wrote)
+        return {"file": "written by this rank" if mine else "there" if there else "not there yet"}
     if written_by_others:
         return {"file": "written by another rank"}
     return {"file": "there", **contents(path)} if there else {"file": "never written"}
@@ -884,6 +1109,9 @@ def contents(path):
         found["weights"] = flat(model.values())
     found["optimizer"] = "state_dict" if isinstance(optimizer, dict) else type(optimizer).__name__
     if isinstance(optimizer, dict):
+        groups = optimizer.get("param_groups")
+        if not groups or groups[0].get("lr") != 0.25 or groups[0].get("momentum") != 0.9:
+            found["optimizer"] = "a part of the state_dict"
         states = optimizer.get("state", {})
         if states:
             found["momentum"] = flat([s["momentum_buffer"] for s in states.values()])
@@ -916,6 +1144,19 @@ def contents(path):
             "The file must hold a dict with the entries model, optimizer and epoch.",
             '`{"model": ..., "optimizer": ..., "epoch": ...}`',
         ),
+        "no_param_groups": Diagnosis(
+            "The optimizer's momentum is in the file, its settings are not (`param_groups`: the learning rate, for example): "
+            "`optimizer.load_state_dict` refuses that.",
+            "Save `optimizer.state_dict()` whole.",
+        ),
+        "other_momentum": Diagnosis(
+            "The momentum in the file is not the optimizer's, or only to some digits.",
+            "Save `optimizer.state_dict()` as it is, in its dtype.",
+        ),
+        "older_file_kept": Diagnosis(
+            "There was an older checkpoint at `path`, and it is still there: the new one was not written.",
+            "Write every time: the new checkpoint replaces the old one.",
+        ),
         "other_epoch": Diagnosis("The epoch in the file is not the one you were given.", "Store `epoch` as it is."),
         "buffers_missing": Diagnosis(
             "The parameters are in the file, the model's buffers are not: what it holds without training it, such as the running "
@@ -931,18 +1172,21 @@ def contents(path):
         first, second = self.levels
         return [
             self._case(rng, first, 2, (4, 5, 3), late=()),
+            self._case(rng, first, 3, (3, 3, 2), late=(), older=True),
             self._case(rng, second, 3, (3, 4, 2), late=(0,)),
             self._case(rng, second, 4, (4, 3, 3), late=(0,)),
         ]
 
     @staticmethod
-    def _case(rng, level, p, sizes, late):
+    def _case(rng, level, p, sizes, late, older=False):
         values, velocity = start_values(rng, sizes), start_values(rng, sizes)
-        epoch = int(rng.integers(2, 90))
-        says = "rank 0 is late" if late else f"epoch {epoch}"
+        epoch = int(rng.integers(3, 90))
+        before = epoch - 2 if older else 0
+        says = "rank 0 is late" if late else f"epoch {epoch}, over a checkpoint of epoch {before}" if older else f"epoch {epoch}"
         seen = float(rng.integers(1, 100))
-        known = {"values": values, "velocity": velocity, "epoch": epoch, "seen": seen}
-        return Case(level, p, (values, velocity, sizes, epoch, seen), says=says, known=known, late=late)
+        known = {"values": values, "velocity": velocity, "epoch": epoch, "seen": seen, "older": before}
+        # What is saved is what was there, bit by bit.
+        return Case(level, p, (values, velocity, sizes, epoch, seen, before), says=says, known=known, late=late, rtol=0, atol=0)
 
     def expected(self, case):
         known = case.known
@@ -964,13 +1208,15 @@ def contents(path):
     def facts(self, case: Case, run: Run):
         mine, others = run.ranks[0].value, [rank.value for rank in run.ranks[1:]]
         right = self.expected(case)[0]
-        if mine["file"] == "written by another rank":
+        if mine["file"] == "written by another rank" or any(other["file"] == "written by this rank" for other in others):
             return "written_by_others"
         if mine["file"] == "never written":
             return "never_written"
+        if case.known["older"] and mine.get("epoch") == case.known["older"]:
+            return "older_file_kept"
         if mine["entries"] != right["entries"]:
             return Finding("other_entries", f"The file holds: {', '.join(mine['entries'])}.")
-        if isinstance(mine["model"], str) or mine["optimizer"] != "state_dict":
+        if isinstance(mine["model"], str) or mine["optimizer"] not in ("state_dict", "a part of the state_dict"):
             return "whole_object"
         if any(name.startswith("module.") for name in mine["model"]):
             return "module_prefix"
@@ -978,11 +1224,15 @@ def contents(path):
             return "buffers_missing"
         if "momentum" not in mine:
             return "no_momentum"
+        if mine["optimizer"] != "state_dict":
+            return "no_param_groups"
+        if not np.array_equal(mine["momentum"], right["momentum"]):
+            return "other_momentum"
         if mine["epoch"] != right["epoch"]:
             return "other_epoch"
         if "weights" not in mine or np.shape(mine["weights"]) != np.shape(right["weights"]):
             return "other_weights"
-        if not np.allclose(mine["weights"], right["weights"], rtol=1e-9):
+        if not np.array_equal(mine["weights"], right["weights"]):
             return "other_weights"
         if case.level != "what is in the file" and any(other["file"] != "there" for other in others):
             early = next(r for r, other in enumerate(others, 1) if other["file"] != "there")
@@ -996,6 +1246,10 @@ class LoadCheckpoint(Exercise):
     unit, function = UNIT, "load_checkpoint"
     signature = "load_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer) -> int"
     levels = {"the uninterrupted run": 2}
+    may_lose = {
+        "int64": "the only integers are labels of a few classes",
+        "integers of both widths": "labels are int64 in torch",
+    }
     shares_files = True
     harness = (
         MODEL
@@ -1005,17 +1259,20 @@ class NamesDiffer(Exception):
     pass
 
 
-def harness(f, values, velocity, sizes, epoch, start, batches, lr):
+def harness(f, values, velocity, sizes, epoch, start, batches, lr, seen):
 """
         + FOLDER.replace("\n", "\n    ")
         + """
     if dist.get_rank() == 0:
         saved = build(values, sizes)
+        saved.register_buffer("seen", torch.tensor([seen], dtype=torch.float64))  # as batch normalisation has them
         old = torch.optim.SGD(saved.parameters(), lr=lr / 2, momentum=0.9)
         for parameter, part in zip(saved.parameters(), torch.from_numpy(velocity).split([p.numel() for p in saved.parameters()])):
             old.state[parameter]["momentum_buffer"] = part.view_as(parameter).clone()
         torch.save({"model": saved.state_dict(), "optimizer": old.state_dict(), "epoch": epoch}, path)
-    model = DistributedDataParallel(build(start, sizes))  # its constructor waits for all ranks: the file is there
+    module = build(start, sizes)
+    module.register_buffer("seen", torch.zeros(1, dtype=torch.float64))
+    model = DistributedDataParallel(module)  # its constructor waits for all ranks: the file is there
     optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
     try:
         found = f(path, model, optimizer)
@@ -1029,7 +1286,8 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr):
         optimizer.zero_grad()
         functional.cross_entropy(model(x), y).backward()
         optimizer.step()
-    return {"epoch": found, "weights": flat(model.parameters())}
+    file = "there" if os.path.exists(path) else "gone"  # all ranks have returned: they have averaged gradients since
+    return {"epoch": found, "weights": flat(model.parameters()), "seen": float(module.seen), "file": file}
 """
     )
     diagnoses = {
@@ -1068,6 +1326,21 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr):
         "ranks_differ": Diagnosis(
             "The ranks hold different weights after the same steps.", "Every rank loads the same, all of it."
         ),
+        "buffers_not_loaded": Diagnosis(
+            "The parameters came from the file, the model's buffers did not: the running averages of a batch normalisation, for example.",
+            '`ddp.module.load_state_dict(checkpoint["model"])` restores both.',
+        ),
+        "low_precision": Diagnosis(
+            "The weights are right to some digits only: on the way from the file they went through a narrower type.",
+            "Load what is in the file in the dtype that it has.",
+        ),
+        "file_gone": Diagnosis(
+            "The file is not there any more: the next interruption would find no checkpoint.", "Only read the file."
+        ),
+        "other_weights": Diagnosis(
+            "All ranks hold the same weights, but not those of the uninterrupted run.",
+            "Load the model inside and the optimizer from the file, and change nothing else.",
+        ),
         "epoch_off_by_one": Diagnosis(
             "The epoch returned is not the one in the file, but its neighbour.", "Return what the file says, nothing added."
         ),
@@ -1091,7 +1364,8 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr):
         starts = [start_values(rng, sizes) for _ in range(p)]
         batches = [[draw_batch(rng, 3, sizes) for _ in range(2)] for _ in range(p)]
         epoch, lr = int(rng.integers(3, 90)), float(rng.integers(3, 8)) / 10
-        arguments = [(values, velocity, sizes, epoch, starts[r], [as_tensors(b) for b in batches[r]], lr) for r in range(p)]
+        seen = float(rng.integers(1, 100))
+        arguments = [(values, velocity, sizes, epoch, starts[r], [as_tensors(b) for b in batches[r]], lr, seen) for r in range(p)]
         known = {
             "values": values,
             "velocity": velocity,
@@ -1100,8 +1374,11 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr):
             "start": starts[0],
             "batches": batches,
             "lr": lr,
+            "seen": seen,
         }
-        return Case(level, p, arguments, says=f"epoch {epoch}, two steps more", known=known, atol=1e-8, **options)
+        # float64 all the way: what went through float32 is off in the eighth digit.
+        says = f"epoch {epoch}, two steps more"
+        return Case(level, p, arguments, says=says, known=known, rtol=1e-10, atol=1e-11, **options)
 
     @staticmethod
     def _go_on(case, values: list, velocities: list, rates: list) -> list[np.ndarray]:
@@ -1119,7 +1396,7 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr):
     def expected(self, case):
         known, p = case.known, case.world_size
         weights = self._go_on(case, [known["values"]] * p, [known["velocity"]] * p, [known["lr"] / 2] * p)
-        return [{"epoch": known["epoch"], "weights": weights[0]}] * p
+        return [{"epoch": known["epoch"], "weights": weights[0], "seen": known["seen"], "file": "there"}] * p
 
     def misconceptions(self, case):
         known, p = case.known, case.world_size
@@ -1143,15 +1420,21 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr):
                 [old if first else new for first in one],
             ),
         }
-        wrong = {name: [{"epoch": ANYTHING, "weights": w} for w in self._go_on(case, *given)] for name, given in runs.items()}
-        return wrong
+        rest = {"epoch": ANYTHING, "seen": ANYTHING, "file": ANYTHING}
+        return {name: [{"weights": w, **rest} for w in self._go_on(case, *given)] for name, given in runs.items()}
 
     def facts(self, case: Case, run: Run):
         values, right = [rank.value for rank in run.ranks], self.expected(case)[0]
         if any(not np.allclose(v["weights"], values[0]["weights"], rtol=1e-6, atol=1e-8) for v in values):
             return "ranks_differ"
-        if not np.allclose(values[0]["weights"], right["weights"], rtol=1e-6, atol=1e-8):
-            return None
+        if not np.allclose(values[0]["weights"], right["weights"], rtol=1e-10, atol=1e-11):
+            return (
+                "low_precision" if np.allclose(values[0]["weights"], right["weights"], rtol=0.01, atol=0.01) else "other_weights"
+            )
+        if any(v["seen"] != right["seen"] for v in values):
+            return "buffers_not_loaded"
+        if any(v["file"] != "there" for v in values):
+            return "file_gone"
         epochs = [v["epoch"] for v in values]
         if any(isinstance(e, (int, float)) and abs(e - right["epoch"]) == 1 for e in epochs):
             return "epoch_off_by_one"

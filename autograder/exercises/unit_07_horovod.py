@@ -13,7 +13,7 @@ import itertools
 
 import numpy as np
 
-from autograder.compare import difference, same
+from autograder.compare import NUMBER, difference, same
 from autograder.contributions import returned
 from autograder.exercise import Case, Diagnosis, Exercise, Finding, Run
 from labkit.hang import list_ranks
@@ -86,7 +86,8 @@ def told_apart(case: Case, expected: list, wrong: dict) -> dict:
 
 
 def looks_like(case: Case, a: list, b: list, margin: float = 1.0) -> bool:
-    return all(same(one, other, margin * case.rtol, margin * case.atol) for one, other in zip(a, b, strict=True))
+    rtol, atol = (own if given is None else given for own, given in zip(NUMBER, (case.rtol, case.atol), strict=True))
+    return all(same(one, other, margin * rtol, margin * atol) for one, other in zip(a, b, strict=True))
 
 
 def first_that_fits(case: Case, values: list, answers) -> str | None:
@@ -332,6 +333,10 @@ class ShardDataset(Exercise):
     signature = "shard_dataset(dataset: tf.data.Dataset, n: int, local_batch_size: int) -> tuple[tf.data.Dataset, int]"
     runtime = "horovod"
     levels = {"what divides": 1, "what does not divide": 1}
+    may_lose = {
+        "int64": "labels and numbers of samples are small",
+        "integers of both widths": "labels only mark which sample is which",
+    }
     harness = """
 import itertools
 

@@ -72,6 +72,7 @@ class Throughput(Exercise):
     signature = "throughput_with_error(local_batch_sizes, step_seconds, warmup) -> (images_per_second, standard_error)"
     runtime = "plain"
     levels = {"images per second": 1, "its standard error": 1}
+    may_lose = {"float64": "seconds are measured to a few digits"}
     diagnoses = {
         "one_rank": Diagnosis(
             "These are the images of one rank. The ranks work at the same time, and all their images count.",
@@ -303,6 +304,7 @@ class SpeedupWithError(Exercise):
     signature = "speedup_with_error(baseline_seconds, parallel_seconds) -> (speedup, standard_error)"
     runtime = "plain"
     levels = {"speedup": 1, "its standard error": 1}
+    may_lose = {"float64": "seconds are measured to a few digits"}
     diagnoses = {
         "upside_down": Diagnosis(
             "The speedup is upside down: it falls where the run gets faster.",
@@ -468,6 +470,10 @@ class ScalingEfficiency(Exercise):
     signature = "scaling_efficiency(world_sizes, global_batch_sizes, step_seconds) -> (kind, efficiencies)"
     runtime = "plain"
     levels = {"fixed global batch": 1, "fixed local batch": 1, "neither, or not from one rank": 1}
+    may_lose = {
+        "int64": "numbers of ranks and sizes of batches are small",
+        "integers of both widths": "numbers of ranks enter quotients, whatever their width",
+    }
     harness = """
 import numpy as np
 
@@ -812,6 +818,11 @@ class AlphaBetaFromRing(Exercise):
     signature = "alpha_beta_from_ring(world_size, nbytes, seconds) -> (alpha, beta)"
     runtime = "plain"
     levels = {"times of a ring": 1, "scattered times": 1}
+    may_lose = {
+        "float64": "times are measured to three digits or four, and so is the fit",
+        "int64": "sizes of messages enter a fit, in floating point",
+        "integers of both widths": "sizes of messages enter a fit, in floating point",
+    }
     diagnoses = {
         "line_only": Diagnosis(
             "These are the two numbers of the line. A ring sends 2 (p - 1) messages one after the other, of nbytes / p each.",

@@ -247,6 +247,10 @@ class PreparedImages(Exercise):
     runtime = "horovod"
     inputs = "free"
     levels = {"two nodes": 1, "one node": 1, "a node that has them already": 1}
+    may_lose = {
+        "int64": "labels only mark which sample is which",
+        "integers of both widths": "labels only mark which sample is which",
+    }
     harness = (
         COUNTING
         + """
@@ -423,6 +427,10 @@ class EpochBatches(Exercise):
     signature = "epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed: int) -> (minibatches, steps)"
     runtime = "horovod"
     levels = {"shares of equal size": 1, "shares of unequal size": 2}
+    may_lose = {
+        "int64": "labels only mark which sample is which",
+        "integers of both widths": "labels only mark which sample is which",
+    }
     harness = """
 import itertools
 
@@ -620,6 +628,7 @@ class GoOn(Exercise):
     runtime = "horovod"
     inputs = "free"
     levels = {"a fresh start": 1, "from a checkpoint that rank 0 can read": 2}
+    may_lose = {"float32 promoted": "what is compared are the variables of a model, whose type TensorFlow keeps"}
     harness = """
 import horovod.tensorflow as hvd
 import tensorflow as tf

@@ -37,6 +37,10 @@ _QUANTITIES = {
     r"precisione|acurácia|acuracia|precisão|doğruluk|dogruluk|точност|准确|準確|精度|正解率|정확|dokładność|nøyaktig|noggrann|"
     r"nauwkeurig|ακρίβεια|دقة|correct|richtig",
 }
+NOT_MEASURED = (  # names of curves that stand beside a measurement
+    r"ideal|perfect|\blinear|theor|optimum|optimal|amdahl|gustafson|\bmodel|\bfit\b|fitted|trend|expected|erwart|extrapol|\btarget|referen|"
+    r"\bupper|\blower|\bbound|interval|confiden|\bci\b|limit"
+)
 PERCENT = r"%|percent|prozent|pourcent|por ?ciento|per ?cento|por ?cento|yüzde|процент|百分|퍼센트|\bpct\b"
 
 
@@ -104,14 +108,15 @@ def _by_panel(found: list[Shown]) -> Iterator[list[Shown]]:
 class Match:
     """How a curve compares with a series of a log.
 
-    unit: 1, or 100 where the curve is in percent. first: the number that the curve gives to the log's first epoch. present, visible:
-    epochs that the curve has, and those that can be seen. wrong: epochs whose value differs. worst: (epoch, drawn, logged), by difference.
+    unit: 1, or 100 where the curve is in percent. first: the number that the curve gives to the log's first epoch (a fraction where its
+    points stand beside the epochs, as those of two series side by side do). present, visible: epochs that the curve has, and those that
+    can be seen. wrong: epochs whose value differs. worst: (epoch, drawn, logged), by difference.
     other: points of the curve before the first or behind the last epoch of the log.
     """
 
     metric: str
     unit: float
-    first: int
+    first: float
     present: list[int]
     visible: list[int]
     wrong: list[int]
@@ -142,12 +147,24 @@ def match(one: Shown, log: RunLog, metric: str, swapped: bool = False) -> Match 
     tried = [
         _compare(one, numbers, values, known, metric, unit, first, swapped)
         for unit in (1.0, 100.0)
-        for first in (int(numbers[0]), 0)
+        for first in _firsts(one, int(numbers[0]), swapped)
     ]
-    return max(tried, key=lambda m: (round(m.share, 1), -m.other, len(m.present), -m.difference / m.unit))
+    # A single value that is right by chance must not decide how epochs are counted: unless half of them are, it is what stands where.
+    return max(tried, key=lambda m: (m.share >= 0.5, len(m.present) - m.other, m.share, -m.difference / m.unit))
 
 
-def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first: int, swapped: bool) -> Match:
+def _firsts(one: Shown, number: int, swapped: bool) -> list[float]:
+    """The numbers that a curve may give to the first epoch: its own, or 0; with the same fraction on top where all points stand beside
+    whole numbers, as in series drawn side by side, and training accuracies drawn half an epoch earlier."""
+    x = one.curve.data()[1 if swapped else 0]
+    firsts = [float(number), 0.0]
+    if len(x) and np.isfinite(x).all() and len(set(np.round(x - x[0], 3) % 1)) == 1 and 0.01 < x[0] % 1 < 0.99:
+        beside = float(x[0] % 1)
+        firsts += [first + off for first in firsts for off in (beside, beside - 1) if abs(off) < 0.51]
+    return firsts
+
+
+def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first: float, swapped: bool) -> Match:
     curve, x_axis, y_axis = one.curve, one.panel.x, one.axis
     x, y = curve.data()
     across, up = curve.page_x[~curve.cut], curve.page_y[~curve.cut]

@@ -7,7 +7,8 @@ these are right, so what is right is a range. What no log can tell, the scatter 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,7 @@ from labkit.runlog import RunLog
 from labkit.scaling import Estimate, estimate, student_t
 
 LEAST_TOLERANCE = 0.02  # of a value: for definitions that nobody has thought of, and for digits that were not written
+WIDE = 1.5  # an interval whose end is that many times its beginning tells no measurement from a guess
 LARGEST_HALF = 0.5  # a run that scatters more than this says nothing anyway
 BLOCKS = 10  # of steps: what disturbs a machine lasts longer than a step, so single steps tell too small an error
 SKIPS = (0, 1, 2, 3, 5, 10, 20, 50, 100)  # steps at the beginning that somebody may leave out
@@ -33,6 +35,19 @@ class Range:
         """Whether `value`, written with an uncertainty of `rounding` in its last digit, may come from the same measurement."""
         wide = max(tolerance, self.half)
         return self.low * (1 - wide) - rounding <= value <= self.high * (1 + wide) + rounding
+
+    @property
+    def accepted(self) -> tuple[float, float]:
+        """The ends of what `holds` takes."""
+        wide = max(LEAST_TOLERANCE, self.half)
+        return self.low * (1 - wide), self.high * (1 + wide)
+
+    @property
+    def wide(self) -> bool:
+        """Whether so much is accepted that a number within it may as well have been made up. Then it must be computed in the one way
+        in which the others beside it are: a made-up table hardly ever is, and one that was computed always."""
+        low, high = self.accepted
+        return high > WIDE * low
 
     def times(self, factor: float) -> Range:
         return Range(self.low * factor, self.high * factor, self.half)
@@ -57,6 +72,7 @@ class Speed:
     rates: dict[str, float]
     half: float
     seconds_per_epoch: tuple[float, float]
+    seconds: dict[str, float] = field(default_factory=dict)  # definition -> seconds of an epoch, or of the run
 
     @property
     def range(self) -> Range:
@@ -66,7 +82,7 @@ class Speed:
     def steady(self) -> Speed:
         """The same without the definitions that count what happens once: compilation, the start and the end of the program."""
         kept = {name: rate for name, rate in self.rates.items() if name.startswith(("without", "median"))}
-        return Speed(kept or self.rates, self.half, self.seconds_per_epoch)
+        return Speed(kept or self.rates, self.half, self.seconds_per_epoch, self.seconds)
 
     @property
     def usual(self) -> Estimate:
@@ -96,18 +112,64 @@ def speed(run: RunLog) -> Speed | None:
             rates[f"without {k} steps"] = per_step / float(steps[k:].mean())
             rates[f"median without {k} steps"] = per_step / float(np.median(steps[k:]))
             rates[f"mean of rates without {k} steps"] = per_step * float((1 / steps[k:]).mean())
-    rates["mean of epochs"], rates["median of epochs"] = float((images / in_steps).mean()), float(np.median(images / in_steps))
+    for k in range(len(epochs)):
+        behind = f", without {k} epoch" if k else ""
+        rates[f"mean of epochs{behind}"] = float((images / in_steps)[k:].mean())
+        rates[f"median of epochs{behind}"] = float(np.median((images / in_steps)[k:]))
     rates["best epoch"] = float((images / in_steps).max())
     if run.seconds > in_steps.sum():
         rates["whole run"] = images.sum() / run.seconds
     per_epoch = float(min(in_steps.min(), whole.min())), float(max(whole.max(), run.seconds if run.seconds > 0 else 0.0))
-    return Speed({name: float(rate) for name, rate in rates.items()}, _half(epochs, images, in_steps), per_epoch)
+    seconds = {name: float(images.mean()) / float(rate) for name, rate in rates.items()}
+    seconds |= {"of all epochs": float(in_steps.sum()), "of all epochs, with validation": float(whole.sum())}
+    everything = run.data.get("train_images")
+    if isinstance(everything, int) and everything > 0:  # what does not divide among the ranks is not trained on, and may be counted
+        seconds |= {f"{name}, of all images": everything / float(rate) for name, rate in rates.items()}
+    if run.seconds > 0:
+        seconds["of the run"] = float(run.seconds)
+    rates = {name: float(rate) for name, rate in rates.items()}
+    return Speed(rates, _half(epochs, images, in_steps), per_epoch, seconds)
 
 
 def speedup(baseline: Speed, parallel: Speed, base_size: int = 1) -> Range:
     """How many times more images per second than on one rank, the same definition on both sides. base_size: ranks of the baseline."""
     ratios = [parallel.rates[name] / baseline.rates[name] for name in parallel.rates if name in baseline.rates]
     return Range(min(ratios) * base_size, max(ratios) * base_size, min(math.hypot(baseline.half, parallel.half), LARGEST_HALF))
+
+
+Way = dict[int, float]  # size -> value, in one way to compute it
+
+
+def rate_ways(speeds: Mapping[int, Speed]) -> list[Way]:
+    """Images per second, in each way to compute them that all these runs allow."""
+    return [{p: found.rates[name] for p, found in speeds.items()} for name in _common([found.rates for found in speeds.values()])]
+
+
+def second_ways(speeds: Mapping[int, Speed]) -> list[Way]:
+    """Seconds, of an epoch or of the run, in each way to compute them."""
+    return [
+        {p: found.seconds[name] for p, found in speeds.items()} for name in _common([found.seconds for found in speeds.values()])
+    ]
+
+
+def gain_ways(speeds: Mapping[int, Speed]) -> list[Way]:
+    """Speedups over the smallest of the runs."""
+    base = min(speeds)
+    return [{p: rate / way[base] * base for p, rate in way.items()} for way in rate_ways(speeds)]
+
+
+def share_ways(speeds: Mapping[int, Speed]) -> list[Way]:
+    """Efficiencies."""
+    return [{p: gain / p for p, gain in way.items()} for way in gain_ways(speeds)]
+
+
+def in_one_way(ways: list[Way], agrees: Callable[[int, float], bool]) -> set[int]:
+    """The sizes at which values agree with the one way of computing them that explains most. agrees(size, value): whether one does."""
+    return max(({p for p, value in way.items() if agrees(p, value)} for way in ways), key=len, default=set())
+
+
+def _common(found: list[dict[str, float]]) -> list[str]:
+    return [name for name in found[0] if all(name in other for other in found[1:])] if found else []
 
 
 def _half(epochs, images: np.ndarray, seconds: np.ndarray) -> float:

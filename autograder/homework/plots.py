@@ -8,21 +8,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from autograder.homework.curves import LOSSES, METRICS, PERCENT, Match, Shown, best_run, match, quantity_of, role_of, shown_in
+from autograder.homework.curves import (
+    LOSSES,
+    METRICS,
+    NOT_MEASURED,
+    PERCENT,
+    Match,
+    Shown,
+    best_run,
+    match,
+    quantity_of,
+    role_of,
+    shown_in,
+)
 from autograder.homework.folder import Homework
 from autograder.homework.rubric import MORE_SIZES, SIZES, Finding, Flag, PartResult, full, line, lost, needs_person, shown
+from autograder.homework.scaling_figure import ranks_at
 from labkit.pdf_types import READABLE, Figure
 from labkit.runlog import RunLog
 
 Reader = Callable[[Path], Figure]
 _NO_EPOCH = r"\bstep|iteration|\bbatch|\btime\b|second|\branks?\b|\bgpus?\b|\bnodes?\b"
 _EPOCH = r"epoch|epoche|époque|época|epoca|epok|эпох|轮|輪|エポック|에포크|devir|εποχ|حقبة|युग"
-_PERFECT = r"ideal|perfect|linear|theor|optim|amdahl|gustafson|model"
 _NAMES = {"training": "training accuracy", "validation": "validation accuracy"}
 
 
@@ -132,6 +144,10 @@ def _accuracy(size, figure: Figure | None, why: str, logs, broken: Mapping[int, 
         return [needs_person(name, reason, figure.kind if figure is not None and figure.kind else "unreadable") for name in names]
     plot = _Plot(size, figure, logs.get(size), {p: log for p, log in logs.items() if p != size}, shown_in(figure))
     _find(plot)
+    if plot.log is not None and _unread_shapes(figure):  # beside bars, a line that nothing calls an accuracy may be anything
+        for role in [r for r, one in plot.curves.items() if not one.role and not (r in plot.matches and plot.matches[r].right)]:
+            del plot.curves[role]
+            plot.matches.pop(role, None)
     return [_curves_line(plot), _values_line(plot, broken.get(size, "")), _labels_line(plot)]
 
 
@@ -216,6 +232,10 @@ def _curves_line(plot: _Plot) -> Finding:
     """Are both curves there, over all epochs, epochs to the right and accuracy upwards?"""
     name = plot.line("curves")
     if not plot.curves:
+        if _shows_errors(plot):
+            return needs_person(name, f"{plot.role} {_ERRORS}", "error_rate")
+        if _unread_shapes(plot.figure):
+            return needs_person(name, f"{plot.role}: {_SHAPES}", "shapes_unread")
         if any(one.quantity == "loss" for one in plot.all):
             said = f"{plot.role} shows the loss; training and validation accuracy were asked for."
             return lost(name, "accuracy_missing", said, "Accuracy is the part of the images that are classified correctly.")
@@ -225,6 +245,8 @@ def _curves_line(plot: _Plot) -> Finding:
     missing = [role for role in METRICS if role not in plot.curves]
     if missing and plot.log is not None and not _has_metric(plot.log, missing[0]):
         missing = []  # nobody can draw what was not measured; the log's own line says so
+    if missing and _unread_shapes(plot.figure):
+        return needs_person(name, f"{plot.role}: {_SHAPES}", "shapes_unread")
     if missing:
         other = next(iter(plot.curves))
         said = f"{plot.role} has no curve of the {_NAMES[missing[0]]}; it shows {_NAMES[other]} only."
@@ -243,11 +265,32 @@ def _curves_line(plot: _Plot) -> Finding:
     return _epochs(plot, name)
 
 
+_SHAPES = "some of it is drawn as bars or areas, and their values are not read."
+
+
+def _unread_shapes(figure: Figure) -> bool:
+    return any(panel.shapes for panel in figure.panels)
+
+
 def _beyond_torn_log(plot: _Plot) -> str:
     """What to say where the log ends early and the figure does not; "" otherwise."""
     if plot.log.complete or not any(m.other > 0 for m in plot.matches.values()):
         return ""
     return f"{plot.role} shows more epochs than the {len(plot.log.epochs)} of the run log, which is not complete."
+
+
+_ERRORS = "shows error rates, the parts that accuracy leaves to one; accuracy was asked for."
+
+
+def _shows_errors(plot: _Plot) -> bool:
+    """Whether the figure has curves of 1 - accuracy: the same facts, the other way up."""
+    if plot.log is None:
+        return False
+    upside_down = replace(
+        plot.log,
+        epochs=[replace(epoch, accuracy=1 - epoch.accuracy, val_accuracy=1 - epoch.val_accuracy) for epoch in plot.log.epochs],
+    )
+    return any(_right(one, upside_down, metric) for one in plot.all for metric in METRICS.values())
 
 
 _TEACH = {
@@ -311,10 +354,16 @@ def _values_line(plot: _Plot, broken: str) -> Finding:
         said = f"{plot.role} cannot be compared: {shown(why, 200).rstrip('.')}. Hand in the log of every run that you draw."
         return needs_person(name, said, "missing_run")
     if not plot.curves:
+        if _shows_errors(plot):
+            return needs_person(name, f"{plot.role} {_ERRORS}", "error_rate")
+        if _unread_shapes(plot.figure):
+            return needs_person(name, f"{plot.role}: {_SHAPES}", "shapes_unread")
         if any(one.quantity == "loss" for one in plot.all):
             return lost(name, "accuracy_missing", f"{plot.role} has no accuracies that could be compared.")
         return needs_person(name, f"{plot.role}: no curve could be compared with the run log.", "curves_unknown")
     compared = {role: m for role, m in plot.matches.items() if m.present}
+    if len(plot.curves) < len(METRICS) and _unread_shapes(plot.figure) and all(m.right for m in compared.values()):
+        return needs_person(name, f"{plot.role}: {_SHAPES}", "shapes_unread")
     wrong = [role for role, m in compared.items() if not m.right]
     if not compared:
         return lost(name, "values_differ", f"{plot.role}: no point of a curve stands at an epoch of the run log.")
@@ -322,10 +371,21 @@ def _values_line(plot: _Plot, broken: str) -> Finding:
         return needs_person(name, more, "log_incomplete")
     if not wrong:
         extra = [role for role, m in compared.items() if m.other > 0 and plot.log.complete and not plot.swapped_axes]
+        if extra and all(_only_the_start(plot.curves[role], m) for role, m in compared.items()):
+            said = (
+                f"{plot.role} has a point before the first epoch, of the network that has not learned yet, perhaps; no log tells."
+            )
+            return needs_person(name, said, "before_the_first_epoch")
         if extra and all(m.other >= 1 for m in compared.values()) and not plot.log.problems:
             return _more_than_logged(plot, name, compared[extra[0]])
         return full(name, "The values are those of the run log.")
     return _named(plot, name, compared, wrong)
+
+
+def _only_the_start(one: Shown, found: Match) -> bool:
+    """Whether what a curve has besides the log's epochs is one point, an epoch before the first."""
+    x, _ = one.curve.data()
+    return found.other == 0 or (found.other == 1 and len(x) > 0 and abs(float(x.min()) - (found.first - 1)) < 0.05)
 
 
 def _more_than_logged(plot: _Plot, name: str, found: Match) -> Finding:
@@ -446,6 +506,8 @@ def _legend(plot: _Plot, name: str, mine: list[Shown]) -> Finding | None:
     names = [one.name for one in mine]
     if all(names) and len(set(names)) == len(names):
         return None
+    if not any(names) and any(_tells_both(text) for text in plot.figure.texts):
+        return needs_person(name, f"{plot.role}: which curve is which is said in words, not beside the curves.", "legend_unclear")
     if not any(names) and not any(role_of(text) or quantity_of(text) for text in plot.figure.texts if not _is_label(plot, text)):
         said = f"{plot.role}: nothing says which curve is training and which is validation."
         return lost(name, "no_legend", said, 'plt.plot(..., label="training") and plt.legend().')
@@ -455,6 +517,18 @@ def _legend(plot: _Plot, name: str, mine: list[Shown]) -> Finding | None:
     unclear = [p for panel in plot.figure.panels for p in panel.problems]
     said = unclear[0] if unclear else "Not every curve has a name that could be told to be its own."
     return needs_person(name, f"{plot.role}: {said}", "legend_unclear")
+
+
+def _tells_both(text: str) -> bool:
+    """Whether a text tells training from validation by how the curves look: "blue: training, red: validation"."""
+    words = text.lower()
+    looks = (
+        r"blue|red|green|orange|black|gr[ae]y|purple|solid|dashed|dotted|blau|rot\b|grün|schwarz|gestrichelt|bleu|rouge|vert\b"
+    )
+    return (
+        bool(re.search(looks, words))
+        and len({role_of(part) for part in re.split(r"[,;/()]|\band\b|\bund\b", words)} & set(METRICS)) == 2
+    )
 
 
 def _is_label(plot: _Plot, text: str) -> bool:
@@ -487,6 +561,7 @@ def _sizes(one: Shown) -> set[int]:
     x, _ = one.curve.data()
     if re.search(_EPOCH, one.panel.x.label.lower()):
         return set()
+    x = ranks_at(one.panel, x)
     return {p for p in (*SIZES, *MORE_SIZES) if (np.abs(x / p - 1) < 0.03).any()}
 
 
@@ -507,11 +582,15 @@ def _scaling_curves(over: list[tuple[Shown, set[int]]], sizes: list[int], figure
             said = f"scaling.pdf has no curve over the number of ranks; its x axis is “{shown(labels[0], 40)}”."
             return lost(name, "wrong_quantity", said, "x: the number of ranks; y: throughput, speedup or efficiency.")
         return needs_person(name, "scaling.pdf: no curve over the numbers of ranks was found.", "no_curves")
-    measured = [(one, at) for one, at in over if not re.search(_PERFECT, one.curve.name.lower()) and not _is_perfect(one)]
+    measured = [(one, at) for one, at in over if not re.search(NOT_MEASURED, one.curve.name.lower()) and not _is_perfect(one)]
+    if not measured and _unread_shapes(figure):
+        return needs_person(name, f"scaling.pdf: {_SHAPES}", "shapes_unread")
     if not measured:
         return lost(name, "only_perfect", "scaling.pdf shows perfect scaling, but no measurement.", "Draw what the logs say.")
     most = max((at for _, at in measured), key=lambda at: len(at & set(sizes)))
     missing = [p for p in sizes if p not in most]
+    if missing and _unread_shapes(figure):
+        return needs_person(name, f"scaling.pdf: {_SHAPES}", "shapes_unread")
     if missing:
         said = f"scaling.pdf has no point for {', '.join(map(str, missing))} ranks, though there are run logs."
         earned = round(line(name).points * (1 - len(missing) / len(sizes)), 2)
@@ -534,7 +613,7 @@ def _scaling_labels(over: list[Shown], figure: Figure) -> Finding:
         nameless = [one for one in mine if one.panel is panel and not one.curve.name]
         together = [one for one in mine if one.panel is panel]
         if len(together) > 1 and len(nameless) > 1:
-            if any(re.search(_PERFECT, text.lower()) for text in figure.texts):
+            if any(re.search(NOT_MEASURED, text.lower()) for text in figure.texts):
                 return needs_person(name, "scaling.pdf: which name belongs to which curve could not be told.", "legend_unclear")
             return lost(
                 name,

@@ -10,7 +10,8 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,7 +19,19 @@ import numpy as np
 
 from autograder.homework import rerun, rubric, suspicion, table
 from autograder.homework.folder import Homework
-from autograder.homework.measured import MAIN, Range, Speed, speed, speedup
+from autograder.homework.measured import (
+    LEAST_TOLERANCE,
+    MAIN,
+    Range,
+    Speed,
+    Way,
+    gain_ways,
+    in_one_way,
+    rate_ways,
+    share_ways,
+    speed,
+    speedup,
+)
 from autograder.homework.rubric import SIZES, Finding, Flag, PartResult, Report, full, lost, needs_person, shown
 from autograder.homework.table import Number, Table
 from labkit.runlog import RunLog
@@ -30,6 +43,7 @@ _PERFECT = 0.01  # from a perfect speedup: closer than that on all numbers of ra
 _NO_TIMES = "has no times of steps, so no throughput can be recomputed from it"
 _LOGS_FIRST = "Numbers are worth what the run behind them is worth: hand in the log of every run."
 _ASSUMED = "Perfect scaling was assumed, not measured."
+_LOGARITHM = "This is a logarithm of it. A logarithmic axis shows the numbers themselves; a table has no axis."
 _FABRICATED = (
     "A table of measurements comes from the measurements: compute it from the run logs that you hand in, and run again what you doubt. "
     "Poor scaling, honestly reported, earns all points."
@@ -231,16 +245,19 @@ def _columns(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, why
     base = min(speeds)
     gains = {p: speedup(speeds[base], found, base) for p, found in speeds.items()}
     rates = _Column("throughput", claimed.column("images_per_second"), {p: found.range for p, found in speeds.items()})
+    rates.ways = rate_ways(speeds)
     rates.mistakes = _rate_mistakes(runs, speeds)
     gain = _Column("speedup", claimed.column("speedup"), gains, also=_own_ratios(rates, base))
-    gain.mistakes = _speedup_mistakes(speeds, base)
+    gain.ways, gain.mistakes = gain_ways(speeds), _speedup_mistakes(runs, speeds, base)
     fractions, mislabelled = claimed.efficiencies()
     shares = _Column("efficiency", fractions, {p: gains[p].times(1 / p) for p in gains})
-    shares.mistakes = _efficiency_mistakes(speeds, base)
+    shares.ways, shares.mistakes = share_ways(speeds), _efficiency_mistakes(speeds, base)
     found = [column.judge(sizes) for column in (rates, gain)]
-    computed_wrongly = gain.diagnosis not in ("", "not_from_the_logs", "perfect_scaling_assumed")
-    if computed_wrongly:  # then E = S / p of that speedup is right
-        shares.also = {p: Range(number.value / p, number.value / p) for p, number in gain.claims.items()}
+    computed_wrongly = gain.diagnosis not in ("", "not_from_the_logs", "perfect_scaling_assumed", "interval_too_wide")
+    follows = {
+        p: number for p, number in gain.claims.items() if computed_wrongly or gain.right(p)
+    }  # then E = S / p of it is right
+    shares.also = {p: Range(number.value / p, number.value / p) for p, number in follows.items()}
     found.append(_percent(shares.judge(sizes), mislabelled))
     return found
 
@@ -254,7 +271,7 @@ def _asked(runs: Runs, claimed: Table, speeds: Mapping[int, Speed]) -> list[int]
 class _Column:
     """One column: what is claimed and what the logs give. also: values that follow from another column and are as right.
 
-    mistakes: see `Mistakes`.
+    mistakes: see `Mistakes`. ways: what each way to compute it gives.
     """
 
     line: str
@@ -263,12 +280,27 @@ class _Column:
     also: dict[int, Range] = None
     mistakes: Mistakes | None = None
     diagnosis: str = ""
+    ways: list[Way] = field(default_factory=list)
 
     def right(self, p: int) -> bool:
         if p not in self.claims or p not in self.expected:
             return False
-        number, more = self.claims[p], (self.also or {}).get(p)
-        return _is(number, self.expected[p]) or (more is not None and _is(number, more))
+        more = (self.also or {}).get(p)
+        return (
+            self._possible(p) and (not self.expected[p].wide or p in self._told) or more is not None and _is(self.claims[p], more)
+        )
+
+    def _possible(self, p: int) -> bool:
+        """Whether the number is one that the logs allow."""
+        return p in self.claims and p in self.expected and _is(self.claims[p], self.expected[p])
+
+    @cached_property
+    def _told(self) -> set[int]:
+        """The sizes whose numbers were computed in one and the same way. One ratio alone agrees with some way by chance."""
+        found = in_one_way(self.ways, lambda p, value: p in self.claims and _close(self.claims[p], value))
+        compared = self.claims.keys() & self.expected.keys()
+        alone = self.line != "throughput" and len(found) < min(3, len(compared))  # the baseline's own ratio always agrees
+        return set() if alone else found
 
     def judge(self, sizes: list[int]) -> Finding:
         if self.line != "throughput":  # a baseline's speedup over itself is 1 and earns nothing; a wrong one costs
@@ -277,6 +309,10 @@ class _Column:
         if not wrong:
             return full(self.line, self._said(sizes))
         earned = _share(self.line, len(sizes) - len(wrong), len(sizes))
+        untold = [p for p in wrong if self._possible(p)]
+        if untold == wrong and not (len(untold) > 1 and self._named(untold)[1]):
+            self.diagnosis = "interval_too_wide"
+            return needs_person(self.line, self._too_wide(untold), self.diagnosis)
         false = [p for p in wrong if p in self.claims and p in self.expected]
         if not false:
             unknown = [p for p in wrong if p not in self.expected]
@@ -301,6 +337,14 @@ class _Column:
                 return name, teach
         return "not_from_the_logs", ""
 
+    def _too_wide(self, untold: list[int]) -> str:
+        told = [f"on {p} rank{'s' * (p > 1)} the run logs allow {Range(*self.expected[p].accepted)}" for p in untold[:3]]
+        said = f"{self._word.capitalize()}: {'; '.join(told)}. That is too wide to tell a measurement from a guess, and no usual way to "
+        return (
+            said
+            + "compute them gives all the table's numbers. Run again, longer and on an idle machine, or say how they were computed."
+        )
+
     def _assumed(self) -> bool:
         """Whether the column says p, or 1, for all numbers of ranks: a perfect speedup, or efficiency."""
         perfect = {"speedup": lambda p: p, "efficiency": lambda p: 1.0}.get(self.line)
@@ -323,6 +367,12 @@ class _Column:
 
 def _is(number: Number, expected: Range) -> bool:
     return any(expected.holds(value, min(number.half, _ROUNDING * abs(value))) for value in number.readings)
+
+
+def _close(number: Number, value: float) -> bool:
+    """Whether a number was computed to be this value."""
+    tolerance = LEAST_TOLERANCE * abs(value) + min(number.half, _ROUNDING * abs(value))
+    return any(abs(reading - value) <= tolerance for reading in number.readings)
 
 
 def _near(number: Number, value: float) -> bool:
@@ -370,6 +420,7 @@ def _rate_mistakes(runs: Runs, speeds: Mapping[int, Speed]) -> Mistakes:
             _each(rates, lambda p, r: images[p] / r),
             "These are seconds for an epoch: divide the images of an epoch by them.",
         ),
+        "logarithm": (_logarithms(rates), _LOGARITHM),
         "steps_not_images": (
             _each(rates, lambda p, r: r / batches[p]),
             "These are steps per second: a step on p ranks has p times the local batch in it.",
@@ -377,10 +428,24 @@ def _rate_mistakes(runs: Runs, speeds: Mapping[int, Speed]) -> Mistakes:
     }
 
 
-def _speedup_mistakes(speeds: Mapping[int, Speed], base: int) -> Mistakes:
+def _logarithms(ways: list[dict[int, float]]) -> list[dict[int, float]]:
+    return [
+        {p: math.log(value) / math.log(of) for p, value in way.items() if value > 0} for way in ways for of in (2.0, math.e, 10.0)
+    ]
+
+
+def _speedup_mistakes(runs: Runs, speeds: Mapping[int, Speed], base: int) -> Mistakes:
     rates = _rates(speeds)
+    images = {p: _images(runs.usable[p]) for p in speeds}
     gains = [{p: r / way[base] * base for p, r in way.items()} for way in rates]
-    others = [{p: r / way[q] * q for p, r in way.items() if p > q} for way in rates for q in way if q != base]
+    # A run over itself is 1 and says nothing, but who takes the run on 2 ranks as the baseline writes it down.
+    others = [
+        {p: r / way[q] * of for p, r in way.items() if p != q or q == 2}
+        for way in rates
+        for q in way
+        if q != base
+        for of in (q, 1)
+    ]
     steps = [{q: way[q] / way[p] for p, q in pairwise(sorted(way))} for way in rates]
     return {
         "inverse_speedup": (
@@ -393,6 +458,12 @@ def _speedup_mistakes(speeds: Mapping[int, Speed], base: int) -> Mistakes:
             "The ratio of total throughputs is the speedup already: do not multiply it by the number of ranks.",
         ),
         "other_baseline": (others + steps, "The baseline of every speedup is the run on 1 rank."),
+        "logarithm": (_logarithms(gains), _LOGARITHM),
+        "seconds_not_speedup": (
+            _each(rates, lambda p, r: images[p] / r),
+            "These are seconds for an epoch: speedup is the time on 1 rank over the time on p ranks, a number without a unit.",
+        ),
+        "rate_not_speedup": (rates, "These are images per second: divide them by those of 1 rank."),
     }
 
 
@@ -400,6 +471,12 @@ def _efficiency_mistakes(speeds: Mapping[int, Speed], base: int) -> Mistakes:
     shares = [{p: r / way[base] * base / p for p, r in way.items()} for way in _rates(speeds)]
     return {
         "not_divided": (_each(shares, lambda p, e: e * p), "This is the speedup: divide it by the number of ranks."),
+        "logarithm": (
+            _logarithms([{p: e * p for p, e in way.items()} for way in shares])
+            + [{p: math.log(e * p) / math.log(p) for p, e in way.items() if p > 1} for way in shares]
+            + [{p: math.log2(e * p) / p for p, e in way.items()} for way in shares],
+            _LOGARITHM,
+        ),
         "divided_twice": (_each(shares, lambda p, e: e / p), "The speedup was divided by the number of ranks twice."),
         "inverse_efficiency": (_each(shares, lambda p, e: 1 / e), "The ratio is upside down: efficiency is speedup / ranks."),
         "complement": (

@@ -7,23 +7,40 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from autograder.homework.measured import Range, Speed, speedup
+from autograder.homework.curves import NOT_MEASURED
+from autograder.homework.measured import (
+    LEAST_TOLERANCE,
+    Range,
+    Speed,
+    Way,
+    gain_ways,
+    in_one_way,
+    rate_ways,
+    second_ways,
+    share_ways,
+    speedup,
+)
 from autograder.homework.rubric import MORE_SIZES, SIZES, Finding, full, lost, needs_person, shown
 from autograder.homework.table import Table
 
-_WORDS = {  # looked for in this order
-    "efficiency": r"effic|effizi",
-    "speedup": r"speed",
-    "throughput": r"image|img|throughput|sample|per second",
-    "seconds": r"\btime|second|minute|\bs\b|\[s\]|duration",
-}
-_PERFECT = re.compile(r"ideal|perfect|linear|theor|optim", re.IGNORECASE)
+_WORDS = (  # looked for in this order; "speed" alone may be a speedup or images per second
+    ("efficiency", r"effic|effizi"),
+    ("speedup", r"speed.?up|beschleunig|acc[eé]l[eé]r"),
+    ("throughput", r"throughput|durchsatz|\bdébit|(per|/|pro|par) ?s(ec|ek|\b)"),
+    ("seconds", r"\btime|second|minute|\bs\b|\[s\]|duration|zeit|sekund|dauer"),
+    ("throughput", r"image|img|sample|bild"),
+)
+_LOGARITHM = re.compile(r"\blog|\bln\b|logarithm", re.IGNORECASE)
+_BASES = (2.0, 10.0, math.e)
 _READING = 0.03  # of a value: an x that is closer to a number of ranks is that number
+
+
+_SHAPES = "Some of scaling.pdf is drawn as bars or areas, and their values are not read."
 
 
 @dataclass
 class Drawn:
-    """A curve over the number of ranks. quantity: a key of _WORDS, "" where nothing says which. points: ranks -> value.
+    """A curve over the number of ranks. quantity: a name of _WORDS, "" where nothing says which. points: ranks -> value.
 
     uncertainty: how wrong a value may have been read. perfect: the line of perfect scaling, not a measurement.
     """
@@ -43,13 +60,16 @@ def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table 
     if figure.verdict != "readable":
         return needs_person("figure", f"scaling.pdf: {shown(figure.reason, 200)}", figure.kind or "unreadable_figure")
     expected = _expected(speeds)
-    curves = list(drawn(figure, expected))
+    curves = list(drawn(figure, expected, speeds))
     measured = [curve for curve in curves if not curve.perfect]
     right = [curve for curve in measured if _quantity(curve, expected)]
     if not measured:
         return _nothing(figure, curves)
     complete = [curve for curve in right if set(sizes) <= set(curve.points)]
+    shapes = any(panel.shapes for panel in figure.panels)
     wrong = [curve for curve in measured if curve not in right and curve.quantity in ("speedup", "efficiency", "throughput")]
+    if complete and not wrong and not any(_told(curve, expected, speeds) for curve in complete):
+        return _too_wide(complete[0], expected)
     if complete and not wrong:
         return full(
             "figure",
@@ -57,6 +77,8 @@ def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table 
         )
     if wrong:
         return _wrong(wrong[0], expected, claimed, some_right=bool(complete))
+    if right and shapes:
+        return needs_person("figure", _SHAPES, "shapes_unread")
     if right:
         missing = [p for p in sizes if all(p not in curve.points for curve in right)] or sizes
         most = max(len(set(sizes) & set(curve.points)) for curve in right)
@@ -68,7 +90,7 @@ def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table 
     )
 
 
-def drawn(figure, expected: Mapping[str, Mapping[int, Range]]) -> Iterator[Drawn]:
+def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[int, Speed]) -> Iterator[Drawn]:
     """The curves of a figure that stand over numbers of ranks."""
     for panel in figure.panels:
         if re.search(r"epoch|step|iteration", panel.x.label, re.IGNORECASE):
@@ -76,14 +98,72 @@ def drawn(figure, expected: Mapping[str, Mapping[int, Range]]) -> Iterator[Drawn
         for curve in panel.curves:
             axis = panel.right if curve.axis == "right" and panel.right else panel.y
             quantity = _says((axis.label, curve.name, panel.title, figure.title))
-            points = _over_ranks(*curve.data())
+            x, y = curve.data()
+            points = _over_ranks(ranks_at(panel, x), y)
             if len(points) < 2:
                 continue
             if quantity == "efficiency":
                 points = _fractions(points, axis.percent or "%" in axis.label)
             made = Drawn(quantity, shown(curve.name, 40), points, _uncertainty(axis, panel.frame, max(points.values())))
-            made.perfect = bool(_PERFECT.search(curve.name)) or (_is_perfect(points) and not _quantity(made, expected))
+            if axis.scale == "linear" and any(_LOGARITHM.search(text) for text in (axis.label, curve.name)):
+                made = _undone(made, expected)
+            flat = _is_perfect(points)
+            named = bool(re.search(NOT_MEASURED, curve.name.lower())) and (flat or not _told_and_right(made, expected, speeds))
+            made.perfect = named or (flat and not _quantity(made, expected))
             yield made
+
+
+def ranks_at(panel, x):
+    """The numbers of ranks at these x; where the axis's label says that it counts their logarithms, undone."""
+    if panel.x.scale != "linear" or not _LOGARITHM.search(panel.x.label) or not len(x):
+        return x
+    for base in _BASES:
+        ranks = base**x
+        if all(any(abs(rank / p - 1) < _READING for p in (*SIZES, *MORE_SIZES)) for rank in ranks):
+            return ranks
+    return x
+
+
+def _undone(made: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> Drawn:
+    """A curve whose label says that it shows logarithms, with the numbers they are of; of no known quantity where none is."""
+    for base in _BASES:
+        points = {p: base**y for p, y in made.points.items() if y < 300}
+        wrong_by = max(points.values(), default=0.0) * math.log(base) * made.uncertainty
+        undone = Drawn(made.quantity, made.name, points, wrong_by)
+        if len(points) == len(made.points) and _quantity(undone, expected):
+            return undone
+    return Drawn("", made.name, made.points, made.uncertainty)
+
+
+def _ways(name: str, speeds: Mapping[int, Speed]) -> list[Way]:
+    ways = {"throughput": rate_ways, "speedup": gain_ways, "efficiency": share_ways, "seconds": second_ways}
+    return ways[name](speeds)
+
+
+def _told(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[int, Speed]) -> bool:
+    """Whether the curve's values are the logs', and not only within an interval that holds nearly everything."""
+    name = _quantity(curve, expected)
+    mine = [p for p in curve.points if p in expected[name]]
+    if not any(expected[name][p].wide for p in mine if p > min(mine)):
+        return True
+
+    def agrees(p: int, value: float) -> bool:
+        return p in curve.points and abs(curve.points[p] - value) <= LEAST_TOLERANCE * abs(value) + curve.uncertainty
+
+    return set(mine) <= in_one_way(_ways(name, speeds), agrees)
+
+
+def _told_and_right(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[int, Speed]) -> bool:
+    return bool(_quantity(curve, expected)) and _told(curve, expected, speeds)
+
+
+def _too_wide(curve: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> Finding:
+    name = _quantity(curve, expected)
+    of = expected[name]
+    at = max((p for p in curve.points if p in of), key=lambda p: of[p].accepted[1] / of[p].accepted[0])
+    said = f"{name.capitalize()} on {at} ranks: the run logs allow {Range(*of[at].accepted)}, too wide to tell a measurement from a guess, "
+    said += "and no usual way to compute it gives all the values in scaling.pdf. Run again, longer and on an idle machine."
+    return needs_person("figure", said, "interval_too_wide")
 
 
 def _uncertainty(axis, frame: tuple[float, float, float, float], value: float) -> float:
@@ -116,7 +196,7 @@ def _quantity(curve: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> str:
 
 def _says(texts: tuple[str, ...]) -> str:
     for text in texts:
-        for name, pattern in _WORDS.items():
+        for name, pattern in _WORDS:
             if re.search(pattern, text.lower()):
                 return name
     return ""
@@ -147,6 +227,8 @@ def _is_perfect(points: dict[int, float]) -> bool:
 
 
 def _nothing(figure, curves: list[Drawn]) -> Finding:
+    if any(panel.shapes for panel in figure.panels):
+        return needs_person("figure", _SHAPES, "shapes_unread")
     if curves:
         return lost("figure", "only_perfect", "scaling.pdf shows perfect scaling, but no measurement.", "Draw what the logs say.")
     labels = [panel.x.label for panel in figure.panels if panel.x.label]
@@ -162,6 +244,15 @@ def _wrong(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], claimed: T
     if at is None:
         return needs_person("figure", f"The curve of {curve.quantity} has no point that could be compared.", "no_curve")
     said = f"{curve.quantity.capitalize()} on {at} ranks: the figure shows {curve.points[at]:.4g}, the run logs give {of[at]}"
+    if curve.quantity != "efficiency" and any(
+        all(
+            p in of and y < 300 and of[p].holds(base**y, base**y * math.log(base) * curve.uncertainty)
+            for p, y in curve.points.items()
+        )
+        for base in _BASES
+    ):
+        teach = "A logarithmic axis shows the numbers themselves: plt.yscale('log'). Where you draw logarithms, the label must say so."
+        return lost("figure", "logarithm", f"{said}: the curve shows logarithms.", teach, earned=2.5 * some_right)
     column = "images_per_second" if curve.quantity == "throughput" else curve.quantity
     written = (claimed.efficiencies()[0] if column == "efficiency" else claimed.column(column)) if claimed else {}
     same = at in written and any(abs(y / curve.points[at] - 1) < 0.02 for y in written[at].readings if curve.points[at])

@@ -18,7 +18,7 @@ COLUMNS = ("ranks", "images_per_second", "speedup", "efficiency")
 MOST_ROWS, MOST_FIELDS = 200, 60
 _WORDS = {  # looked for in this order
     "efficiency": r"effic|\beff\b",
-    "speedup": r"speed",
+    "speedup": r"speed.?up|beschleunig|acc[eé]l[eé]r",
     "images_per_second": r"image|img|throughput|sample|per_?sec|/ ?s\b",
     "ranks": r"rank|\bnp?\b|\bp\b|gpu|proc|worker|world|size|node|device",
 }
@@ -161,7 +161,7 @@ def _named(header: list[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for k, cell in enumerate(header):
         words = cell.lower().replace("_", " ")
-        name = next((name for name, pattern in _WORDS.items() if re.search(pattern, words)), "")
+        name = next((name for name, pattern in _WORDS.items() if re.search(pattern, words)), "speedup" * ("speed" in words))
         if name and name not in found and not re.search(r"error|std|±|\bsd\b|ideal|perfect|theor", words):
             found[name] = k
     return found

@@ -84,8 +84,8 @@ RANKS = 4  # more ranks than cores is fine: they take turns
 ranks.start(RANKS)
 
 # %% [markdown]
-# These are four real processes, joined by MPI, the library that has moved messages between the machines of
-# supercomputers since 1994. A cell that begins with `%%ranks` runs on all of them instead of in the notebook.
+# These are four real processes, joined by MPI, the standard by which programs have passed messages between the machines of
+# supercomputers since 1994. (Here a library called Open MPI does it.) A cell that begins with `%%ranks` runs on all of them instead of in the notebook.
 #
 # **Guess first.** There is a single `print` in the next cell. How many lines will appear? Will rank 0 always be the first
 # to finish?

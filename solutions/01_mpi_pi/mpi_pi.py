@@ -100,7 +100,8 @@ print(f"published   {8.029 / 5_000_000 * 1e9:5.0f} ns per dart")
 def count_inside(x: np.ndarray, y: np.ndarray) -> int:
     """How many of the points (x[i], y[i]) lie inside the circle of radius 1/2 around (0, 0).
 
-    x, y: shape (n,), float64, n may be 0; they are not changed. No Python loop over the points.
+    x, y: shape (n,), float64, n may be 0; they are not changed. No Python loop over the points, nor `map`, `np.vectorize` or
+    `np.frompyfunc`, which are loops in disguise.
     """
     ### BEGIN SOLUTION
     return np.count_nonzero(x * x + y * y < 0.25)
@@ -225,8 +226,8 @@ if rank == 0:
 def rank_rng(seed: int, rank: int, world_size: int) -> np.random.Generator:
     """A new random generator for this rank in the experiment `seed`.
 
-    The same arguments always give the same stream. Two ranks, or two seeds (whatever the ranks), never share one,
-    not even shifted. seed: at least 0.
+    The same arguments always give the same stream, in every process. Two ranks, or two seeds (whatever the ranks), never
+    share one, not even shifted. seed: at least 0. NumPy's and Python's global generators are neither seeded nor used.
     """
     ### BEGIN SOLUTION
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(world_size)[rank])
@@ -267,7 +268,7 @@ def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
     """The sum of `counts` over all ranks of `comm`, element by element, on every rank.
 
     counts: any shape and any type of number, contiguous, the same on all ranks; it is not changed.
-    Returns a new array of that shape. Collectives on buffers only.
+    Returns a new array of that shape and type. Collectives on buffers only.
     """
     ### BEGIN SOLUTION
     total = np.empty_like(counts)

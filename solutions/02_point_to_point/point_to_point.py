@@ -259,8 +259,9 @@ print(log.read_text())
 # %% [markdown]
 # ## What does a message cost?
 #
-# You cannot time one message with a clock on each side: two machines never agree on the time to the microsecond. So let the message
-# come back, and use one clock. Rank 0 sends, rank 1 returns it: **ping-pong**. The others keep quiet.
+# You cannot simply time one message with a clock on each side: two machines agree on the time to the microsecond only where something
+# keeps their clocks together (PTP, the Precision Time Protocol, does; most clusters lack it). So let the message come back, and use
+# one clock. Rank 0 sends, rank 1 returns it: **ping-pong**. The others keep quiet.
 #
 # A single ping-pong may be unlucky, when the operating system was busy elsewhere. Hence many, and their median. And the first ones
 # do not count: buffers are set up, pages touched for the first time.

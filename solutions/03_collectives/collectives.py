@@ -404,7 +404,8 @@ check(all_reduce_in_two_halves)
 #
 # ### Ring all-reduce (4 points)
 #
-# Horovod, which you meet in unit 07, made this algorithm known in deep learning. Two pieces of advice. If everybody begins with a
+# P. Patarasuk and X. Yuan described this algorithm in 2009. Baidu brought it to deep learning in 2017 (A. Gibiansky, *Bringing HPC
+# Techniques to Deep Learning*), and Horovod, which you meet in unit 07, made it known. Two pieces of advice. If everybody begins with a
 # blocking `send`, nobody listens: remember how you got out of that in unit 02. And draw three ranks on paper before you type.
 
 # %% nbgrader={"grade": false, "grade_id": "ring_all_reduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -665,8 +666,8 @@ print(f"speedup on 10 nodes: {12043.78 / 1248.06:.2f}, efficiency {12043.78 / 12
 # %% [markdown]
 # ## Break it
 #
-# Every rank must call the collective. Here is how that is forgotten, in code that looks perfectly sensible: the loss is to be
-# printed by one rank, so one rank asks for it. **Before you run it:** which ranks will hang?
+# Every rank must call the collective. Here is how that is forgotten, in code that looks perfectly sensible: one rank has nothing to
+# report in this epoch, so it stays away. **Before you run it:** which ranks will hang?
 
 # %% tags=["raises-exception"]
 # %%ranks --deadline 4
@@ -767,5 +768,5 @@ ranks.stop()
 #
 # - R. Thakur, R. Rabenseifner, W. Gropp, *Optimization of Collective Communication Operations in MPICH*, 2005: the costs of this page
 #   and more algorithms than three.
-# - P. Patarasuk, X. Yuan, *Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations*, 2009: the ring, and why its
-#   traffic cannot be beaten.
+# - P. Patarasuk, X. Yuan, *Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations*, 2009: the ring, and why
+#   ranks that add up themselves cannot do with less traffic. (Switches that add up on the way can: that is reduction in the network.)

@@ -192,8 +192,8 @@ show_shares(
 def strided_share(n: int, rank: int, world_size: int) -> list[int]:
     """The ids of the samples that this rank gets when n samples are dealt out one by one, rank 0 first.
 
-    Returns the ids (0 to n - 1) in the order in which they are dealt, as a list, an array or a tensor. Every id has exactly one
-    rank; a share may be empty.
+    Returns the ids (integers, 0 to n - 1) in the order in which they are dealt, as a list, an array or a tensor. Every id has exactly
+    one rank; a share may be empty.
     """
     ### BEGIN SOLUTION
     return list(range(rank, n, world_size))
@@ -226,9 +226,10 @@ show_shares(12, {"rank = 0 on every rank": everybody_is_rank_0})
 show_shares(12, {"shuffle=False": stock(12, 4, shuffle=False), "shuffle=True": stock(12, 4, shuffle=True)}, columns=2)
 
 # %% [markdown]
-# **`drop_last`** decides what happens when the samples do not divide. A rank with one sample less makes one step less, and the
-# others wait for it in the next all-reduce, for ever. So all shares must be equally long. Without `drop_last` the sampler fills
-# the order up from its own beginning. With it, it cuts the rest off:
+# **`drop_last`** decides what happens when the samples do not divide. With one sample less a rank may have one batch less: with
+# batches of 2, four samples are two steps and five are three. Then the others wait for it in their last all-reduce, for ever.
+# Equally long shares make equally many steps, whatever the batch size. Without `drop_last` the sampler fills the order up from
+# its own beginning. With it, it cuts the rest off:
 
 # %%
 show_shares(
@@ -403,7 +404,8 @@ def minibatch_shares(order: list[int], batch_size: int, rank: int, world_size: i
 
     order: the ids in the order of this epoch, any permutation. A minibatch is batch_size successive entries of it, the last one what
     is left. Rank r takes positions r, r + world_size, r + 2 world_size, ... of each minibatch.
-    Returns one list of ids per minibatch, an empty list where this rank has no sample in it. Nothing is padded or dropped.
+    Returns one list of ids per minibatch, an empty list where this rank has no sample in it. Nothing is padded or dropped, and `order`
+    itself is left as it is.
     """
     ### BEGIN SOLUTION
     minibatches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
@@ -639,9 +641,10 @@ for what, seed in (("the same seed", 0), ("a seed per rank", 1000 + rank)):
 def epoch_generators(seed: int, epoch: int, rank: int, world_size: int) -> tuple[torch.Generator, torch.Generator]:
     """Two new generators for this rank and epoch: (order, noise).
 
-    order: depends on seed and epoch, and is the same on every rank; no two epochs (0 to 99) of a seed have the same.
+    order: depends on seed and epoch, and is the same on every rank; no two epochs (0 to 99) of a seed have the same, and another seed
+    has another in every epoch.
     noise: no two pairs of rank (0 to world_size - 1) and epoch (0 to 99) of a seed have the same; the same pair with another seed has
-    another. New: PyTorch's global generator stays as it is.
+    another. The same arguments give the same streams in every process. New: PyTorch's global generator stays as it is.
     """
     ### BEGIN SOLUTION
     order = torch.Generator().manual_seed(seed + epoch)

@@ -345,7 +345,8 @@ ax.grid(color=palette.FAINT)
 # To the right you pay for calls: 82 latencies. The left end is cheap here: in the memory of one machine 3 MB are quickly moved, and where
 # ranks share cores with the communication, overlapping them gains nothing: whoever moves bytes does not compute. On a cluster the left end
 # rises as well, because one bucket overlaps with nothing. There is no best number, only a best number *for a model and a network*. The
-# written question at the end comes back to it.
+# written question at the end comes back to it. (If your picture says something else, look at the light bars: where they are as long as the
+# differences, other programs disturbed the measurement. Run the two cells again.)
 
 # %% [markdown]
 # ## Uneven batches
@@ -445,7 +446,8 @@ def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
     """Leave in every `parameter.grad` the gradient of the mean cross-entropy over all micro-batches of all ranks.
 
     ddp: without gradients at the start. micro_batches: this rank's list of (x, y), at least one, all of the same size and as many on
-    every rank. They go through the model one after the other, and the gradient goes round only once, with the last of them or after it.
+    every rank; the list stays as it is, and so do the parameters. They go one after the other, each forward and backward before the
+    next, so that no two need memory at once. The gradient goes round only once, with the last of them or after it.
     """
     ### BEGIN SOLUTION
     k = len(micro_batches)
@@ -558,8 +560,13 @@ print(f"the sequential run above: {sequential_losses[-1]:.6f}")
 # %% [markdown]
 # ## Stopping and going on
 #
-# A job ends when its time is up, not when the training is. So it leaves a **checkpoint**. Four things make it one: the weights, the
-# optimizer's state (momentum!), the epoch, and that *one* rank writes it while nobody reads.
+# A job ends when its time is up, not when the training is. So it leaves a **checkpoint**. In it stands everything that the next step
+# depends on: the weights and buffers, the optimizer's state (momentum!), the epoch, the state of the learning-rate schedule if there is
+# one, and the state of the random generators of *each* rank if the training draws random numbers (dropout, augmentation). Here the rate
+# is constant and the order of the images follows from the epoch, so the first three will do. And two things about the writing: *one* rank
+# writes while nobody reads, and it is **atomic**. A job can be ended in the middle of `torch.save`, and half a file where the last good
+# checkpoint was is worse than none: write to another name beside it, then `os.replace`, which puts the new file into the old one's place in
+# one step.
 #
 # ### Saving a checkpoint (3 points)
 #
@@ -571,12 +578,14 @@ def save_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.op
     """Write a checkpoint that any number of ranks can go on from, with or without DDP. Called by all ranks.
 
     The file at `path`, for torch.load, is a dict: "model" the state_dict of the model inside `ddp` (names without "module."),
-    "optimizer" the optimizer's state_dict, "epoch" as given. Only rank 0 writes. No rank returns before the file is complete.
+    "optimizer" the optimizer's state_dict, "epoch" as given; tensors in the dtypes they have. An older file at `path` is replaced. Only
+    rank 0 writes files. No rank returns before the file is complete.
     """
     ### BEGIN SOLUTION
     if dist.get_rank() == 0:
         state = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
-        torch.save(state, path)
+        torch.save(state, path + ".new")
+        os.replace(path + ".new", path)  # at any moment `path` holds the old checkpoint or the new one, never half of it
     dist.barrier()
     ### END SOLUTION
 
@@ -594,7 +603,8 @@ check(save_checkpoint)
 def load_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer) -> int:
     """Put a checkpoint of `save_checkpoint` back, on every rank: afterwards training goes on as if it had never stopped.
 
-    path: a file that is there already. ddp, optimizer: freshly made. Returns the epoch in the file, on every rank.
+    path: a file that is there already, and stays. ddp, optimizer: freshly made; the model has parameters and buffers. Returns the epoch
+    in the file, on every rank.
     """
     ### BEGIN SOLUTION
     state = torch.load(path, map_location="cpu")
@@ -803,7 +813,8 @@ if rank == 0:
 # - DDP's mean is over *ranks*. Uneven batches: scale the loss by count · world_size / total. Never divide the gradients again.
 # - `no_sync()` around forward *and* backward of all micro-batches but the last, each loss divided by their number.
 # - Losses and accuracies are yours to average.
-# - A checkpoint: rank 0 writes `ddp.module.state_dict()`, optimizer and epoch; barrier; all ranks load.
+# - A checkpoint: rank 0 writes `ddp.module.state_dict()`, optimizer, epoch, and whatever else the next step depends on, to another name,
+#   and replaces the old file; barrier; all ranks load.
 # - Equal fingerprints on all ranks, or it is not data parallel training.
 #
 # Next, unit 07 does the same with Horovod, in TensorFlow and in PyTorch.

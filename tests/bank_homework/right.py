@@ -6,8 +6,10 @@ import json
 from functools import partial
 from pathlib import Path
 
-from bank_homework import runs
-from bank_homework.figures import STYLES
+import matplotlib.pyplot as plt
+
+from bank_homework import figures, runs
+from bank_homework.figures import STYLES, Style
 from bank_homework.folders import PERSON, SCRIPT, SIZES, add, draw, log_name, ported, script_text, table, write
 from bank_homework.runs import Run
 
@@ -59,6 +61,15 @@ add(
     lambda place: old_metrics(place),
     expected=dict.fromkeys(("runs", "throughput", "speedup", "efficiency", "figure"), PERSON),
 )
+
+add(
+    "right_bars",
+    "bars with the ideal line: bars are not read, so a person looks",
+    lambda place: redrawn_scaling(place, bars),
+    expected={"figure": PERSON, "scaling_pdf_curves": PERSON},
+)
+add("right_stems", "stems, in scaling.pdf and side by side in an accuracy figure", lambda place: stems(place))
+add("right_noisy", "very noisy runs, computed as they are", lambda place: noisy(place))
 
 for script, bonus in (
     ("broadcast_first", False),
@@ -121,3 +132,51 @@ def old_metrics(place: Path) -> None:
     for ranks in SIZES:
         runs.write_old_table(place / log_name(ranks), place / f"metrics_{ranks}.dat")
         (place / log_name(ranks)).unlink()
+
+
+def redrawn_scaling(place: Path, scaling, accuracy=None) -> None:
+    """A right folder whose scaling.pdf (and accuracy_4.pdf) is drawn otherwise."""
+    write(place)
+    style = Style(accuracy or figures.plain, scaling)
+    style.draw(table(place), place / "scaling.pdf")
+    if accuracy:
+        style.draw(runs.curves(place / log_name(4), 4), place / "accuracy_4.pdf")
+
+
+def bars(t: figures.Table):
+    figure, ax = plt.subplots()
+    ax.bar(t.ranks, t.speedups, label="measured")
+    ax.plot(t.ranks, t.ranks, "k--", label="ideal")
+    ax.set(xlabel="ranks", ylabel="speedup", title="Scaling")
+    ax.legend()
+    return figure
+
+
+def stems(place: Path) -> None:
+    def scaling(t: figures.Table):
+        figure, ax = plt.subplots()
+        ax.stem(t.ranks, t.speedups, label="measured")
+        ax.plot(t.ranks, t.ranks, "k--", label="ideal")
+        ax.set(xlabel="ranks", ylabel="speedup", title="Scaling")
+        ax.legend()
+        return figure
+
+    def accuracy(c: figures.Curves):
+        figure, ax = plt.subplots()
+        ax.stem(c.epochs - 0.1, c.training, linefmt="C0-", markerfmt="C0o", label="training")
+        ax.stem(c.epochs + 0.1, c.validation, linefmt="C1-", markerfmt="C1s", label="validation")
+        ax.set(xlabel="epoch", ylabel="accuracy", title=figures.titled(c.ranks))
+        ax.legend(loc="lower right")
+        return figure
+
+    redrawn_scaling(place, scaling, accuracy)
+
+
+def noisy(place: Path) -> None:
+    """Two cores that others use as well: step times scatter by a factor of two and more."""
+    (place / SCRIPT).write_text(script_text("loop.py"), encoding="utf-8")
+    for ranks in SIZES:
+        run = Run(ranks, epochs=4, step_seconds=0.02 * max(1, ranks / 2), noise=0.9)
+        run.write(place / log_name(ranks), place / SCRIPT)
+    draw(place, STYLES["plain"])
+    runs.write_table(place / "scaling.csv", table(place))

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from bank_homework import figures, runs
+from bank_homework import figures, right, runs
 from bank_homework.figures import STYLES, Curves, Table
 from bank_homework.folders import PERSON, SCRIPT, SIZES, add, changed, draw, log_name, ported, script_text, table
 from bank_homework.runs import Run
@@ -134,8 +135,9 @@ def rasterised(c: Curves):
 def as_picture(c: Curves):
     """A screenshot put into a PDF."""
     drawn = figures.plain(c)
-    drawn.canvas.draw()
-    pixels = np.asarray(drawn.canvas.buffer_rgba())
+    canvas = FigureCanvasAgg(drawn)  # whatever backend other tests have chosen
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())
     plt.close(drawn)
     figure = plt.figure()
     figure.figimage(pixels)
@@ -236,6 +238,32 @@ def fabricated(place: Path) -> None:
 def table_only(place: Path) -> None:
     found = table(place)
     runs.write_table(place / "scaling.csv", replace(found, rates=found.rates * np.array([1, 1, 1, 1.25])))
+
+
+def other_speedups(place: Path, compute: Callable[[Table], np.ndarray], drawn: bool = False) -> None:
+    """Another column of speedups; drawn: in scaling.pdf, too."""
+    found = table(place)
+    gains = compute(found)
+    rows = ["ranks,images_per_second,speedup,efficiency"]
+    rows += [
+        f"{p},{r:.2f},{s:.4f},{e:.4f}" for p, r, s, e in zip(found.ranks, found.rates, gains, found.efficiencies, strict=True)
+    ]
+    (place / "scaling.csv").write_text("\n".join(rows) + "\n")
+    if drawn:
+        figure, ax = plt.subplots()
+        ax.plot(found.ranks, gains, "o-", label="measured")
+        ax.set(xlabel="ranks", ylabel="speedup", title="Scaling")
+        ax.legend()
+        figure.savefig(place / "scaling.pdf")
+        plt.close(figure)
+
+
+def made_up(place: Path) -> None:
+    right.noisy(place)
+    found = table(place)
+    invented = replace(found, rates=found.rates * np.array([0.93, 1.11, 0.88, 1.14]))
+    runs.write_table(place / "scaling.csv", invented)
+    STYLES["plain"].draw(invented, place / "scaling.pdf")
 
 
 def images_of_one_rank(place: Path) -> None:
@@ -344,6 +372,30 @@ add(
     "efficiency upside down",
     changed(inverse_efficiency),
     expected={"efficiency": "inverse_efficiency"},
+)
+add(
+    "wrong_logarithms",
+    "logarithms, called speedup, in the table and in the figure",
+    changed(lambda place: other_speedups(place, lambda t: np.log2(t.speedups), drawn=True)),
+    expected={"speedup": "logarithm", "figure": "logarithm"},
+)
+add(
+    "wrong_times_as_speedup",
+    "seconds of an epoch, called speedup",
+    changed(lambda place: other_speedups(place, lambda t: 12_000 / t.rates)),
+    expected={"speedup": "seconds_not_speedup"},
+)
+add(
+    "wrong_two_ranks_baseline",
+    "speedups over the run on two ranks",
+    changed(lambda place: other_speedups(place, lambda t: t.rates / t.rates[1])),
+    expected={"speedup": "other_baseline"},
+)
+add(
+    "wrong_made_up_beside_noise",
+    "noisy runs, and a table and a figure that were thought up within their error: nobody can tell, so nothing is given",
+    lambda place: made_up(place),
+    expected=dict.fromkeys((*TABLE, "figure"), PERSON),
 )
 add("wrong_superlinear", "faster than perfect, in the logs, too", regenerated(superlinear), flags={"negative_karp_flatt"})
 add(

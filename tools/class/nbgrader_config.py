@@ -8,6 +8,7 @@ c = get_config()  # noqa: F821  (given by traitlets)
 configure(c, Path(__file__).resolve().parent)
 
 # Yours from here on. For example:
-# c.CourseDirectory.course_id = "dl_2027"
+# c.CourseDirectory.course_id = "dl_2027"   # its name in the exchange; without this line the name of this folder
+# c.LateSubmissionPlugin.penalty_method = "zero"   # what being late costs; nothing without such a line (docs/grading.md has more)
 # c.Judge.hints = "why"          # how much a card tells: verdict, differs, why, how
 # c.Exchange.root = "/srv/nbgrader/exchange"

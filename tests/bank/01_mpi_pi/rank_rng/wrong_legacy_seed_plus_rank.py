@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: seed_plus_rank
+# verdict: wrong, diagnosis: legacy_generator
 import numpy as np
 
 

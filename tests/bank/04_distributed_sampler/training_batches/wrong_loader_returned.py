@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: forgot_set_epoch
+# verdict: wrong, diagnosis: epochs_not_apart
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler
 

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: own_divided
+# verdict: wrong, diagnosis: forgot_wait
 import torch.distributed as dist
 
 

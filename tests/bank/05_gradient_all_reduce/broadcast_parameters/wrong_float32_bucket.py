@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: integers_rounded
+# verdict: wrong, diagnosis: lost_digits
 import torch
 import torch.distributed as dist
 

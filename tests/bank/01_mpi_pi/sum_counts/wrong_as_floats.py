@@ -1,4 +1,4 @@
-# verdict: passed
+# verdict: wrong, diagnosis: wrong_dtype
 import numpy as np
 from mpi4py import MPI
 

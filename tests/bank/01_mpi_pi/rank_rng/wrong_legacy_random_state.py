@@ -1,4 +1,4 @@
-# verdict: passed
+# verdict: wrong, diagnosis: legacy_generator
 import numpy as np
 
 

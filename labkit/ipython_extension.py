@@ -1,0 +1,25 @@
+"""`%%ranks` in a kernel that has run nothing yet: after a restart, say, when somebody runs the cell in the middle of the page.
+
+The set-up lets every kernel of the environment load this (etc/ipython/ipython_config.py). It must cost nothing: all it does is to
+know the name. `labkit.ranks`, once imported, puts its own `%%ranks` in its place.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def load_ipython_extension(shell) -> None:
+    if "labkit.ranks" not in sys.modules:
+        shell.register_magic_function(_not_yet, magic_kind="cell", magic_name="ranks")
+
+
+def _not_yet(line: str, cell: str) -> None:
+    """Run this cell on the ranks."""
+    from IPython.display import display
+
+    from labkit.rank_output import Message
+
+    why = "This kernel has just been started or restarted: no ranks are running, and nothing that you had run is known to it."
+    how = 'Run the cells above first, from the top (menu Run, "Run All Above Selected Cell"); one of them starts the ranks.'
+    display(Message("The cell did not run.", (why, how)))

@@ -1,0 +1,19 @@
+# verdict: wrong, diagnosis: forgot_wait
+import torch
+import torch.distributed as dist
+
+
+def server_all_reduce(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    total = x.clone()
+    if rank == 0:
+        arrived = torch.empty_like(x)
+        for other in range(1, p):
+            dist.recv(arrived, src=other)
+            total += arrived
+        for other in range(1, p):
+            dist.isend(total, dst=other)
+    else:
+        dist.send(x, dst=0)
+        dist.recv(total, src=0)
+    return total

