@@ -61,7 +61,7 @@ def arrived(run: Run) -> list[float]:
 
 def lacking(exercise: Exercise, case: Case, run: Run) -> str:
     """What to say where a rank got too few bytes for what it returned, or nobody has said anything; "" where all got enough."""
-    if exercise.runtime in ("plain", "horovod") or case.world_size == 1:
+    if exercise.runtime == "plain" or case.world_size == 1:
         return ""
     if exercise.talks and not run.events and not any(rank.carried for rank in run.ranks):
         return "no rank has sent, received or called anything: whatever they know of each other, it did not come by communication"

@@ -33,6 +33,10 @@ class BadKey(ValueError):
     """A key file that does not hold a key."""
 
 
+class BadName(BadKey):
+    """What is no name of an assignment, and so has no key: a path, say."""
+
+
 @dataclass(frozen=True)
 class Course:
     """The course root of one class."""
@@ -93,7 +97,7 @@ class Course:
 
     def key_file(self, assignment: str) -> Path:
         if not re.fullmatch(r"\w[\w.-]*", assignment):
-            raise ValueError(f"{assignment!r} is no name of an assignment")
+            raise BadName(f"{assignment!r} is no name of an assignment")
         return self.overlay / "keys" / f"{assignment}.key"
 
 

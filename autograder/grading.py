@@ -112,6 +112,7 @@ def grade(course: Path, wish: Wish, watcher: Watcher | None = None, pool: Callab
     """Grade an assignment in the course root `course`. Raises CannotGrade, `autograder.store.Busy`."""
     config = settings(course, wish)
     coursedir = CourseDirectory(config=config)
+    check_name(wish.assignment)
     run = _Run(coursedir, config, wish, watcher or Watcher(), pool or _pool)
     start = time.monotonic()
     try:
@@ -126,6 +127,14 @@ def grade(course: Path, wish: Wish, watcher: Watcher | None = None, pool: Callab
         raise
     run.report.seconds = time.monotonic() - start
     return run.report
+
+
+def check_name(assignment: str) -> None:
+    """Raises CannotGrade for what cannot be the name of an assignment, such as a path."""
+    try:
+        Course(Path()).key_file(assignment)
+    except ValueError as error:
+        raise CannotGrade(f"{error}: give it as it is called in submitted/, for example 03_collectives") from None
 
 
 def settings(course: Path, wish: Wish) -> Config:
@@ -230,7 +239,7 @@ class _Run:
     def _begin(self, student: str) -> None:
         """Leave it alone or have it judged."""
         try:
-            files = hashes(nbgrader_plugin.submitted_folder(self.coursedir, self.wish.assignment, student))
+            files = hashes_of_submission(self.coursedir, self.wish.assignment, student)
             state = self._state(files, student)
             mark = self.store.mark(self.wish.assignment, student)
             if not self.wish.force and mark is not None and mark.get("state") == state and self._stands(student, mark):
@@ -485,6 +494,13 @@ def scores_of(gradebook: Gradebook, assignment: str, student: str | None = None)
     return scores
 
 
+def hashes_of_submission(coursedir: CourseDirectory, assignment: str, student: str) -> dict[str, str]:
+    """`hashes` of what a student handed in; behind a link to a folder nothing is looked at, it may lead to the whole disk."""
+    folder = nbgrader_plugin.submitted_folder(coursedir, assignment, student)
+    link = submission.linked_folder(nbgrader_plugin.submissions_root(coursedir, assignment, student), folder)
+    return {".": f"a link to {os.readlink(link)}"} if link else hashes(folder)
+
+
 def total_of(gradebook: Gradebook, assignment: str, student: str) -> float:
     """A student's points as the gradebook and its export have them: with what was given by hand, less the penalty for being late."""
     with gradebook, contextlib.suppress(MissingEntry):
@@ -505,10 +521,16 @@ def _files(folder: Path) -> Iterable[Path]:
 
 
 def _hash(path: Path) -> str:
-    about = path.lstat()
+    try:
+        about = path.lstat()
+    except OSError as error:  # a name longer than a path may be
+        return f"not readable ({error.errno})"
     if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_HASHED:
         return f"{about.st_mode:o} {about.st_size} {about.st_mtime_ns}"
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        return f"not readable ({error.errno}) {about.st_size} {about.st_mtime_ns}"
 
 
 _log = logging.getLogger("autograder.grading")

@@ -13,10 +13,11 @@ import atexit
 import contextlib
 import copy
 import functools
-import glob
 import json
 import os
 import re
+import shutil
+import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,7 +80,29 @@ def configure(c: Config, root: Path) -> None:
     c.Autograde.exporter_class = SubmissionExporter
     c.Autograde.sanitize_preprocessors = [Rebuild]
     c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties]  # the cells' metadata are the released ones
+    c.ExchangeFactory.collect = "autograder.collecting.Collect"
     os.environ.setdefault(OVERLAY, str(root / "overlay"))
+    careful_timestamps()
+
+
+def careful_timestamps() -> None:
+    """From here on nbgrader takes a submission's timestamp.txt for what it is: a file that a student has made.
+
+    It would wait for a pipe of that name, follow a link, read any length of it, and stop over what is no date.
+    """
+
+    def get_existing_timestamp(self: CourseDirectory, folder: str):
+        path = Path(folder, "timestamp.txt")
+        if not os.path.lexists(path):
+            return None
+        try:
+            text = submission.small_text(path, 200).strip()
+            return utils.parse_utc(text) if text else None
+        except (ValueError, OverflowError):  # Refused is one, and so is what nbgrader 0.9.6 says of no date
+            self.log.warning("%s holds no date: the submission counts as handed in without one", path)
+            return None
+
+    CourseDirectory.get_existing_timestamp = get_existing_timestamp
 
 
 # -- what is graded against -----------------------------------------------------------------------------------------------------------
@@ -129,6 +152,33 @@ def submitted_folder(coursedir: CourseDirectory, assignment: str, student: str) 
     return Path(coursedir.format_path(coursedir.submitted_directory, student, assignment))
 
 
+def submissions_root(coursedir: CourseDirectory, assignment: str, student: str) -> Path:
+    """The folder of all submissions. Below it links are not followed; where it lies itself is the instructor's affair."""
+    one = submitted_folder(coursedir, assignment, student)
+    other = submitted_folder(coursedir, f"{assignment}-", f"{student}-")
+    return Path(os.path.commonpath([one, other]))
+
+
+def owner_of(coursedir: CourseDirectory, file: Path) -> str:
+    """Where in the course the same file lies under another name (a hard link), as far as students must not have it there; "" if nowhere."""
+    about, root = file.lstat(), Path(coursedir.root)
+    if about.st_nlink < 2:
+        return ""
+    private = [root / coursedir.source_directory, root / "overlay", root / coursedir.submitted_directory, root / "gradebook.db"]
+    for path in (path for place in private for path in (place.rglob("*") if place.is_dir() else [place])):
+        with contextlib.suppress(OSError):
+            other = path.lstat()
+            if (other.st_dev, other.st_ino) == (about.st_dev, about.st_ino) and path.absolute() != file.absolute():
+                return str(path.relative_to(root))
+    return ""
+
+
+def _borrowed(coursedir: CourseDirectory, folder: Path) -> list[Path]:
+    """Files in a submission that are others' (`owner_of`)."""
+    files = [path for path in folder.rglob("*") if not path.is_symlink() and path.is_file()]
+    return [path for path in files[: submission.MAX_FILES] if owner_of(coursedir, path)]
+
+
 def notebook_file(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> Path:
     """Where a student's notebook is: under its own name, or under another one where only this one can be meant."""
     folder = submitted_folder(coursedir, assignment, student)
@@ -166,12 +216,22 @@ def _names(folder: Path) -> set[str]:
 
 
 def handed_in(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> HandedIn:
-    """A student's submitted notebook, taken in but not looked at."""
+    """A student's submitted notebook, taken in but not looked at. Never fails: what cannot be taken in is refused, and only that."""
+    try:
+        return _handed_in(coursedir, assignment, student, notebook)
+    except Exception as error:  # one folder must not keep a class from its grades, its report and its copies
+        return HandedIn(refused=f"The folder could not be read ({type(error).__name__}).")
+
+
+def _handed_in(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> HandedIn:
     path = notebook_file(coursedir, assignment, student, notebook)
     given = submission.modules_of(Path(coursedir.format_path(coursedir.release_directory, ".", assignment)))
     renamed = Flag("renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb.")
-    found = HandedIn.at(path, given, [renamed] * (path.stem != notebook))
-    if _asks_for_files(str(Path(coursedir.format_path(coursedir.source_directory, ".", assignment), f"{notebook}.ipynb"))):
+    root = submissions_root(coursedir, assignment, student)
+    found = HandedIn.at(path, given, [renamed] * (path.stem != notebook), root, lambda file: owner_of(coursedir, file))
+    if found.refused not in (submission.LINKED, submission.BORROWED) and _asks_for_files(
+        str(Path(coursedir.format_path(coursedir.source_directory, ".", assignment), f"{notebook}.ipynb"))
+    ):
         found.files.update(homework.packed(path.parent, Course(Path(coursedir.root)).nonce(assignment, student)))
     return found
 
@@ -281,39 +341,36 @@ class SubmissionExporter(NotebookExporter):
 def _guard(converter: Autograde, wait_s: float) -> None:
     """nbgrader offers no place before and after a whole run, so its two methods are wrapped for this one converter."""
     convert, init = converter.convert_notebooks, converter.init_assignment
-    coursedir, timestamp = converter.coursedir, converter.coursedir.get_existing_timestamp
+    coursedir = converter.coursedir
+    careful_timestamps()
 
     def convert_notebooks() -> None:
         jail(Judge(parent=converter.exporter).allow_weak_isolation)  # says so before anything old is removed
         try:
             with Store(coursedir.root).lock(f"grades {coursedir.assignment_id}", wait_s):
-                coursedir.get_existing_timestamp = careful_timestamp
                 convert()
         except Busy as busy:
             converter.log.error("%s", busy)
             raise NbGraderException(str(busy)) from None
-        finally:
-            coursedir.get_existing_timestamp = timestamp
-
-    def careful_timestamp(folder):
-        """The student wrote that file: what is no date in it must not keep the submission from being graded."""
-        try:
-            return timestamp(folder)
-        except Exception:  # nbgrader 0.9.6 fails in its own way of saying so
-            converter.log.warning("%s/timestamp.txt holds no date: the submission counts as handed in without one", folder)
-            return None
 
     def init_assignment(assignment_id: str, student_id: str) -> None:
         folder = submitted_folder(coursedir, assignment_id, student_id)
         names = notebooks_to_grade(coursedir, assignment_id, student_id)
         converter.notebooks = [str(folder / f"{name}.ipynb") for name in names] or converter.notebooks
-        odd = submission.odd_files(folder)
-        ignored = coursedir.ignore
-        coursedir.ignore = [*ignored, *(glob.escape(path.name) for path in odd)]
-        try:
-            init(assignment_id, student_id)
-        finally:
-            coursedir.ignore = ignored
+        linked = submission.linked_folder(submissions_root(coursedir, assignment_id, student_id), folder)
+        format_source = converter._format_source
+        with tempfile.TemporaryDirectory(prefix="handed-in-") as place:
+            clean = os.path.join(place, "submission")
+            if linked:
+                os.mkdir(clean)
+            else:
+                _copy_what_is_ordinary(folder, clean, _borrowed(coursedir, folder))
+            # nbgrader looks through it for what to copy: at all that lies behind a link, and at each file once for each thing to ignore
+            converter._format_source = lambda *_, **__: clean
+            try:
+                init(assignment_id, student_id)
+            finally:
+                converter._format_source = format_source
         extension = Course(Path(coursedir.root)).extensions(assignment_id).get(student_id)
         with autograde.Gradebook(
             coursedir.db_url, coursedir.course_id
@@ -324,6 +381,16 @@ def _guard(converter: Autograde, wait_s: float) -> None:
                 gradebook.db.commit()
 
     converter.convert_notebooks, converter.init_assignment = convert_notebooks, init_assignment
+
+
+def _copy_what_is_ordinary(folder: Path, target: str, unwanted: list[Path]) -> None:
+    """A submission's folder without its notebooks, which are written anew, and without what must not be copied."""
+    odd = {str(path) for path in [*submission.odd_files(folder), *unwanted]}
+
+    def left_out(place: str, names: list[str]) -> set[str]:
+        return {name for name in names if os.path.join(place, name) in odd or name.endswith(".ipynb")}
+
+    shutil.copytree(folder, target, symlinks=True, ignore=left_out)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
 from autograder import grading, nbgrader_plugin, submission
-from autograder.course import Course
+from autograder.course import BadName, Course
 from autograder.homework import handed_in
 from autograder.marks import Marks, read_marks
 from autograder.report import Submitted
@@ -58,6 +58,10 @@ def _gradebook(coursedir: CourseDirectory) -> Gradebook:
 
 def notebooks(coursedir: CourseDirectory, assignment: str) -> list[str]:
     """The notebooks the assignment consists of. Raises NoCourse."""
+    try:
+        Course(Path(coursedir.root)).key_file(assignment)
+    except BadName as error:
+        raise NoCourse(str(error)) from None
     folder = Path(coursedir.format_path(coursedir.source_directory, ".", assignment))
     names = sorted(path.stem for path in folder.glob("*.ipynb"))
     if not names:
@@ -86,9 +90,8 @@ def submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted
 def _submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted]:
     names, store, judged = notebooks(coursedir, assignment), Store(Path(coursedir.root)), _Judged(coursedir, assignment)
     for student in grading.submitted_students(coursedir, assignment):
-        folder = nbgrader_plugin.submitted_folder(coursedir, assignment, student)
         mark = store.mark(assignment, student) or {}
-        unchanged = "results" in mark and mark.get("submitted") == grading.hashes(folder)
+        unchanged = "results" in mark and mark.get("submitted") == grading.hashes_of_submission(coursedir, assignment, student)
         for name in names:
             graded = submission.kept_result(store, mark["results"].get(name, "")) if unchanged else None
             if graded is not None:

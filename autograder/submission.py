@@ -21,6 +21,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
+import math
 import os
 import platform
 import re
@@ -39,7 +40,7 @@ from autograder import cards
 from autograder.check import _figure, judge_with_its_helpers, slice_for
 from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.homework import handed_in
-from autograder.judge import Runners, judge_with
+from autograder.judge import LAST_S, Runners, judge_with
 from autograder.registry import UnknownExercise, find, overlay_digests
 from autograder.store import Store
 from autograder.verdict import HINT_LEVELS, Result
@@ -48,15 +49,20 @@ from labkit.source import Cell, Chunk, bound_names, defining_label, free_names, 
 
 FORMAT = 2  # of the JSON of `Graded`
 NOTHING = "No file of that name was handed in."
+BORROWED = "A file in it is one that belongs to somebody else."
+LINKED = "The submission's folder is a link to another place: nothing in it is the student's own."
 MAX_BYTES = 32 << 20
 MAX_CELLS = 2000
 MAX_CELL_TEXT = 100_000  # characters of one cell
 MAX_TEXT = 1_000_000  # characters of all cells together
 MAX_STATEMENTS = 4000
 MAX_MODULES = 50
+MAX_FILES = 500  # of one submission
+MAX_DEPTH = 12  # folders below its own
 WAITED_S = (
     20.0  # where one exercise of a notebook slept for so long, the others are waited for no longer: a case takes milliseconds
 )
+BUDGET_S = 120.0  # seconds on the clock for all checks of one notebook (the homework's have limits of their own): sleep costs nothing else
 MAX_OUTPUT_TEXT = 20_000
 MAX_IMAGE = 2 << 20
 _FLAG_NAMES = ("grade", "solution", "locked", "task")
@@ -105,7 +111,7 @@ def read(source: str | Path | bytes) -> NotebookNode:
     return notebook
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(path: Path, limit: int = MAX_BYTES) -> bytes:
     """The content of a regular file; a link is not followed, and a pipe is not waited for."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -117,11 +123,19 @@ def _bytes_of(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise Refused("That is no ordinary file.")
         with open(handle, "rb", closefd=False) as file:
-            return file.read(MAX_BYTES + 1)
+            return file.read(limit + 1)
     except OSError:
         raise Refused("The file cannot be read.") from None
     finally:
         os.close(handle)
+
+
+def small_text(path: Path, limit: int) -> str:
+    """The text of a small ordinary file. Raises Refused for what is none, or is larger than `limit` bytes."""
+    data = _bytes_of(path, limit)
+    if len(data) > limit:
+        raise Refused(f"The file is larger than {limit} bytes.")
+    return data.decode("utf-8-sig", errors="replace")
 
 
 def _text_of(data: bytes) -> str:
@@ -188,15 +202,37 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+def linked_folder(root: Path, folder: Path) -> Path | None:
+    """The first link on the way from `root` down to `folder`, itself included: what lies behind it is somebody else's. Or None."""
+    way = [folder, *folder.parents]
+    below = way[: way.index(root)] if root in way else way[:1]
+    return next((part for part in reversed(below) if part.is_symlink()), None)
+
+
 def odd_files(folder: Path) -> list[Path]:
-    """What in a submission's folder must not be copied: links, pipes and the like, and files larger than any notebook may be."""
-    found = []
-    for place, _, names in os.walk(folder):
-        for path in sorted(Path(place, name) for name in names):
-            with contextlib.suppress(OSError):
+    """What in a submission's folder must not be copied: links to files or folders, pipes and the like, files larger than any notebook may
+    be, and what lies deeper or is more than a homework can be. Where the folder itself is a link: that alone."""
+    if folder.is_symlink():
+        return [folder]
+    found, seen = [], 0
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        links = [Path(place, name) for name in folders if os.path.islink(os.path.join(place, name))]
+        if len(Path(place).relative_to(folder).parts) >= MAX_DEPTH:
+            found += [Path(place, name) for name in folders]
+            folders.clear()
+        for path in sorted([*links, *(Path(place, name) for name in names)]):
+            seen += 1
+            try:
                 about = path.lstat()
-                if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES:
-                    found.append(path)
+                odd = not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES
+            except OSError:
+                odd = True
+            if odd or seen > MAX_FILES:
+                found.append(path)
+        if seen > MAX_FILES:
+            found += [Path(place, name) for name in folders]
+            break
     return found
 
 
@@ -204,9 +240,12 @@ def file_flags(folder: Path) -> list[Flag]:
     """Flags for the files that were left out."""
     flags = []
     for path in odd_files(folder)[:20]:
-        name = _shown(str(path.relative_to(folder)))
-        what = "is a link" if path.is_symlink() else "is too large" if path.is_file() else "is no ordinary file"
-        flags.append(Flag("file", f"The file {name} {what}: it was left out.", needs_person=path.is_symlink()))
+        name = _shown(str(path.relative_to(folder))) if path != folder else "of the submission"
+        what = "is a link" if path.is_symlink() else "is one too many or too deep" if path.is_dir() else "is no ordinary file"
+        if path.is_file() and not path.is_symlink():
+            what = "is too large" if path.lstat().st_size > MAX_BYTES else "is one too many"
+        kind = "folder" if path.is_dir() else "file"
+        flags.append(Flag("file", f"The {kind} {name} {what}: it was left out.", needs_person=path.is_symlink()))
     return flags
 
 
@@ -215,13 +254,23 @@ def modules_of(folder: Path) -> dict[str, str]:
     found = {}
     for path in sorted(folder.glob("*.py"))[:MAX_MODULES]:
         name = path.stem
-        if not name.isidentifier() or name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
+        if not name.isidentifier() or _is_taken(name):
             continue
         with contextlib.suppress(Refused):
             source = _clean(_bytes_of(path).decode("utf-8-sig", errors="replace"))
             if len(source) <= MAX_CELL_TEXT:
                 found[name] = source
     return found
+
+
+def _is_taken(name: str) -> bool:
+    """Whether `import name` finds a module without the student's. Python cannot say it of all that it knows: `__main__` has no origin."""
+    if name in sys.stdlib_module_names or name in sys.modules or name.startswith("__"):
+        return True
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError, AttributeError):
+        return True
 
 
 @dataclass(frozen=True)
@@ -238,10 +287,29 @@ class HandedIn:
     files: dict = field(default_factory=dict)
 
     @classmethod
-    def at(cls, path: Path, modules: dict[str, str], flags: Iterable[Flag] = ()) -> HandedIn:
-        """Takes in the file `path`. modules: what the course gave, which counts before a student's of that name."""
-        modules = modules_of(path.parent) | modules
+    def at(
+        cls,
+        path: Path,
+        modules: dict[str, str],
+        flags: Iterable[Flag] = (),
+        root: Path | None = None,
+        owner_of: Callable[[Path], str] = lambda file: "",
+    ) -> HandedIn:
+        """Takes in the file `path`. modules: what the course gave, which counts before a student's of that name.
+
+        root: the folder of all submissions; a link anywhere below it leads to what is not the student's, and nothing behind it is taken.
+        owner_of: where else in the course the same file lies, "" if nowhere.
+        """
+        link = linked_folder(root or path.parent, path.parent)
+        if link is not None:
+            return cls(b"", LINKED, dict(modules), [*flags, Flag("file", f"The folder {_shown(link.name)} is a link.", True)])
         flags = [*flags, *file_flags(path.parent)]
+        for file in [path, *sorted(path.parent.glob("*.py"))]:
+            where = owner_of(file) if os.path.lexists(file) else ""
+            if where:
+                sentence = f"The file {_shown(file.name)} is the same one as {where} of the course (a hard link): nothing was taken over."
+                return cls(b"", BORROWED, dict(modules), [*flags, Flag("file", sentence, needs_person=True)])
+        modules = modules_of(path.parent) | modules
         try:
             return cls(_bytes_of(path), "", modules, flags)
         except Refused as refused:
@@ -309,11 +377,13 @@ def _base64_of(text) -> bytes | None:
 
 
 def harmless_markdown(text: str) -> str:
-    """A student's text without raw HTML, and without links and formulas that could run something when it is shown.
+    """A student's text without raw HTML, without links and formulas that could run something when it is shown, and without pictures: a
+    browser fetches them by itself, and whoever owns the address hears that the text is being graded, when, and from where.
 
-    nbconvert passes both on as they are. A blank is put in, so that the text reads as it was written.
+    nbconvert passes them on as they are. A blank is put in, so that the text reads as it was written; a picture becomes a link.
     """
     text = re.sub(r"<(?=[A-Za-z/!?])", "< ", text)
+    text = re.sub(r"!(?=\s*\[)", "! ", text)
     text = re.sub(r"\]\((?!https?://)", "] (", text)
     text = re.sub(r"\]:(?!\s*https?://)", "] :", text)
     return re.sub(r"\\(?=(?:href|url|require|style|class|cssId|html|data|unicode|includegraphics)(?![a-z]))", r"\\ ", text)
@@ -826,18 +896,28 @@ class Graded:
             raise ValueError(f"not a result of the grader: {error!r}") from None
 
 
-def judge(rebuilt: Rebuilt, unit: str | None, runners: Runners, *, key: str = PUBLIC_KEY, hints: str = "how") -> Graded:
+def judge(
+    rebuilt: Rebuilt,
+    unit: str | None,
+    runners: Runners,
+    *,
+    key: str = PUBLIC_KEY,
+    hints: str = "how",
+    budget: float | None = None,
+) -> Graded:
     """Judge every check and every test of a rebuilt notebook, elsewhere (`runners`). A failure in one costs that one only.
 
-    unit: where the exercises are looked for first, "03" or "03_collectives"; None: in all units.
+    unit: where the exercises are looked for first, "03" or "03_collectives"; None: in all units. budget: seconds for all of it; what has
+    not been judged by then is not, the card says so, and a person is told.
     """
     if hints not in HINT_LEVELS:
         raise ValueError(f"hints={hints!r}: choose one of {', '.join(HINT_LEVELS)}")
-    start = time.monotonic()
+    start, budget = time.monotonic(), BUDGET_S if budget is None else budget
     grades: dict[str, ItemGrade] = {}
     failed: set[str] = set()
     ordered, limits = _in_order(rebuilt.items, unit), runners.limits
     homework = handed_in.Judge(rebuilt.files, runners.launcher, key)
+    spent = 0.0  # seconds, of the budget
     exercises = [exercise for item in ordered if (exercise := exercise_of(item, unit)) is not None]
     try:
         with runners.student(exercises):
@@ -847,8 +927,13 @@ def judge(rebuilt: Rebuilt, unit: str | None, runners: Runners, *, key: str = PU
                     grade = _twice(item, runners, lambda item=item: _judge_part(item, homework))
                 elif rebuilt.refused:
                     grade = _refused(item, rebuilt.refused)
+                elif spent >= budget:
+                    grade = _out_of_time(item, budget)
                 else:
+                    runners.until = begin + budget - spent
                     grade = _twice(item, runners, lambda item=item: _judge(rebuilt, item, unit, runners, key, failed))
+                    runners.until = math.inf
+                    spent += time.monotonic() - begin
                 grade.seconds = round(time.monotonic() - begin, 3)
                 grades[item.grade_id] = grade
                 if item.function and grade.verdict != "passed":
@@ -856,10 +941,14 @@ def judge(rebuilt: Rebuilt, unit: str | None, runners: Runners, *, key: str = PU
                 if grade.verdict == "too_slow" and grade.seconds > WAITED_S:
                     runners.limits = replace(limits, deadline=min(limits.deadline, WAITED_S))
     finally:
-        runners.limits = limits
+        runners.limits, runners.until = limits, math.inf
         runners.close()  # the processes of one student must not serve another
     faults = [Flag("fault", f"{g.grade_id}: {g.fault}", needs_person=True) for g in grades.values() if g.fault]
     noticed = [Flag(kind, sentence, needs_person=True) for kind, sentence in homework.flags]
+    if spent >= budget:
+        faults.append(
+            Flag("budget", _BUDGET_USED.format(budget) + " Should your machine have been that slow, grade it again.", True)
+        )
     waiting = [Flag("waits", f"{g.grade_id}: some of its points wait for a person.", True) for g in grades.values() if g.waits]
     items = [grades[item.grade_id] for item in rebuilt.items]
     seconds = round(time.monotonic() - start, 3)
@@ -896,6 +985,14 @@ def _in_order(items: list[Item], unit: str | None) -> list[Item]:
 def _refused(item: Item, why: str) -> ItemGrade:
     said = ["This notebook could not be graded.", why]
     return ItemGrade(item.grade_id, 0.0, item.points, "missing", "refused", said=said)
+
+
+_BUDGET_USED = "The {:g} seconds that the checks of one notebook may take were used up before all had been run."
+
+
+def _out_of_time(item: Item, budget: float) -> ItemGrade:
+    said = [_BUDGET_USED.format(budget), "A check takes a second or two: look for functions above that sleep or wait."]
+    return ItemGrade(item.grade_id, 0.0, item.points, "too_slow", "budget", said=said)
 
 
 def _twice(item: Item, runners: Runners, judge: Callable[[], ItemGrade]) -> ItemGrade:
@@ -979,7 +1076,9 @@ def _judge_test(rebuilt: Rebuilt, item: Item, runners: Runners) -> ItemGrade:
     by code that is out for it. It cannot harm anything else.
     """
     jobs = make_jobs(rebuilt.chunks_of_test(item), "__outcome__", [()], runtime="plain")
-    outcome, ends = runners.launcher.run(jobs, limits=runners.limits)
+    left = max(runners.until - time.monotonic(), LAST_S)
+    limits = replace(runners.limits, deadline=min(runners.limits.deadline, left))
+    outcome, ends = runners.launcher.run(jobs, limits=limits)
     rank = outcome.ranks[0]
     said = [line for _, line in outcome.printed[:40]]
     if rank.state == "returned":

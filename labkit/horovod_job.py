@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import functools
 import os
 import re
 import selectors
@@ -64,9 +65,12 @@ def import_horovod() -> None:
     import horovod.torch  # noqa: F401
     from horovod.runner.common.util import hosts  # noqa: F401
     from horovod.runner.http import http_server  # noqa: F401
+    from horovod.tensorflow import mpi_ops
     from horovod.torch import mpi_lib_v2
 
     _wait_politely(mpi_lib_v2)
+    _count_what_is_moved(mpi_lib_v2, "horovod_torch_")
+    _count_what_is_moved(mpi_ops.MPI_LIB, "horovod_")
     trace_without_autograph()
 
 
@@ -82,6 +86,38 @@ def _wait_politely(library) -> None:
         return wait_and_clear(handle)
 
     library.horovod_torch_wait_and_clear = wait
+
+
+_MOVES = re.compile(r"(grouped_)?(allreduce|allgather|broadcast|alltoall|reducescatter)(_(async|inplace)\w*)?$")
+UNKNOWN = 1e18  # bytes, of an operation that does not say how many it moves
+_carried = 0.0  # bytes that this rank has handed to Horovod's collectives
+
+
+def _count_what_is_moved(library, prefix: str) -> None:
+    """Have Horovod's operations of one framework note the bytes they are called with: without any, a rank has heard of nobody."""
+    for name in dir(library):
+        if name.startswith(prefix) and _MOVES.match(name.removeprefix(prefix)):
+            setattr(library, name, _counted(getattr(library, name)))
+
+
+def _counted(operation):
+    @functools.wraps(operation)
+    def call(*arguments, **named):
+        global _carried
+        tensors = arguments[0] if arguments else next(iter(named.values()))
+        _carried = min(UNKNOWN, _carried + sum(map(_bytes_of, tensors if isinstance(tensors, (list, tuple)) else [tensors])))
+        return operation(*arguments, **named)
+
+    return call
+
+
+def _bytes_of(tensor) -> float:
+    """UNKNOWN for what has no size yet: while TensorFlow makes a graph, of which each run moves bytes again."""
+    try:
+        nbytes = tensor.nbytes if hasattr(tensor, "element_size") else tensor.numpy().nbytes  # PyTorch's, TensorFlow's
+    except (AttributeError, NotImplementedError, ValueError):
+        return UNKNOWN
+    return float(nbytes)
 
 
 _notes: tuple[int, int] | None = None  # (file descriptor, rank) in a rank
@@ -352,7 +388,7 @@ def run_rank(sock: socket.socket, job: dict, payload) -> None:
     """The life of a rank after its job has come: run it, then stay until the case is over, so that nobody else fails because we left."""
     from labkit.rank_program import run_job
 
-    run_job(sock, job, payload, torch=sys.modules.get("torch"))
+    run_job(sock, job, payload, torch=sys.modules.get("torch"), about=lambda: {"carried": _carried})
     with contextlib.suppress(OSError):
         sock.settimeout(None)
         sock.recv(1)

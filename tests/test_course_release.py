@@ -1,5 +1,6 @@
 """`make course-release`: what an instructor's root and the students' tree hold, and what building them again leaves alone."""
 
+import ast
 import os
 import stat
 import subprocess
@@ -142,3 +143,50 @@ def test_a_wrong_place_is_refused(where, tmp_path):
 def test_a_unit_that_is_not_there_is_named(root):
     refused = course_release(root, "--units", "42_nothing")
     assert refused.returncode == 1 and "no such unit: 42_nothing" in refused.stderr
+
+
+def test_what_is_not_for_students_is_for_its_owner_alone(root):
+    """Whoever runs it, root on a shared machine too: solutions, submissions, grades and keys."""
+    for name in ("source", "submitted", "autograded", "feedback", "overlay"):
+        assert stat.S_IMODE((root / name).stat().st_mode) == 0o700, name
+    assert stat.S_IMODE((root / "gradebook.db").stat().st_mode) == 0o600
+    assert stat.S_IMODE((root / "student").stat().st_mode) == 0o755
+
+
+def test_students_get_no_right_answers_with_the_exercises(root):
+    """Ten exercises bear one, for those that build on them."""
+    folder = root / "student" / "autograder" / "exercises"
+    script = (
+        "from autograder.registry import all_exercises\n"
+        "print(len(all_exercises()), [e.function for e in all_exercises() if e.reference], [e.function for e in all_exercises() if e.uses])"
+    )
+
+    def told(tree: Path) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(tree), "COURSE_OVERLAY": ""}
+        return subprocess.run([sys.executable, "-c", script], cwd=tree, env=environment, capture_output=True, text=True).stdout
+
+    ours, theirs = told(ROOT), told(root / "student")
+    assert " [] [" not in ours and " [] [" in theirs, (ours, theirs)
+    for path in sorted((ROOT / "autograder" / "exercises").glob("unit_*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if (
+                isinstance(node, ast.Assign)
+                and getattr(node.targets[0], "id", "") == "reference"
+                and isinstance(node.value, ast.Constant)
+            ):
+                assert not node.value.value or node.value.value not in (folder / path.name).read_text()
+
+
+def test_references_are_taken_out_however_they_are_written():
+    sys.path.insert(0, str(ROOT / "tools"))
+    from course_release import without_references
+
+    source = (
+        'ANSWER = "secret one"\nclass A:\n    """ü"""\n    reference = """\nsecret two\n"""  # ä\n    x = 1\n'
+        'class B:\n    reference: str = "ü" + "secret three"; y = 2\nclass C:\n    reference = ANSWER\nA.reference = "secret four"\n'
+    )
+    left = without_references(source)
+    assert "secret" not in left and "x = 1" in left and "y = 2" in left and "# ä" in left
+    namespace: dict = {}
+    exec(left, namespace)
+    assert [namespace[name].reference for name in "ABC"] == ["", "", ""]

@@ -38,6 +38,10 @@ def one_step_more():
         hvd_torch.allreduce(torch.ones(2), name=f"step.{step}")
     return 1
 
+def nothing_at_all():
+    hvd_torch.init()
+    return hvd_torch.rank()
+
 def different_calls():
     hvd_torch.init()
     if hvd_torch.rank() == 0:
@@ -89,6 +93,13 @@ def test_results_come_back_and_nodes_have_their_own_local_ranks(run):
     assert [list(r.value[0]) for r in ranks] == [[10.0, 8.0]] * 4
     assert [r.value[1:] for r in ranks] == [(0, 2, 0), (1, 2, 0), (0, 2, 1), (1, 2, 1)]
     assert [list(r.value.values) for r in run("torch_mean", 3).ranks] == [[1.0, 1.0, 1.0]] * 3
+
+
+def test_what_a_rank_hands_to_horovod_is_counted(run):
+    """By that a check sees whether the ranks have spoken at all."""
+    assert [r.carried for r in run("tensorflow_sum", 2).ranks] == [8.0] * 2
+    assert [r.carried for r in run("torch_mean", 2).ranks] == [12.0] * 2
+    assert [r.carried for r in run("nothing_at_all", 2).ranks] == [0.0] * 2
 
 
 @pytest.mark.parametrize(

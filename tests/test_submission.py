@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import threading
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from nbconvert.filters import markdown2html
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from submissions import ANSWERS, POINTS, SETUP, as_bytes, cell_of, handed_in, marks, place_of, released_notebook, solved, stub
 
+from autograder import judge as judging
 from autograder import submission
 from autograder.bank import FOLDER
 from autograder.judge import Runners
@@ -566,10 +568,34 @@ def test_who_sleeps_is_waited_for_once(warm):
     clock = itertools.count(step=2 * submission.WAITED_S)
     with Asleep(warm) as runners, pytest.MonkeyPatch.context() as patch:
         patch.setattr(submission, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-        graded = judge(built(handed_in()), None, runners)
+        graded = judge(built(handed_in()), None, runners, budget=1e6)
         assert runners.limits.deadline == 60
     assert [i.verdict for i in graded.items[:2]] == ["too_slow", "too_slow"]
     assert waits[0] == 60 and waits[-1] == submission.WAITED_S
+
+
+def test_a_notebook_of_sleepers_is_given_up_when_its_time_is_used_up(warm):
+    """Whoever sleeps uses no processor time: only the clock ends it. What is left is not judged, the card says why, a person is told."""
+    waited = []
+
+    class Asleep(Runners):
+        def run(self, exercise, case, *arguments):
+            waited.append(round(self.until - clock[0]))
+            clock[0] += min(self.until - clock[0], self.limits.deadline)
+            ranks = [RankOutcome("running") for _ in range(case.world_size)]
+            return Outcome(ranks, [], [], None, True), [{}] * case.world_size
+
+    clock = [0.0]
+    with Asleep(warm) as runners, pytest.MonkeyPatch.context() as patch:
+        for module in (submission, judging):
+            patch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+        graded = judge(built(handed_in()), None, runners, budget=100)
+        assert runners.until == math.inf
+    assert waited[0] == 100 and clock[0] <= 100
+    assert [(item.verdict, item.points) for item in graded.items] == [("too_slow", 0)] * 4
+    assert [item.diagnosis for item in graded.items[-2:]] == ["budget"] * 2
+    assert any("used up" in line for line in graded.items[-1].said)
+    assert [flag.needs_person for flag in graded.flags if flag.kind == "budget"] == [True]
 
 
 def test_a_module_beside_the_notebook_can_be_imported(runners, tmp_path):

@@ -15,6 +15,7 @@ that has submissions, and says so.
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import shutil
 import subprocess
@@ -35,6 +36,15 @@ NOT_FOR_STUDENTS = (
     *("tools/class", "tools/course_release.py", "tools/build_notebooks.py", "tools/grade_demo.py"),
     *("README.md", "CONTRIBUTING.md", "nbgrader_config.py"),
 )
+
+
+PRIVATE = (
+    "overlay",
+    "source",
+    "submitted",
+    "autograded",
+    "feedback",
+)  # solutions, keys, and what is said of whom: the owner's alone
 
 
 class Trouble(Exception):
@@ -74,6 +84,7 @@ def release(root: Path, only: list[str] | None = None) -> list[str]:
         put(root / "source" / unit, lambda folder, unit=unit: write_source(sources[unit], folder))
     put(root / "images", write_images)
     generate(root, units)
+    (root / "gradebook.db").chmod(0o600)
     put(root / "student", lambda folder: write_student_tree(root, folder))
     return units
 
@@ -82,7 +93,10 @@ def prepare(root: Path) -> None:
     """What is made once."""
     for folder in ("overlay/exercises", "overlay/solutions", "overlay/keys", "source", "release", "submitted"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    (root / "overlay").chmod(0o700)
+    for folder in ("autograded", "feedback"):
+        (root / folder).mkdir(exist_ok=True)
+    for folder in PRIVATE:
+        (root / folder).chmod(0o700)
     for source, name in (
         (ROOT / "tools/class/nbgrader_config.py", "nbgrader_config.py"),
         (ROOT / "tools/class/instructors.md", "README.md"),
@@ -167,6 +181,32 @@ def write_student_tree(root: Path, folder: Path) -> None:
         shutil.copytree(unit, folder / ("homework" if unit.name in build_notebooks.FINISHED else "notebooks") / unit.name)
     for path in sorted((root / "overlay" / "exercises").glob("unit_*.py")):
         shutil.copyfile(path, folder / "autograder" / "exercises" / path.name)
+    for path in sorted((folder / "autograder" / "exercises").glob("*.py")):
+        path.write_text(without_references(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def without_references(source: str) -> str:
+    """A module of exercises without the right answers in it (`Exercise.reference`).
+
+    A check of a student's own then takes what they have written for an earlier exercise, whatever it is worth; the grader has them all.
+    """
+    lines = source.encode().splitlines(keepends=True)
+    for node in sorted(_references(ast.parse(source)), key=lambda node: -node.lineno):
+        first, last = lines[node.lineno - 1], lines[node.end_lineno - 1]
+        lines[node.lineno - 1 : node.end_lineno] = [first[: node.col_offset] + b'""' + last[node.end_col_offset :]]
+    return b"".join(lines).decode()
+
+
+def _references(tree: ast.Module) -> list[ast.expr]:
+    """The values that are given to `reference`, and to names that it is made of."""
+    given: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        for target in targets if getattr(node, "value", None) is not None else []:
+            given.setdefault(getattr(target, "id", getattr(target, "attr", "")), []).append(node.value)
+    found = given.get("reference", [])
+    names = {part.id for value in found for part in ast.walk(value) if isinstance(part, ast.Name)}
+    return [*found, *(value for name in sorted(names) for value in given.get(name, []) if isinstance(value, ast.Constant))]
 
 
 def tracked() -> list[str]:
