@@ -19,6 +19,7 @@ import zipfile
 from pathlib import Path
 
 import leaks
+import numpy as np
 import pytest
 import yaml
 
@@ -312,7 +313,8 @@ def tiny_course(tmp_path_factory):
     for version in ("1.0", "2.0"):
         tiny_wheel(folder / "wheels", "first", version)
         tiny_wheel(folder / "wheels", "second", version)
-    (root / "requirements.lock.txt").write_text("first==1.0\nsecond==1.0\n")
+    for version in course_module.PYTHONS:
+        Course(root, version=version).lock_file.write_text("first==1.0\nsecond==1.0\n")
     (root / "pyproject.toml").write_text(PROJECT)
     (root / "backend.py").write_text(BACKEND)
     settings = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder / "wheels"), "PIP_CONFIG_FILE": os.devnull}
@@ -480,7 +482,7 @@ def test_ranks_start_from_any_terminal(name):
     """Without ssh, more of them than there are cores, and as root in a container, where CI is root."""
     ran = in_a_terminal(name, "-n", str(environment.cores() + 2), "python", "-c", RANKS)
     assert ran.returncode == 0, ran.stderr
-    assert len(ran.stdout.splitlines()) == environment.cores() + 2
+    assert len(re.findall(r"^\d+ of \d+$", ran.stdout, flags=re.MULTILINE)) == environment.cores() + 2
 
 
 def test_a_notebooks_ranks_start_without_ssh():
@@ -818,10 +820,10 @@ def test_what_needs_tensorflow_says_so_in_one_sentence(later_python, capsys):
         case = e.cases(exercise.rng_for(e))[0]
         with pytest.raises(LauncherError, match="make lab PYTHON=3.11"):  # a grader must not take it for a wrong answer
             judge.Runners(Launcher.__new__(Launcher)).run(e, case, [], 0)
-    told = bank.left_out()
+    told = bank.left_out(unit="07") + bank.left_out(unit="09")
     assert "make lab PYTHON=3.11" in told and all(e.function in told for e in needing)
     assert bank.run(None, unit=needing[0].unit, exercise=needing[0].function) == []
-    assert "make lab PYTHON=3.11" in bank.left_out(unit="07") and bank.left_out(unit="03") == ""
+    assert "make lab PYTHON=3.11" in bank.left_out(unit="07") and bank.left_out(unit="08") == ""
 
 
 def test_lessons_and_doctor_say_it_too(later_python):
@@ -837,3 +839,13 @@ def test_lessons_and_doctor_say_it_too(later_python):
 def test_this_python_has_them():
     assert (environment.without_frameworks() == "") == (sys.version_info[:2] == course_module.FULL)
     assert environment.FRAMEWORKS_PYTHON == course_module.FULL
+
+
+def test_no_key_makes_the_written_down_sum_a_ranks_own():
+    """numpy's generators differ between versions, and keys between courses: neither may decide a mistake's name."""
+    from autograder.registry import find
+
+    exercise = find("sum_over_ranks")
+    for seed in range(60):
+        case = exercise.cases(np.random.default_rng(seed))[1]
+        assert not np.array_equal(case.known["parts"][0], 4 * exercise.MATRIX)

@@ -310,6 +310,8 @@ def settle_open_mpi(course):
 
 def settle_ipython(course):
     """What every kernel of this environment knows from its start."""
+    if not (course.root / "tools" / "ipython").is_dir():  # an image's first stage has only what the set-up itself needs
+        return
     put_in_place(course.root / "tools" / "ipython" / "ipython_config.py", course.env / "etc" / "ipython" / "ipython_config.py")
 
 
