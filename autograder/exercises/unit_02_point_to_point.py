@@ -81,6 +81,7 @@ class WhoAmI(Exercise):
     unit = UNIT
     function = "who_am_i"
     signature = "who_am_i() -> tuple[int, int]"
+    talks = False  # every rank knows it by itself
     levels = {"any number of ranks": 1}
     diagnoses = {
         "swapped": Diagnosis(

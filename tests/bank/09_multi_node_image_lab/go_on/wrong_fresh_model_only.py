@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: optimizer_left_alone
+# verdict: wrong, diagnosis: optimizer_not_broadcast
 
 import horovod.tensorflow as hvd
 
