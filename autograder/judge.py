@@ -195,7 +195,7 @@ class _Trial:
         """Whether the rest of the level would tell nothing new: its points are lost, and the reason is known. A mistake that was
         recognised by its values must explain the other cases, too."""
         last = self.results[-1]
-        return last.verdict != "passed" and last.diagnosis != "unrecognised" and not last.guess
+        return last.verdict != "passed" and last.diagnosis not in ("unrecognised", "not_carried") and not last.guess
 
 
 def _may_have_looked_too_early(result: CaseResult, outcome: Outcome) -> bool:
@@ -230,6 +230,16 @@ def _keep_names_that_explain_all(exercise: Exercise, results: list[CaseResult]) 
         if name != result.diagnosis:
             text = _diagnosis(exercise, name)
             result.diagnosis, result.why, result.how = name, text.why, text.how
+    _find_a_reason_for_silence(exercise, results)
+
+
+def _find_a_reason_for_silence(exercise: Exercise, results: list[CaseResult]) -> None:
+    """Right numbers that nobody communicated are right by chance where other cases come out wrong: then that mistake is the reason."""
+    others = [r for r in results if r.verdict == "wrong" and r.diagnosis not in ("not_carried", "unrecognised")]
+    for result in results:
+        if result.diagnosis == "not_carried" and others:
+            text = _diagnosis(exercise, others[0].diagnosis)
+            result.diagnosis, result.why, result.how = others[0].diagnosis, text.why, text.how
 
 
 def _explains(name: str, wrong: list[CaseResult]) -> bool:

@@ -743,7 +743,8 @@ def sum_counts(comm, counts):
             "rank_0_counts": [part[0] for part in parts],
             "mean": [part.mean(axis=0) for part in parts],
             "maximum": [part.max(axis=0) for part in parts],
-            "one_number": [float(total.sum(dtype=float)) for total in totals],  # in 64 bits a thousand wide counts may not fit
+            # in 64 bits a thousand wide counts may not fit; of one element it would be no mistake
+            "one_number": [float(total.sum(dtype=float)) for total in totals] if totals[0].size > 1 else None,
             "gathered": parts,
             "reduced_twice": [len(part) * total for part, total in zip(parts, totals, strict=True)],
         }

@@ -139,7 +139,7 @@ class SumOverRanks(Exercise):
             "times_world_size": None if same else tensors(case, [part * p for part in parts]),
             "averaged": None if same or case.known["dtype"] == "int64" else everywhere(case, total(case) / p),
             "maximum": None if same else everywhere(case, np.max(parts, axis=0)),
-            "product": everywhere(case, np.prod(parts, axis=0)),
+            "product": everywhere(case, np.prod(np.array(parts, case.known["dtype"]), axis=0, dtype=case.known["dtype"])),
             "doubled_own": tensors(case, [total(case) + part for part in parts]),
             "own_left_out": tensors(case, [total(case) - part for part in parts]) if p > 2 else None,
             "summed_twice": everywhere(case, total(case) * p),

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: low_precision
+# verdict: wrong, diagnosis: lost_digits
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

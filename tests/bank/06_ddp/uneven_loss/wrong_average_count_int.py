@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: whole_division
+# verdict: wrong, diagnosis: scaled
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: perfect_overlap
+# verdict: wrong, diagnosis: communication_only
 import math
 
 
