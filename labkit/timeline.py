@@ -236,8 +236,10 @@ def layout(events: Iterable[Event], world_size: int | None = None, *, title: str
     stuck = {id(e): _waits_for(e, everything, ranks) for e in everything if e.ended is None}
 
     shapes = [*_lanes(frame), *_bands(shown, places), *_blocks(shown, places, frame)]
-    shapes += _block_labels(shown, places)
-    shapes += _arrows(shown, places, frame)
+    arrows = _arrows(shown, places, frame)
+    shapes += [shape for shape in arrows if isinstance(shape, Line)]
+    shapes += _over_arrows(_block_labels(shown, places), shapes)
+    shapes += [shape for shape in arrows if isinstance(shape, Label)]
     shapes += _stuck_labels(shown, stuck, frame)
     shapes += _axis(frame, unit, scale)
     shapes += _legend(shown, frame)
@@ -431,6 +433,17 @@ def _block_labels(events: list[Event], places: dict[int, _Place]) -> list[Label]
     return shapes
 
 
+def _over_arrows(labels: list[Label], shapes: list[Polygon | Line | Label]) -> list[Label]:
+    """The labels of blocks, readable where an arrow passes below them."""
+    arrows = [shape for shape in shapes if shape.role == "message"]
+    shown = []
+    for label in labels:
+        half, height = _width(label.text, label.size) / 2, label.size / 2
+        box = (label.x - half, label.y - height, label.x + half, label.y + height)
+        shown.append(replace(label, halo=True) if any(_crosses(arrow, box) for arrow in arrows) else label)
+    return shown
+
+
 def _names(event: Event) -> list[str]:
     """The name of an operation from long to short."""
     if event.kind == "send":
@@ -470,31 +483,55 @@ def _arrows(events: list[Event], places: dict[int, _Place], frame: _Frame) -> li
     messages = _messages(events)
     arrows, labels = [], []
     width = 1.3 if frame.pitch >= 24 else 0.7
-    taken: list[tuple[float, float, float, float]] = []
     for send, recv in messages:
         a, b = places[id(send)], places[id(recv)]
         down = recv.rank > send.rank
         y1, y2 = frame.lane(send.rank)[1 if down else 0], frame.lane(recv.rank)[0 if down else 1]
-        arrow = Line("message", a.move, y1, max(b.right, a.move), y2, arrow=True, width=width)
-        arrows.append(arrow)
-        gap = abs(arrow.y2 - arrow.y1)
-        if len(messages) <= LABELLED_ARROWS and gap >= SMALL + 2:
-            labels += _bytes_label(arrow, in_words(send.nbytes), taken)
+        arrows.append(Line("message", a.move, y1, max(b.right, a.move), y2, arrow=True, width=width))
+    taken: list[tuple[float, float, float, float]] = []
+    for (send, _), arrow in zip(messages, arrows, strict=True):
+        if len(messages) <= LABELLED_ARROWS and abs(arrow.y2 - arrow.y1) >= SMALL + 2:
+            labels += _bytes_label(arrow, in_words(send.nbytes), taken, arrows)
     return arrows + labels
 
 
-def _bytes_label(arrow: Line, text: str, taken: list[tuple[float, float, float, float]]) -> list[Label]:
-    """The number of bytes beside the first stretch of an arrow where no other label stands, or nothing."""
+def _bytes_label(arrow: Line, text: str, taken: list[tuple[float, float, float, float]], arrows: list[Line]) -> list[Label]:
+    """The number of bytes beside an arrow: where no other label stands, and if there is such a place where no other arrow passes."""
     width, height = _width(text, SMALL), SMALL
+    others = [other for other in arrows if other is not arrow]
     # Near the sender first: an arrow that crosses other lanes passes over their blocks later on.
-    for share in (14 / max(28.0, abs(arrow.y2 - arrow.y1)), 0.5):
-        x = arrow.x1 + share * (arrow.x2 - arrow.x1) + 4
-        y = arrow.y1 + share * (arrow.y2 - arrow.y1)
-        box = (x, y - height / 2, x + width, y + height / 2)
-        if x + width < WIDTH and not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
-            taken.append(box)
-            return [Label("bytes", x, y, text, SMALL, "start", halo=True)]
-    return []
+    near = 14 / max(28.0, abs(arrow.y2 - arrow.y1))
+    places = []
+    for share in (near, 0.5, 1 - near):
+        for anchor in ("start", "end"):
+            x = arrow.x1 + share * (arrow.x2 - arrow.x1) + (4 if anchor == "start" else -4)
+            y = arrow.y1 + share * (arrow.y2 - arrow.y1)
+            left = x if anchor == "start" else x - width
+            box = (left, y - height / 2, left + width, y + height / 2)
+            free = not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken)
+            if LEFT < left and left + width < WIDTH and free:
+                places.append((any(_crosses(other, box) for other in others), len(places), anchor, x, y, box))
+    if not places:
+        return []
+    _, _, anchor, x, y, box = min(places)
+    taken.append(box)
+    return [Label("bytes", x, y, text, SMALL, anchor, halo=True)]
+
+
+def _crosses(line: Line, box: tuple[float, float, float, float]) -> bool:
+    """Whether a line passes through a box (left, top, right, bottom)."""
+    begin, end = 0.0, 1.0  # the stretch of the line that lies between the box's sides so far
+    for start, by, low, high in (
+        (line.x1, line.x2 - line.x1, box[0], box[2]),
+        (line.y1, line.y2 - line.y1, box[1], box[3]),
+    ):
+        if by == 0:
+            if not low < start < high:
+                return False
+            continue
+        first, last = sorted(((low - start) / by, (high - start) / by))
+        begin, end = max(begin, first), min(end, last)
+    return begin < end
 
 
 def _stuck_labels(events: list[Event], stuck: dict[int, str], frame: _Frame) -> list[Label]:
@@ -549,30 +586,42 @@ def _legend(events: list[Event], frame: _Frame) -> list[Polygon | Line | Label]:
     if not events:
         return []
     y, x = frame.bottom + 54, float(LEFT)
-    neutral = "#BDBDBD"
+    messages = [e for e in events if e.kind in POINT_TO_POINT]
+    waiting = [e for e in events if e.started is None or e.started > e.posted]
+    moving = [e for e in events if e.started is not None]
     entries = [
-        ("waiting", any(e.started is None or e.started > e.posted for e in events)),
-        ("bytes move", any(e.started is not None for e in events)),
-        ("message", bool(_messages(events))),
-        ("collective", any(e.kind not in POINT_TO_POINT for e in events)),
-        ("never finished", any(e.ended is None for e in events)),
+        ("waiting", waiting),
+        ("bytes move", moving),
+        ("message", _messages(events)),
+        ("collective", [e for e in events if e not in messages]),
+        ("never finished", [e for e in events if e.ended is None]),
     ]
     shapes: list[Polygon | Line | Label] = []
-    for name, present in entries:
-        if not present:
+    for name, those in entries:
+        if not those:
             continue
-        place = _Place(x, x, x + 24, y - 6, y + 6)
-        outline = _outline(x, x + 24, place, name == "never finished")
         if name == "message":
             shapes.append(Line("legend", x, y, x + 24, y, arrow=True, width=1.3))
-        elif name == "waiting":
-            shapes.append(Polygon("legend", outline, tint(neutral, 0.75), INK, hatch=neutral))
-        elif name == "never finished":
-            shapes.append(Polygon("legend", outline, tint(neutral, 0.75), VERMILLION, hatch=neutral, width=1.8))
         else:
-            shapes.append(Polygon("legend", outline, neutral if name == "bytes move" else COLLECTIVE, INK))
+            colours = [COLLECTIVE] if name == "collective" else list(dict.fromkeys(_colour(e) for e in those))
+            shapes += _swatch(name, colours, x, y)
         shapes.append(Label("legend", x + 30, y, name, SMALL))
         x += 30 + _width(name, SMALL) + 16
+    return shapes
+
+
+def _swatch(name: str, colours: list[str], x: float, y: float) -> list[Polygon]:
+    """A small block as it looks in the picture, in all colours that it has there side by side."""
+    step = 24 / len(colours)
+    shapes = []
+    for k, colour in enumerate(colours):
+        left, right, torn = x + k * step, x + (k + 1) * step, name == "never finished"
+        outline = _outline(left, right, _Place(left, left, right, y - 6, y + 6), torn and k == len(colours) - 1)
+        if name in ("waiting", "never finished"):
+            stroke, width = (VERMILLION, 1.8) if torn else (INK, 0.8)
+            shapes.append(Polygon("legend", outline, tint(colour, 0.75), stroke, hatch=tint(colour, 0.1), width=width))
+        else:
+            shapes.append(Polygon("legend", outline, colour, INK))
     return shapes
 
 

@@ -269,3 +269,22 @@ def test_the_figure_can_be_part_of_another_one_and_dollars_are_dollars():
     events = [Event(0, "recv", 0.0, None, None, peer=1, line="cost $1$ $")]
     assert timeline.draw(events, 2, ax=ax) is figure
     figure.savefig(io.BytesIO(), format="png", dpi=40)
+
+
+def test_the_legend_has_the_colours_of_the_picture():
+    """Not a grey that stands for blue and orange."""
+    diagram = timeline.layout(ring_pass(4), 4)
+    used = {shape.fill for shape in diagram.of("moving")}
+    assert len(used) == 2 and used <= {shape.fill for shape in diagram.of("legend") if hasattr(shape, "fill")}
+
+
+def test_what_an_arrow_crosses_stays_readable():
+    diagram = timeline.layout(ring_pass(4), 4)
+    order = [shape.role for shape in diagram.shapes]
+    assert max(k for k, role in enumerate(order) if role == "message") < min(
+        k for k, role in enumerate(order) if role == "operation"
+    )
+    for label in diagram.of("operation"):
+        half = timeline._width(label.text, label.size) / 2
+        box = (label.x - half, label.y - label.size / 2, label.x + half, label.y + label.size / 2)
+        assert label.halo or not any(timeline._crosses(arrow, box) for arrow in diagram.of("message"))
