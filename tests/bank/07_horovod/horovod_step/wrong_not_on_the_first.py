@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: broadcast_again
+# verdict: wrong, diagnosis: broadcast_late
 import horovod.tensorflow as hvd
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: first_gpu
+# verdict: wrong, diagnosis: by_machine
 def init_and_pin(tf, hvd):
     hvd.init()
     gpus = tf.config.list_physical_devices("GPU")

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: not_initialised
+# verdict: wrong, diagnosis: init_needs_a_gpu
 def init_and_pin(tf, hvd):
     pass
     gpus = tf.config.list_physical_devices("GPU")

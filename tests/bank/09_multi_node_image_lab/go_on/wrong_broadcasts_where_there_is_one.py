@@ -1,4 +1,4 @@
-# verdict: hung, diagnosis: mismatched_collective
+# verdict: wrong, diagnosis: optimizer_not_broadcast
 import horovod.tensorflow as hvd
 
 
