@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from autograder.exercise import ANYTHING, Case, Exercise, Run, Tensor
+from autograder.exercise import ANYTHING, Case, Exercise, Run, Tensor, Typed
 from labkit.events import Event
 
 _SILENT = ("barrier", "ibarrier", "Abort")
@@ -63,7 +63,8 @@ def lacking(exercise: Exercise, case: Case, run: Run) -> str:
     """What to say where a rank got too few bytes for what it returned, or nobody has said anything; "" where all got enough."""
     if exercise.runtime == "plain" or case.world_size == 1:
         return ""
-    if exercise.talks and not run.events and not any(rank.carried for rank in run.ranks):
+    told = any(event.kind not in _SILENT for event in run.events)  # a barrier tells nothing
+    if exercise.talks and not told and not any(rank.carried for rank in run.ranks):
         return "no rank has sent, received or called anything: whatever they know of each other, it did not come by communication"
     wanted, got = exercise.needs_bytes(case), arrived(run)
     for r, (least, most) in enumerate(zip(wanted, got, strict=True)):
@@ -84,7 +85,7 @@ def _numbers(value) -> Iterator[float]:
     """All numbers in a value of an exercise."""
     if value is ANYTHING or value is None or isinstance(value, (str, bytes)):
         return
-    if isinstance(value, Tensor):
+    if isinstance(value, (Tensor, Typed)):
         value = value.values
     if isinstance(value, (bool, int, float, np.generic)) or (isinstance(value, np.ndarray) and value.dtype != object):
         flat = np.asarray(value).ravel()

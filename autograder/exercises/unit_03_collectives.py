@@ -278,9 +278,12 @@ def harness(f, x):
                 return "overflows"
         overflown = [whole % 256] if case.known.get("integer") == "uint8" else []
         for added in (whole, *overflown):
-            ratio = added / np.where(values == 0, np.nan, values)
-            if np.allclose(ratio, ratio.flat[0]) and not math.isclose(ratio.flat[0], p, rel_tol=1e-4):
-                return Finding("fixed_world_size", f"On {p} ranks the sum was divided by {ratio.flat[0]:g}.")
+            added, there = np.broadcast_to(added, values.shape), values != 0
+            if not there.any() or added[~there].any():
+                continue
+            ratio = added[there] / values[there]
+            if np.allclose(ratio, ratio[0]) and not math.isclose(ratio[0], p, rel_tol=1e-4):
+                return Finding("fixed_world_size", f"On {p} ranks the sum was divided by {ratio[0]:g}.")
         return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Run, Tensor
@@ -379,6 +381,8 @@ def harness(f, values, sizes, batches, lr):
         right = self.expected(case)
         if not all(np.allclose(v["weights"], r["weights"], rtol=1e-6, atol=1e-8) for v, r in zip(values, right, strict=True)):
             return self._other_weights(case, [np.asarray(v["weights"]) for v in values], right[0]["weights"])
+        if not all(np.allclose(v["weights"], r["weights"], rtol=1e-9, atol=1e-12) for v, r in zip(values, right, strict=True)):
+            return Finding("low_precision", "Right to about 7 digits.")
         steps = len(case.known["batches"][0])
         if not all(v["passes"] >= steps for v in values):
             few = min(v["passes"] for v in values)
@@ -928,16 +932,45 @@ def harness(buckets, sizes, first_cap, cap):
                 if several and [sorted(bucket) for bucket in right] != self._fill(range(n), sizes, (cap, cap))[::-1]:
                     return sizes
 
+        def by_slips(sizes, first_cap, cap):
+            """Buckets as they come out right, and with a byte too much, with bytes carried over, and filled from the other end."""
+            numbers, caps = range(len(sizes)), (first_cap, cap)
+            return [
+                self._fill(numbers[::-1], sizes, caps),
+                self._fill(numbers[::-1], sizes, caps, full=lambda held, cap: held > cap),
+                self._fill(numbers[::-1], sizes, (first_cap, cap + 1)),  # exactly full is not full, but in the first
+                self._fill(numbers[::-1], sizes, caps, emptied=False),
+                [bucket[::-1] for bucket in self._fill(numbers, sizes, caps)[::-1]],
+            ]
+
+        def telling_apart(end, n, first_cap, cap):
+            """Sizes that end in `end`, and with which no two slips come out alike, whatever the key."""
+            while True:
+                sizes = [*telling(n, cap, cap), *end]
+                found = by_slips(sizes, first_cap, cap)
+                if all(a != b for a, b in itertools.combinations(found, 2)):
+                    return sizes
+
+        def carried_over(n, first_cap, cap):
+            """Sizes with which bytes that are carried over make a difference."""
+            while True:
+                sizes = telling(n, first_cap, cap)
+                right, _, _, carried, _ = by_slips(sizes, first_cap, cap)
+                held = np.cumsum([0, *sizes[:0:-1]])  # bytes of all parameters before each one, from behind
+                by_multiples = np.where(held < first_cap, 0, 1 + (held - first_cap) // cap)
+                if carried != right and len(set(by_multiples)) != len(right):
+                    return sizes
+
         first, second = self.levels
         # From behind 15 + 10 + 15 = 40 is exactly full, and so is the second bucket, which has the other cap.
         exact = [7, 40, *drawn(2), 25, 12, 28, 15, 10, 15]
         return [
-            self._case(first, telling(12, 40, 40), 40, 40),
+            self._case(first, carried_over(12, 40, 40), 40, 40),
             self._case(first, exact, 40, 40),
             self._case(first, [12, 200, 5], 50, 50),
             self._case(first, [], 50, 50),
-            self._case(second, telling(14, 20, 60), 20, 60),
-            self._case(second, [*telling(9, 70, 70), 30, 40, 20], 20, 70),  # exactly full are the first and the second
+            self._case(second, carried_over(14, 20, 60), 20, 60),
+            self._case(second, telling_apart([30, 40, 20], 9, 20, 70), 20, 70),  # exactly full are the first and the second
         ]
 
     @staticmethod

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: lost_digits
+# verdict: wrong, diagnosis: low_precision
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
