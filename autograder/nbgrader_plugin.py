@@ -70,10 +70,11 @@ _AUTOTEST = "AUTOTEST"
 def configure(c: Config, root: Path) -> None:
     """Settings of a class: nbgrader's standard layout under `root`, and grading by these steps.
 
-    The course is called like its folder: without a name nbgrader refuses every command of its exchange.
+    On a hub the course has the hub's name for it, else it is called like its folder: without a name nbgrader refuses every command of
+    its exchange.
     """
     c.CourseDirectory.root = str(root)
-    c.CourseDirectory.course_id = re.sub(r"[^\w.-]+", "_", root.name).strip("._-") or "course"
+    c.CourseDirectory.course_id = os.environ.get("COURSE_ID") or re.sub(r"[^\w.-]+", "_", root.name).strip("._-") or "course"
     c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback"]
     c.ClearSolutions.code_stub = {"python": CODE_STUB}
     c.ClearSolutions.text_stub = TEXT_STUB

@@ -386,5 +386,5 @@ def test_doctor_lists_every_protection():
     result = CliRunner().invoke(cli.app, ["doctor", "--json"])
     told = json.loads(result.stdout)
     assert result.exit_code == (0 if all(row["holds"] for row in told["protections"]) else 1)
-    assert len(told["protections"]) == 11
+    assert len(told["protections"]) == 12
     assert all(row["says"] and row["remedy"] for row in told["protections"])
