@@ -939,6 +939,7 @@ def harness(buckets, sizes, first_cap, cap):
                 self._fill(numbers[::-1], sizes, caps),
                 self._fill(numbers[::-1], sizes, caps, full=lambda held, cap: held > cap),
                 self._fill(numbers[::-1], sizes, (first_cap, cap + 1)),  # exactly full is not full, but in the first
+                self._fill(numbers[::-1], sizes, (first_cap + 1, cap)),  # or in the first alone
                 self._fill(numbers[::-1], sizes, caps, emptied=False),
                 [bucket[::-1] for bucket in self._fill(numbers, sizes, caps)[::-1]],
             ]
@@ -955,7 +956,7 @@ def harness(buckets, sizes, first_cap, cap):
             """Sizes with which bytes that are carried over make a difference."""
             while True:
                 sizes = telling(n, first_cap, cap)
-                right, _, _, carried, _ = by_slips(sizes, first_cap, cap)
+                right, carried = by_slips(sizes, first_cap, cap)[0], by_slips(sizes, first_cap, cap)[4]
                 held = np.cumsum([0, *sizes[:0:-1]])  # bytes of all parameters before each one, from behind
                 by_multiples = np.where(held < first_cap, 0, 1 + (held - first_cap) // cap)
                 if carried != right and len(set(by_multiples)) != len(right):

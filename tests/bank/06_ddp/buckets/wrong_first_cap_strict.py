@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: only_above_the_cap
+# verdict: wrong, diagnosis: other_buckets
 def buckets(sizes, first_cap, cap):
     out, held, limit = [[]], 0, first_cap
     for k in reversed(range(len(sizes))):
