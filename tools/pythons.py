@@ -143,7 +143,7 @@ def python_from_fetched_uv(course, found, wanted):
         say("Python", "fetching uv", done=False)
         made = run_logged(course, "uv.log", [base, "-m", "venv", "--clear", folder], check=False)
         pip = [folder / "bin" / "python", "-m", "pip", "install", "--only-binary", ":all:", UV]
-        if made or run_logged(course, "uv.log", pip, check=False, env=course.pip_variables()):
+        if made or not pip[0].exists() or run_logged(course, "uv.log", pip, check=False, env=course.pip_variables()):
             return None
     variables = dict(os.environ, UV_PYTHON_INSTALL_DIR=str(course.cache / "python"))
     return python_from_uv(course, lambda name: str(uv), wanted, variables)
