@@ -14,7 +14,8 @@ from autograder.registry import all_exercises
 
 CELL = "ring_all_reduce"
 ANSWERS = {path.stem: path.read_text() for path in sorted((bank.FOLDER / "03_collectives" / CELL).glob("right_*.py"))}
-VARIANTS = {"right_polls", "right_receives_of_the_second_half_open", "right_tensor_split"}  # of one another: the same idea, a few tokens apart
+# The same idea as another one's, a few tokens apart: no copy of theirs could be told from what is known.
+VARIANTS = {"right_polls", "right_receives_of_the_second_half_open", "right_tensor_split"}
 RIGHT = [name for name in ANSWERS if name not in VARIANTS]
 
 
