@@ -360,7 +360,7 @@ def _guard(converter: Autograde, wait_s: float) -> None:
         converter.notebooks = [str(folder / f"{name}.ipynb") for name in names] or converter.notebooks
         linked = submission.linked_folder(submissions_root(coursedir, assignment_id, student_id), folder)
         format_source = converter._format_source
-        with tempfile.TemporaryDirectory(prefix="handed-in-") as place:
+        with tempfile.TemporaryDirectory(prefix="handed-in-", dir=Store(coursedir.root).scratch) as place:
             clean = os.path.join(place, "submission")
             if linked:
                 os.mkdir(clean)

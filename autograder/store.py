@@ -1,6 +1,7 @@
 """What grading a class keeps beside nbgrader's own files, in COURSE/.autograder: results, marks of what is graded, and a lock.
 
     results/DIGEST.json                the result of one submission, by the hash of everything that decides it
+    scratch/                           what is needed for a moment
     graded/ASSIGNMENT/STUDENT.json     that submission's grades stand in the gradebook and its folder in autograded/ is complete
     lock                               held by whoever writes to the gradebook; says who that is
 
@@ -84,8 +85,21 @@ class Store:
                 raise DiskFull(f"there is no room left in {self.folder}") from error
             raise
 
+    @property
+    def scratch(self) -> Path:
+        """A folder for what is needed for a moment: what a killed process leaves there, the next run removes. Raises DiskFull."""
+        folder = self.folder / "scratch"
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            if is_disk_full(error):
+                raise DiskFull(f"there is no room left in {self.folder}") from error
+            raise
+        return folder
+
     def remove_leftovers(self) -> None:
         """Remove what killed writers left half written. Only for the holder of the lock."""
+        shutil.rmtree(self.folder / "scratch", ignore_errors=True)
         for part in self.folder.glob("**/.*.json.*"):
             if not _alive(part.suffix[1:]):
                 with contextlib.suppress(OSError):
