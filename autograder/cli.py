@@ -73,7 +73,9 @@ def exercises(as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps(rows, indent=2))
         return
-    table = Table("unit", "exercise", "points", "levels", "signature")
+    table = Table()
+    for column in ("unit", "exercise", "points", "levels", "signature"):
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(
             row["unit"],

@@ -55,7 +55,9 @@ def show(findings: list[Finding]) -> None:
     for finding in findings:
         text = escape(finding.found) + (f"\n[italic]{escape(finding.remedy)}[/]" if finding.remedy else "")
         table.add_row(finding.subject, f"[{colours[finding.status]}]{finding.status}[/]", text)
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    # In a notebook rich thinks of 115 columns; beside Lab's side bar a page shows fewer.
+    console.print(table, width=min(console.width, 92))
 
 
 # ----------------------------------------------------------------------------------------------------------------- software
