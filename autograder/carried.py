@@ -37,6 +37,12 @@ def needed(exercise: Exercise, case: Case) -> list[int]:
     return bounds
 
 
+def bound(exercise: Exercise, case: Case) -> list[int]:
+    """What the exercise itself says, else `needed`."""
+    own = exercise.needs_bytes(case)
+    return needed(exercise, case) if own is None else own
+
+
 def arrived(run: Run) -> list[float]:
     """Bytes that may have reached each rank: of the messages it received and of what others put into its collectives. Infinite where an
     operation does not say how many they were."""
@@ -66,7 +72,7 @@ def lacking(exercise: Exercise, case: Case, run: Run) -> str:
     told = any(event.kind not in _SILENT for event in run.events)  # a barrier tells nothing
     if exercise.talks and not told and not any(rank.carried for rank in run.ranks):
         return "no rank has sent, received or called anything: whatever they know of each other, it did not come by communication"
-    wanted, got = exercise.needs_bytes(case), arrived(run)
+    wanted, got = bound(exercise, case), arrived(run)
     for r, (least, most) in enumerate(zip(wanted, got, strict=True)):
         if most < least:
             return (

@@ -194,15 +194,13 @@ class Exercise:
         """
         return {}
 
-    def needs_bytes(self, case: Case) -> list[int]:
+    def needs_bytes(self, case: Case) -> list[int] | None:
         """Bytes that must reach each rank from the others before it can know what it returns; a right answer with less is refused.
 
-        What stands here finds a bound for any exercise from its arguments and its expected values (`autograder.carried`). Say more where
-        that is too little, or zeros where ranks need nothing of each other although their values look as if they did.
+        None: the bound that `autograder.carried` finds for any exercise from its arguments and its expected values. Say more where that is
+        too little, or zeros where ranks need nothing of each other although their values look as if they did.
         """
-        from autograder.carried import needed
-
-        return needed(self, case)
+        return None
 
     def facts(self, case: Case, run: Run) -> Finding | str | None:
         """A broken rule that values alone do not show (too many bytes, a forbidden collective, a wrong distribution), or None.

@@ -29,7 +29,7 @@ def collective(case, nbytes, kind="all_reduce", root=None, ended=1.0) -> list[Ev
 @pytest.fixture
 def mean():
     exercise = find("mean_over_ranks")
-    case = next(case for case in exercise.cases(rng_for(exercise, "carried")) if min(exercise.needs_bytes(case)) > 1)
+    case = next(case for case in exercise.cases(rng_for(exercise, "carried")) if min(carried.bound(exercise, case)) > 1)
     return exercise, case
 
 
@@ -74,7 +74,7 @@ def test_no_exercise_on_several_ranks_can_be_solved_in_silence(exercise):
     """Except those whose right answers say nothing: they say so."""
     cases = [case for case in exercise.cases(rng_for(exercise, "carried")) if case.world_size > 1]
     for case in cases:
-        wanted = exercise.needs_bytes(case)
+        wanted = carried.bound(exercise, case)
         assert len(wanted) == case.world_size and all(type(least) is int and least >= 0 for least in wanted)
         assert exercise.talks or not any(wanted)
         silent = Run(tuple(RankRun(None) for _ in range(case.world_size)))
@@ -92,4 +92,4 @@ def test_what_a_rank_knows_by_itself_needs_no_bytes():
 
     x = Tensor(np.array([1.5, 2.5, 3.5]))
     case = Case("all", 3, [(x,), (2.5,), (7.25, [4.5])])
-    assert Own().needs_bytes(case) == [0, 1, 0]
+    assert carried.bound(Own(), case) == [0, 1, 0]
