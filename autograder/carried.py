@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Run, Tensor, Typed
-from labkit.events import Event
+from labkit.watch.events import Event
 
 _SILENT = ("barrier", "ibarrier", "Abort")
 _TO_THE_ROOT = ("reduce", "gather", "gatherv")

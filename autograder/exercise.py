@@ -128,7 +128,7 @@ class RankRun:
 class Run:
     """What happened in one case: one `RankRun` per rank, all printed lines in their causal order, and the virtual time it took.
 
-    printed: [(rank, line), ...]. elapsed: virtual seconds until the last rank returned. events: `labkit.events.Event` list.
+    printed: [(rank, line), ...]. elapsed: virtual seconds until the last rank returned. events: `labkit.watch.events.Event` list.
     """
 
     ranks: tuple[RankRun, ...]
@@ -158,7 +158,7 @@ class Exercise:
     uses: functions of earlier exercises the student's code may call; where the student's own do not work, the references stand in.
     reference: Python source of a right answer, needed only where a later exercise `uses` this one.
     diagnoses: name -> Diagnosis, for misconceptions, for findings, and to replace the general text of a hang
-        (see `labkit.hang.KINDS`).
+        (see `labkit.watch.hang.KINDS`).
     """
 
     unit: str

@@ -23,11 +23,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from labkit import engine, environment, nursery, recorder
-from labkit.events import RankState
+from labkit import engine, environment, nursery
 from labkit.launcher import LauncherError
 from labkit.nursery import Nursery
-from labkit.stacks import horovod_operation
+from labkit.watch import recorder
+from labkit.watch.events import RankState
+from labkit.watch.stacks import horovod_operation
 
 _PORTS = 18  # where a controller listens
 _START_LIMIT = 120.0  # s until ranks must be there

@@ -22,12 +22,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from labkit import hang, wire
-from labkit.events import RankState
+from labkit import wire
 from labkit.horovod_tracing import trace_without_autograph
 from labkit.launcher import Launcher, Limits
 from labkit.relay import Outcome, RankOutcome, take
-from labkit.stacks import frames, horovod_operation
+from labkit.watch import hang
+from labkit.watch.events import RankState
+from labkit.watch.stacks import frames, horovod_operation
 
 FRAMEWORKS = ("torch", "tensorflow", "horovod")
 GRACE = 0.5  # seconds the other ranks have after one has raised or died, to say the same

@@ -38,8 +38,6 @@ from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_co
 from torch.distributed import distributed_c10d as c10d  # noqa: E402
 
 from labkit import mpi_buffers as buffers  # noqa: E402
-from labkit import recorder  # noqa: E402
-from labkit.hang import list_ranks  # noqa: E402
 from labkit.mpi_operations import (  # noqa: E402
     Finished,
     Members,
@@ -51,6 +49,8 @@ from labkit.mpi_operations import (  # noqa: E402
     profiled,
     start_watch,
 )
+from labkit.watch import recorder  # noqa: E402
+from labkit.watch.hang import list_ranks  # noqa: E402
 
 _DEFAULT_TIMEOUT = timedelta(minutes=30)  # PyTorch's own for every backend but NCCL
 

@@ -24,11 +24,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from labkit import hang, jail, recorder, warden, wire
+from labkit import jail, warden, wire
 from labkit.environment import mpi_environment, mpiexec
-from labkit.events import RankState
 from labkit.launcher import PROCESSES, Limits, die_with_parent
 from labkit.relay import Outcome, RankOutcome, take
+from labkit.watch import hang, recorder
+from labkit.watch.events import RankState
 
 START_TIMEOUT = 60.0
 LAST_WORDS = 5.0  # seconds mpiexec has to say how a rank died

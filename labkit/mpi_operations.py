@@ -19,8 +19,8 @@ import torch
 import torch.distributed as dist
 from mpi4py import MPI
 
-from labkit import recorder
-from labkit.hang import direction, list_ranks
+from labkit.watch import recorder
+from labkit.watch.hang import direction, list_ranks
 
 _GRACE = 2.0  # s that the other ranks get to say where they are stuck before the job is ended
 _INTERVAL = 0.25  # s between two looks of the watch

@@ -13,10 +13,11 @@ import sys
 
 from mpi4py import MPI
 
-from labkit import recorder, wire
+from labkit import wire
 from labkit.launcher import apply_limits, die_with_parent
 from labkit.rank_program import run_job
 from labkit.traced import install, traced
+from labkit.watch import recorder
 
 
 def main() -> None:

@@ -22,13 +22,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labkit import engine, environment, recorder
+from labkit import engine, environment
 from labkit.carry import CannotSend, Luggage, Notebook
-from labkit.events import Event, RankState
-from labkit.hang import HangReport, describe, direction, explain, list_ranks
 from labkit.notebook import executed_cells
 from labkit.palette import BLUE
 from labkit.rank_output import Code, Message, RankOutput, Rich, Shown, Text, arranged, as_html, label
+from labkit.watch import recorder
+from labkit.watch.events import Event, RankState
+from labkit.watch.hang import HangReport, describe, direction, explain, list_ranks
 
 if TYPE_CHECKING:
     from labkit.cluster import Cluster, Run
@@ -63,7 +64,7 @@ class _Order:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the last `%%ranks` cell ended. kind: "returned", "raised", "interrupted", or a kind of hang (labkit.hang.KINDS, "busy")."""
+    """How the last `%%ranks` cell ended. kind: "returned", "raised", "interrupted", or a kind of hang (labkit.watch.hang.KINDS, "busy")."""
 
     kind: str
     message: Message | None = None

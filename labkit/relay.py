@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from labkit import hang, wire
-from labkit.events import Event, RankState
+from labkit import wire
+from labkit.watch import hang
+from labkit.watch.events import Event, RankState
 
 # What the ranks of one case may ask of the relay. Far more than any exercise needs; what goes beyond is a rank that means harm.
 MAX_OPERATIONS = 100_000

@@ -18,8 +18,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from labkit.events import POINT_TO_POINT, Event
 from labkit.palette import FAINT, GREEN, GREY, INK, ORANGE, SKY, VERMILLION, tint
+from labkit.watch.events import POINT_TO_POINT, Event
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

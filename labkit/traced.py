@@ -18,7 +18,7 @@ from typing import Any
 
 from mpi4py import MPI
 
-from labkit import recorder
+from labkit.watch import recorder
 
 _SENDS = ("Send", "Ssend", "Bsend", "Rsend", "send", "ssend", "bsend")
 _ISENDS = ("Isend", "Issend", "Ibsend", "Irsend", "isend", "issend", "ibsend")

@@ -10,8 +10,8 @@ from autograder import carried
 from autograder.exercise import Case, Exercise, RankRun, Run, Tensor, rng_for
 from autograder.judge import judge_case
 from autograder.registry import all_exercises, find
-from labkit.events import Event
 from labkit.relay import Outcome, RankOutcome
+from labkit.watch.events import Event
 
 
 def came(exercise, case, events=(), carried_bytes=0.0) -> str:

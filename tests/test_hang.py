@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from labkit.events import RankState
-from labkit.hang import KINDS, describe, explain
+from labkit.watch.events import RankState
+from labkit.watch.hang import KINDS, describe, explain
 
 
 def wait(rank, kind, peer=None, **more):

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 
 from autograder import cli, isolation
 from autograder.bank import FOLDER
-from labkit import jail, recorder
+from labkit import jail
+from labkit.watch import recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 TRIALS = str(ROOT / "tests" / "isolation_trials.py")

@@ -16,7 +16,7 @@ import process_group_suite
 import pytest
 
 from labkit import environment
-from labkit.events import Event
+from labkit.watch.events import Event
 
 SUITE = Path(process_group_suite.__file__)
 WORLD_SIZES = (2, 3, 4)
@@ -253,7 +253,7 @@ RECORDED = """
 import sys
 import torch
 import torch.distributed as dist
-from labkit import recorder
+from labkit.watch import recorder
 
 dist.init_process_group("mpi")
 rank = dist.get_rank()
@@ -270,7 +270,7 @@ dist.all_reduce(torch.zeros(2, 2), async_op=True).wait()
 
 
 def test_the_flight_recorder_knows_every_operation(folder):
-    from labkit import recorder
+    from labkit.watch import recorder
 
     path = script(folder, RECORDED)
     done = mpi(3, [path, str(folder / "flight")], folder)

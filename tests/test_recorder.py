@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from labkit import recorder
-from labkit.hang import explain
+from labkit.watch import recorder
+from labkit.watch.hang import explain
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_collectives_that_may_differ_are_left_alone(flight):
 def test_the_recording_survives_the_death_of_its_rank(tmp_path):
     program = f"""
         import time
-        from labkit import recorder
+        from labkit.watch import recorder
         recorder.open({str(tmp_path)!r}, 3, 4)
         recorder.mark("running")
         recorder.end(recorder.begin("send", peer=0))

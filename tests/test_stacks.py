@@ -1,6 +1,6 @@
 """Which Horovod operation a rank waits in, read from stacks as faulthandler writes them."""
 
-from labkit.stacks import frames, horovod_operation
+from labkit.watch.stacks import frames, horovod_operation
 
 TORCH = """Current thread 0x00007f (most recent call first):
   File "/env/horovod/torch/mpi_ops.py", line 1285 in synchronize

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from labkit import timeline
-from labkit.events import Event
+from labkit.watch.events import Event
 
 STEP = 5e-6
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Run, Tensor
 from autograder.values import SURPLUS
-from labkit.hang import direction, list_ranks
+from labkit.watch.hang import direction, list_ranks
 
 UNIT = "02_point_to_point"
 

@@ -9,7 +9,7 @@ import numpy as np
 from autograder import contributions
 from autograder.contributions import everywhere, sum_case, tensors, total
 from autograder.exercise import Case, Diagnosis, Exercise, Finding, Run, Tensor
-from labkit.hang import direction
+from labkit.watch.hang import direction
 
 UNIT = "03_collectives"
 

@@ -16,7 +16,7 @@ import numpy as np
 from autograder.compare import NUMBER, difference, same
 from autograder.contributions import returned
 from autograder.exercise import Case, Diagnosis, Exercise, Finding, Run
-from labkit.hang import list_ranks
+from labkit.watch.hang import list_ranks
 
 UNIT = "07_horovod"
 MOMENTUM = 0.9

@@ -57,7 +57,7 @@ def run(module: str, path: Path, *arguments: str, jail: dict | None = None, seco
 def _command(module: str, arguments: tuple[str, ...], jail: dict | None, folder: str) -> tuple[list[str], dict[str, str]]:
     single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     if jail is None:
-        root = str(Path(jails.__file__).resolve().parent.parent)
+        root = str(Path(jails.__file__).resolve().parents[2])
         program = _PROGRAM.format(path=[root])
         return [sys.executable, "-c", program, folder, module, *arguments], {**os.environ, **single}
     within = "/tmp" if "namespaces" in jail["protections"] else folder

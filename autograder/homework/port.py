@@ -21,7 +21,7 @@ from autograder.homework import port_source
 from autograder.homework.port_metrics import global_metrics, run_log
 from autograder.homework.port_runs import BATCH, EPOCHS, NoYardstick, Seen, Setting, expected, watch
 from autograder.homework.rubric import Finding, Flag, PartResult, full, line, lines_of, lost, needs_person, shown
-from labkit.hang import list_ranks
+from labkit.watch.hang import list_ranks
 from labkit.launcher import Launcher, Limits
 
 TWO = Setting(2, 64)

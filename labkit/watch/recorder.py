@@ -36,8 +36,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
-from labkit.events import Event, RankState
-from labkit.hang import EQUAL_SIZES, direction
+from labkit.watch.events import Event, RankState
+from labkit.watch.hang import EQUAL_SIZES, direction
 
 CAPACITY = 4096  # records in the ring; older ones are overwritten
 _TEXT_BYTES = 128 * 1024
@@ -74,7 +74,7 @@ _MAX_RANKS = 1 << 20
 
 _LIBRARIES = tuple(
     {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    | {os.path.join(str(Path(__file__).parent), ""), os.path.join(str(Path(__file__).parents[1]), "autograder", "")}
+    | {os.path.join(str(Path(__file__).parents[2]), name, "") for name in ("labkit", "probes", "autograder")}
     | {"<frozen "}
 )
 

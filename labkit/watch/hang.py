@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labkit.events import RankState
+from labkit.watch.events import RankState
 
 KINDS = {
     "deadlock": "Every rank waits for another one that waits itself, so nobody moves. "

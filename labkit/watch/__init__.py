@@ -1,0 +1,1 @@
+"""Who did what and who waits: the flight recorder of each rank, and what a hang is called."""
