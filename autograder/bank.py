@@ -15,9 +15,9 @@ from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.judge import Runners, chunks_of_file, judge_with, with_references
 from autograder.registry import all_exercises, find
 from autograder.verdict import Result
+from labkit.cells.slicing import bound_names
 from labkit.environment import without_frameworks
 from labkit.launcher import Launcher, Limits
-from labkit.source import bound_names
 
 _FIRST_LINE = re.compile(r"#\s*verdict:\s*(\w+)(?:\s*,\s*diagnosis:\s*(\w+))?\s*$")
 LEVELS = "levels.txt"

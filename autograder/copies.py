@@ -29,7 +29,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
 from autograder.pages import page
-from labkit.source import bound_names
+from labkit.cells.slicing import bound_names
 
 ENOUGH = 30  # tokens that a pair has in common beyond the known answers, in all cells together, to be shown
 ALIKE = 0.8  # a cell counts only if two answers are at least this similar

@@ -16,12 +16,12 @@ from autograder.compare import Difference, difference, name_of_type, show, show_
 from autograder.exercise import ANYTHING, PUBLIC_KEY, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, rng_for
 from autograder.verdict import CaseResult, LevelResult, Result
 from labkit import horovod_job, wire
+from labkit.cells.slicing import Cell, Chunk, bound_names, slice_cells
 from labkit.environment import without_frameworks
 from labkit.launcher import Launcher, LauncherError, Limits, make_jobs
 from labkit.mpi_job import MpiRunner
 from labkit.rank_set import RankSet
 from labkit.relay import Outcome
-from labkit.source import Cell, Chunk, bound_names, slice_cells
 from labkit.watch import hang
 
 LAST_S = 0.5  # seconds that a case gets when there is no time left for it

@@ -26,8 +26,8 @@ from autograder.isolation import WeakIsolation, spec
 from autograder.judge import Runners
 from autograder.store import Store
 from autograder.submission import HandedIn
+from labkit.cells.slicing import Chunk
 from labkit.launcher import Launcher, LauncherError, make_jobs
-from labkit.source import Chunk
 
 MAY_GROW = 256 << 20  # bytes that the launcher may take on top of what it had at first; then it is started anew
 

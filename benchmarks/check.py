@@ -16,9 +16,9 @@ from rich.table import Table
 
 from autograder import bank
 from autograder.registry import find
+from labkit.cells.slicing import Cell, slice_cells
 from labkit.environment import cores, mpi_environment, mpiexec
 from labkit.launcher import Launcher, make_jobs
-from labkit.source import Cell, slice_cells
 from labkit.wire import Tensor
 
 ROOT = Path(__file__).resolve().parent.parent

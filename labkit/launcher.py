@@ -348,7 +348,7 @@ def make_jobs(
 
 def simulate(function, world_size, arguments=(), *, alpha=5e-6, beta=1e-10, late=()) -> Outcome:
     """See `labkit.relay.simulate`."""
-    from labkit.notebook import chunks_of
+    from labkit.cells.notebook import chunks_of
 
     per_rank = arguments if isinstance(arguments, list) else [tuple(arguments)] * world_size
     if len(per_rank) != world_size:

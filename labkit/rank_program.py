@@ -15,7 +15,7 @@ from importlib.abc import MetaPathFinder
 import numpy as np
 
 from labkit import wire
-from labkit.source import Chunk, execute
+from labkit.cells.slicing import Chunk, execute
 
 MAX_PRINTED = 64 << 10
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit import engine, environment
 from labkit.carry import CannotSend, Luggage, Notebook
-from labkit.notebook import executed_cells
+from labkit.cells.notebook import executed_cells
 from labkit.palette import BLUE
 from labkit.rank_output import Code, Message, RankOutput, Rich, Shown, Text, arranged, as_html, label
 from labkit.watch import recorder

@@ -19,9 +19,9 @@ import psutil
 from autograder import bank, isolation
 from autograder.registry import find
 from labkit import wire
+from labkit.cells.slicing import Chunk
 from labkit.launcher import Launcher, LauncherError, Limits, make_jobs
 from labkit.mpi_job import MpiRunner
-from labkit.source import Chunk
 from labkit.wire import COMM
 
 SLOT = 3990

@@ -18,7 +18,7 @@ from autograder import bank, submission
 from autograder.bank import Answer
 from autograder.judge import Runners, chunks_of_file
 from autograder.registry import find
-from labkit.source import bound_names
+from labkit.cells.slicing import bound_names
 
 ROOT = Path(__file__).resolve().parents[1]
 UNITS = sorted(path.parent.name for path in ROOT.glob("notebooks/*/*.ipynb"))

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from labkit import horovod_job
+from labkit.cells.slicing import Chunk
 from labkit.launcher import make_jobs
-from labkit.source import Chunk
 
 SOURCE = """
 import os

@@ -359,7 +359,7 @@ jail._prctl(jail._NO_NEW_PRIVS, 1)
 jail.install_filter()  # as in a container that forbids namespaces
 from autograder import isolation
 from labkit.launcher import Launcher, make_jobs
-from labkit.source import Chunk
+from labkit.cells.slicing import Chunk
 try:
     isolation.spec()
     said = "nothing"

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.exercise import Case, Diagnosis, Exercise
 from autograder.judge import judge
-from labkit.source import Chunk
+from labkit.cells.slicing import Chunk
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -11,8 +11,8 @@ import pytest
 
 from autograder.exercise import Case, Exercise, Tensor
 from autograder.judge import Runners, judge_with
+from labkit.cells.slicing import Cell, slice_cells
 from labkit.launcher import Launcher, LauncherError, make_jobs
-from labkit.source import Cell, slice_cells
 
 
 class AddUp(Exercise):

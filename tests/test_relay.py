@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit import launcher, wire
+from labkit.cells.notebook import chunks_of
 from labkit.launcher import Launcher, Limits, make_jobs, shared
-from labkit.notebook import chunks_of
 from labkit.relay import Relay, reduce_bytes, simulate
 from labkit.wire import Tensor
 

@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 
-from labkit.source import Cell, bound_names, defining_label, execute, free_names, python_of, slice_cells
+from labkit.cells.slicing import Cell, bound_names, defining_label, execute, free_names, python_of, slice_cells
 
 
 def cells(*sources):

@@ -20,8 +20,8 @@ from autograder import submission
 from autograder.bank import FOLDER
 from autograder.judge import Runners
 from autograder.submission import Flag, Graded, Refused, digest, judge, read, rebuild
+from labkit.cells.slicing import Chunk
 from labkit.relay import Outcome, RankOutcome
-from labkit.source import Chunk
 
 FULL = {"check_count_inside": 2, "check_fair_share": 4, "test_twice": 3, "test_twice_partly": 2}
 DEEP = b'{"cells": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"

@@ -14,8 +14,8 @@ import torch
 from autograder.exercise import rng_for
 from autograder.exercises import unit_09_multi_node_image_lab as unit
 from labkit import horovod_job, products, runlog
+from labkit.cells.slicing import Chunk
 from labkit.launcher import Limits, make_jobs
-from labkit.source import Chunk
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = ROOT / "solutions" / unit.UNIT

@@ -29,7 +29,7 @@ from rich.table import Table
 from autograder import bank, results
 from autograder.exercise import Exercise
 from autograder.registry import all_exercises
-from labkit.source import bound_names
+from labkit.cells.slicing import bound_names
 
 ROOT = Path(__file__).resolve().parents[1]
 ATTACKS = ROOT / "tests" / "attacks"

@@ -19,7 +19,7 @@ from labkit import horovod_job, runlog
 from labkit.launcher import Launcher, Limits, make_jobs
 from labkit.relay import Outcome
 from labkit.script_probe import TEST, mark
-from labkit.source import Chunk
+from labkit.cells.slicing import Chunk
 
 BATCH, EPOCHS, TEST_IMAGES = 8, 2, 30
 ARRAYS = 40  # updates of which weights and gradients are kept

@@ -19,7 +19,7 @@ from autograder.homework.rubric import Flag, shown
 from labkit import horovod_job, runlog
 from labkit.launcher import Launcher, Limits, make_jobs
 from labkit.runlog import RunLog
-from labkit.source import Chunk
+from labkit.cells.slicing import Chunk
 
 RANKS = 2
 FACTOR = 1.5  # by which two honest speedups on 2 ranks may differ, beyond their errors

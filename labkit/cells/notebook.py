@@ -6,7 +6,7 @@ import inspect
 import sys
 from pathlib import Path
 
-from labkit.source import Cell, Chunk, defining_label, slice_cells
+from labkit.cells.slicing import Cell, Chunk, defining_label, slice_cells
 
 
 class NoSource(LookupError):
