@@ -54,7 +54,7 @@ def main() -> None:
 
     from ipyparallel.engine.app import IPEngine
 
-    from labkit import traced
+    from labkit.mpi import traced
 
     communicator = traced.install()
     rank, world_size = communicator.Get_rank(), communicator.Get_size()

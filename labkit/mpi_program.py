@@ -15,8 +15,8 @@ from mpi4py import MPI
 
 from labkit import wire
 from labkit.launcher import apply_limits, die_with_parent
+from labkit.mpi.traced import install, traced
 from labkit.rank_program import run_job
-from labkit.traced import install, traced
 from labkit.watch import recorder
 
 

@@ -2,7 +2,7 @@
 
 PyTorch's own MPI backend exists only in builds from source. This module is an entry point of the group `torch.backends`, so
 PyTorch calls `install` at the end of every `import torch`, in every process of this environment. It therefore only leaves a note
-where PyTorch will look; mpi4py and `labkit.mpi_backend` are imported when somebody asks for "mpi", and MPI is started then.
+where PyTorch will look; mpi4py and `labkit.mpi.backend` are imported when somebody asks for "mpi", and MPI is started then.
 
 PyTorch offers a registry for new backends, but the name "mpi" does not go through it: it is spelled out in
 `torch.distributed.distributed_c10d`. Four names of that module are replaced, as PyTorch 2.13 has them:
@@ -28,7 +28,7 @@ class ProcessGroupMPI:
     @staticmethod
     def create(ranks: list[int]):
         """The process group of the global `ranks`, empty for all of them; None on a rank that is not among them."""
-        from labkit import mpi_backend
+        from labkit.mpi import backend as mpi_backend
 
         return mpi_backend.create(ranks)
 
@@ -51,7 +51,7 @@ def _with_timeout_and_store(new_process_group):
     def wrapper(group_size, group_rank, ranks, backend, store, group_name, *args, timeout=None, **more):
         if backend in ("mpi", "cpu:mpi"):
             _require_mpiexec()
-            from labkit import mpi_backend
+            from labkit.mpi import backend as mpi_backend
 
             backend = "mpi"
             store = mpi_backend.prepare(ranks, store, timeout)

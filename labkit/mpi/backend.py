@@ -13,7 +13,7 @@ How operations run:
 - A send or receive is an MPI request; whoever waits for it waits in MPI.
 
 Sums of bfloat16, float16 and float8 are made in float32. Anything that takes longer than the group's timeout ends the job and
-says which rank stood where (labkit.mpi_operations); so does an uncaught exception of one rank.
+says which rank stood where (labkit.mpi.operations); so does an uncaught exception of one rank.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from mpi4py import MPI  # noqa: E402
 from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy  # noqa: E402
 from torch.distributed import distributed_c10d as c10d  # noqa: E402
 
-from labkit import mpi_buffers as buffers  # noqa: E402
-from labkit.mpi_operations import (  # noqa: E402
+from labkit.mpi import buffers  # noqa: E402
+from labkit.mpi.operations import (
     Finished,
     Members,
     Message,
@@ -588,7 +588,7 @@ def _hide_from_compiler(*classes: type) -> None:
 _hide_from_compiler(ProcessGroup, Finished, Queued, Message)
 
 
-# --- how groups come into being: called by labkit.mpi_autoload on behalf of torch.distributed
+# --- how groups come into being: called by labkit.mpi.autoload on behalf of torch.distributed
 
 _next_timeout = _DEFAULT_TIMEOUT  # of the group that PyTorch is about to make
 _world_timeout = _DEFAULT_TIMEOUT  # of the default group

@@ -87,7 +87,7 @@ class _Traced:
 
 def _recording() -> bool:
     """Whether the traced call that asks was made by a program, with the recorder open."""
-    return recorder.is_open() and not sys._getframe(2).f_globals.get("__name__", "").startswith("labkit.")
+    return recorder.is_open() and not sys._getframe(2).f_globals.get("__name__", "").startswith(("labkit.", "probes."))
 
 
 def _argument(args: tuple, keywords: dict, position: int, name: str, default: Any = None) -> Any:
