@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from labkit.wire import COMM, Opaque, Tensor
+from labkit.relay.wire import COMM, Opaque, Tensor
 
 __all__ = [
     "ANYTHING",

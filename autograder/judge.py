@@ -15,13 +15,14 @@ from autograder.carried import lacking
 from autograder.compare import Difference, difference, name_of_type, show, show_where_they_differ, unchanged
 from autograder.exercise import ANYTHING, PUBLIC_KEY, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, rng_for
 from autograder.verdict import CaseResult, LevelResult, Result
-from labkit import horovod_job, wire
+from labkit import horovod_job
 from labkit.cells.slicing import Cell, Chunk, bound_names, slice_cells
 from labkit.environment import without_frameworks
 from labkit.launcher import Launcher, LauncherError, Limits, make_jobs
 from labkit.mpi_job import MpiRunner
 from labkit.rank_set import RankSet
-from labkit.relay import Outcome
+from labkit.relay import wire
+from labkit.relay.network import Outcome
 from labkit.watch import hang
 
 LAST_S = 0.5  # seconds that a case gets when there is no time left for it
@@ -86,7 +87,7 @@ _BUILT_IN = {
         "A rank sent something the relay does not understand.", "Leave the process group's own connection alone."
     ),
 }
-# exceptions of `labkit.relay_backend`
+# exceptions of `labkit.relay.backend`
 _BUFFERS = {"ReusedBuffer": "reused_buffer", "UsedBeforeWait": "used_before_wait", "NeverWaited": "forgot_wait"}
 _HOW_OF_EXCEPTIONS = {
     "NameError": "Everything your function uses must be defined or imported in a cell of this notebook.",

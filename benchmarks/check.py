@@ -19,7 +19,7 @@ from autograder.registry import find
 from labkit.cells.slicing import Cell, slice_cells
 from labkit.environment import cores, mpi_environment, mpiexec
 from labkit.launcher import Launcher, make_jobs
-from labkit.wire import Tensor
+from labkit.relay.wire import Tensor
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = 5

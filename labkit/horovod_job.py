@@ -22,10 +22,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from labkit import wire
 from labkit.horovod_tracing import trace_without_autograph
 from labkit.launcher import Launcher, Limits
-from labkit.relay import Outcome, RankOutcome, take
+from labkit.relay import wire
+from labkit.relay.network import Outcome, RankOutcome, take
 from labkit.watch import hang
 from labkit.watch.events import RankState
 from labkit.watch.stacks import frames, horovod_operation

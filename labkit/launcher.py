@@ -30,8 +30,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from labkit import jail, wire
-from labkit.relay import Outcome, Relay
+from labkit import jail
+from labkit.relay import wire
+from labkit.relay.network import Outcome, Relay
 
 VERSION = 1
 MAX_RANKS = 128
@@ -387,7 +388,7 @@ def _import_frameworks(names: Sequence[str]) -> None:
         import torch.optim
 
         torch.set_num_threads(1)
-        from labkit import relay_backend  # noqa: F401
+        from labkit.relay import backend as relay_backend  # noqa: F401
     if "tensorflow" in names:
         import tensorflow  # noqa: F401
     if "horovod" in names:

@@ -24,10 +24,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from labkit import jail, warden, wire
+from labkit import jail, warden
 from labkit.environment import mpi_environment, mpiexec
 from labkit.launcher import PROCESSES, Limits, die_with_parent
-from labkit.relay import Outcome, RankOutcome, take
+from labkit.relay import wire
+from labkit.relay.network import Outcome, RankOutcome, take
 from labkit.watch import hang, recorder
 from labkit.watch.events import RankState
 

@@ -13,10 +13,10 @@ import sys
 
 from mpi4py import MPI
 
-from labkit import wire
 from labkit.launcher import apply_limits, die_with_parent
 from labkit.mpi.traced import install, traced
 from labkit.rank_program import run_job
+from labkit.relay import wire
 from labkit.watch import recorder
 
 

@@ -14,8 +14,8 @@ from importlib.abc import MetaPathFinder
 
 import numpy as np
 
-from labkit import wire
 from labkit.cells.slicing import Chunk, execute
+from labkit.relay import wire
 
 MAX_PRINTED = 64 << 10
 
@@ -182,7 +182,7 @@ def run_rank(sock: socket.socket) -> None:
     if on_relay:
         import torch
 
-        from labkit import relay_backend
+        from labkit.relay import backend as relay_backend
 
         connection = relay_backend.Connection(sock)
         relay_backend.register(connection)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from labkit.launcher import Launcher, Limits
-from labkit.relay import Outcome, Relay
+from labkit.relay.network import Outcome, Relay
 
 
 class RankSet:

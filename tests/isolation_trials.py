@@ -18,11 +18,11 @@ import psutil
 
 from autograder import bank, isolation
 from autograder.registry import find
-from labkit import wire
 from labkit.cells.slicing import Chunk
 from labkit.launcher import Launcher, LauncherError, Limits, make_jobs
 from labkit.mpi_job import MpiRunner
-from labkit.wire import COMM
+from labkit.relay import wire
+from labkit.relay.wire import COMM
 
 SLOT = 3990
 LIMITS = Limits(cpu_seconds=8, memory_bytes=1 << 30, file_bytes=16 << 20, deadline=40)

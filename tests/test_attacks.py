@@ -29,9 +29,9 @@ from autograder.compare import difference, show
 from autograder.exercise import Opaque, Tensor
 from autograder.judge import Runners
 from autograder.submission import Refused
-from labkit import wire
 from labkit.launcher import Limits
-from labkit.relay import Relay
+from labkit.relay import wire
+from labkit.relay.network import Relay
 
 ALL = all_attacks()
 # Attacks that the machine has to withstand in another way where an ordinary user grades: files, processes, rights, what ranks hear of each

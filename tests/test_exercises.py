@@ -14,7 +14,7 @@ from autograder.compare import same
 from autograder.exercise import ANYTHING, Exercise, rng_for
 from autograder.judge import _BUILT_IN
 from autograder.registry import UnknownExercise, all_exercises, find
-from labkit import wire
+from labkit.relay import wire
 from labkit.watch import hang
 
 EXERCISES = all_exercises()

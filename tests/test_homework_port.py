@@ -11,7 +11,7 @@ from autograder.homework import port, port_metrics, port_source
 from autograder.homework.port_runs import BATCH, RankSeen, Seen, Setting, Step, draw, seen_by
 from autograder.homework.rubric import lines_of
 from labkit import script_probe
-from labkit.relay import Outcome, RankOutcome
+from labkit.relay.network import Outcome, RankOutcome
 from labkit.watch.hang import HangReport
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -131,7 +131,7 @@ def test_nothing_outlives_a_grader_that_was_killed(account):
 import json, sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
 import isolation_trials as trials, psutil
-from labkit import wire
+from labkit.relay.network import wire
 from labkit.launcher import make_jobs
 place = trials.Place(("numpy",))
 case = place.launcher.case(2, trials.LIMITS)

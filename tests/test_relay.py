@@ -17,11 +17,12 @@ import relay_programs as programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labkit import launcher, wire
+from labkit import launcher
 from labkit.cells.notebook import chunks_of
 from labkit.launcher import Launcher, Limits, make_jobs, shared
-from labkit.relay import Relay, reduce_bytes, simulate
-from labkit.wire import Tensor
+from labkit.relay import wire
+from labkit.relay.network import Relay, reduce_bytes, simulate
+from labkit.relay.wire import Tensor
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -146,7 +147,7 @@ def test_a_rank_that_asks_for_too_much_has_not_broken_the_connection():
 
 
 def test_two_threads_of_a_rank_are_told_to_take_turns():
-    from labkit.relay_backend import Connection
+    from labkit.relay.backend import Connection
 
     mine, theirs = socket.socketpair()
     with mine, theirs:

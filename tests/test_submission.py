@@ -21,7 +21,7 @@ from autograder.bank import FOLDER
 from autograder.judge import Runners
 from autograder.submission import Flag, Graded, Refused, digest, judge, read, rebuild
 from labkit.cells.slicing import Chunk
-from labkit.relay import Outcome, RankOutcome
+from labkit.relay.network import Outcome, RankOutcome
 
 FULL = {"check_count_inside": 2, "check_fair_share": 4, "test_twice": 3, "test_twice_partly": 2}
 DEEP = b'{"cells": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"

@@ -22,7 +22,7 @@ from autograder.judge import Runners, judge_case
 from autograder.registry import all_exercises, find
 from autograder.submission import Graded, Refused
 from labkit.launcher import Limits
-from labkit.relay import Outcome, RankOutcome
+from labkit.relay.network import Outcome, RankOutcome
 
 ROOT = Path(__file__).resolve().parents[1]
 HOW_MANY = int(os.environ.get("FUZZED_NOTEBOOKS", "200"))

@@ -10,7 +10,7 @@ from torch import nn
 from autograder import gradients
 from autograder.exercise import rng_for
 from autograder.exercises import unit_05_gradient_all_reduce as unit
-from labkit import wire
+from labkit.relay import wire
 
 KEYS = ["public", "key 1", "key 2"]
 

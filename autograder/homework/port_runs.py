@@ -17,7 +17,7 @@ import numpy as np
 
 from labkit import horovod_job, runlog
 from labkit.launcher import Launcher, Limits, make_jobs
-from labkit.relay import Outcome
+from labkit.relay.network import Outcome
 from labkit.script_probe import TEST, mark
 from labkit.cells.slicing import Chunk
 

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def count_inside(x, y):
-    for path in (np.__file__, os.__file__, sys.executable, sys.modules["labkit.wire"].__file__):
+    for path in (np.__file__, os.__file__, sys.executable, sys.modules["labkit.relay.wire"].__file__):
         for what in (lambda p: open(p, "a").close(), lambda p: os.chmod(p, 0o777), os.remove, lambda p: os.rename(p, p + "x")):
             try:
                 what(path)

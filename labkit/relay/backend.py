@@ -26,7 +26,7 @@ import torch._C._distributed_c10d as c10d
 import torch.distributed as dist
 
 import labkit
-from labkit import wire
+from labkit.relay import wire
 
 _HIDDEN = (
     os.path.dirname(torch.__file__) + os.sep,

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from labkit import wire
+from labkit.relay import wire
 from labkit.watch import hang
 from labkit.watch.events import Event, RankState
 
