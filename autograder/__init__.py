@@ -8,7 +8,7 @@ __all__ = ["check", "check_homework"]
 def __getattr__(name: str):
     if name in __all__:
         from autograder.check import check, check_homework
-        from labkit import launcher
+        from labkit.launch import launcher
 
         launcher.for_notebook()  # begins its imports in the background: the first check then finds it warm
         globals().update(

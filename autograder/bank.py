@@ -17,7 +17,7 @@ from autograder.registry import all_exercises, find
 from autograder.verdict import Result
 from labkit.cells.slicing import bound_names
 from labkit.environment import without_frameworks
-from labkit.launcher import Launcher, Limits
+from labkit.launch.launcher import Launcher, Limits
 
 _FIRST_LINE = re.compile(r"#\s*verdict:\s*(\w+)(?:\s*,\s*diagnosis:\s*(\w+))?\s*$")
 LEVELS = "levels.txt"

@@ -22,10 +22,10 @@ from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.judge import judge
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
-from labkit import launcher
 from labkit.cells.notebook import NoSource, cells_for, executed_cells
 from labkit.cells.slicing import Cell, Chunk, defining_label, python_of, slice_cells
 from labkit.environment import without_frameworks
+from labkit.launch import launcher
 
 if TYPE_CHECKING:
     from autograder.homework.handed_in import Judge

@@ -16,7 +16,7 @@ from autograder.exercise import PUBLIC_KEY
 from autograder.registry import UnknownExercise, all_exercises, find
 from autograder.verdict import HINT_LEVELS
 from labkit.environment import without_frameworks
-from labkit.launcher import Launcher
+from labkit.launch.launcher import Launcher
 
 app = typer.Typer(
     help="Checks exercises of the course.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False

@@ -1,6 +1,6 @@
 """What a grader's jail is made of on this machine, and what this machine cannot enforce.
 
-`spec()` is what a `labkit.launcher.Launcher` needs to run everything in a jail (`labkit.jail` builds it); `probe()` goes into such a jail
+`spec()` is what a `labkit.launch.launcher.Launcher` needs to run everything in a jail (`labkit.launch.jail` builds it); `probe()` goes into such a jail
 and tries what a submission must not be able to do. Nothing is believed because a setting says so.
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import labkit
-from labkit import jail
+from labkit.launch import jail
 
 FIRST_UID = 60000  # slot k runs as user 60000 + k
 SLOTS = 4000
@@ -306,7 +306,7 @@ def _judged(mode: str, protections: tuple[str, ...], found: dict | None) -> Prot
 
 
 def _spec(mode: str, slot: int, protections: tuple[str, ...]) -> dict:
-    """The SPEC that `labkit.jail` builds. mode: "root", "user", or "none" where not even the user can be changed."""
+    """The SPEC that `labkit.launch.jail` builds. mode: "root", "user", or "none" where not even the user can be changed."""
     binds, links = _shown()
     course = jail.ROOT_MAP if "namespaces" in protections else str(_package_root())
     uid = FIRST_UID + slot

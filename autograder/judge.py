@@ -15,12 +15,12 @@ from autograder.carried import lacking
 from autograder.compare import Difference, difference, name_of_type, show, show_where_they_differ, unchanged
 from autograder.exercise import ANYTHING, PUBLIC_KEY, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, rng_for
 from autograder.verdict import CaseResult, LevelResult, Result
-from labkit import horovod_job
 from labkit.cells.slicing import Cell, Chunk, bound_names, slice_cells
 from labkit.environment import without_frameworks
-from labkit.launcher import Launcher, LauncherError, Limits, make_jobs
-from labkit.mpi_job import MpiRunner
-from labkit.rank_set import RankSet
+from labkit.launch import horovod_job
+from labkit.launch.launcher import Launcher, LauncherError, Limits, make_jobs
+from labkit.launch.mpi_job import MpiRunner
+from labkit.launch.rank_set import RankSet
 from labkit.relay import wire
 from labkit.relay.network import Outcome
 from labkit.watch import hang
@@ -309,7 +309,7 @@ class Runners:
     ) -> tuple[Outcome, list[dict]]:
         """Run one case. hurry: an earlier case of this candidate was too slow, so this one gets little time. fresh: in new ranks.
 
-        poison: see `labkit.launcher.make_jobs`.
+        poison: see `labkit.launch.launcher.make_jobs`.
         """
         self.served_before = False
         limits = self.limits

@@ -61,7 +61,7 @@ from autograder.registry import all_exercises
 from autograder.store import Busy, Store
 from autograder.submission import Flag, Graded, HandedIn, Rebuilt
 from autograder.verdict import HINT_LEVELS
-from labkit.launcher import Launcher
+from labkit.launch.launcher import Launcher
 
 IDLE_S = 120.0  # a server that has graded keeps the warm process for so long
 _AUTOTEST = "AUTOTEST"

@@ -45,7 +45,7 @@ from autograder.registry import UnknownExercise, find, overlay_digests
 from autograder.store import Store
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.cells.slicing import Cell, Chunk, bound_names, defining_label, free_names, lacking_names, python_of, slice_cells
-from labkit.launcher import make_jobs
+from labkit.launch.launcher import make_jobs
 
 FORMAT = 2  # of the JSON of `Graded`
 NOTHING = "No file of that name was handed in."

@@ -27,7 +27,7 @@ from autograder.judge import Runners
 from autograder.store import Store
 from autograder.submission import HandedIn
 from labkit.cells.slicing import Chunk
-from labkit.launcher import Launcher, LauncherError, make_jobs
+from labkit.launch.launcher import Launcher, LauncherError, make_jobs
 
 MAY_GROW = 256 << 20  # bytes that the launcher may take on top of what it had at first; then it is started anew
 

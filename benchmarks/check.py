@@ -18,7 +18,7 @@ from autograder import bank
 from autograder.registry import find
 from labkit.cells.slicing import Cell, slice_cells
 from labkit.environment import cores, mpi_environment, mpiexec
-from labkit.launcher import Launcher, make_jobs
+from labkit.launch.launcher import Launcher, make_jobs
 from labkit.relay.wire import Tensor
 
 ROOT = Path(__file__).resolve().parent.parent

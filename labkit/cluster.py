@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit import engine, environment, nursery
-from labkit.launcher import LauncherError
+from labkit.launch.launcher import LauncherError
 from labkit.nursery import Nursery
 from labkit.watch import recorder
 from labkit.watch.events import RankState

@@ -31,7 +31,7 @@ from types import TracebackType
 from typing import Any
 
 from labkit.cells.slicing import Chunk, execute
-from labkit.horovod_tracing import trace_without_autograph
+from labkit.launch.horovod_tracing import trace_without_autograph
 from labkit.watch import recorder
 
 RECORDING = "application/vnd.labkit.recording+json"  # as what a rank on another node sends its recording

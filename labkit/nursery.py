@@ -1,7 +1,7 @@
 """Forks the ranks of a notebook from a process that has imported what they need, so that they share its memory.
 
 Four ranks that import torch and ipyparallel for themselves are four times the same 200 MB, and four times the same two seconds of a
-core: on a hub with a class that is most of what a student costs. So the warm launcher (`labkit.launcher`), which has imported the
+core: on a hub with a class that is most of what a student costs. So the warm launcher (`labkit.launch.launcher`), which has imported the
 frameworks for the checks anyway, forks this process, and this forks each rank when mpiexec starts its shim (`labkit.rank_shim`). The
 rank gets the environment, streams, folder and cores that mpiexec gave the shim, and starts MPI itself, after the fork. To a program it
 is the rank that mpiexec started, with one difference: Python's hashes of strings, and so the order of a set of names, are the same on
@@ -45,7 +45,7 @@ class Nursery:
     """
 
     def __init__(self, folder: Path):
-        from labkit import launcher
+        from labkit.launch import launcher
 
         path = str(folder / "nursery")
         self.command = [sys.executable, "-I", "-S", _SHIM, path]  # to be started by mpiexec
@@ -163,7 +163,7 @@ def _be_a_rank(request: dict, streams: list[int], sockets: list[socket.socket], 
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        from labkit.launcher import die_with_parent
+        from labkit.launch.launcher import die_with_parent
 
         die_with_parent()
         for sock in sockets:

@@ -8,7 +8,7 @@ update, Horovod's collectives, and the opening of a file. In compiled graphs it 
 Images carry their own number: `mark` writes it in black and white into the first and the last row of pixels, and `numbers` reads it back
 from whatever comes to the model, scaled or flattened as it may be.
 
-What is seen goes out as notes (`labkit.rank_program.Printer.note`), so that it counts even if the script never comes to its end:
+What is seen goes out as notes (`labkit.launch.rank_program.Printer.note`), so that it counts even if the script never comes to its end:
 
     {"saw": "batch", "numbers": [...], "tape": bool}         a minibatch came to the model, under a GradientTape or not; the images
     {"saw": "optimizer", "name", "config", "shapes"}         once, before the first update

@@ -40,7 +40,7 @@ from autograder.exercise import rng_for
 from autograder.judge import Runners, chunks_of_file, judge_with
 from autograder.registry import find
 from autograder.verdict import Result
-from labkit.launcher import Launcher, Limits
+from labkit.launch.launcher import Launcher, Limits
 
 ROOT = Path(__file__).resolve().parents[1]
 ATTACKS = ROOT / "tests" / "attacks"

@@ -83,7 +83,7 @@ def nothing_left_behind_at_the_end(pytestconfig):
 @pytest.fixture(scope="session")
 def warm():
     """The warm launcher, one for all tests that judge or simulate."""
-    from labkit import launcher
+    from labkit.launch import launcher
 
     shared = launcher.shared()
     shared.wait_until_ready()
@@ -94,7 +94,7 @@ def warm():
 @pytest.fixture(scope="session")
 def warm_horovod(warm):
     """The launcher beside it that has imported TensorFlow and Horovod, for exercises of runtime "horovod"."""
-    from labkit import horovod_job
+    from labkit.launch import horovod_job
 
     beside = warm.having(horovod_job.FRAMEWORKS)
     beside.wait_until_ready()

@@ -19,8 +19,8 @@ import psutil
 from autograder import bank, isolation
 from autograder.registry import find
 from labkit.cells.slicing import Chunk
-from labkit.launcher import Launcher, LauncherError, Limits, make_jobs
-from labkit.mpi_job import MpiRunner
+from labkit.launch.launcher import Launcher, LauncherError, Limits, make_jobs
+from labkit.launch.mpi_job import MpiRunner
 from labkit.relay import wire
 from labkit.relay.wire import COMM
 

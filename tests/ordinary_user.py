@@ -60,6 +60,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
-    from labkit import jail
+    from labkit.launch import jail
 
     main()

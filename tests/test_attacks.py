@@ -29,7 +29,7 @@ from autograder.compare import difference, show
 from autograder.exercise import Opaque, Tensor
 from autograder.judge import Runners
 from autograder.submission import Refused
-from labkit.launcher import Limits
+from labkit.launch.launcher import Limits
 from labkit.relay import wire
 from labkit.relay.network import Relay
 

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from labkit import horovod_job
 from labkit.cells.slicing import Chunk
-from labkit.launcher import make_jobs
+from labkit.launch import horovod_job
+from labkit.launch.launcher import make_jobs
 
 SOURCE = """
 import os
@@ -136,7 +136,7 @@ def test_only_the_cause_counts(run):
 
 LOST = """
 import ctypes, socket
-from labkit import horovod_job
+from labkit.launch import horovod_job
 
 NEW_UTS, NEW_USER = 0x4000000, 0x10000000
 libc = ctypes.CDLL(None)

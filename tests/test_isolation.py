@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from autograder import cli, isolation
 from autograder.bank import FOLDER
-from labkit import jail
+from labkit.launch import jail
 from labkit.watch import recorder
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -132,7 +132,7 @@ import json, sys
 sys.path.insert(0, {str(ROOT / "tests")!r})
 import isolation_trials as trials, psutil
 from labkit.relay.network import wire
-from labkit.launcher import make_jobs
+from labkit.launch.launcher import make_jobs
 place = trials.Place(("numpy",))
 case = place.launcher.case(2, trials.LIMITS)
 job, payload = make_jobs([trials.Chunk("cell 1", 1, trials.BACKGROUND + "    time.sleep(300)")], "f", [()], runtime="plain")[0]
@@ -354,11 +354,11 @@ def test_a_machine_whose_system_calls_are_not_known_has_no_filter():
 
 WEAK = """
 import json
-from labkit import jail
+from labkit.launch import jail
 jail._prctl(jail._NO_NEW_PRIVS, 1)
 jail.install_filter()  # as in a container that forbids namespaces
 from autograder import isolation
-from labkit.launcher import Launcher, make_jobs
+from labkit.launch.launcher import Launcher, make_jobs
 from labkit.cells.slicing import Chunk
 try:
     isolation.spec()

@@ -11,8 +11,8 @@ import psutil
 
 WATCHER = """
 import sys
-from labkit.launcher import Limits
-from labkit.mpi_job import _Job
+from labkit.launch.launcher import Limits
+from labkit.launch.mpi_job import _Job
 
 job = _Job(2, Limits())
 print(job.folder, job.process.pid, *job.pids.values(), flush=True)

@@ -15,8 +15,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from labkit import engine, launcher, nursery
+from labkit import engine, nursery
 from labkit.cluster import Cluster, StartFailed
+from labkit.launch import launcher
 
 SHIM = Path(nursery.__file__).with_name("rank_shim.py")
 

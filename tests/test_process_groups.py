@@ -61,7 +61,7 @@ def suite_on_mpi(folder: Path, world_size: int) -> None:
 
 def suite_on_relay(folder: Path, world_size: int) -> None:
     from labkit.cells.slicing import Chunk
-    from labkit.launcher import Limits, make_jobs, shared
+    from labkit.launch.launcher import Limits, make_jobs, shared
 
     program = (
         f"import sys\nsys.path.insert(0, {str(SUITE.parent)!r})\n"

@@ -12,7 +12,7 @@ import pytest
 from autograder.exercise import Case, Exercise, Tensor
 from autograder.judge import Runners, judge_with
 from labkit.cells.slicing import Cell, slice_cells
-from labkit.launcher import Launcher, LauncherError, make_jobs
+from labkit.launch.launcher import Launcher, LauncherError, make_jobs
 
 
 class AddUp(Exercise):

@@ -13,8 +13,8 @@ import psutil
 import pytest
 from rank_notebook import Cell, Notebook
 
-from labkit import launcher
 from labkit.cluster import Cluster
+from labkit.launch import launcher
 
 DEADLINE = 1.0  # s, of the cells that hang
 FRESH = "Fresh ranks are starting. Variables on the ranks are gone"

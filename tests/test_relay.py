@@ -17,9 +17,9 @@ import relay_programs as programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labkit import launcher
 from labkit.cells.notebook import chunks_of
-from labkit.launcher import Launcher, Limits, make_jobs, shared
+from labkit.launch import launcher
+from labkit.launch.launcher import Launcher, Limits, make_jobs, shared
 from labkit.relay import wire
 from labkit.relay.network import Relay, reduce_bytes, simulate
 from labkit.relay.wire import Tensor

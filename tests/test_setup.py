@@ -809,7 +809,7 @@ def test_what_needs_tensorflow_says_so_in_one_sentence(later_python, capsys):
     from autograder import bank, exercise
     from autograder.check import check
     from autograder.registry import all_exercises
-    from labkit.launcher import Launcher, LauncherError
+    from labkit.launch.launcher import Launcher, LauncherError
 
     needing = [e for e in all_exercises() if e.needs_frameworks]
     assert {e.unit for e in needing} == {"07_horovod", "09_multi_node_image_lab"}

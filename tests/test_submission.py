@@ -475,7 +475,7 @@ TESTS = {
 
 @pytest.mark.parametrize("how", TESTS)
 def test_an_instructors_own_test_has_to_come_to_its_end(how, warm):
-    from labkit.launcher import Limits
+    from labkit.launch.launcher import Limits
 
     source, whole, partly = TESTS[how]
     notebook = handed_in()

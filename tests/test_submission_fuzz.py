@@ -21,7 +21,7 @@ from autograder.exercise import Opaque, Tensor, rng_for
 from autograder.judge import Runners, judge_case
 from autograder.registry import all_exercises, find
 from autograder.submission import Graded, Refused
-from labkit.launcher import Limits
+from labkit.launch.launcher import Limits
 from labkit.relay.network import Outcome, RankOutcome
 
 ROOT = Path(__file__).resolve().parents[1]

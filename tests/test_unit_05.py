@@ -88,7 +88,7 @@ def gradients(x, y, function):
 @pytest.mark.parametrize("world_size", [2, 3, 4])
 def test_the_mean_of_the_shares_gradients_is_the_gradient_of_the_whole_minibatch(warm, world_size, function):
     from labkit.cells.slicing import Chunk
-    from labkit.launcher import Limits, make_jobs
+    from labkit.launch.launcher import Limits, make_jobs
 
     rng = np.random.default_rng(world_size)
     x, y = torch.from_numpy(rng.normal(size=(12, 6))), torch.from_numpy(rng.integers(0, 3, 12))

@@ -13,9 +13,10 @@ import torch
 
 from autograder.exercise import rng_for
 from autograder.exercises import unit_09_multi_node_image_lab as unit
-from labkit import horovod_job, products, runlog
+from labkit import products, runlog
 from labkit.cells.slicing import Chunk
-from labkit.launcher import Limits, make_jobs
+from labkit.launch import horovod_job
+from labkit.launch.launcher import Limits, make_jobs
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = ROOT / "solutions" / unit.UNIT

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from labkit import warden
+from labkit.launch import reaper
 
 # In the place of mpiexec: a "rank", which hears nothing softer than SIGKILL, and a "srun", which hears from the end of its input that
 # mpiexec is gone and then needs a moment for what it has to do.
@@ -26,14 +26,14 @@ def test_srun_may_tidy_up_and_a_rank_may_not_linger(tmp_path: Path):
         while not ((tmp_path / "rank").exists() and (tmp_path / "srun").exists()):
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        family = warden.descendants(mpiexec.pid)
-        ranks = [pid for pid in family if warden.is_python(pid)]
+        family = reaper.descendants(mpiexec.pid)
+        ranks = [pid for pid in family if reaper.is_python(pid)]
         assert len(ranks) == 1 and len(family) >= 2
-        warden.end(mpiexec)
+        reaper.end(mpiexec)
         assert (tmp_path / "tidied").exists()
-        assert not any(map(warden.is_running, family))
+        assert not any(map(reaper.is_running, family))
     finally:
-        for pid in warden.descendants(mpiexec.pid):
-            warden.kill(pid)
+        for pid in reaper.descendants(mpiexec.pid):
+            reaper.kill(pid)
         mpiexec.kill()
         mpiexec.wait()

@@ -290,7 +290,7 @@ def inside(_: argparse.Namespace) -> int:
 
 
 def imported_jail():
-    from labkit import jail
+    from labkit.launch import jail
 
     return jail
 

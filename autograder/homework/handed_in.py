@@ -16,7 +16,7 @@ from autograder.homework import folder as folders
 from autograder.homework import rubric
 from autograder.homework.folder import Homework
 from autograder.homework.rubric import PARTS, PartResult, Report
-from labkit.launcher import Launcher
+from labkit.launch.launcher import Launcher
 
 MOST_BYTES = 48 << 20  # of all files together
 JUDGED_WITH = {"bonus": "port"}  # the warm-up is seen in the run that judges the port

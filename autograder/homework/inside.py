@@ -13,7 +13,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from labkit import jail as jails
+from labkit.launch import jail as jails
 
 SECONDS = 60.0  # of the clock; the programs themselves have a limit of processor time, which a busy machine does not stretch
 MOST_OUTPUT = 24 << 20

@@ -14,8 +14,9 @@ from autograder.exercise import PUBLIC_KEY
 from autograder.homework import rubric
 from autograder.homework.folder import Homework, collect
 from autograder.homework.rubric import PartResult, Report, lines_of, lost, needs_person, shown, unjudged
-from labkit import horovod_job, runlog
-from labkit.launcher import Launcher
+from labkit.launch import horovod_job
+from labkit import runlog
+from labkit.launch.launcher import Launcher
 from labkit.runlog import RunLog
 
 PARTS = ("port", "scaling", "plots")  # "bonus" comes with the port: both are seen in the same runs

@@ -22,7 +22,7 @@ from autograder.homework.port_metrics import global_metrics, run_log
 from autograder.homework.port_runs import BATCH, EPOCHS, NoYardstick, Seen, Setting, expected, watch
 from autograder.homework.rubric import Finding, Flag, PartResult, full, line, lines_of, lost, needs_person, shown
 from labkit.watch.hang import list_ranks
-from labkit.launcher import Launcher, Limits
+from labkit.launch.launcher import Launcher, Limits
 
 TWO = Setting(2, 64)
 THREE = Setting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one machine, rank 2 on another

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from labkit import horovod_job, runlog
-from labkit.launcher import Launcher, Limits, make_jobs
+from labkit.launch import horovod_job
+from labkit import runlog
+from labkit.launch.launcher import Launcher, Limits, make_jobs
 from labkit.relay.network import Outcome
 from labkit.script_probe import TEST, mark
 from labkit.cells.slicing import Chunk

@@ -16,8 +16,9 @@ import numpy as np
 
 from autograder.homework.measured import Range, Speed, speed, speedup
 from autograder.homework.rubric import Flag, shown
-from labkit import horovod_job, runlog
-from labkit.launcher import Launcher, Limits, make_jobs
+from labkit.launch import horovod_job
+from labkit import runlog
+from labkit.launch.launcher import Launcher, Limits, make_jobs
 from labkit.runlog import RunLog
 from labkit.cells.slicing import Chunk
 

@@ -27,7 +27,7 @@ from labkit.watch.events import Event, RankState
 MAX_OPERATIONS = 100_000
 MAX_PENDING = 2_000  # messages of one rank that are under way: matching them takes time with the square
 MAX_BYTES = 256 << 20  # of all messages and results together
-MAX_PRINTED = 256 << 10  # characters a rank prints; `labkit.rank_program` cuts off what is more than a quarter of it
+MAX_PRINTED = 256 << 10  # characters a rank prints; `labkit.launch.rank_program` cuts off what is more than a quarter of it
 MAX_FRUITLESS_POLLS = 2_000
 MAX_DIMENSIONS = 64
 SEND_TIMEOUT = 20.0  # seconds a rank may leave a message unread
@@ -92,7 +92,7 @@ class RankOutcome:
     received_bytes: int = 0
     collectives: list[str] = field(default_factory=list)
     collective_bytes: int = 0
-    carried: float = 0.0  # bytes of Horovod's collectives, which nobody but the rank itself sees (`labkit.horovod_job`)
+    carried: float = 0.0  # bytes of Horovod's collectives, which nobody but the rank itself sees (`labkit.launch.horovod_job`)
     unwaited: int = 0
     deferred: int = 0  # waits that the program itself asked for, some time after it had begun the operation
     printed: int = 0  # characters
@@ -727,6 +727,6 @@ def simulate(
     alpha: seconds per message; beta: seconds per byte. The outcome has `.ranks[r]` (value, sends, sent_bytes, collectives, clock),
     `.elapsed` (virtual seconds), `.events` (for `labkit.timeline.draw`) and `.hang`.
     """
-    from labkit import launcher  # the launcher builds on the relay
+    from labkit.launch import launcher  # the launcher builds on the relay
 
     return launcher.simulate(function, world_size, arguments, alpha=alpha, beta=beta, late=late)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from labkit.launcher import Launcher, Limits
+from labkit.launch.launcher import Launcher, Limits
 from labkit.relay.network import Outcome, Relay
 
 

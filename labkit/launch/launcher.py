@@ -5,7 +5,7 @@ launcher forks a *leader*, which forks the ranks, waits for them and reports how
 socket between client and leader: when it closes, the leader kills its ranks. The launcher holds no job: ranks get theirs from the
 client, through their own sockets, after the fork.
 
-A grader's launcher runs in a jail (`labkit.jail`), and so do its cases: each rank in a cell of its own where all talk goes over the relay,
+A grader's launcher runs in a jail (`labkit.launch.jail`), and so do its cases: each rank in a cell of its own where all talk goes over the relay,
 all ranks in one where they find each other by themselves.
 """
 
@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from labkit import jail
+from labkit.launch import jail
 from labkit.relay import wire
 from labkit.relay.network import Outcome, Relay
 
@@ -115,15 +115,15 @@ class Launcher:
         environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(
             self._scratch, "inductor"
         )  # made on import; nothing is compiled here
-        package_root = str(Path(__file__).resolve().parent.parent)
-        program = f"import sys; sys.path.insert(0, {package_root!r}); from labkit import launcher; launcher.serve()"
+        package_root = str(Path(__file__).resolve().parents[2])
+        program = f"import sys; sys.path.insert(0, {package_root!r}); from labkit.launch import launcher; launcher.serve()"
         return [sys.executable, "-c", program, str(control), ",".join(self.frameworks)], environment
 
     def _jailed_command(self, control: int) -> tuple[list[str], dict[str, str]]:
         """The same for one in a jail. Its environment is the jail's, not ours."""
         environment = {**self.isolation["environment"], **_QUIET_FRAMEWORKS, "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor"}
         inside = {**self.isolation, "keep": [control]}
-        program = f"import sys; sys.path[:] = {self.isolation['path']!r}; from labkit import launcher; launcher.serve()"
+        program = f"import sys; sys.path[:] = {self.isolation['path']!r}; from labkit.launch import launcher; launcher.serve()"
         command = [sys.executable, "-c", program, str(control), ",".join(self.frameworks), json.dumps(self.isolation)]
         return [sys.executable, "-I", "-S", jail.__file__, json.dumps(inside), "serve", *command], environment
 
@@ -164,7 +164,7 @@ class Launcher:
     def case(self, world_size: int, limits: Limits, horovod: dict | None = None, together: bool = False) -> _Case:
         """Fork `world_size` ranks that wait for their jobs.
 
-        horovod: how they are to find each other (`labkit.horovod_job`). together: in a jail, whether they see each other's files.
+        horovod: how they are to find each other (`labkit.launch.horovod_job`). together: in a jail, whether they see each other's files.
         """
         if not 1 <= world_size <= MAX_RANKS:
             raise ValueError(f"{world_size} ranks: between 1 and {MAX_RANKS} are possible")
@@ -301,7 +301,7 @@ def shared(frameworks: Sequence[str] = ("torch",)) -> Launcher:
 
 def for_notebook() -> Launcher:
     """The one that serves a notebook: with Horovod and both frameworks where the notebook has imported Horovod, else with PyTorch."""
-    from labkit.horovod_job import FRAMEWORKS
+    from labkit.launch.horovod_job import FRAMEWORKS
 
     return shared(FRAMEWORKS if "horovod" in sys.modules else ("torch",))
 
@@ -392,10 +392,10 @@ def _import_frameworks(names: Sequence[str]) -> None:
     if "tensorflow" in names:
         import tensorflow  # noqa: F401
     if "horovod" in names:
-        from labkit import horovod_job
+        from labkit.launch import horovod_job
 
         horovod_job.import_horovod()
-    from labkit import rank_program  # noqa: F401
+    from labkit.launch import rank_program  # noqa: F401
 
 
 def use_huge_pages() -> int:
@@ -557,7 +557,7 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
             jail.give(spec, folder)
     rendezvous = watch = None
     if request.get("horovod"):
-        from labkit import horovod_job
+        from labkit.launch import horovod_job
 
         rendezvous = horovod_job.Rendezvous(len(ranks), request["horovod"]["ranks_per_node"])
         watch = horovod_job.StandstillWatch(rendezvous, request["horovod"]["windows"])
@@ -680,7 +680,7 @@ def _rank(
         os.chdir(folder)
         if rendezvous is not None:
             rendezvous.enter_rank(rank)
-        from labkit import rank_program
+        from labkit.launch import rank_program
 
         rank_program.run_rank(sock)
         status = 0

@@ -173,7 +173,7 @@ def run_rank(sock: socket.socket) -> None:
     """The life of a rank forked by the launcher: one job, and then more of the same candidate for as long as they return."""
     _, job, payload = wire.receive(sock)
     if job["runtime"] == "horovod":
-        from labkit import horovod_job
+        from labkit.launch import horovod_job
 
         horovod_job.run_rank(sock, job, payload)
         return

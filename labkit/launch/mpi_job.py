@@ -24,9 +24,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from labkit import jail, warden
 from labkit.environment import mpi_environment, mpiexec
-from labkit.launcher import PROCESSES, Limits, die_with_parent
+from labkit.launch import jail, reaper
+from labkit.launch.launcher import PROCESSES, Limits, die_with_parent
 from labkit.relay import wire
 from labkit.relay.network import Outcome, RankOutcome, take
 from labkit.watch import hang, recorder
@@ -49,7 +49,7 @@ class MpiRunner:
         self._job: _Job | None = None
 
     def run(self, jobs: Sequence[tuple[dict, bytes]]) -> tuple[Outcome, list[dict]]:
-        """Run one case (one job per rank, see `labkit.launcher.make_jobs`)."""
+        """Run one case (one job per rank, see `labkit.launch.launcher.make_jobs`)."""
         if self._job is None:
             self._job = _Job(self.most, self.limits, self.isolation)
         outcome, ends, usable = self._job.run(jobs, self.limits.deadline)
@@ -72,9 +72,9 @@ class _Job:
         self.errors = open(self.folder / "errors", "wb")
         self.number = 0
         self.pids: dict[int, int] = {}
-        # Should this process be killed, the operating system ends mpiexec and its ranks, and the warden removes the folder.
-        self.warden = subprocess.Popen(
-            [sys.executable, "-I", "-S", warden.__file__, str(self.folder)],
+        # Should this process be killed, the operating system ends mpiexec and its ranks, and the reaper removes the folder.
+        self.reaper = subprocess.Popen(
+            [sys.executable, "-I", "-S", reaper.__file__, str(self.folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -104,7 +104,7 @@ class _Job:
         environment = dict(os.environ)
         for name in [n for n in environment if n.startswith(("OMPI_COMM_", "PMIX_", "PMI_", "OMPI_UNIVERSE"))]:
             del environment[name]  # a kernel that is a rank itself must not make its children believe they are
-        environment.update(mpi_environment(most), MPLBACKEND="Agg", PYTHONPATH=str(Path(__file__).resolve().parent.parent))
+        environment.update(mpi_environment(most), MPLBACKEND="Agg", PYTHONPATH=str(Path(__file__).resolve().parents[2]))
         environment["TMPDIR"] = str(self.folder)
         environment["OMPI_MCA_btl_vader_backing_directory"] = str(self.folder)  # a killed rank leaves its shared memory behind
         return subprocess.Popen(
@@ -114,7 +114,7 @@ class _Job:
                 str(most),
                 sys.executable,
                 "-m",
-                "labkit.mpi_program",
+                "labkit.launch.mpi_program",
                 str(self.folder / "socket"),
                 str(self.folder),
             ],
@@ -142,7 +142,7 @@ class _Job:
         }
         spec = {**self.isolation, "keep": [theirs.fileno()], "lifeline": theirs.fileno(), "folder": folder}
         spec |= {"loopback": True, "limits": limits}
-        program = [sys.executable, "-m", "labkit.mpi_program", f"{folder}/socket", folder]
+        program = [sys.executable, "-m", "labkit.launch.mpi_program", f"{folder}/socket", folder]
         command = [*mpiexec(), "-n", str(most), *program]
         try:
             return subprocess.Popen(
@@ -330,8 +330,8 @@ class _Job:
             os.close(self.handle)
             self.handle = None
         self.errors.close()
-        self.warden.stdin.close()
-        self.warden.wait()
+        self.reaper.stdin.close()
+        self.reaper.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

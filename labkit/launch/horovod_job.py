@@ -1,6 +1,6 @@
 """Cases on real Horovod: forked ranks that talk over loopback through Horovod's own gloo, watched from two sides.
 
-The *leader* (see `labkit.launcher`) runs Horovod's rendezvous, forks the ranks and looks at the processor time of each. Ranks that compute
+The *leader* (see `labkit.launch.launcher`) runs Horovod's rendezvous, forks the ranks and looks at the processor time of each. Ranks that compute
 nothing for four seconds stand still, however busy the machine is: the leader then asks each for the line it stands at. (Horovod's own stall
 inspector stays silent with gloo.) The *client* (`run`) collects what the ranks return and turns a standstill into words.
 """
@@ -22,8 +22,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from labkit.horovod_tracing import trace_without_autograph
-from labkit.launcher import Launcher, Limits
+from labkit.launch.horovod_tracing import trace_without_autograph
+from labkit.launch.launcher import Launcher, Limits
 from labkit.relay import wire
 from labkit.relay.network import Outcome, RankOutcome, take
 from labkit.watch import hang
@@ -387,7 +387,7 @@ def _where(stack: str, labels: set[str]) -> tuple[str, str]:
 
 def run_rank(sock: socket.socket, job: dict, payload) -> None:
     """The life of a rank after its job has come: run it, then stay until the case is over, so that nobody else fails because we left."""
-    from labkit.rank_program import run_job
+    from labkit.launch.rank_program import run_job
 
     run_job(sock, job, payload, torch=sys.modules.get("torch"), about=lambda: {"carried": _carried})
     with contextlib.suppress(OSError):

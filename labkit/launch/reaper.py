@@ -1,7 +1,7 @@
 """The process that starts the ranks of a notebook, and outlives it just long enough to end them.
 
 A kernel can be killed at any moment, and nobody would then end its engines or remove their files. So the kernel starts this
-program (`python -I -S warden.py FOLDER`), which starts everything else. When the kernel's end of its standard input closes, for
+program (`python -I -S reaper.py FOLDER`), which starts everything else. When the kernel's end of its standard input closes, for
 whatever reason, it ends all it started and removes FOLDER.
 
 It reads one JSON object per line: {"start": name, "command": [...], "environment": {...}, "log": path} or {"stop": name}, and
@@ -66,7 +66,7 @@ def obey(order, children):
 
 
 def end_with_parent():
-    """Runs in the child: should the warden itself be killed, the kernel of the operating system ends the child."""
+    """Runs in the child: should the reaper itself be killed, the kernel of the operating system ends the child."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 

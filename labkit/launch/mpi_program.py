@@ -1,4 +1,4 @@
-"""One rank of an MPI job that runs cases: `mpiexec -n 5 python -m labkit.mpi_program SOCKET FOLDER`.
+"""One rank of an MPI job that runs cases: `mpiexec -n 5 python -m labkit.launch.mpi_program SOCKET FOLDER`.
 
 Started once per exercise. Each case comes over the socket with the number of ranks it wants; the first so many ranks of the job form a
 communicator of their own for it, and note what they do in the flight recorder.
@@ -13,9 +13,9 @@ import sys
 
 from mpi4py import MPI
 
-from labkit.launcher import apply_limits, die_with_parent
+from labkit.launch.launcher import apply_limits, die_with_parent
+from labkit.launch.rank_program import run_job
 from labkit.mpi.traced import install, traced
-from labkit.rank_program import run_job
 from labkit.relay import wire
 from labkit.watch import recorder
 
