@@ -42,7 +42,7 @@ def lint_pbs(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Find in a PBS job script what qsub would refuse, what would wait for ever and what would not run as written."""
-    from labkit import pbs_lint
+    from labkit.jobs import pbs_lint
 
     if rules:
         typer.echo(pbs_lint.explain_rules())
@@ -79,7 +79,7 @@ def submit_command(
     cancel: str = typer.Option(None, metavar="JOB", help="End a job."),
 ) -> None:
     """Submit a job script to Slurm or PBS, follow its queue and output, and show its report card."""
-    from labkit import submit
+    from labkit.jobs import submit
 
     raise typer.Exit(
         submit.command(script, context.args, nodes, ranks_per_node, time, scheduler, dry_run, detach, follow, cancel)
@@ -93,11 +93,11 @@ def job_monitor_command(
     interval: float = typer.Option(1.0, help="Seconds between two samples."),
 ) -> None:
     """For job scripts: sample processors, memory and GPUs of the job's ranks on all of its nodes, until the job ends."""
-    from labkit import job_monitor
+    from labkit.jobs import monitor
 
     if action != "start":
         raise typer.BadParameter(f"{action!r}; there is only: labkit job-monitor start FOLDER")
-    job_monitor.start(folder, interval)
+    monitor.start(folder, interval)
 
 
 def main() -> None:

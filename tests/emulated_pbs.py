@@ -31,7 +31,7 @@ from pathlib import Path
 
 import psutil
 
-from labkit.pbs_script import Chunk, parse_select, read_script, seconds, split_resources
+from labkit.jobs.pbs_script import Chunk, parse_select, read_script, seconds, split_resources
 
 CORES = 8  # of each emulated node, for packing
 PATH = "/usr/local/bin:/usr/bin:/bin"  # of a fresh PBS job: what pbs_environment says

@@ -20,8 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from labkit import cli, pbs_lint
-from labkit.pbs_script import Chunk, parse_select, read_script, seconds, size_in_bytes, split_commands
+from labkit import cli
+from labkit.jobs import pbs_lint
+from labkit.jobs.pbs_script import Chunk, parse_select, read_script, seconds, size_in_bytes, split_commands
 
 ROOT = Path(__file__).resolve().parents[1]
 PBS, SLURM = ROOT / "job_scripts" / "pbs", ROOT / "job_scripts" / "slurm"

@@ -17,8 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from labkit import job_monitor, job_report, runlog, schedulers, submit
-from labkit.schedulers import PBS, Job, Request, SchedulerError, Slurm
+from labkit import runlog
+from labkit.jobs import monitor, schedulers, submit
+from labkit.jobs import report as job_report
+from labkit.jobs.schedulers import PBS, Job, Request, SchedulerError, Slurm
 
 ROOT = Path(__file__).resolve().parents[1]
 LABKIT = f"{sys.executable} -m labkit.cli"
@@ -734,7 +736,7 @@ def test_a_tail_waits_for_whole_lines_and_notices_a_file_begun_anew(tmp_path):
 
 NOTEBOOK = """
 import sys
-from labkit import submit
+from labkit.jobs import submit
 submit.pause = lambda seconds: 0.0
 submit.submit("ddp.sh", nodes=2)
 """
@@ -1086,7 +1088,7 @@ def test_the_sampler_knows_the_ranks_of_its_job_from_all_other_processes():
         subprocess.Popen([sys.executable, "-S", "-c", idle], env={"SLURM_JOB_ID": "another", "RANK": "0", **torchrun}),
     ]
     with processes(*started):
-        sampler = job_monitor.Sampler(f"test-{os.getpid()}")
+        sampler = monitor.Sampler(f"test-{os.getpid()}")
 
         def worked():
             ranks = sampler.sample()["ranks"]
@@ -1105,7 +1107,7 @@ def test_the_sampler_knows_the_ranks_of_its_job_from_all_other_processes():
 def test_samplers_end_with_the_script_here_and_on_other_nodes(tmp_path):
     script = subprocess.Popen(["sleep", "600"])
     (tmp_path / "alive").write_text("starting")
-    command = [sys.executable, "-m", "labkit.job_monitor", str(tmp_path), "--interval", "0.1", "--job", "17"]
+    command = [sys.executable, "-m", "labkit.jobs.monitor", str(tmp_path), "--interval", "0.1", "--job", "17"]
     here = subprocess.Popen([*command, "--watch", str(script.pid)], cwd=ROOT)
     elsewhere = subprocess.Popen(command, cwd=ROOT)
     with processes(script, here, elsewhere):
@@ -1137,20 +1139,20 @@ class FakeNvml:
 
 
 def test_gpus_of_the_job_are_sampled():
-    gpus = job_monitor.Gpus(FakeNvml)
+    gpus = monitor.Gpus(FakeNvml)
     assert [gpu["name"] for gpu in gpus.described] == ["NVIDIA A100", "NVIDIA A100"]
     assert gpus.sample() == [{"index": 0, "busy": 87, "memory": 8}, {"index": 1, "busy": None, "memory": 9}]
-    assert [row["index"] for row in job_monitor.Gpus(FakeNvml, "1").sample()] == [1]
-    assert [row["index"] for row in job_monitor.Gpus(FakeNvml, "GPU-0abc").sample()] == [0]
-    assert job_monitor.Gpus(FakeNvml, "").sample() == []
+    assert [row["index"] for row in monitor.Gpus(FakeNvml, "1").sample()] == [1]
+    assert [row["index"] for row in monitor.Gpus(FakeNvml, "GPU-0abc").sample()] == [0]
+    assert monitor.Gpus(FakeNvml, "").sample() == []
 
 
 def test_a_sampler_goes_to_each_node_of_a_pbs_job(tmp_path, monkeypatch):
     (tmp_path / "nodes").write_text("node1\nnode1\nnode2\nnode2\n")
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     monkeypatch.setenv("PBS_NODEFILE", str(tmp_path / "nodes"))
-    monkeypatch.setattr(job_monitor.socket, "gethostname", lambda: "node1.cluster")
-    commands = job_monitor._commands(["sampler"], 4711)
+    monkeypatch.setattr(monitor.socket, "gethostname", lambda: "node1.cluster")
+    commands = monitor._commands(["sampler"], 4711)
     assert commands["node1.cluster"] == ["sampler", "--watch", "4711"]
     assert commands["node2"][:2] == ["pbs_tmrsh", "node2"] and commands["node2"][-1] == "sampler"
     assert len(commands) == 2
@@ -1217,7 +1219,7 @@ def test_slurm_refuses_waits_and_cancels(slurm, tmp_path):
     assert submitted.returncode == 0, submitted.stderr
     number = submitted.stdout.split()[1]
     told = (
-        "from labkit import schedulers, submit; job = schedulers.Slurm().job('"
+        "from labkit.jobs import schedulers, submit; job = schedulers.Slurm().job('"
         + number
         + "'); print(submit.told(job), job.advice)"
     )

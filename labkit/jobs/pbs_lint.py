@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from labkit.pbs_script import NAME, Chunk, Command, Script, parse_select, read_script, seconds, size_in_bytes
+from labkit.jobs.pbs_script import NAME, Chunk, Command, Script, parse_select, read_script, seconds, size_in_bytes
 
 # In a chunk of a select statement or not: pbs_resources(7B). ngpus is added by the administrator, under this name nearly everywhere.
 CHUNK_RESOURCES = set(

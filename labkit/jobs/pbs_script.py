@@ -2,7 +2,7 @@
 
 Source: OpenPBS, src/cmds/qsub.c (options, the splitting of a line into words), src/cmds/qsub_sup.c (get_script: where directives end),
 src/lib/Libattr/attr_resc_func.c (decode_select), attr_fn_time.c (decode_time), attr_fn_size.c (to_size); manual pages qsub(1B) and
-pbs_resources(7B). The shell's part of the script is split into commands well enough for `labkit.pbs_lint`; it is not a shell.
+pbs_resources(7B). The shell's part of the script is split into commands well enough for `labkit.jobs.pbs_lint`; it is not a shell.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Script:
 
 
 def read_script(text: str) -> Script:
-    """Reads a script as qsub does. Never raises: what is wrong in it is what `labkit.pbs_lint` is for."""
+    """Reads a script as qsub does. Never raises: what is wrong in it is what `labkit.jobs.pbs_lint` is for."""
     directives, late, body = _directives(text)
     options, extra = [], []
     for directive in directives:

@@ -1,7 +1,7 @@
 """What the ranks of a job do on each node: processor time, memory, cores, GPUs; sampled from outside, one JSON line per sample.
 
 A job script starts it with `labkit job-monitor start FOLDER`: one sampler on every node of the allocation, each writing
-FOLDER/monitor/HOST.jsonl until the job ends. `labkit.job_report` reads them. A rank is recognised by what its launcher has put into its
+FOLDER/monitor/HOST.jsonl until the job ends. `labkit.jobs.report` reads them. A rank is recognised by what its launcher has put into its
 environment; the processes that it starts (loaders of data) count as that rank.
 
 The first line describes the node, every other one is a sample:
@@ -66,7 +66,7 @@ def start(folder: Path, interval: float = 1.0) -> list[str]:
     sampler = [
         sys.executable,
         "-m",
-        "labkit.job_monitor",
+        "labkit.jobs.monitor",
         str(place),
         "--interval",
         f"{interval:g}",
@@ -109,7 +109,7 @@ def _commands(sampler: list[str], watched: int) -> dict[str, list[str]]:
             for host in dict.fromkeys(Path(os.environ["PBS_NODEFILE"]).read_text().split()):
                 if host.split(".")[0] != here.split(".")[0]:
                     # which passes on no variables: this labkit must be found there, too
-                    commands[host] = ["pbs_tmrsh", host, "env", f"PYTHONPATH={Path(__file__).resolve().parents[1]}", *sampler]
+                    commands[host] = ["pbs_tmrsh", host, "env", f"PYTHONPATH={Path(__file__).resolve().parents[2]}", *sampler]
     return commands
 
 

@@ -7,7 +7,7 @@
 
 In a notebook, `!labkit submit ...` prints the card as text; as the last line of a cell this draws it:
 
-    from labkit.submit import submit
+    from labkit.jobs.submit import submit
     submit("job_scripts/slurm/ddp.sh", nodes=2, ranks_per_node=2, time="10m")
 
 Anything behind the script that is no option of these goes to the script.
@@ -27,9 +27,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from labkit import job_report, schedulers
-from labkit.job_report import Report, plain
-from labkit.schedulers import COMPLETED, ENDED, QUEUED, RUNNING, UNKNOWN, Job, Request, SchedulerError, Submission, duration
+from labkit.jobs import report as job_report
+from labkit.jobs import schedulers
+from labkit.jobs.report import Report, plain
+from labkit.jobs.schedulers import COMPLETED, ENDED, QUEUED, RUNNING, UNKNOWN, Job, Request, SchedulerError, Submission, duration
 
 TICK = 0.5  # seconds between two looks at the output
 FORGOTTEN = 30.0  # seconds a scheduler may take to know a job that it has just accepted

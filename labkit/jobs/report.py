@@ -1,9 +1,9 @@
 """The report card of a job: how it ended, what its ranks, processors and GPUs did, and what to do better next time.
 
-    report = job_report.examine(job, folder)      job: labkit.schedulers.Job; folder: jobs/NAME-JOB, what the job left
+    report = job_report.examine(job, folder)      job: labkit.jobs.schedulers.Job; folder: jobs/NAME-JOB, what the job left
     print(report)                                 in a notebook the same object draws itself as a card
 
-It is put together from files that the job wrote: run logs (`labkit.runlog`), the samples of `labkit.job_monitor`, the places of the
+It is put together from files that the job wrote: run logs (`labkit.runlog`), the samples of `labkit.jobs.monitor`, the places of the
 ranks (report.json), figures (result.json, throughput.json), the output. Each of them may be missing; the card then says less.
 The idea of a card after every job is from IDRIS' course DLO-JZ.
 """
@@ -22,9 +22,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from labkit import job_monitor, placement, runlog, scaling
-from labkit.palette import GREEN, GREY, ORANGE, VERMILLION
-from labkit.schedulers import (
+from labkit import placement, runlog, scaling
+from labkit.jobs import monitor
+from labkit.jobs.schedulers import (
     CANCELLED,
     COMPLETED,
     ENDED,
@@ -38,6 +38,7 @@ from labkit.schedulers import (
     clock,
     duration,
 )
+from labkit.palette import GREEN, GREY, ORANGE, VERMILLION
 
 STOPPED = 75  # exit status of a script that stopped before its end and left a checkpoint ("try again", sysexits.h)
 IDLE_RANK = 0.05  # of a core; a rank below may have done nothing
@@ -175,7 +176,7 @@ class Use:
 
 @dataclass
 class Node:
-    """The samples of one node, as `labkit.job_monitor` wrote them. ranks: busy as a share of one core. gpus: busy in percent."""
+    """The samples of one node, as `labkit.jobs.monitor` wrote them. ranks: busy as a share of one core. gpus: busy in percent."""
 
     host: str
     memory_bytes: float = math.nan
@@ -207,13 +208,13 @@ class Left:
         if folder is None or not folder.is_dir():
             return left
         for path in sorted([*folder.glob("*.jsonl"), *folder.glob("*/*.jsonl")]):
-            if path.parent.name == job_monitor.FOLDER:
+            if path.parent.name == monitor.FOLDER:
                 continue
             try:
                 left.logs.append((path, runlog.read(path)))
             except (runlog.RunLogError, OSError) as error:
                 left.unreadable.append(str(error))
-        left.nodes = [read_samples(path) for path in sorted((folder / job_monitor.FOLDER).glob("*.jsonl"))]
+        left.nodes = [read_samples(path) for path in sorted((folder / monitor.FOLDER).glob("*.jsonl"))]
         left.places = _json(folder / "report.json")
         left.result, left.throughput = _json(folder / "result.json"), _json(folder / "throughput.json")
         left.checkpoint = next(
@@ -235,7 +236,7 @@ class Left:
 
 
 def read_samples(path: Path) -> Node:
-    """One file of `labkit.job_monitor`. Lines that are torn or not what they should be are left out.
+    """One file of `labkit.jobs.monitor`. Lines that are torn or not what they should be are left out.
 
     A rank's share of a core between two samples is the processor time that it has used in between over the time that has passed. Where
     its processor time falls, another process has taken the rank (the next step of the script): counting begins anew.

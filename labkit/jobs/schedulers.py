@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from labkit import pbs_lint
+from labkit.jobs import pbs_lint
 
 QUEUED, RUNNING, ENDED, UNKNOWN = "queued", "running", "ended", "unknown"
 # How a job ended: "completed" or what went wrong.

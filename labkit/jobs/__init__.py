@@ -1,0 +1,1 @@
+"""A job script's way: linted, submitted, watched, reported."""
