@@ -18,7 +18,7 @@ def _not_yet(line: str, cell: str) -> None:
     """Run this cell on the ranks."""
     from IPython.display import display
 
-    from labkit.rank_output import Message
+    from labkit.ranks.output import Message
 
     why = "This kernel has just been started or restarted: no ranks are running, and nothing that you had run is known to it."
     how = 'Run the cells above first, from the top (menu Run, "Run All Above Selected Cell"); one of them starts the ranks.'

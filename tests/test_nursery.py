@@ -15,11 +15,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from labkit import engine, nursery
-from labkit.cluster import Cluster, StartFailed
 from labkit.launch import launcher
+from labkit.ranks import engine, forker
+from labkit.ranks.cluster import Cluster, StartFailed
 
-SHIM = Path(nursery.__file__).with_name("rank_shim.py")
+SHIM = Path(forker.__file__).with_name("rank_shim.py")
 
 
 def describe() -> dict:
@@ -80,7 +80,7 @@ def cluster_of(ranks: int, warm, forked: bool = True):
         patch.setenv("COURSE_HINT", "from the notebook's environment")
         patch.setattr(launcher, "for_notebook", lambda: warm)
         if not forked:
-            patch.setattr(nursery, "is_possible", lambda folder, nodes: False)
+            patch.setattr(forker, "is_possible", lambda folder, nodes: False)
         made = Cluster(ranks, torch=False)
         try:
             made.wait_until_ready()
@@ -163,12 +163,12 @@ def test_ranks_that_cannot_be_forked_are_said(warm, monkeypatch):
 def test_where_ranks_cannot_be_forked(monkeypatch):
     """Without room for the socket, on several nodes, beside a GPU each is a program of its own."""
     here = Path("/dev/shm/labkit-ranks-x")
-    monkeypatch.setattr(nursery.os.path, "exists", lambda path: False)
-    assert nursery.is_possible(here, 1)
-    assert not nursery.is_possible(here / ("x" * 120), 1)
-    assert not nursery.is_possible(here, 2), "on another node there is nobody to fork them"
-    monkeypatch.setattr(nursery.os.path, "exists", lambda path: path == "/dev/nvidiactl")
-    assert not nursery.is_possible(here, 1)
+    monkeypatch.setattr(forker.os.path, "exists", lambda path: False)
+    assert forker.is_possible(here, 1)
+    assert not forker.is_possible(here / ("x" * 120), 1)
+    assert not forker.is_possible(here, 2), "on another node there is nobody to fork them"
+    monkeypatch.setattr(forker.os.path, "exists", lambda path: path == "/dev/nvidiactl")
+    assert not forker.is_possible(here, 1)
 
 
 def test_what_a_cell_has_freed_is_given_back(warm):
@@ -201,7 +201,7 @@ def shim(tmp_path):
             process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
             started.append(process)
             connection, _ = listener.accept()
-        request, streams = nursery._receive(connection)
+        request, streams = forker._receive(connection)
         started.extend([connection, *(os.fdopen(stream, "wb", 0) for stream in streams[1:])])
         os.close(streams[0])
         return process, request, started[-2:], connection

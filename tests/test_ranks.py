@@ -13,8 +13,8 @@ import psutil
 import pytest
 from rank_notebook import Cell, Notebook
 
-from labkit.cluster import Cluster
 from labkit.launch import launcher
+from labkit.ranks.cluster import Cluster
 
 DEADLINE = 1.0  # s, of the cells that hang
 FRESH = "Fresh ranks are starting. Variables on the ranks are gone"
@@ -246,7 +246,7 @@ def test_a_number_of_ranks_that_cannot_be(notebook, ranks, works_again, call, to
 
 
 def test_the_slots_of_an_allocation_are_the_limit(monkeypatch):
-    from labkit import ranks
+    from labkit.ranks import magic as ranks
 
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     monkeypatch.setenv("SLURM_NTASKS", "3")
@@ -437,6 +437,6 @@ def engines() -> list[psutil.Process]:
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(pid)
             command = process.cmdline()
-            if process.name().startswith("rank ") or ("labkit.engine" in command and "mpiexec" not in command[0]):
+            if process.name().startswith("rank ") or ("labkit.ranks.engine" in command and "mpiexec" not in command[0]):
                 found.append(process)
     return found

@@ -183,7 +183,7 @@ class Launcher:
         return _Case(pairs[0][0], [mine for mine, _ in pairs[1:]])
 
     def nursery(self, lifeline: socket.socket, listener: socket.socket) -> None:
-        """Fork the process that forks a notebook's ranks (`labkit.nursery`). Does not wait for the imports that come before it; where
+        """Fork the process that forks a notebook's ranks (`labkit.ranks.forker`). Does not wait for the imports that come before it; where
         they fail, both sockets close. Raises LauncherError."""
         self._ask({"nursery": True}, [lifeline, listener])
 
@@ -515,7 +515,7 @@ def apply_limits(limits: dict) -> None:
 
 
 def _nurse(lifeline: socket.socket, listener: socket.socket) -> int:
-    from labkit import nursery
+    from labkit.ranks import forker as nursery
 
     nursery.serve(lifeline, listener)
     return 0

@@ -1,4 +1,4 @@
-"""The processes behind a notebook's ranks: a warden, ipyparallel's controller, and MPI engines that can be replaced by fresh ones."""
+"""The processes behind a notebook's ranks: a reaper, ipyparallel's controller, and MPI engines that can be replaced by fresh ones."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from labkit import engine, environment, nursery
+from labkit import environment
+from labkit.launch import reaper
 from labkit.launch.launcher import LauncherError
-from labkit.nursery import Nursery
+from labkit.ranks import engine, forker
+from labkit.ranks.forker import Nursery
 from labkit.watch import recorder
 from labkit.watch.events import RankState
 from labkit.watch.stacks import horovod_operation
@@ -35,7 +37,7 @@ _START_LIMIT = 120.0  # s until ranks must be there
 _HEARTBEAT = 250  # ms; the controller announces new engines with its next heartbeat
 # How Open MPI starts its daemons on the other nodes of a PBS job: as job_scripts/pbs/launch.sh says, which knows why.
 _PBS_DAEMONS = {
-    "OMPI_MCA_plm_rsh_agent": str(Path(__file__).resolve().parents[1] / "job_scripts" / "pbs" / "on_host.sh"),
+    "OMPI_MCA_plm_rsh_agent": str(Path(__file__).resolve().parents[2] / "job_scripts" / "pbs" / "on_host.sh"),
     "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
     "OMPI_MCA_orte_leave_session_attached": "1",
 }
@@ -105,14 +107,14 @@ class Cluster:
         self._generation = 0
         self._ended: queue.SimpleQueue[dict] = queue.SimpleQueue()
         self._gone: set[str] = set()
-        warden = [sys.executable, "-I", "-S", str(Path(__file__).with_name("warden.py")), str(self.folder)]
-        self._warden = subprocess.Popen(
-            warden, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        program = [sys.executable, "-I", "-S", reaper.__file__, str(self.folder)]
+        self._reaper = subprocess.Popen(
+            program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
         )
         threading.Thread(target=self._listen, daemon=True).start()
         try:
             self._start_controller()
-            if nursery.is_possible(self.folder, environment.hosts()):
+            if forker.is_possible(self.folder, environment.hosts()):
                 with contextlib.suppress(OSError, LauncherError):  # then each rank is a program of its own
                     self._nursery = Nursery(self.folder)
             self._start_engines()
@@ -145,19 +147,19 @@ class Cluster:
     def _environment(self) -> dict[str, str]:
         own = {"LABKIT_RANKS": str(self.folder), "IPYTHONDIR": str(self.folder), "PYTHONUNBUFFERED": "1"}
         mpi = environment.mpi_environment(self.world_size)
-        if not self._is_spread():  # Open MPI's own files belong to the folder that the warden removes; other nodes do not have it
+        if not self._is_spread():  # Open MPI's own files belong to the folder that the reaper removes; other nodes do not have it
             mpi |= {"OMPI_MCA_orte_tmpdir_base": str(self.folder), "OMPI_MCA_btl_vader_backing_directory": str(self.folder)}
         return {**os.environ, **mpi, **own}
 
     def _order(self, **order) -> None:
         try:
-            self._warden.stdin.write(json.dumps(order).encode() + b"\n")
-            self._warden.stdin.flush()
+            self._reaper.stdin.write(json.dumps(order).encode() + b"\n")
+            self._reaper.stdin.flush()
         except (BrokenPipeError, ValueError):
             raise StartFailed("The process that looks after the ranks is gone. Start them again: ranks.start()") from None
 
     def _listen(self) -> None:
-        for line in self._warden.stdout:
+        for line in self._reaper.stdout:
             self._ended.put(json.loads(line))
 
     def _has_ended(self, name: str) -> bool:
@@ -193,7 +195,7 @@ class Cluster:
                 command += ["--hostfile", variables["PBS_NODEFILE"]]
                 for name, value in _PBS_DAEMONS.items():
                     variables.setdefault(name, value)
-        command += self._nursery.command if self._nursery is not None else [sys.executable, "-m", "labkit.engine"]
+        command += self._nursery.command if self._nursery is not None else [sys.executable, "-m", "labkit.ranks.engine"]
         self._order(start=self._name, command=command, environment=variables, log=str(self._log), cwd=os.getcwd())
 
     @property
@@ -229,12 +231,12 @@ class Cluster:
         if self._nursery is not None:
             self._nursery.close()
         try:
-            self._warden.stdin.close()
-            self._warden.wait(timeout=30)
+            self._reaper.stdin.close()
+            self._reaper.wait(timeout=30)
         except (OSError, subprocess.TimeoutExpired):
-            self._warden.kill()
-            self._warden.wait()
-        self._warden.stdout.close()
+            self._reaper.kill()
+            self._reaper.wait()
+        self._reaper.stdout.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _let_them_come_up(self, limit: float = 10.0) -> None:
@@ -247,7 +249,7 @@ class Cluster:
 
     def is_usable(self) -> bool:
         """Whether fresh ranks could still be started."""
-        return self._warden.poll() is None and not self._has_ended("controller")
+        return self._reaper.poll() is None and not self._has_ended("controller")
 
     # -- ranks
 

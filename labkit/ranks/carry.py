@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from labkit.cells.slicing import Cell, Chunk, bound_names, free_names, slice_cells
-from labkit.engine import PREDEFINED, pack
+from labkit.ranks.engine import PREDEFINED, pack
 
 LIMIT = 50_000_000  # bytes of data that travel with one cell
 

@@ -22,17 +22,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labkit import engine, environment
-from labkit.carry import CannotSend, Luggage, Notebook
+from labkit import environment
 from labkit.cells.notebook import executed_cells
 from labkit.palette import BLUE
-from labkit.rank_output import Code, Message, RankOutput, Rich, Shown, Text, arranged, as_html, label
+from labkit.ranks import engine
+from labkit.ranks.carry import CannotSend, Luggage, Notebook
+from labkit.ranks.output import Code, Message, RankOutput, Rich, Shown, Text, arranged, as_html, label
 from labkit.watch import recorder
 from labkit.watch.events import Event, RankState
 from labkit.watch.hang import HangReport, describe, direction, explain, list_ranks
 
 if TYPE_CHECKING:
-    from labkit.cluster import Cluster, Run
+    from labkit.ranks.cluster import Cluster, Run
 
 DEADLINE = 60.0  # s
 _IMPORT_LIMIT = 60.0  # s for what a rank does before its cell begins: importing torch, taking in names
@@ -130,7 +131,7 @@ def _is_whole(cluster: Cluster, n: int) -> bool:
 
 
 def _new_session(n: int, torch: bool) -> _Session | None:
-    from labkit.cluster import Cluster, StartFailed
+    from labkit.ranks.cluster import Cluster, StartFailed
 
     try:
         return _Session(Cluster(n, torch), Luggage())
@@ -141,7 +142,7 @@ def _new_session(n: int, torch: bool) -> _Session | None:
 
 def _wait_until_ready(torch: bool = False) -> bool:
     """Whether all ranks answer (torch: and have their process group); says why if they do not."""
-    from labkit.cluster import StartFailed
+    from labkit.ranks.cluster import StartFailed
 
     try:
         _session.cluster.wait_until_ready()

@@ -2,12 +2,12 @@
 
 Four ranks that import torch and ipyparallel for themselves are four times the same 200 MB, and four times the same two seconds of a
 core: on a hub with a class that is most of what a student costs. So the warm launcher (`labkit.launch.launcher`), which has imported the
-frameworks for the checks anyway, forks this process, and this forks each rank when mpiexec starts its shim (`labkit.rank_shim`). The
+frameworks for the checks anyway, forks this process, and this forks each rank when mpiexec starts its shim (`labkit.ranks.stub`). The
 rank gets the environment, streams, folder and cores that mpiexec gave the shim, and starts MPI itself, after the fork. To a program it
 is the rank that mpiexec started, with one difference: Python's hashes of strings, and so the order of a set of names, are the same on
 all ranks. It ends when its shim ends, and all end when the kernel lets go of the lifeline.
 
-Not used, and ranks started as programs of their own (`python -m labkit.engine`): on several nodes, and where there is a GPU, whose
+Not used, and ranks started as programs of their own (`python -m labkit.ranks.engine`): on several nodes, and where there is a GPU, whose
 driver does not survive a fork.
 """
 
@@ -27,10 +27,16 @@ import tempfile
 import threading
 from pathlib import Path
 
-_SHIM = str(Path(__file__).with_name("rank_shim.py"))
+_SHIM = str(Path(__file__).with_name("stub.py"))
 # What an engine comes to import by itself; only mpi4py, which starts MPI, has to wait for the fork.
 _USED_BY_EVERY_RANK = ("ipyparallel.engine.app", "ipykernel.debugger", "IPython.core.completerlib", "IPython.core.oinspect")
-_USED_BY_EVERY_RANK += ("IPython.extensions.storemagic", "tornado.iostream", "tornado.tcpserver", "sqlite3", "labkit.engine")
+_USED_BY_EVERY_RANK += (
+    "IPython.extensions.storemagic",
+    "tornado.iostream",
+    "tornado.tcpserver",
+    "sqlite3",
+    "labkit.ranks.engine",
+)
 _LONGEST_PATH = 100  # of a socket, in bytes; Linux allows 107
 _PATIENCE = 30.0  # s for a shim to say what it wants; it writes it in one go
 
@@ -174,7 +180,7 @@ def _be_a_rank(request: dict, streams: list[int], sockets: list[socket.socket], 
             os.dup2(stream, number)
             os.close(stream)
         _take_over(request)
-        from labkit import engine
+        from labkit.ranks import engine
 
         engine.main()
         status = 0
@@ -207,7 +213,7 @@ def _take_over(request: dict) -> None:
     sys.stdin = open(0, closefd=False)
     sys.stdout = sys.__stdout__ = open(1, "w", buffering=1, closefd=False)
     sys.stderr = sys.__stderr__ = open(2, "w", buffering=1, closefd=False)
-    sys.argv = ["labkit.engine"]
+    sys.argv = ["labkit.ranks.engine"]
     tempfile.tempdir = None
     threading.current_thread().name = "MainThread"
     _roll_the_dice_anew()

@@ -1,7 +1,7 @@
 """What mpiexec starts for each rank of a notebook where the ranks are forked: it has its rank forked and ends as that ends.
 
-`python -I -S rank_shim.py SOCKET`. It hands everything that mpiexec gave it (environment, standard streams, folder, cores) to the
-nursery (`labkit.nursery`), which forks the rank, and waits. mpiexec thus sees what it would have seen of the rank: the exit status, the
+`python -I -S stub.py SOCKET`. It hands everything that mpiexec gave it (environment, standard streams, folder, cores) to the
+nursery (`labkit.ranks.forker`), which forks the rank, and waits. mpiexec thus sees what it would have seen of the rank: the exit status, the
 signal. When it is ended itself, the nursery ends the rank.
 Only the standard library, without site-packages: it must start in milliseconds, and there is one for each rank.
 """

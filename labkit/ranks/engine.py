@@ -1,6 +1,6 @@
 """What runs in each rank of a notebook: an ipyparallel engine with a traced communicator, and the cells sent to it.
 
-`python -m labkit.engine` (under mpiexec) starts one; on one machine it is forked instead (`labkit.nursery`). The functions below it are
+`python -m labkit.ranks.engine` (under mpiexec) starts one; on one machine it is forked instead (`labkit.ranks.forker`). The functions below it are
 called from the notebook through ipyparallel.
 """
 
@@ -410,11 +410,11 @@ def _library_of(trace: TracebackType | None) -> str:
     if last is None or _is_students(last.f_code.co_filename):
         return ""
     module = last.f_globals.get("__name__", "")
-    return "" if module.startswith(("labkit", "importlib")) or module == builtins.__name__ else module
+    return "" if module.startswith(("labkit", "probes", "importlib")) or module == builtins.__name__ else module
 
 
 if __name__ == "__main__":
     # The module must be known by its own name, under which the notebook sends its functions.
-    from labkit.engine import main
+    from labkit.ranks.engine import main
 
     main()

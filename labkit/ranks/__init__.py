@@ -1,0 +1,8 @@
+"""Real MPI ranks in a notebook: `from labkit import ranks; ranks.start(4)`, then `%%ranks` at the top of a cell.
+
+`labkit.ranks.magic` says what a cell can ask for. Importing this package gives the notebook its `%%ranks`.
+"""
+
+from labkit.ranks.magic import Interrupted, Outcome, events, pull, slots, start, stop, timeline
+
+__all__ = ["Interrupted", "Outcome", "events", "pull", "slots", "start", "stop", "timeline"]
