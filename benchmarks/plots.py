@@ -1,4 +1,4 @@
-"""How well `labkit.pdf_figure` reads figures back: hundreds of figures with known curves in random styles, drawn, saved as PDF, read.
+"""How well `probes.figure.figure` reads figures back: hundreds of figures with known curves in random styles, drawn, saved as PDF, read.
 
     python -m benchmarks.plots [--figures 240] [--seed 0] [--keep FOLDER] [--json FILE]
 
@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from labkit import pdf_figure
-from labkit.pdf_types import READABLE, Curve, Figure
+from probes.figure import figure as pdf_figure
+from probes.figure.types import READABLE, Curve, Figure
 
 EXACT, SIMPLIFIED = 1e-4, 1e-3
 KINDS = (
@@ -566,7 +566,7 @@ def _has_neighbour(truth: Truth) -> np.ndarray:
 
 def _position(values: np.ndarray, truth: Truth, k: int) -> np.ndarray:
     """Where a value is on the axis, from 0 to 1."""
-    from labkit.pdf_types import symlog
+    from probes.figure.types import symlog
 
     low, high = truth.bounds[2 * k : 2 * k + 2]
     scale = truth.scales[k]

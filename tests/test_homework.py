@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from autograder import cli, homework, isolation
 from autograder.homework import folder, inside, judging, overlay, rubric
-from labkit import pdf_figure
+from probes.figure import figure as pdf_figure
 
 
 def put(root, *names: str, text: str = "x") -> None:
@@ -165,7 +165,7 @@ def test_no_folder(tmp_path):
 
 
 def small_pdf(path) -> None:
-    """A figure that `labkit.pdf_figure` reads: two curves over four epochs."""
+    """A figure that `probes.figure.figure` reads: two curves over four epochs."""
     axes = Figure(figsize=(3, 2)).subplots()
     axes.plot([1, 2, 3, 4], [0.5, 0.7, 0.8, 0.85], "o-", label="training accuracy")
     axes.plot([1, 2, 3, 4], [0.5, 0.6, 0.7, 0.75], "s--", label="validation accuracy")
@@ -253,7 +253,7 @@ def test_no_folder_for_the_command(tmp_path):
 def test_what_a_program_writes_comes_back(tmp_path, weak):
     small_pdf(tmp_path / "a.pdf")
     jail = None if weak else isolation.spec(weak=True)
-    head, _, pixels = inside.run("labkit.pdf_page", tmp_path / "a.pdf", "100", jail=jail).partition(b"\n")
+    head, _, pixels = inside.run("probes.figure.pixels", tmp_path / "a.pdf", "100", jail=jail).partition(b"\n")
     pages, height, width = map(int, head.split())
     assert (pages, width) == (1, 100) and len(pixels) == height * width * 3
 
@@ -264,20 +264,20 @@ def test_what_a_program_writes_comes_back(tmp_path, weak):
 def test_what_cannot_be_drawn_is_said_in_a_sentence(tmp_path, content):
     (tmp_path / "a.pdf").write_bytes(content)
     with pytest.raises(inside.NoAnswer, match="cannot be drawn"):
-        inside.run("labkit.pdf_page", tmp_path / "a.pdf", "100")
+        inside.run("probes.figure.pixels", tmp_path / "a.pdf", "100")
 
 
 def test_a_program_is_ended_when_its_time_is_up(tmp_path):
     (tmp_path / "a.pdf").write_bytes(b"x")
     with pytest.raises(inside.NoAnswer, match="longer than"):
-        inside.run("labkit.pdf_page", tmp_path / "a.pdf", "100", seconds=0.01)
+        inside.run("probes.figure.pixels", tmp_path / "a.pdf", "100", seconds=0.01)
 
 
 def test_no_more_is_read_than_a_figure_can_hold(tmp_path, monkeypatch):
     small_pdf(tmp_path / "a.pdf")
     monkeypatch.setattr(inside, "MOST_OUTPUT", 1000)
     with pytest.raises(inside.NoAnswer, match="wrote more"):
-        inside.run("labkit.pdf_page", tmp_path / "a.pdf", "400")
+        inside.run("probes.figure.pixels", tmp_path / "a.pdf", "400")
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------------------------

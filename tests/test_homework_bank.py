@@ -15,9 +15,9 @@ from autograder import isolation
 from autograder.homework import judge_files, plots, read_logs, scaling
 from autograder.homework.folder import Homework, collect
 from autograder.homework.rubric import Finding, Flag, lines_of
-from labkit import pdf_figure
 from labkit.launch import horovod_job
 from labkit.launch.launcher import Launcher
+from probes.figure import figure as pdf_figure
 
 ALL = bool(os.environ.get("COURSE_TEST_ALL"))
 HOSTILE = {

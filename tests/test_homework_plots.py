@@ -11,8 +11,8 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from autograder.homework import plots
 from autograder.homework.folder import Homework
 from autograder.homework.rubric import SIZES, lines_of, points_of
-from labkit import pdf_figure
 from labkit.runlog import Epoch, RunLog
+from probes.figure import figure as pdf_figure
 
 P = 4  # the size whose figure varies
 

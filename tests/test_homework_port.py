@@ -10,9 +10,9 @@ import pytest
 from autograder.homework import port, port_metrics, port_source
 from autograder.homework.port_runs import BATCH, RankSeen, Seen, Setting, Step, draw, seen_by
 from autograder.homework.rubric import lines_of
-from labkit import script_probe
 from labkit.relay.network import Outcome, RankOutcome
 from labkit.watch.hang import HangReport
+from probes import script as script_probe
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "solutions" / "scaling_mnist" / "tensorflow2_mnist_hvd.py"

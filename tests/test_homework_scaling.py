@@ -16,7 +16,7 @@ from autograder.homework import folder, rerun, scaling, table
 from autograder.homework.measured import Range, speed, speedup
 from autograder.homework.rubric import SIZES, Report
 from labkit import runlog
-from labkit.pdf_types import Axis, Curve, Figure, Panel
+from probes.figure.types import Axis, Curve, Figure, Panel
 
 LAPTOP = {"processor": "a laptop's", "cores": 2, "machine_cores": 2, "memory_bytes": 8_000_000_000, "gpus": []}
 SCRIPT = "tensorflow2_mnist_hvd.py"

@@ -15,8 +15,9 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter
 
 from benchmarks import plots as bench
-from labkit import pdf_drawing, pdf_figure
-from labkit.pdf_types import MAX_JSON_POINTS, NEEDS_PERSON, READABLE, Figure
+from probes.figure import figure as pdf_figure
+from probes.figure import page as pdf_drawing
+from probes.figure.types import MAX_JSON_POINTS, NEEDS_PERSON, READABLE, Figure
 
 EPOCHS = np.arange(1, 9)
 TRAINING = np.array([0.71, 0.83, 0.88, 0.91, 0.93, 0.94, 0.952, 0.96])
@@ -476,7 +477,7 @@ HOSTILE = {
 def test_hostile_files_end_in_a_clear_verdict(name, tmp_path):
     (tmp_path / "a.pdf").write_bytes(HOSTILE[name]())
     done = subprocess.run(
-        [sys.executable, "-m", "labkit.pdf_figure", str(tmp_path / "a.pdf")],
+        [sys.executable, "-m", "probes.figure.figure", str(tmp_path / "a.pdf")],
         capture_output=True,
         text=True,
         timeout=120,

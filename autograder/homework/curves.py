@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labkit.pdf_types import Axis, Curve, Figure, Panel
+from probes.figure.types import Axis, Curve, Figure, Panel
 from labkit.runlog import RunLog
 
 ROUNDED = 6e-4  # accuracies written with three decimals are off by half of the last one

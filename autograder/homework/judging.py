@@ -84,7 +84,7 @@ def read_logs(homework: Homework) -> tuple[dict[int, RunLog], dict[int, str]]:
 
 
 class Figures:
-    """Reads each PDF once, and all of them side by side. Called with a path it gives the `labkit.pdf_types.Figure`."""
+    """Reads each PDF once, and all of them side by side. Called with a path it gives the `probes.figure.types.Figure`."""
 
     def __init__(self, homework: Homework, jail: dict | None):
         self.homework, self.jail = homework, jail
@@ -100,11 +100,11 @@ class Figures:
 
     def _read_one(self, path: Path):
         from autograder.homework import inside
-        from labkit.pdf_types import Figure
+        from probes.figure.types import Figure
 
         name = self.homework.names.get(path.name, path.name)
         try:
-            figure = Figure.from_json(inside.run("labkit.pdf_figure", path, jail=self.jail).decode("utf-8"))
+            figure = Figure.from_json(inside.run("probes.figure.figure", path, jail=self.jail).decode("utf-8"))
         except inside.NoAnswer as error:
             figure = Figure().needs_person("unread", f"It could not be read: {error}.")
         except ValueError as error:  # no JSON, or not of a figure

@@ -24,9 +24,9 @@ _FADED = 0.45  # how much of the page's own colours is left
 def draw(path: Path, figure, jail: dict | None = None) -> dict:
     """{"png": base64, "width", "height": pixels, "curves": [{"name", "points": [[x, y], ...]}], "alt"} of the first page, as JSON values.
 
-    figure: what was read from it, a `labkit.pdf_types.Figure`. Raises `inside.NoAnswer` where the page cannot be drawn.
+    figure: what was read from it, a `probes.figure.types.Figure`. Raises `inside.NoAnswer` where the page cannot be drawn.
     """
-    answer = inside.run("labkit.pdf_page", path, str(WIDTH), jail=jail)
+    answer = inside.run("probes.figure.pixels", path, str(WIDTH), jail=jail)
     page = _pixels(answer)
     curves = _curves(figure, page.shape[1], page.shape[0])
     names = ", ".join(curve["name"] for curve in curves) or "no curve"

@@ -1,6 +1,6 @@
 """The figures of the homework: accuracy_P.pdf held against the run logs, and whether scaling.pdf shows a measurement over ranks.
 
-Curves come from `labkit.pdf_figure`, which says what it could not read; that waits for a person. Everything else is decided by comparing
+Curves come from `probes.figure.figure`, which says what it could not read; that waits for a person. Everything else is decided by comparing
 values: a curve is training accuracy because its values are the log's training accuracies, and the words beside it must not deny it.
 """
 
@@ -29,7 +29,7 @@ from autograder.homework.curves import (
 from autograder.homework.folder import Homework
 from autograder.homework.rubric import MORE_SIZES, SIZES, Finding, Flag, PartResult, full, line, lost, needs_person, shown
 from autograder.homework.scaling_figure import ranks_at
-from labkit.pdf_types import READABLE, Figure
+from probes.figure.types import READABLE, Figure
 from labkit.runlog import RunLog
 
 Reader = Callable[[Path], Figure]
@@ -43,7 +43,7 @@ def judge(
 ) -> PartResult:
     """Judge accuracy_1.pdf ... accuracy_8.pdf and scaling.pdf (accuracy_16.pdf, where it is there, earns nothing but may raise a flag).
 
-    logs: size -> run log; broken: size -> why a log could not be read. reader: reads a PDF, as `labkit.pdf_figure.read` does; what it
+    logs: size -> run log; broken: size -> why a log could not be read. reader: reads a PDF, as `probes.figure.figure.read` does; what it
     raises makes that figure wait for a person.
     """
     findings, flags, facts = [], [], {}

@@ -1,4 +1,4 @@
-"""Runs of a handed-in script on a few ranks, on small data made from the key, and what was seen in them (`labkit.script_probe`).
+"""Runs of a handed-in script on a few ranks, on small data made from the key, and what was seen in them (`probes.script`).
 
 Nothing of the script enters this process. What its ranks tell is untrusted: every number is checked, every array has the size it must have.
 """
@@ -19,7 +19,7 @@ from labkit.launch import horovod_job
 from labkit import runlog
 from labkit.launch.launcher import Launcher, Limits, make_jobs
 from labkit.relay.network import Outcome
-from labkit.script_probe import TEST, mark
+from probes.script import TEST, mark
 from labkit.cells.slicing import Chunk
 
 BATCH, EPOCHS, TEST_IMAGES = 8, 2, 30
@@ -27,8 +27,8 @@ ARRAYS = 40  # updates of which weights and gradients are kept
 NOTES = 100 << 20  # bytes that a rank may tell
 PATIENCE = 5  # s without work that are a standstill
 MOST_PARAMETERS = 2_000_000
-_PROBE = "from labkit.script_probe import run_script"
-_REPLAY = "from labkit.script_probe import replay"
+_PROBE = "from probes.script import run_script"
+_REPLAY = "from probes.script import replay"
 
 
 @dataclass(frozen=True)
@@ -328,7 +328,7 @@ def expected(launcher: Launcher, seen: Seen, tests: bool = False, run: bool = Fa
 
 
 def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) -> dict:
-    """`labkit.script_probe.replay` in a fresh process of the launcher, where nothing of the student's has been."""
+    """`probes.script.replay` in a fresh process of the launcher, where nothing of the student's has been."""
     jobs = make_jobs([Chunk("replay", 1, _REPLAY)], "replay", [([list(s) for s in shapes], asked, plan)], runtime="horovod")
     outcome, _ = horovod_job.run(launcher.having(horovod_job.FRAMEWORKS), jobs, limits=Limits(cpu_seconds=60, deadline=120))
     rank = outcome.ranks[0]

@@ -27,7 +27,7 @@ FACTOR = 1.5  # by which two honest speedups on 2 ranks may differ, beyond their
 STEPS = 60  # of an epoch on one rank
 IDLE = 0.85  # of the cores that the ranks need, before a run is worth anything
 _LIMITS = Limits(cpu_seconds=60, deadline=60)
-_RUN = "from labkit.script_timing import run_script"
+_RUN = "from probes.timing import run_script"
 
 Timer = Callable[[int, int], RunLog]  # (ranks, batch size) -> the log of a run
 

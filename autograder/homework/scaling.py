@@ -74,7 +74,7 @@ def judge(
 ) -> PartResult:
     """Judge the scaling test. logs: size -> run log; broken: size -> why a log could not be read.
 
-    reader: reads a PDF, as `labkit.pdf_figure.read` does. nonce: the code that was released to this student, "" if there was none.
+    reader: reads a PDF, as `probes.figure.figure.read` does. nonce: the code that was released to this student, "" if there was none.
     again: runs the script once more, on a few ranks; None where no script is to be run.
     """
     names = {p: homework.names.get(f"run_{p}", f"run_{p}.jsonl") for p in {*logs, *SIZES, *homework.sizes}}

@@ -53,7 +53,7 @@ class Drawn:
 
 
 def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table | None) -> Finding:
-    """Do the curves of `figure` (a `labkit.pdf_types.Figure`) stand where the logs' numbers are?
+    """Do the curves of `figure` (a `probes.figure.types.Figure`) stand where the logs' numbers are?
 
     speeds: size -> throughput of the run; sizes: those that must be drawn.
     """

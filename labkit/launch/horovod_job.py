@@ -279,7 +279,7 @@ def run(
 ) -> tuple[Outcome, list[dict]]:
     """Run one case. ranks_per_node: 0 for one node; otherwise `hvd.local_rank()` counts within nodes of so many ranks.
 
-    notes: bytes of notes that each rank may send while it runs (`labkit.script_probe`). windows: so many seconds without work are a
+    notes: bytes of notes that each rank may send while it runs (`probes.script`). windows: so many seconds without work are a
     standstill.
     """
     limits = limits or Limits()

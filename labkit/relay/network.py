@@ -96,7 +96,7 @@ class RankOutcome:
     unwaited: int = 0
     deferred: int = 0  # waits that the program itself asked for, some time after it had begun the operation
     printed: int = 0  # characters
-    notes: list[tuple[dict, bytes]] = field(default_factory=list)  # what a probe in the rank has seen (`labkit.script_probe`)
+    notes: list[tuple[dict, bytes]] = field(default_factory=list)  # what a probe in the rank has seen (`probes.script`)
     notes_left: int = 0  # bytes of notes that the rank may still send
 
     def note(self, meta: dict, payload: bytes) -> None:

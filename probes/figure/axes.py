@@ -1,4 +1,4 @@
-"""The axes of a figure: frames, tick marks, tick labels, and the scale that joins them. Part of `labkit.pdf_figure`.
+"""The axes of a figure: frames, tick marks, tick labels, and the scale that joins them. Part of `probes.figure.figure`.
 
 A tick's place is that of its mark or grid line, never that of its label: labels are centred to half a point at best. A scale is taken only
 if all labels agree with it, and only if no other scale agrees as well; everything else is said to be unclear.
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from labkit.pdf_drawing import Page, Path, Rect, Text
-from labkit.pdf_types import Axis, Panel, Tick, symlog
+from probes.figure.page import Page, Path, Rect, Text
+from probes.figure.types import Axis, Panel, Tick, symlog
 
 SMALLEST = 24.0  # points: a panel is at least as wide and as high
 EXACT = 0.05  # points by which a tick mark may be off its scale

@@ -1,4 +1,4 @@
-"""What is read from a figure: pages, panels, axes, curves. `labkit.pdf_figure` fills these in, from a PDF or from a live figure.
+"""What is read from a figure: pages, panels, axes, curves. `probes.figure.figure` fills these in, from a PDF or from a live figure.
 
 Every point is kept twice: as the data value it stands for, and in *page coordinates*: points (1/72 inch) from the lower left corner of
 the page as it is seen, y upwards, as in PDF. Whoever draws over a rendered page of height H at s pixels a point therefore wants
@@ -185,7 +185,7 @@ class Figure:
         try:
             return _figure(json.loads(text))
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise ValueError(f"This is not a figure as labkit.pdf_figure writes it ({type(error).__name__}).") from None
+            raise ValueError(f"This is not a figure as probes.figure.figure writes it ({type(error).__name__}).") from None
 
 
 def _plain(thing):

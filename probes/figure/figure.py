@@ -1,6 +1,6 @@
 """Reads a figure back: panels, scales, labels, curves and their names, from a PDF's own lines and texts or from a live matplotlib figure.
 
-    figure = labkit.pdf_figure.read("accuracy_4.pdf")
+    figure = probes.figure.figure.read("accuracy_4.pdf")
     for panel in figure.panels:
         for curve in panel.curves:
             print(curve.name, curve.x, curve.y)
@@ -9,8 +9,8 @@ Reads what matplotlib (and seaborn), and plotly's exporter write: linear, logari
 axes, markers, dashes, error bars. No value is guessed: where a scale cannot be told for sure, or a curve was saved as a picture, the
 figure's verdict is "needs_person", with the reason.
 
-`python -m labkit.pdf_figure FILE` prints the figure as JSON, in a process that takes at most 1 GiB and some seconds of processor time: this
-is what a grader runs in its jail. `python -m labkit.pdf_figure --show FILE` prints it for people.
+`python -m probes.figure.figure FILE` prints the figure as JSON, in a process that takes at most 1 GiB and some seconds of processor time: this
+is what a grader runs in its jail. `python -m probes.figure.figure --show FILE` prints it for people.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from pdfminer.pdfparser import PDFSyntaxError
 from pdfminer.pdftypes import PDFException
 from pdfminer.psparser import PSException
 
-from labkit import pdf_axes, pdf_curves, pdf_drawing
-from labkit.pdf_drawing import Page, Text, TooMuch
-from labkit.pdf_types import MAX_JSON_POINTS, NEEDS_PERSON, READABLE, Axis, Curve, Figure, Panel, Tick, symlog
+from probes.figure import axes as pdf_axes
+from probes.figure import curves
+from probes.figure import page as pdf_drawing
+from probes.figure.page import Page, Text, TooMuch
+from probes.figure.types import MAX_JSON_POINTS, NEEDS_PERSON, READABLE, Axis, Curve, Figure, Panel, Tick, symlog
 
 __all__ = ["Axis", "Curve", "Figure", "Panel", "Tick", "NEEDS_PERSON", "READABLE", "from_matplotlib", "read", "symlog"]
 
@@ -117,7 +119,7 @@ def _read_pages(figure: Figure, pages: list[Page]) -> Figure:
                 one.panel.problems.append("A part of it is a picture: no values can be read from that.")
         figure.panels += [one.panel for one in drawn if one.panel.curves or one.panel.x.scale or one.panel.y.scale]
         pictures |= bool(page.pictures) and not drawn
-        if pdf_curves.lost_lines(page, drawn):
+        if curves.lost_lines(page, drawn):
             figure.needs_person("no_axes", "A line was drawn in axes that could not be read.")
     return _judge(figure, pages, pictures)
 
@@ -157,11 +159,11 @@ def _judge(figure: Figure, pages: list[Page], pictures: bool) -> Figure:
 
 def _read_curves(page: Page, drawn: list[pdf_axes.Drawn]) -> None:
     """Fill in the curves of all panels of a page, their names and values."""
-    samples = pdf_curves.legend(page, drawn)
-    owners = pdf_curves.owners_of(page, drawn)
+    samples = curves.legend(page, drawn)
+    owners = curves.owners_of(page, drawn)
     for index, one in enumerate(drawn):
         panel = one.panel
-        panel.curves, looks = pdf_curves.curves(page, one, samples, owners, index)
+        panel.curves, looks = curves.curves(page, one, samples, owners, index)
         if panel.right is not None and not _twins(panel, one, looks):
             panel.right = None
         for curve in panel.curves:
@@ -171,10 +173,10 @@ def _read_curves(page: Page, drawn: list[pdf_axes.Drawn]) -> None:
         for curve in panel.curves:
             curve.x = panel.x.values(curve.page_x)
             curve.y = (panel.right if panel.right is not None and curve.axis == "right" else panel.y).values(curve.page_y)
-        pdf_curves.name_by_legend(panel.curves, looks, samples, one, [other for other in drawn if other is not one])
+        curves.name_by_legend(panel.curves, looks, samples, one, [other for other in drawn if other is not one])
     for one in drawn:
         taken = _taken(page, drawn, samples)
-        pdf_curves.name_by_ends(one.panel.curves, one, page, taken)
+        curves.name_by_ends(one.panel.curves, one, page, taken)
 
 
 def _twins(panel: Panel, one: pdf_axes.Drawn, looks: list[tuple]) -> bool:
@@ -186,7 +188,7 @@ def _twins(panel: Panel, one: pdf_axes.Drawn, looks: list[tuple]) -> bool:
         and np.allclose([left.offset, left.slope], [right.offset, right.slope], rtol=1e-4)
     ):
         return False
-    if not pdf_curves.twin_axes(panel.curves, looks, one):
+    if not curves.twin_axes(panel.curves, looks, one):
         panel.problems.append("There are two y axes, and which axis belongs to which curve cannot be told.")
     return True
 
@@ -217,7 +219,7 @@ def _taken(page: Page, drawn: list[pdf_axes.Drawn], samples) -> set[int]:
 
 def _read_texts(figure: Figure, page: Page, drawn: list[pdf_axes.Drawn]) -> None:
     """Axis labels and titles: what stands beside a frame and is nothing else."""
-    taken = _taken(page, drawn, pdf_curves.legend(page, drawn))
+    taken = _taken(page, drawn, curves.legend(page, drawn))
     names = {curve.name for one in drawn for curve in one.panel.curves if curve.named_by == "text"}
     free = [t for t in page.texts if t.order not in taken and t.text not in names and not (pdf_axes.number(t) and t.upright)]
     lines = _paragraphs(free)
@@ -465,7 +467,7 @@ def _live_curve(axes, line, name: str, colour: str, scale: float, frame) -> Curv
     if not (curve.line or curve.marker):
         return None
     curve.breaks = [int(b) for b in np.flatnonzero(np.diff(np.flatnonzero(keep)) > 1) + 1]
-    curve.cut, curve.visible = np.zeros(len(x), bool), pdf_curves.visible_points(x, y, frame)
+    curve.cut, curve.visible = np.zeros(len(x), bool), curves.visible_points(x, y, frame)
     return curve
 
 
@@ -478,7 +480,7 @@ def _name_live(panel: Panel, axes) -> None:
     for curve in panel.curves:
         if curve.name in shown:
             continue
-        texts = {t.get_text() for t in axes.texts if pdf_curves.same_colour(to_hex(t.get_color()), curve.colour) and t.get_text()}
+        texts = {t.get_text() for t in axes.texts if curves.same_colour(to_hex(t.get_color()), curve.colour) and t.get_text()}
         rivals = [c for c in panel.curves if c is not curve and c.colour == curve.colour]
         curve.name, curve.named_by = (texts.pop(), "text") if len(texts) == 1 and not rivals else ("", "")
     if panel.y.percent:
@@ -530,11 +532,11 @@ def show(figure: Figure) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """python -m labkit.pdf_figure [--show] FILE"""
+    """python -m probes.figure.figure [--show] FILE"""
     arguments = sys.argv[1:] if arguments is None else arguments
     in_words = arguments[:1] == ["--show"]
     if len(arguments) != 1 + in_words:
-        print("usage: python -m labkit.pdf_figure [--show] FILE", file=sys.stderr)
+        print("usage: python -m probes.figure.figure [--show] FILE", file=sys.stderr)
         return 2
     try:
         figure = read(arguments[-1])

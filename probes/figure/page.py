@@ -1,11 +1,11 @@
-"""What stands on a page of a PDF: lines, areas, texts and pictures, in page coordinates. The lowest layer of `labkit.pdf_figure`.
+"""What stands on a page of a PDF: lines, areas, texts and pictures, in page coordinates. The lowest layer of `probes.figure.figure`.
 
 pdfminer interprets the page; this keeps what it leaves out and figures need: clipping, transparency, marks that are drawn again and again
 (a form is interpreted once), and characters that matplotlib draws as forms of their own (a minus sign in a Type 3 font).
 ISO 32000-1, sections 8.4 (graphics state), 8.5 (paths), 8.10 (forms), 9.4 (text).
 
 Nothing of a file is executed. What a hostile file can do is take time and memory: both are capped here by counting, and by the process
-that `python -m labkit.pdf_figure` runs in.
+that `python -m probes.figure.figure` runs in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The curves of a panel: lines and markers put together, named from the legend or from a text at their end. Part of `labkit.pdf_figure`."""
+"""The curves of a panel: lines and markers put together, named from the legend or from a text at their end. Part of `probes.figure.figure`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from labkit.pdf_axes import Drawn, number, same, segment
-from labkit.pdf_drawing import Page, Path, Rect, Text
-from labkit.pdf_types import Curve
+from probes.figure.axes import Drawn, number, same, segment
+from probes.figure.page import Page, Path, Rect, Text
+from probes.figure.types import Curve
 
 SMALL = 22.0  # points: a mark is not larger
 AT_PLACE = 0.05  # points by which a marker may be off the vertex it belongs to

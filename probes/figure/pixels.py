@@ -1,4 +1,4 @@
-"""A page of a PDF as pixels: `python -m labkit.pdf_page WIDTH FILE` writes them to its standard output.
+"""A page of a PDF as pixels: `python -m probes.figure.pixels WIDTH FILE` writes them to its standard output.
 
 First a line "PAGES HEIGHT WIDTH", then HEIGHT * WIDTH * 3 bytes, red, green and blue, of the first page; at most WIDTH pixels wide. PDFium
 draws it, and as the PDF may come from anybody, a grader runs this in its jail. Raw pixels are what comes out because nothing can be

@@ -1,6 +1,6 @@
 """Runs a whole training script in a rank, as it is and with nothing watching, and gives back the run log it wrote: to time it.
 
-For the homework's scaling test; `labkit.script_probe` is for looking at what a script does, and costs time.
+For the homework's scaling test; `probes.script` is for looking at what a script does, and costs time.
 """
 
 from __future__ import annotations

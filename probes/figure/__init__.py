@@ -1,0 +1,1 @@
+"""A figure read back from its PDF: its page, axes and curves."""
