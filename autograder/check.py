@@ -17,9 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder import cards
 from autograder.exercise import PUBLIC_KEY, Exercise
-from autograder.judge import judge
+from autograder.judging import cards
+from autograder.judging.judge import judge
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.cells.notebook import NoSource, cells_for, executed_cells

@@ -10,9 +10,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from autograder import bank as bank_module
-from autograder import cards, isolation
+from autograder import isolation
 from autograder.exercise import PUBLIC_KEY
+from autograder.judging import bank as bank_module
+from autograder.judging import cards
 from autograder.registry import UnknownExercise, all_exercises, find
 from autograder.verdict import HINT_LEVELS
 from labkit.environment import without_frameworks

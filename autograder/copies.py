@@ -321,7 +321,7 @@ def answer_cells(notebook) -> dict[str, object]:
 
 def known_answers(functions: Iterable[str]) -> list[str]:
     """The bank's answers, right and wrong, and the reference, of the exercises with these functions."""
-    from autograder import bank
+    from autograder.judging import bank
     from autograder.registry import all_exercises
 
     wanted = [e for e in all_exercises() if e.function in set(functions)]

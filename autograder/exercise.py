@@ -151,7 +151,7 @@ class Exercise:
         torch, numpy, torch.distributed. It runs beside the student's code: put no expected value into it.
     shares_files: whether the ranks of a case see each other's files (checkpoints). If not, a grader keeps them apart: what they tell
         each other goes over the relay.
-    may_lose: detours that no case has to show (`autograder.values`: "float64 -> float32", "int32 promoted", "integers of both widths",
+    may_lose: detours that no case has to show (`autograder.judging.values`: "float64 -> float32", "int32 promoted", "integers of both widths",
         or a type for all of its own), each with the reason. Whatever is not listed here must show in a case, under every key.
     talks: whether a right answer communicates at all, with more than one rank. Where it does, an answer that never did is refused, whatever
         it returns (see `needs_bytes` for more).
@@ -197,7 +197,7 @@ class Exercise:
     def needs_bytes(self, case: Case) -> list[int] | None:
         """Bytes that must reach each rank from the others before it can know what it returns; a right answer with less is refused.
 
-        None: the bound that `autograder.carried` finds for any exercise from its arguments and its expected values. Say more where that is
+        None: the bound that `autograder.judging.carried` finds for any exercise from its arguments and its expected values. Say more where that is
         too little, or zeros where ranks need nothing of each other although their values look as if they did.
         """
         return None

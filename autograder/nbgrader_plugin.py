@@ -56,7 +56,7 @@ from traitlets.config import Config
 from autograder import isolation, submission
 from autograder.course import CODE_STUB, OVERLAY, TEXT_STUB, Course
 from autograder.homework import handed_in as homework
-from autograder.judge import Runners
+from autograder.judging.judge import Runners
 from autograder.registry import all_exercises
 from autograder.store import Busy, Store
 from autograder.submission import Flag, Graded, HandedIn, Rebuilt

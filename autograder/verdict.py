@@ -1,4 +1,4 @@
-"""What a check says: verdicts of cases, levels and exercises, as data. Drawing them is `autograder.cards`' job."""
+"""What a check says: verdicts of cases, levels and exercises, as data. Drawing them is `autograder.judging.cards`' job."""
 
 from __future__ import annotations
 

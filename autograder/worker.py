@@ -23,7 +23,7 @@ from nbformat import NotebookNode, from_dict
 from autograder import submission
 from autograder.course import OVERLAY
 from autograder.isolation import WeakIsolation, spec
-from autograder.judge import Runners
+from autograder.judging.judge import Runners
 from autograder.store import Store
 from autograder.submission import HandedIn
 from labkit.cells.slicing import Chunk

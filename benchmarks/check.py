@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from autograder import bank
+from autograder.judging import bank
 from autograder.registry import find
 from labkit.cells.slicing import Cell, slice_cells
 from labkit.environment import cores, mpi_environment, mpiexec

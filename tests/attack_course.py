@@ -34,10 +34,11 @@ from pathlib import Path
 
 import psutil
 
-from autograder import cards, isolation
+from autograder import isolation
 from autograder.course import Course
 from autograder.exercise import rng_for
-from autograder.judge import Runners, chunks_of_file, judge_with
+from autograder.judging import cards
+from autograder.judging.judge import Runners, chunks_of_file, judge_with
 from autograder.registry import find
 from autograder.verdict import Result
 from labkit.launch.launcher import Launcher, Limits

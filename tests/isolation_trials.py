@@ -16,7 +16,8 @@ from pathlib import Path
 
 import psutil
 
-from autograder import bank, isolation
+from autograder import isolation
+from autograder.judging import bank
 from autograder.registry import find
 from labkit.cells.slicing import Chunk
 from labkit.launch.launcher import Launcher, LauncherError, Limits, make_jobs
@@ -84,7 +85,7 @@ def f(paths):
     status = dict(line.split(":", 1) for line in open("/proc/self/status"))
     return {
         "seen": [path for path in paths if os.path.lexists(path)],
-        "imported": [name for name in ("autograder", "autograder.judge", "nbgrader.apps") if _found(name)],
+        "imported": [name for name in ("autograder", "autograder.judging.judge", "nbgrader.apps") if _found(name)],
         "course": sorted(os.listdir(os.path.dirname(os.path.dirname(sys.modules["labkit"].__file__)))),
         "token": [name for name, text in os.environ.items() if "instructor" in text],
         "leader": [name for name in ("mem", "environ", "maps") if readable(f"/proc/1/{name}")],

@@ -27,7 +27,7 @@ from submissions import handed_in, released_notebook
 from autograder import isolation, submission
 from autograder.compare import difference, show
 from autograder.exercise import Opaque, Tensor
-from autograder.judge import Runners
+from autograder.judging.judge import Runners
 from autograder.submission import Refused
 from labkit.launch.launcher import Limits
 from labkit.relay import wire

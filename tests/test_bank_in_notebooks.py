@@ -14,9 +14,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder import bank, submission
-from autograder.bank import Answer
-from autograder.judge import Runners, chunks_of_file
+from autograder import submission
+from autograder.judging import bank
+from autograder.judging.bank import Answer
+from autograder.judging.judge import Runners, chunks_of_file
 from autograder.registry import find
 from labkit.cells.slicing import bound_names
 

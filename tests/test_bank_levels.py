@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from autograder import bank
+from autograder.judging import bank
 from autograder.registry import find
 from autograder.verdict import CaseResult, LevelResult, Result
 

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from autograder import carried
 from autograder.exercise import Case, Exercise, RankRun, Run, Tensor, rng_for
-from autograder.judge import judge_case
+from autograder.judging import carried
+from autograder.judging.judge import judge_case
 from autograder.registry import all_exercises, find
 from labkit.relay.network import Outcome, RankOutcome
 from labkit.watch.events import Event

@@ -108,7 +108,7 @@ def test_a_hang_is_drawn(outputs):
 
 
 def test_cards_escape_what_students_print(outputs):
-    from autograder.cards import html_card
+    from autograder.judging.cards import html_card
     from autograder.verdict import CaseResult, LevelResult, Result
 
     nasty = "<script>alert(1)</script>"
@@ -118,7 +118,7 @@ def test_cards_escape_what_students_print(outputs):
 
 
 def test_cards_can_be_sent_whatever_students_print():
-    from autograder.cards import html_card, text_card
+    from autograder.judging.cards import html_card, text_card
     from autograder.verdict import CaseResult, LevelResult, Result
 
     case = CaseResult("one", "", 2, "wrong", "x", ["\ud800"], "\ud800", "", ["\ud800"], "")
@@ -198,7 +198,7 @@ def test_a_bank_that_falls_short_is_an_error(tmp_path):
 
 def test_the_environment_does_not_leak_into_ranks(warm, tmp_path):
     """A rank has no standard input, writes nothing to our terminal, and has no network address to talk to."""
-    from autograder.bank import try_file
+    from autograder.judging.bank import try_file
     from autograder.registry import find
 
     (tmp_path / "curious.py").write_text(
@@ -217,7 +217,7 @@ def test_the_environment_does_not_leak_into_ranks(warm, tmp_path):
 
 def test_a_card_tells_one_cause_once():
     """The same exception on two and on four ranks; the same hang at the same line."""
-    from autograder.cards import text_card
+    from autograder.judging.cards import text_card
     from autograder.verdict import CaseResult, LevelResult, Result
 
     def card(verdict, *rows):
@@ -234,7 +234,7 @@ def test_a_card_tells_one_cause_once():
 
 
 def test_what_moved_is_said_with_its_case():
-    from autograder.cards import html_card, text_card
+    from autograder.judging.cards import html_card, text_card
     from autograder.verdict import CaseResult, LevelResult, Result
 
     cases = [

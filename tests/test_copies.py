@@ -8,8 +8,9 @@ import random
 
 import pytest
 
-from autograder import bank, copies
+from autograder import copies
 from autograder.copies import code_tokens, render, similar_pairs, word_tokens
+from autograder.judging import bank
 from autograder.registry import all_exercises
 
 CELL = "ring_all_reduce"

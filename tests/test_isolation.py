@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder import cli, isolation
-from autograder.bank import FOLDER
+from autograder.judging.bank import FOLDER
 from labkit.launch import jail
 from labkit.watch import recorder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.exercise import Case, Diagnosis, Exercise
-from autograder.judge import judge
+from autograder.judging.judge import judge
 from labkit.cells.slicing import Chunk
 
 pytestmark = pytest.mark.usefixtures("warm")

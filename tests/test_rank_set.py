@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autograder.exercise import Case, Exercise, Tensor
-from autograder.judge import Runners, judge_with
+from autograder.judging.judge import Runners, judge_with
 from labkit.cells.slicing import Cell, slice_cells
 from labkit.launch.launcher import Launcher, LauncherError, make_jobs
 

@@ -12,9 +12,10 @@ import pytest
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
-from autograder import bank, copies, grading, nbgrader_plugin, report, results, submission
+from autograder import copies, grading, nbgrader_plugin, report, results, submission
 from autograder.cli import app
 from autograder.course import OVERLAY, Course
+from autograder.judging import bank
 from autograder.store import Store
 from autograder.submission import Graded, ItemGrade
 

@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 import yaml
 
-from autograder import judge
+from autograder.judging import judge
 from labkit import doctor, environment
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -806,8 +806,9 @@ def later_python(monkeypatch):
 
 
 def test_what_needs_tensorflow_says_so_in_one_sentence(later_python, capsys):
-    from autograder import bank, exercise
+    from autograder import exercise
     from autograder.check import check
+    from autograder.judging import bank
     from autograder.registry import all_exercises
     from labkit.launch.launcher import Launcher, LauncherError
 

@@ -18,7 +18,7 @@ from mutations import mutate
 
 from autograder import submission
 from autograder.exercise import Opaque, Tensor, rng_for
-from autograder.judge import Runners, judge_case
+from autograder.judging.judge import Runners, judge_case
 from autograder.registry import all_exercises, find
 from autograder.submission import Graded, Refused
 from labkit.launch.launcher import Limits

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder import bank
 from autograder.exercise import rng_for
-from autograder.judge import Runners, chunks_of_file
+from autograder.judging import bank
+from autograder.judging.judge import Runners, chunks_of_file
 from autograder.registry import find
 
 UNIT = "07_horovod"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder import contributions, values
+from autograder import contributions
 from autograder.exercise import Case, Exercise, Tensor
+from autograder.judging import values
 
 KEYS = range(20)
 

@@ -26,8 +26,9 @@ import nbformat
 from rich.console import Console
 from rich.table import Table
 
-from autograder import bank, results
+from autograder import results
 from autograder.exercise import Exercise
+from autograder.judging import bank
 from autograder.registry import all_exercises
 from labkit.cells.slicing import bound_names
 

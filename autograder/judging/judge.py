@@ -11,9 +11,9 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from autograder.carried import lacking
 from autograder.compare import Difference, difference, name_of_type, show, show_where_they_differ, unchanged
 from autograder.exercise import ANYTHING, PUBLIC_KEY, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, rng_for
+from autograder.judging.carried import lacking
 from autograder.verdict import CaseResult, LevelResult, Result
 from labkit.cells.slicing import Cell, Chunk, bound_names, slice_cells
 from labkit.environment import without_frameworks

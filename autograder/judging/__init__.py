@@ -1,0 +1,1 @@
+"""One answer: its cases run, judged, named; the bank of known answers."""
