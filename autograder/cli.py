@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from autograder import isolation
 from autograder.exercise import PUBLIC_KEY
+from autograder.grading import isolation
 from autograder.judging import bank as bank_module
 from autograder.judging import cards
 from autograder.registry import UnknownExercise, all_exercises, find
@@ -299,8 +299,9 @@ def grade(
     sys.modules.setdefault(
         "rfc3987_syntax", None
     )  # on import it compiles a grammar of web addresses: a second that nobody here needs
-    from autograder import grading, progress  # nbgrader takes another
-    from autograder.store import Busy
+    from autograder.grading import progress
+    from autograder.grading import run as grading  # nbgrader takes another
+    from autograder.grading.store import Busy
 
     warnings.simplefilter("ignore")  # of nbgrader's about its own database
     console = Console()

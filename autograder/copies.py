@@ -280,7 +280,8 @@ class Compared:
 
 def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compared:
     """Compare the submissions of a course (`nbgrader.coursedir.CourseDirectory`). Raises `autograder.results.NoCourse`."""
-    from autograder import nbgrader_plugin, results  # nbgrader takes a second to import
+    from autograder import results  # nbgrader takes a second to import
+    from autograder.grading import nbgrader_plugin
 
     known: dict[str, list[str]] = {}
     given: dict[str, str] = {}

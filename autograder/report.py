@@ -17,11 +17,11 @@ from pathlib import Path
 from markupsafe import Markup
 
 from autograder import figures
+from autograder.grading.submission import Flag, Graded, ItemGrade
 from autograder.homework.rubric import PARTS
 from autograder.marks import Column, Marks, Row
 from autograder.pages import page
 from autograder.registry import all_exercises
-from autograder.submission import Flag, Graded, ItemGrade
 from autograder.verdict import Result
 
 STOPPED = ("hung", "crashed", "out_of_memory", "too_slow")

@@ -1,6 +1,6 @@
 """A class as reports see it: who handed in what, and what the judge said of it. Reads, never judges, never writes.
 
-The judge keeps a result under the hash of everything that decides it (`autograder.submission.digest`). `autograder grade` notes that hash
+The judge keeps a result under the hash of everything that decides it (`autograder.grading.submission.digest`). `autograder grade` notes that hash
 for every student; what nbgrader's own command or the formgrader's button graded is found again from the submission itself.
 """
 
@@ -16,13 +16,14 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
-from autograder import grading, nbgrader_plugin, submission
 from autograder.course import BadName, Course
+from autograder.grading import nbgrader_plugin, submission
+from autograder.grading import run as grading
+from autograder.grading.store import Store
+from autograder.grading.submission import Flag, Rebuilt
 from autograder.homework import handed_in
 from autograder.marks import Marks, read_marks
 from autograder.report import Submitted
-from autograder.store import Store
-from autograder.submission import Flag, Rebuilt
 
 
 class NoCourse(ValueError):

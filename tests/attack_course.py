@@ -34,9 +34,9 @@ from pathlib import Path
 
 import psutil
 
-from autograder import isolation
 from autograder.course import Course
 from autograder.exercise import rng_for
+from autograder.grading import isolation
 from autograder.judging import cards
 from autograder.judging.judge import Runners, chunks_of_file, judge_with
 from autograder.registry import find

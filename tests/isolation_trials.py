@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from autograder import isolation
+from autograder.grading import isolation
 from autograder.judging import bank
 from autograder.registry import find
 from labkit.cells.slicing import Chunk

@@ -24,11 +24,11 @@ from nbconvert import HTMLExporter
 from nbgrader.plugins.zipcollect import ExtractorPlugin
 from submissions import handed_in, released_notebook
 
-from autograder import isolation, submission
 from autograder.compare import difference, show
 from autograder.exercise import Opaque, Tensor
+from autograder.grading import isolation, submission
+from autograder.grading.submission import Refused
 from autograder.judging.judge import Runners
-from autograder.submission import Refused
 from labkit.launch.launcher import Limits
 from labkit.relay import wire
 from labkit.relay.network import Relay

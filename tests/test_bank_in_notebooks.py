@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder import submission
+from autograder.grading import submission
 from autograder.judging import bank
 from autograder.judging.bank import Answer
 from autograder.judging.judge import Runners, chunks_of_file

@@ -28,9 +28,11 @@ from submissions import as_bytes, cell_of, handed_in, released_notebook, source_
 from traitlets.config import Config
 from typer.testing import CliRunner
 
-from autograder import cli, grading, nbgrader_plugin, results, submission
-from autograder.collecting import Collect
+from autograder import cli, results
 from autograder.course import Course
+from autograder.grading import nbgrader_plugin, submission
+from autograder.grading import run as grading
+from autograder.grading.collecting import Collect
 
 FOLDERS = sorted((Path(__file__).parent / "attacks" / "folders").glob("[0-9]*.py"))
 HIS_OWN = "rivals-own-answer-77"
@@ -57,7 +59,7 @@ def place(tmp_path) -> Place:
     (root / "release" / "homework").mkdir(parents=True)
     (root / "source" / "homework" / "homework.ipynb").write_bytes(as_bytes(source_notebook()))
     (root / "nbgrader_config.py").write_text(
-        "from pathlib import Path\nfrom autograder.nbgrader_plugin import configure\nc = get_config()\n"
+        "from pathlib import Path\nfrom autograder.grading.nbgrader_plugin import configure\nc = get_config()\n"
         "configure(c, Path(__file__).resolve().parent)\nc.CourseDirectory.course_id = 'dl'\n"
     )
     inbound = tmp_path / "exchange" / "dl" / "inbound"
@@ -207,7 +209,7 @@ def test_the_page_would_be_found_out():
 
 
 def test_nbgrader_collects_with_care(place):
-    assert place.config.ExchangeFactory.collect == "autograder.collecting.Collect"
+    assert place.config.ExchangeFactory.collect == "autograder.grading.collecting.Collect"
 
 
 @pytest.mark.parametrize("name", ["../../etc", "/etc", "..", "a/b", "-x", "a\nb", ""])

@@ -28,9 +28,10 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import PyFileConfigLoader
 
-from autograder import grading, pool
-from autograder.grading import CannotGrade, Wish
-from autograder.store import Busy, Store
+from autograder.grading import pool
+from autograder.grading import run as grading
+from autograder.grading.run import CannotGrade, Wish
+from autograder.grading.store import Busy, Store
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's about its own models
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,7 +39,7 @@ KILLS = 50 if os.environ.get("COURSE_TEST_ALL") else 5
 PATIENCE_S = 150
 CONFIG = """
 from pathlib import Path
-from autograder.nbgrader_plugin import configure
+from autograder.grading.nbgrader_plugin import configure
 c = get_config()
 configure(c, Path(__file__).resolve().parent)
 """
@@ -122,7 +123,7 @@ def run(root: Path, *more: str) -> subprocess.CompletedProcess:
 CANNOT_JUDGE = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
-from autograder import worker
+from autograder.grading.run import worker
 worker.Launcher.run = worker.Launcher.case = None
 worker.main()
 """
@@ -306,9 +307,7 @@ def test_refusals_in_one_sentence(graded_class, tmp_path):
 
 def test_who_grades_is_told_to_whoever_wants_to(graded_class, tmp_path):
     root = copy(graded_class[0], tmp_path)
-    holder = (
-        "import sys; from autograder.store import Store\nwith Store(sys.argv[1]).lock('grades 03'): print(1, flush=True); input()"
-    )
+    holder = "import sys; from autograder.grading.store import Store\nwith Store(sys.argv[1]).lock('grades 03'): print(1, flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", holder, str(root)],
         stdin=subprocess.PIPE,
@@ -338,7 +337,7 @@ def test_half_a_result_counts_as_none(tmp_path):
 
 # -- a pool whose workers die ---------------------------------------------------------------------------------------------------------
 
-# Speaks as autograder.worker does. "once": dies over it the first time; "always": each time.
+# Speaks as autograder.grading.worker does. "once": dies over it the first time; "always": each time.
 MORTAL = """
 import json, os, sys
 sys.argv.pop(1)

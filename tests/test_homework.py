@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 from typer.testing import CliRunner
 
-from autograder import cli, homework, isolation
+from autograder import cli, homework
+from autograder.grading import isolation
 from autograder.homework import folder, inside, judging, overlay, rubric
 from probes.figure import figure as pdf_figure
 

@@ -11,7 +11,7 @@ import pytest
 from bank_homework import folders
 from bank_homework.folders import FOLDERS, PERSON, Folder
 
-from autograder import isolation
+from autograder.grading import isolation
 from autograder.homework import judge_files, plots, read_logs, scaling
 from autograder.homework.folder import Homework, collect
 from autograder.homework.rubric import Finding, Flag, lines_of

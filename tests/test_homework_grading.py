@@ -22,10 +22,11 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import PyFileConfigLoader
 
-from autograder import grading, nbgrader_plugin, pool, submission
 from autograder.check import CheckFailed, check_homework
 from autograder.course import Course
-from autograder.grading import Wish
+from autograder.grading import nbgrader_plugin, pool, submission
+from autograder.grading import run as grading
+from autograder.grading.run import Wish
 from autograder.homework import handed_in, rubric
 from autograder.report import report_of
 from autograder.results import open_course

@@ -15,7 +15,8 @@ import ordinary_user
 import pytest
 from typer.testing import CliRunner
 
-from autograder import cli, isolation
+from autograder import cli
+from autograder.grading import isolation
 from autograder.judging.bank import FOLDER
 from labkit.launch import jail
 from labkit.watch import recorder
@@ -357,7 +358,7 @@ import json
 from labkit.launch import jail
 jail._prctl(jail._NO_NEW_PRIVS, 1)
 jail.install_filter()  # as in a container that forbids namespaces
-from autograder import isolation
+from autograder.grading.run import isolation
 from labkit.launch.launcher import Launcher, make_jobs
 from labkit.cells.slicing import Chunk
 try:

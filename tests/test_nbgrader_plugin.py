@@ -22,13 +22,13 @@ from nbgrader.api import Gradebook  # noqa: E402
 from nbgrader.coursedir import CourseDirectory  # noqa: E402
 from traitlets.config import PyFileConfigLoader  # noqa: E402
 
-from autograder import isolation, nbgrader_plugin, submission  # noqa: E402
-from autograder.store import Store  # noqa: E402
+from autograder.grading import isolation, nbgrader_plugin, submission  # noqa: E402
+from autograder.grading.store import Store  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = """
 from pathlib import Path
-from autograder.nbgrader_plugin import configure
+from autograder.grading.nbgrader_plugin import configure
 c = get_config()
 configure(c, Path(__file__).resolve().parent)
 c.Judge.allow_weak_isolation = True  # this test is about grading, whatever the machine can enforce
@@ -281,7 +281,7 @@ def test_nobody_grades_while_somebody_else_does(course):
 
 HOLDER = """
 import sys
-from autograder.store import Store
+from autograder.grading.store import Store
 with Store(sys.argv[1]).lock("grades 02_point_to_point"):
     print("locked", flush=True)
     sys.stdin.read()

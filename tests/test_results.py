@@ -12,18 +12,20 @@ import pytest
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
-from autograder import copies, grading, nbgrader_plugin, report, results, submission
+from autograder import copies, report, results
 from autograder.cli import app
 from autograder.course import OVERLAY, Course
+from autograder.grading import nbgrader_plugin, submission
+from autograder.grading import run as grading
+from autograder.grading.store import Store
+from autograder.grading.submission import Graded, ItemGrade
 from autograder.judging import bank
-from autograder.store import Store
-from autograder.submission import Graded, ItemGrade
 
 ROOT = Path(__file__).resolve().parents[1]
 UNIT, NOTEBOOK, EXERCISE = "03_collectives", "collectives", "ring_all_reduce"
 CONFIG = """
 from pathlib import Path
-from autograder.nbgrader_plugin import configure
+from autograder.grading.nbgrader_plugin import configure
 c = get_config()
 configure(c, Path(__file__).resolve().parent)
 c.CourseDirectory.course_id = "dl_2027"

@@ -15,11 +15,11 @@ from nbconvert.filters import markdown2html
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from submissions import ANSWERS, POINTS, SETUP, as_bytes, cell_of, handed_in, marks, place_of, released_notebook, solved, stub
 
-from autograder import submission
+from autograder.grading import submission
+from autograder.grading.submission import Flag, Graded, Refused, digest, judge, read, rebuild
 from autograder.judging import judge as judging
 from autograder.judging.bank import FOLDER
 from autograder.judging.judge import Runners
-from autograder.submission import Flag, Graded, Refused, digest, judge, read, rebuild
 from labkit.cells.slicing import Chunk
 from labkit.relay.network import Outcome, RankOutcome
 

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from mutations import mutate
 
-from autograder import submission
 from autograder.exercise import Opaque, Tensor, rng_for
+from autograder.grading import submission
+from autograder.grading.submission import Graded, Refused
 from autograder.judging.judge import Runners, judge_case
 from autograder.registry import all_exercises, find
-from autograder.submission import Graded, Refused
 from labkit.launch.launcher import Limits
 from labkit.relay.network import Outcome, RankOutcome
 

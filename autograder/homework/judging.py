@@ -35,7 +35,7 @@ def judge(
 
     key: where the port's data come from. nonce: the code released to this student, "" if none was. parts: what to judge, of `PARTS`.
     launcher: runs the script's ranks, in the jail if there is one; None: one of our own, closed at the end.
-    jail: as `autograder.isolation.spec` makes it, for everything that opens a student's files; None: no jail, for one's own files.
+    jail: as `autograder.grading.isolation.spec` makes it, for everything that opens a student's files; None: no jail, for one's own files.
     """
     with tempfile.TemporaryDirectory(prefix="homework-") as copies:
         homework = collect(Path(folder), Path(copies))

@@ -6,7 +6,7 @@ below it, namespaces with a fresh /tmp and /dev/shm (`enter_cell`), where they g
 the relay get a cell each, so that nothing leads around it; ranks that find each other by themselves (Horovod, MPI) share one, with a
 loopback device.
 
-`python -I -S jail.py SPEC run COMMAND...` runs one command in such a cell, as mpiexec is. `autograder.isolation` writes the SPEC.
+`python -I -S jail.py SPEC run COMMAND...` runs one command in such a cell, as mpiexec is. `autograder.grading.isolation` writes the SPEC.
 
 Only the standard library, nothing of labkit: it is started without site-packages, before there is a root to find them in. Linux; what a
 machine does not offer is left out by the SPEC, never silently. The system calls are those of user_namespaces(7), pivot_root(2),
@@ -104,7 +104,8 @@ def build_root(spec: dict) -> None:
     _make_folders(spec)
     for path in spec["binds"]:
         _bind("/old" + path, "/new" + path)
-    _bind("/old" + spec["labkit"], f"/new{ROOT_MAP}/labkit")
+    for package in spec["packages"]:
+        _bind("/old" + package, f"/new{ROOT_MAP}/{os.path.basename(package)}")
     for path in spec["hidden"]:
         _mount("tmpfs", "/new" + path, "tmpfs", _NOSUID | _NODEV | _RDONLY, "mode=0755,size=4k")
     for path, target in spec["links"].items():
@@ -270,7 +271,7 @@ def _hide_the_machine() -> None:
     except JailError as error:
         if error.errno != errno.EINVAL:
             raise
-        _mount("proc", "/proc", "proc", flags)  # before Linux 5.8: `autograder.isolation.probe` says that this is missing
+        _mount("proc", "/proc", "proc", flags)  # before Linux 5.8: `autograder.grading.isolation.probe` says that this is missing
     if os.path.isdir("/sys"):
         _mount("tmpfs", "/sys", "tmpfs", flags | _RDONLY, "mode=0755,size=4k")
 

@@ -65,7 +65,7 @@ class LauncherError(RuntimeError):
 class Launcher:
     """A warm process of one's own. Start it early (`start`), use it when needed (`case`), close it at the end.
 
-    isolation: the jail it and its ranks run in, from `autograder.isolation.spec()`; None: no jail.
+    isolation: the jail it and its ranks run in, from `autograder.grading.isolation.spec()`; None: no jail.
     """
 
     def __init__(self, frameworks: Sequence[str] = ("torch",), isolation: dict | None = None):

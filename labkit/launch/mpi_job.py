@@ -3,7 +3,7 @@
 The watching side never trusts the ranks to come back: it reads from their recorders who waits for whom, and ends the job when nobody can
 move any more.
 
-With `isolation` (see `autograder.isolation`) mpiexec and its ranks run in a jail. What they write there, their recordings too, is then
+With `isolation` (see `autograder.grading.isolation`) mpiexec and its ranks run in a jail. What they write there, their recordings too, is then
 read with care: through a handle of the folder, following no link, believing no size.
 """
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.nbgrader_plugin import configure
+from autograder.grading.nbgrader_plugin import configure
 
 c = get_config()  # noqa: F821  (given by traitlets)
 configure(c, Path(__file__).resolve().parent)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import labkit
+import probes
 from labkit.launch import jail
 
 FIRST_UID = 60000  # slot k runs as user 60000 + k
@@ -318,7 +319,7 @@ def _spec(mode: str, slot: int, protections: tuple[str, ...]) -> dict:
         "protections": list(protections),
         "binds": binds,
         "links": links,
-        "labkit": os.path.dirname(os.path.realpath(labkit.__file__)),
+        "packages": [os.path.dirname(os.path.realpath(package.__file__)) for package in (labkit, probes)],
         "hidden": _hidden(binds),
         "files": _files(uid),
         "environment": _environment(course),

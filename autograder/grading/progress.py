@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from autograder.grading import Line, Report, Watcher
+from autograder.grading.run import Line, Report, Watcher
 
 _WORDS = {"graded": "graded", "kept": "judged before, written now", "unchanged": "unchanged", "failed": "not graded"}
 

@@ -20,12 +20,12 @@ from pathlib import Path
 import psutil
 from nbformat import NotebookNode, from_dict
 
-from autograder import submission
 from autograder.course import OVERLAY
-from autograder.isolation import WeakIsolation, spec
+from autograder.grading import submission
+from autograder.grading.isolation import WeakIsolation, spec
+from autograder.grading.store import Store
+from autograder.grading.submission import HandedIn
 from autograder.judging.judge import Runners
-from autograder.store import Store
-from autograder.submission import HandedIn
 from labkit.cells.slicing import Chunk
 from labkit.launch.launcher import Launcher, LauncherError, make_jobs
 
@@ -48,7 +48,7 @@ def trial(x):
 
 
 class Judging:
-    """A launcher in a jail (`autograder.isolation.spec`), warm from the first judged case on, and what it takes to judge with it."""
+    """A launcher in a jail (`autograder.grading.isolation.spec`), warm from the first judged case on, and what it takes to judge with it."""
 
     def __init__(self, jail: dict):
         self.level = jail["level"]
@@ -176,7 +176,7 @@ def prepare_engine(options: dict, course_code: str) -> str:
     if options["overlay"]:
         os.environ[OVERLAY] = options["overlay"]
     if submission._our_code() != course_code:
-        return f"{Path(__file__).resolve().parent.parent} on {os.uname().nodename} is another version of the course"
+        return f"{Path(__file__).resolve().parents[2]} on {os.uname().nodename} is another version of the course"
     try:
         _here = _here or Judging(spec(options["slot"], weak=options["weak"]))
         _here.make_sure()

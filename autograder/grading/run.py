@@ -1,8 +1,8 @@
 """`autograder grade`: judges the submissions of an assignment in a pool of workers and writes the results into nbgrader's gradebook.
 
-Workers rebuild, judge and write out each notebook (`autograder.pool`); this process alone writes to the gradebook and to autograded/, one
-submission after another, through nbgrader's own Autograde with the steps of `autograder.nbgrader_plugin`. A submission's mark
-(`autograder.store`) is taken away before the first and put back after the last thing that is written for it, and it is believed only
+Workers rebuild, judge and write out each notebook (`autograder.grading.pool`); this process alone writes to the gradebook and to autograded/, one
+submission after another, through nbgrader's own Autograde with the steps of `autograder.grading.nbgrader_plugin`. A submission's mark
+(`autograder.grading.store`) is taken away before the first and put back after the last thing that is written for it, and it is believed only
 while the gradebook and the folder in autograded/ still say the same. So whatever stops a run, the next one finds what is missing, does
 that, and leaves the rest alone.
 """
@@ -43,11 +43,11 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from traitlets.config import Config, ConfigFileNotFound, PyFileConfigLoader
 
-from autograder import nbgrader_plugin, submission
 from autograder.course import BadKey, Course
-from autograder.pool import CannotJudge, Done, EnginePool, LocalPool, Pool
-from autograder.store import Store, free_bytes, is_disk_full
-from autograder.submission import Flag, Graded, ItemGrade, Rebuilt
+from autograder.grading import nbgrader_plugin, submission
+from autograder.grading.pool import CannotJudge, Done, EnginePool, LocalPool, Pool
+from autograder.grading.store import Store, free_bytes, is_disk_full
+from autograder.grading.submission import Flag, Graded, ItemGrade, Rebuilt
 from labkit.environment import cores
 
 AHEAD = 2  # submissions prepared beyond what the workers have in hand, so that none of them waits for this process
@@ -109,7 +109,7 @@ class Watcher:
 
 
 def grade(course: Path, wish: Wish, watcher: Watcher | None = None, pool: Callable[[Wish], Pool] | None = None) -> Report:
-    """Grade an assignment in the course root `course`. Raises CannotGrade, `autograder.store.Busy`."""
+    """Grade an assignment in the course root `course`. Raises CannotGrade, `autograder.grading.store.Busy`."""
     config = settings(course, wish)
     coursedir = CourseDirectory(config=config)
     check_name(wish.assignment)

@@ -17,12 +17,12 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder import submission
 from autograder.course import OVERLAY
-from autograder.isolation import WeakIsolation, spec
-from autograder.worker import CannotJudge, leave_engine, on_engine, prepare_engine
+from autograder.grading import submission
+from autograder.grading.isolation import WeakIsolation, spec
+from autograder.grading.worker import CannotJudge, leave_engine, on_engine, prepare_engine
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 ATTEMPTS = 2
 LONGEST_S = 3600.0  # for one submission; every case has a deadline of its own, so only a fault of ours takes longer
 # Without rfc3987_syntax: nbformat's validator would compile a grammar of web addresses on import, 1.2 s that nobody here needs.
@@ -30,14 +30,14 @@ _PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
 sys.modules["rfc3987_syntax"] = None
-from autograder import worker
+from autograder.grading.run import worker
 worker.main()
 """
 
 
 @dataclass
 class Task:
-    """A student's submission on its way through the pool. request: what `autograder.worker.Judging.judge` takes."""
+    """A student's submission on its way through the pool. request: what `autograder.grading.worker.Judging.judge` takes."""
 
     student: str
     request: dict
@@ -46,7 +46,7 @@ class Task:
 
 @dataclass
 class Done:
-    """graded: what `autograder.worker.Judging.judge` returned; None: the worker died over it each time. lost: how, in words."""
+    """graded: what `autograder.grading.worker.Judging.judge` returned; None: the worker died over it each time. lost: how, in words."""
 
     student: str
     graded: dict[str, dict] | None

@@ -1,6 +1,6 @@
 """The judge as steps of nbgrader: ``nbgrader autograde``, its API and the formgrader's button grade through these.
 
-    from autograder.nbgrader_plugin import configure
+    from autograder.grading.nbgrader_plugin import configure
     configure(c, Path(__file__).resolve().parent)            # in the course root's nbgrader_config.py
 
 `Rebuild` takes the place of everything nbgrader does to clean a submitted notebook, `Judge` the place of executing it: no code of a student
@@ -53,13 +53,13 @@ from sqlalchemy import select
 from traitlets import Bool, Enum, Float
 from traitlets.config import Config
 
-from autograder import isolation, submission
 from autograder.course import CODE_STUB, OVERLAY, TEXT_STUB, Course
+from autograder.grading import isolation, submission
+from autograder.grading.store import Busy, Store
+from autograder.grading.submission import Flag, Graded, HandedIn, Rebuilt
 from autograder.homework import handed_in as homework
 from autograder.judging.judge import Runners
 from autograder.registry import all_exercises
-from autograder.store import Busy, Store
-from autograder.submission import Flag, Graded, HandedIn, Rebuilt
 from autograder.verdict import HINT_LEVELS
 from labkit.launch.launcher import Launcher
 
@@ -81,7 +81,7 @@ def configure(c: Config, root: Path) -> None:
     c.Autograde.exporter_class = SubmissionExporter
     c.Autograde.sanitize_preprocessors = [Rebuild]
     c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties]  # the cells' metadata are the released ones
-    c.ExchangeFactory.collect = "autograder.collecting.Collect"
+    c.ExchangeFactory.collect = "autograder.grading.collecting.Collect"
     os.environ.setdefault(OVERLAY, str(root / "overlay"))
     careful_timestamps()
 
@@ -252,7 +252,7 @@ def unit_of(assignment: str) -> str | None:
 
 
 def jail(weak: bool = False) -> dict:
-    """How submissions are shut in on this machine (`autograder.isolation`). Raises NbGraderException where that is too little."""
+    """How submissions are shut in on this machine (`autograder.grading.isolation`). Raises NbGraderException where that is too little."""
     try:
         return isolation.spec(weak=weak)
     except isolation.WeakIsolation as error:
@@ -323,7 +323,7 @@ class SubmissionExporter(NotebookExporter):
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources, **kwargs)
 
     def note(self, text: str) -> NotebookNode:
-        """A notebook that is checked and written already (`autograder.submission.written`). As long as no step changes it, it is not
+        """A notebook that is checked and written already (`autograder.grading.submission.written`). As long as no step changes it, it is not
         checked and written again."""
         self._text, self._noted = text, nbformat.v4.reads(text)
         return nbformat.v4.reads(text)

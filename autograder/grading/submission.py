@@ -38,11 +38,11 @@ from nbformat import NotebookNode, from_dict
 
 from autograder.check import _figure, judge_with_its_helpers, slice_for
 from autograder.exercise import PUBLIC_KEY, Exercise
+from autograder.grading.store import Store
 from autograder.homework import handed_in
 from autograder.judging import cards
 from autograder.judging.judge import LAST_S, Runners, judge_with
 from autograder.registry import UnknownExercise, find, overlay_digests
-from autograder.store import Store
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.cells.slicing import Cell, Chunk, bound_names, defining_label, free_names, lacking_names, python_of, slice_cells
 from labkit.launch.launcher import make_jobs
@@ -528,7 +528,7 @@ def _last_expression(source: str) -> tuple[str, str]:
 def rebuild(released: NotebookNode, submitted: NotebookNode | Refused, modules: dict[str, str] | None = None) -> Rebuilt:
     """The released notebook with the student's work in it.
 
-    released: without solutions, with all tests (`autograder.nbgrader_plugin.released`). submitted: what `read` returned or raised.
+    released: without solutions, with all tests (`autograder.grading.nbgrader_plugin.released`). submitted: what `read` returned or raised.
     modules: what `modules_of` found beside it.
     """
     if isinstance(submitted, Refused):
@@ -1129,8 +1129,8 @@ def who_judges() -> list:
 def _our_code() -> str:
     """A hash of everything that judges."""
     found = hashlib.sha256()
-    root = Path(__file__).resolve().parent.parent
-    for path in sorted([*root.glob("autograder/**/*.py"), *root.glob("labkit/**/*.py")]):
+    root = Path(__file__).resolve().parents[2]
+    for path in sorted(path for package in ("autograder", "labkit", "probes") for path in root.glob(f"{package}/**/*.py")):
         found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
     return found.hexdigest()
 

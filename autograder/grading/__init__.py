@@ -1,0 +1,1 @@
+"""A class: submissions read, rebuilt, judged, kept and written into nbgrader's gradebook."""
