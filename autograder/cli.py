@@ -193,7 +193,7 @@ def report(
     to: To = None,
 ) -> None:
     """Write one HTML page about the class: what needs a person, mistakes, scores. Exit status 2 when there is nothing to report on."""
-    from autograder import report as reports
+    from autograder.reports import report as reports
 
     made = _of_class(reports.report_of, course, assignment)
     path = to or course / f"report-{assignment}.html"
@@ -209,8 +209,8 @@ def copies(
     enough: Annotated[float, typer.Option(help="Tokens alike beyond all known answers from which a pair is shown.")] = 30,
 ) -> None:
     """Write one HTML page with answers of two students that are alike, for a person to read. It scores nobody."""
-    from autograder import copies as copying
-    from autograder.report import write_page
+    from autograder.reports import copies as copying
+    from autograder.reports.report import write_page
 
     made = _of_class(copying.compare_class, course, assignment, enough)
     path = to or course / f"copies-{assignment}.html"
@@ -228,7 +228,7 @@ def nonces(
 ) -> None:
     """Give each student of the gradebook a code of their own, which their run logs then bear. Prints the file with all codes."""
     from autograder.course import BadKey, Course
-    from autograder.results import NoCourse, notebooks, open_course, students
+    from autograder.reports.results import NoCourse, notebooks, open_course, students
 
     try:
         found = open_course(course)
@@ -250,7 +250,7 @@ def extend(
 ) -> None:
     """Let one student hand an assignment in later. It counts when the work is graded the next time."""
     from autograder.course import Course
-    from autograder.results import NoCourse, notebooks, open_course, students
+    from autograder.reports.results import NoCourse, notebooks, open_course, students
 
     try:
         found = open_course(course)
@@ -268,8 +268,8 @@ def extend(
 def _of_class(make, course: Path, assignment: str, *more):
     """What `make` makes of an assignment; what a user can cause is said in one line."""
     from autograder.course import BadKey
-    from autograder.marks import UnknownAssignment
-    from autograder.results import NoCourse, open_course
+    from autograder.reports.marks import UnknownAssignment
+    from autograder.reports.results import NoCourse, open_course
 
     try:
         return make(open_course(course), assignment, *more)

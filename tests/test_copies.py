@@ -8,10 +8,10 @@ import random
 
 import pytest
 
-from autograder import copies
-from autograder.copies import code_tokens, render, similar_pairs, word_tokens
 from autograder.judging import bank
 from autograder.registry import all_exercises
+from autograder.reports import copies
+from autograder.reports.copies import code_tokens, render, similar_pairs, word_tokens
 
 CELL = "ring_all_reduce"
 ANSWERS = {path.stem: path.read_text() for path in sorted((bank.FOLDER / "03_collectives" / CELL).glob("right_*.py"))}

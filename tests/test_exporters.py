@@ -11,8 +11,17 @@ import pytest
 from nbgrader.api import Gradebook
 from traitlets.config import Config
 
-from autograder.exporters import CanvasExporter, CanvasFile, CsvExporter, MoodleExporter, as_csv, number, read_canvas, safe
-from autograder.marks import UnknownAssignment, read_marks
+from autograder.reports.exporters import (
+    CanvasExporter,
+    CanvasFile,
+    CsvExporter,
+    MoodleExporter,
+    as_csv,
+    number,
+    read_canvas,
+    safe,
+)
+from autograder.reports.marks import UnknownAssignment, read_marks
 
 DUE = datetime(2026, 11, 20, 12)
 STUDENTS = {  # id: (first, last, e-mail, Canvas' number)
@@ -171,7 +180,14 @@ def test_a_comment_alone_is_no_formula_either(course, tmp_path):
 
 
 def test_nbgrader_export_takes_them_by_name(course, tmp_path):
-    command = [sys.executable, "-m", "nbgrader", "export", "--exporter=autograder.exporters.CanvasExporter", "--to=out.csv"]
+    command = [
+        sys.executable,
+        "-m",
+        "nbgrader",
+        "export",
+        "--exporter=autograder.reports.exporters.CanvasExporter",
+        "--to=out.csv",
+    ]
     command += [f"--db=sqlite:///{course}/gradebook.db", "--student=['ada']", "--CanvasExporter.section=Mon"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -28,11 +28,12 @@ from submissions import as_bytes, cell_of, handed_in, released_notebook, source_
 from traitlets.config import Config
 from typer.testing import CliRunner
 
-from autograder import cli, results
+from autograder import cli
 from autograder.course import Course
 from autograder.grading import nbgrader_plugin, submission
 from autograder.grading import run as grading
 from autograder.grading.collecting import Collect
+from autograder.reports import results
 
 FOLDERS = sorted((Path(__file__).parent / "attacks" / "folders").glob("[0-9]*.py"))
 HIS_OWN = "rivals-own-answer-77"

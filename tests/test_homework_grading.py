@@ -28,8 +28,8 @@ from autograder.grading import nbgrader_plugin, pool, submission
 from autograder.grading import run as grading
 from autograder.grading.run import Wish
 from autograder.homework import handed_in, rubric
-from autograder.report import report_of
-from autograder.results import open_course
+from autograder.reports.report import report_of
+from autograder.reports.results import open_course
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning"),  # nbgrader's about its own models

@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from autograder import figures, report
 from autograder.grading.submission import Flag, Graded, ItemGrade
-from autograder.marks import Column, Mark, Marks, Row
 from autograder.pages import coded, marked, span
+from autograder.reports import figures, report
+from autograder.reports.marks import Column, Mark, Marks, Row
 from autograder.verdict import CaseResult, LevelResult, Result
 
 UNIT = "03_collectives"

@@ -12,7 +12,6 @@ import pytest
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
-from autograder import copies, report, results
 from autograder.cli import app
 from autograder.course import OVERLAY, Course
 from autograder.grading import nbgrader_plugin, submission
@@ -20,6 +19,7 @@ from autograder.grading import run as grading
 from autograder.grading.store import Store
 from autograder.grading.submission import Graded, ItemGrade
 from autograder.judging import bank
+from autograder.reports import copies, report, results
 
 ROOT = Path(__file__).resolve().parents[1]
 UNIT, NOTEBOOK, EXERCISE = "03_collectives", "collectives", "ring_all_reduce"

@@ -26,10 +26,10 @@ import nbformat
 from rich.console import Console
 from rich.table import Table
 
-from autograder import results
 from autograder.exercise import Exercise
 from autograder.judging import bank
 from autograder.registry import all_exercises
+from autograder.reports import results
 from labkit.cells.slicing import bound_names
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -22,8 +22,8 @@ from autograder.grading import run as grading
 from autograder.grading.store import Store
 from autograder.grading.submission import Flag, Rebuilt
 from autograder.homework import handed_in
-from autograder.marks import Marks, read_marks
-from autograder.report import Submitted
+from autograder.reports.marks import Marks, read_marks
+from autograder.reports.report import Submitted
 
 
 class NoCourse(ValueError):
@@ -39,7 +39,7 @@ def open_course(root: Path) -> CourseDirectory:
 
 
 def marks(coursedir: CourseDirectory, assignment: str) -> Marks:
-    """What the gradebook says. Raises NoCourse, `autograder.marks.UnknownAssignment`."""
+    """What the gradebook says. Raises NoCourse, `autograder.reports.marks.UnknownAssignment`."""
     with _gradebook(coursedir) as gradebook:
         return read_marks(gradebook, assignment)
 

@@ -279,9 +279,9 @@ class Compared:
 
 
 def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compared:
-    """Compare the submissions of a course (`nbgrader.coursedir.CourseDirectory`). Raises `autograder.results.NoCourse`."""
-    from autograder import results  # nbgrader takes a second to import
+    """Compare the submissions of a course (`nbgrader.coursedir.CourseDirectory`). Raises `autograder.reports.results.NoCourse`."""
     from autograder.grading import nbgrader_plugin
+    from autograder.reports import results  # nbgrader takes a second to import
 
     known: dict[str, list[str]] = {}
     given: dict[str, str] = {}

@@ -1,8 +1,8 @@
 """Marks for other systems: plug-ins of `nbgrader export`.
 
-    nbgrader export --exporter=autograder.exporters.CsvExporter     every exercise in a column, for a spreadsheet
-    nbgrader export --exporter=autograder.exporters.CanvasExporter  for the gradebook of Canvas
-    nbgrader export --exporter=autograder.exporters.MoodleExporter  for the gradebook of Moodle
+    nbgrader export --exporter=autograder.reports.exporters.CsvExporter     every exercise in a column, for a spreadsheet
+    nbgrader export --exporter=autograder.reports.exporters.CanvasExporter  for the gradebook of Canvas
+    nbgrader export --exporter=autograder.reports.exporters.MoodleExporter  for the gradebook of Moodle
 
 All understand nbgrader's `--to FILE`, `--assignment [A,B]` and `--student [X,Y]`. Those who handed in nothing get an empty cell, not a
 zero: what a missing submission is worth is for the other system's rules (or `--Exporter.missing=0`). Text that a spreadsheet would run as
@@ -21,7 +21,7 @@ from pathlib import Path
 from nbgrader.plugins import ExportPlugin
 from traitlets import Dict, Unicode
 
-from autograder.marks import Marks, Row, read_marks
+from autograder.reports.marks import Marks, Row, read_marks
 
 _FORMULA = ("=", "+", "-", "@")
 _PLAIN_NUMBER = re.compile(r"-?\d+(\.\d+)?")

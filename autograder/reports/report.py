@@ -16,12 +16,12 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from autograder import figures
 from autograder.grading.submission import Flag, Graded, ItemGrade
 from autograder.homework.rubric import PARTS
-from autograder.marks import Column, Marks, Row
 from autograder.pages import page
 from autograder.registry import all_exercises
+from autograder.reports import figures
+from autograder.reports.marks import Column, Marks, Row
 from autograder.verdict import Result
 
 STOPPED = ("hung", "crashed", "out_of_memory", "too_slow")
@@ -423,9 +423,9 @@ def render(report: ClassReport) -> str:
 
 
 def report_of(coursedir, assignment: str) -> ClassReport:
-    """The report of an assignment of a course (`nbgrader.coursedir.CourseDirectory`). Raises `autograder.results.NoCourse` and
-    `autograder.marks.UnknownAssignment`."""
-    from autograder import results  # nbgrader takes a second to import
+    """The report of an assignment of a course (`nbgrader.coursedir.CourseDirectory`). Raises `autograder.reports.results.NoCourse` and
+    `autograder.reports.marks.UnknownAssignment`."""
+    from autograder.reports import results  # nbgrader takes a second to import
 
     found = results.marks(coursedir, assignment)
     return class_report(found, results.submitted(coursedir, assignment), course=coursedir.course_id or Path(coursedir.root).name)

@@ -1,0 +1,1 @@
+"""What an instructor sees: report, marks, exports, copies."""
