@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder import contributions
 from autograder.exercise import Case, Exercise, Tensor
+from autograder.exercises.readings import contributions
 from autograder.judging import values
 
 KEYS = range(20)

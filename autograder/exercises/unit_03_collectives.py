@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from autograder import contributions
-from autograder.contributions import everywhere, sum_case, tensors, total
 from autograder.exercise import Case, Diagnosis, Exercise, Finding, Run, Tensor
+from autograder.exercises.readings import contributions
+from autograder.exercises.readings.contributions import everywhere, sum_case, tensors, total
 from labkit.watch.hang import direction
 
 UNIT = "03_collectives"

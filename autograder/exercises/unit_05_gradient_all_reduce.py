@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from autograder import contributions, gradients
 from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Run, Tensor
-from autograder.gradients import BUILD, Part, dictionary, gradient_case, weighted, weights_in
+from autograder.exercises.readings import contributions, gradients
+from autograder.exercises.readings.gradients import BUILD, Part, dictionary, gradient_case, weighted, weights_in
 
 UNIT = "05_gradient_all_reduce"
 

@@ -14,8 +14,8 @@ import itertools
 import numpy as np
 
 from autograder.compare import NUMBER, difference, same
-from autograder.contributions import returned
 from autograder.exercise import Case, Diagnosis, Exercise, Finding, Run
+from autograder.exercises.readings.contributions import returned
 from labkit.watch.hang import list_ranks
 
 UNIT = "07_horovod"

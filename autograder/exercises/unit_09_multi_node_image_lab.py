@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.contributions import returned
 from autograder.exercise import Case, Diagnosis, Exercise, Finding, Run
+from autograder.exercises.readings.contributions import returned
 from autograder.exercises.unit_07_horovod import NOT_ALL_RANKS, told_apart
 from autograder.exercises.unit_08_scaling import close, listed, numbers
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder import contributions
 from autograder.exercise import Case, Finding, Run, Tensor
+from autograder.exercises.readings import contributions
 
 # Builds the model on a rank. `spec` is one [name, kind, value, gradient] per part; kind is "parameter", "frozen", "buffer", "passing"
 # (a buffer that is not in the state_dict), "transposed" (a parameter whose memory is not contiguous) or "tied to NAME" (that parameter

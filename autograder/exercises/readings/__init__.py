@@ -1,0 +1,1 @@
+"""What several exercises read out of an answer."""
