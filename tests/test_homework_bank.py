@@ -12,9 +12,11 @@ from bank_homework import folders
 from bank_homework.folders import FOLDERS, PERSON, Folder
 
 from autograder.grading import isolation
-from autograder.homework import judge_files, plots, read_logs, scaling
+from autograder.homework import judge_files, read_logs
 from autograder.homework.folder import Homework, collect
+from autograder.homework.plots import judge as plots
 from autograder.homework.rubric import Finding, Flag, lines_of
+from autograder.homework.scaling import judge as scaling
 from labkit.launch import horovod_job
 from labkit.launch.launcher import Launcher
 from probes.figure import figure as pdf_figure

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.homework import port, port_metrics, port_source
-from autograder.homework.port_runs import BATCH, RankSeen, Seen, Setting, Step, draw, seen_by
+from autograder.homework.port import judge as port
+from autograder.homework.port import metrics
+from autograder.homework.port import source as port_source
+from autograder.homework.port.runs import BATCH, RankSeen, Seen, Setting, Step, draw, seen_by
 from autograder.homework.rubric import lines_of
 from labkit.relay.network import Outcome, RankOutcome
 from labkit.watch.hang import HangReport
@@ -258,7 +260,7 @@ PARTS = [[(1.0, 4, 8), (2.0, 6, 8)], [(3.0, 2, 8), (2.0, 2, 8)]]
     "value, which, whose", [(2.0, "loss", "global"), (1.5, "loss", "own"), (4.0, "loss", "summed"), (0.7, "loss", "unknown")]
 )
 def test_whose_loss_it_is(value, which, whose):
-    assert port_metrics._whose(value, PARTS, which, seen(ONE_EPOCH, [[range(8)]] * 3)) == whose
+    assert metrics._whose(value, PARTS, which, seen(ONE_EPOCH, [[range(8)]] * 3)) == whose
 
 
 def test_where_ranks_stand_still_says_which_step_is_at_fault():

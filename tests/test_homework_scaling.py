@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from bank_homework.runs import Run, records, rewrite
 
-from autograder.homework import folder, rerun, scaling, table
-from autograder.homework.measured import Range, speed, speedup
+from autograder.homework import folder
 from autograder.homework.rubric import SIZES, Report
+from autograder.homework.scaling import judge as scaling
+from autograder.homework.scaling import rerun, table
+from autograder.homework.scaling.measured import Range, speed, speedup
 from labkit import runlog
 from probes.figure.types import Axis, Curve, Figure, Panel
 

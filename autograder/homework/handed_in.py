@@ -116,7 +116,7 @@ def found_in(result: PartResult) -> Found:
 
 def shared_runs(results: Iterable[tuple[str, dict]]) -> dict[str, list[tuple[str, str]]]:
     """student -> (kind, sentence) where two students' run logs are of the same run. results: (student, result of a part as JSON)."""
-    from autograder.homework import scaling
+    from autograder.homework.scaling import judge as scaling
 
     reports: dict[str, Report] = {}
     for student, result in results:

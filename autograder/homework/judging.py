@@ -146,13 +146,13 @@ def _port(homework: Homework, key: str, launcher: Launcher) -> list[PartResult]:
 
 
 def _judged_port(script: Path, key: str, launcher: Launcher) -> PartResult:
-    from autograder.homework import port
+    from autograder.homework.port import judge as port
 
     return port.judge(script, key=key, launcher=launcher)
 
 
 def _scaling(homework: Homework, logs: dict, broken: dict, figures: Figures, nonce: str, launcher: Launcher | None) -> PartResult:
-    from autograder.homework import rerun, scaling
+    from autograder.homework.scaling import rerun, judge as scaling
 
     script = homework.files.get("script")
     again = rerun.timer(script, launcher) if script is not None and launcher is not None else None
@@ -160,7 +160,7 @@ def _scaling(homework: Homework, logs: dict, broken: dict, figures: Figures, non
 
 
 def _plots(homework: Homework, logs: dict, broken: dict, figures: Figures) -> PartResult:
-    from autograder.homework import plots
+    from autograder.homework.plots import judge as plots
 
     figures.read_all(figures.roles)
     return plots.judge(homework, logs, figures, broken=broken)

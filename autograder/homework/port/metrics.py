@@ -10,11 +10,11 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from autograder.homework.port_runs import BATCH, Seen
+from autograder.homework.port.runs import BATCH, Seen
 from autograder.homework.rubric import Finding, full, line, lost, needs_person, shown
 
 if TYPE_CHECKING:
-    from autograder.homework.port import Evidence
+    from autograder.homework.port.judge import Evidence
 
 NEAR = 2e-3  # relative to a loss, absolute for an accuracy
 TEACH = {
@@ -37,7 +37,7 @@ TEACH = {
 
 def global_metrics(evidence: Evidence) -> Finding:
     """Step 8: metrics averaged over all ranks."""
-    from autograder.homework.port import _stuck_in, _waiting
+    from autograder.homework.port.judge import _stuck_in, _waiting
 
     for setting in (evidence.two.setting, evidence.three.setting):
         seen = evidence.runs(setting)

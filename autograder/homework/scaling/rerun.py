@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.homework.measured import Range, Speed, speed, speedup
+from autograder.homework.scaling.measured import Range, Speed, speed, speedup
 from autograder.homework.rubric import Flag, shown
 from labkit.launch import horovod_job
 from labkit import runlog

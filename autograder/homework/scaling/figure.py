@@ -7,21 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from autograder.homework.curves import NOT_MEASURED
-from autograder.homework.measured import (
-    LEAST_TOLERANCE,
-    Range,
-    Speed,
-    Way,
-    gain_ways,
-    in_one_way,
-    rate_ways,
-    second_ways,
-    share_ways,
-    speedup,
-)
+from autograder.homework.plots.curves import NOT_MEASURED
+from autograder.homework.scaling.measured import LEAST_TOLERANCE, Range, Speed, Way, gain_ways, in_one_way, rate_ways, second_ways, share_ways, speedup
 from autograder.homework.rubric import MORE_SIZES, SIZES, Finding, full, lost, needs_person, shown
-from autograder.homework.table import Table
+from autograder.homework.scaling.table import Table
 
 _WORDS = (  # looked for in this order; "speed" alone may be a speedup or images per second
     ("efficiency", r"effic|effizi"),

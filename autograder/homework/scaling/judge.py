@@ -17,23 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.homework import rerun, rubric, suspicion, table
+from autograder.homework.scaling import rerun, suspicion, table
+from autograder.homework import rubric
 from autograder.homework.folder import Homework
-from autograder.homework.measured import (
-    LEAST_TOLERANCE,
-    MAIN,
-    Range,
-    Speed,
-    Way,
-    gain_ways,
-    in_one_way,
-    rate_ways,
-    share_ways,
-    speed,
-    speedup,
-)
+from autograder.homework.scaling.measured import LEAST_TOLERANCE, MAIN, Range, Speed, Way, gain_ways, in_one_way, rate_ways, share_ways, speed, speedup
 from autograder.homework.rubric import SIZES, Finding, Flag, PartResult, Report, full, lost, needs_person, shown
-from autograder.homework.table import Number, Table
+from autograder.homework.scaling.table import Number, Table
 from labkit.runlog import RunLog
 from labkit.scaling import karp_flatt
 
@@ -506,7 +495,7 @@ def _figure(
     homework: Homework, runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, reader: Callable[[Path], object]
 ) -> Finding:
     """scaling.pdf: do its points stand where the numbers are?"""
-    from autograder.homework import scaling_figure
+    from autograder.homework.scaling import figure as scaling_figure
 
     path = homework.files.get("scaling.pdf")
     if path is None:

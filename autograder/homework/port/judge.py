@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from autograder.exercise import PUBLIC_KEY
-from autograder.homework import port_source
-from autograder.homework.port_metrics import global_metrics, run_log
-from autograder.homework.port_runs import BATCH, EPOCHS, NoYardstick, Seen, Setting, expected, watch
+from autograder.homework.port import source as port_source
+from autograder.homework.port.metrics import global_metrics, run_log
+from autograder.homework.port.runs import BATCH, EPOCHS, NoYardstick, Seen, Setting, expected, watch
 from autograder.homework.rubric import Finding, Flag, PartResult, full, line, lines_of, lost, needs_person, shown
 from labkit.watch.hang import list_ranks
 from labkit.launch.launcher import Launcher, Limits

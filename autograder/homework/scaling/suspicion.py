@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from autograder.homework.measured import Range, Speed, rises, speedup
+from autograder.homework.scaling.measured import Range, Speed, rises, speedup
 from autograder.homework.rubric import Flag, shown
 from labkit.runlog import RunLog
 

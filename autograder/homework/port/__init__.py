@@ -1,0 +1,1 @@
+"""The ported training script, run and judged."""

@@ -1,0 +1,1 @@
+"""The scaling table and its figure, judged."""
