@@ -189,7 +189,7 @@ class Exercise:
     def misconceptions(self, case: Case) -> dict[str, list | None]:
         """name -> the values (one per rank, `ANYTHING` allowed) that mistake produces in this case; None where it does not show.
 
-        In every case, all of these and `expected` are pairwise distinct (tests/test_exercises.py proves it), and every name shows
+        In every case, all of these and `expected` are pairwise distinct (tests/autograder/exercises/test_exercises.py proves it), and every name shows
         in at least one case.
         """
         return {}

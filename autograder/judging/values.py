@@ -2,7 +2,7 @@
 
 An answer that sums small whole numbers in float32, or promotes int32 to int64, returns the right values by luck. So every array and tensor
 that an exercise hands out holds numbers of which a narrower type loses digits (`wide_integers`, `full_precision`, and what
-`autograder.exercises.readings.contributions` draws), and tests/test_exercises.py proves of every exercise that each detour shows in one of its cases.
+`autograder.exercises.readings.contributions` draws), and tests/autograder/exercises/test_exercises.py proves of every exercise that each detour shows in one of its cases.
 An exercise that rightly asks for less says so, with its reason, in `Exercise.may_lose`.
 """
 

@@ -11,7 +11,7 @@ PyTorch offers a registry for new backends, but the name "mpi" does not go throu
 - `_new_process_group_helper`: PyTorch's MPI backend knows neither the timeout nor a store, ours uses both;
 - `_new_group_with_tag`: PyTorch's MPI backend cannot make a group by a call of its members only, ours can.
 
-tests/test_process_groups.py fails where a new PyTorch has changed any of them.
+tests/labkit/mpi/test_process_groups.py fails where a new PyTorch has changed any of them.
 """
 
 from __future__ import annotations

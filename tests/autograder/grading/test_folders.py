@@ -1,0 +1,237 @@
+"""Folders of dishonest submissions, as they lie in the exchange or in submitted/: nothing that is not the student's is read, copied or
+shown, nothing in them stops a run, and nothing they hold is fetched from elsewhere when a person looks at it.
+
+`tests/attacks/folders/NNN_name.py` fills such a folder. Its first lines are comments that say how it comes to be graded ("by: nbgrader
+collect" or "by: hand", by whatever else an instructor uses), what it must not achieve, and what comes of it: the submission is taken "as it
+is", something is "left out", it is "refused", or it comes "not at all".
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sys
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from nbconvert import HTMLExporter
+from nbgrader import utils
+from nbgrader.api import MissingEntry
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange.default import collect as nbgraders
+from submissions import as_bytes, cell_of, handed_in, released_notebook, source_notebook
+from traitlets.config import Config
+from typer.testing import CliRunner
+
+from autograder import cli
+from autograder.course import Course
+from autograder.grading import nbgrader_plugin, submission
+from autograder.grading import run as grading
+from autograder.grading.collecting import Collect
+from autograder.reports import results
+
+FOLDERS = sorted((Path(__file__).parents[2] / "attacks" / "folders").glob("[0-9]*.py"))
+HIS_OWN = "rivals-own-answer-77"
+TIME = "2027-01-02 03:04:05 UTC"
+LOADS = {"src", "srcset", "poster", "data", "background", "srcdoc", "style", "xlink:href", "content"}
+
+
+@dataclass
+class Place:
+    """A course root with secrets, an exchange, and a rival who has handed in (rival: where)."""
+
+    course: Path
+    inbound: Path
+    key: Path
+    rival: Path
+    coursedir: CourseDirectory
+    config: Config
+
+
+@pytest.fixture
+def place(tmp_path) -> Place:
+    root = tmp_path / "course"
+    (root / "source" / "homework").mkdir(parents=True)
+    (root / "release" / "homework").mkdir(parents=True)
+    (root / "source" / "homework" / "homework.ipynb").write_bytes(as_bytes(source_notebook()))
+    (root / "nbgrader_config.py").write_text(
+        "from pathlib import Path\nfrom autograder.grading.nbgrader_plugin import configure\nc = get_config()\n"
+        "configure(c, Path(__file__).resolve().parent)\nc.CourseDirectory.course_id = 'dl'\n"
+    )
+    inbound = tmp_path / "exchange" / "dl" / "inbound"
+    inbound.mkdir(parents=True)
+    key = Course(root).key("homework")
+    config = grading.settings(root, grading.Wish("homework"))
+    config.Exchange.root = str(tmp_path / "exchange")
+    return Place(root, inbound, Course(root).key_file("homework"), root, CourseDirectory(config=config), config) if key else None
+
+
+def rivals_notebook() -> bytes:
+    notebook = handed_in()
+    cell_of(notebook, "why").source = HIS_OWN
+    return as_bytes(notebook)
+
+
+class NoGradebook:
+    def __init__(self, *_):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def find_assignment(self, name):
+        raise MissingEntry(name)
+
+    def find_submission(self, assignment, student):
+        return SimpleNamespace(extension=None)
+
+
+def collect(place: Place, monkeypatch) -> None:
+    monkeypatch.setattr(nbgraders, "Gradebook", NoGradebook)
+    monkeypatch.chdir(place.course)
+    collecting = Collect(coursedir=place.coursedir, parent=None, config=place.config)
+    collecting.init_src()
+    collecting.copy_files()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("path", FOLDERS, ids=lambda path: path.stem)
+def test_folder(place, monkeypatch, path):
+    monkeypatch.setattr(nbgrader_plugin.autograde, "Gradebook", NoGradebook)
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)  # as where a program is run by its path
+    source = path.read_text(encoding="utf-8")
+    head = dict(re.findall(r"^# ([a-z ]+): (.*)$", source, re.MULTILINE))
+    collected = head["by"] == "nbgrader collect"
+    submitted = place.course / "submitted"
+    names = {
+        who: place.inbound / f"{who}+homework+{TIME}+x" if collected else submitted / who / "homework"
+        for who in ("rival", "mallory")
+    }
+    for folder in names.values():
+        folder.mkdir(parents=True)
+    place.rival, folder = names["rival"], names["mallory"]
+    (place.rival / "homework.ipynb").write_bytes(rivals_notebook())
+    (place.rival / "helper.py").write_text(f"note = {HIS_OWN!r}\n")
+    namespace: dict = {}
+    exec(compile(source, str(path), "exec"), namespace)
+    namespace["hand_in"](place, folder, as_bytes(handed_in()))
+    if collected:
+        collect(place, monkeypatch)
+        assert (submitted / "rival" / "homework" / "homework.ipynb").read_bytes() == rivals_notebook()
+        arrived = [path for path in (submitted / "mallory").rglob("*") if path.is_file() or path.is_symlink()]
+        assert not [path for path in arrived if path.is_symlink() or path.stat().st_size > submission.MAX_BYTES]
+        for secret in (place.key.read_text().strip(), HIS_OWN, "only in the solution"):
+            assert not [path for path in arrived if secret.encode() in path.read_bytes() and path.name != "homework.ipynb"]
+            assert not [path for path in arrived if secret.encode() in path.read_bytes() and path.parent.name == "data"]
+    try:
+        look_at(place, head["comes"], submitted / "mallory" / "homework")
+    finally:
+        for shut in place.course.rglob("shut*"):
+            shut.chmod(0o700)
+
+
+def look_at(place: Place, comes: str, folder: Path) -> None:
+    """All that grading, reports and nbgrader do with a submission before it is judged, and after."""
+    assert grading.submitted_students(place.coursedir, "homework") == ["mallory", "rival"] if comes != "not at all" else ["rival"]
+    if comes == "not at all":
+        assert not os.path.lexists(folder)
+        return
+    found = nbgrader_plugin.handed_in(place.coursedir, "homework", "mallory", "homework")
+    assert (comes == "refused") == bool(found.refused), found.refused
+    rebuilt = submission.rebuild_handed_in(released_notebook(), found)
+    assert place.coursedir.get_existing_timestamp(str(folder)) is None
+    assert len(grading.hashes_of_submission(place.coursedir, "homework", "mallory")) < 5000
+    copied = files_that_nbgrader_copies(place, folder)
+    said = json.dumps(
+        [found.to_json(), found.content.decode(errors="replace"), rebuilt.notebook, [f.sentence for f in rebuilt.flags]]
+    )
+    for secret in (place.key.read_text().strip(), HIS_OWN, "only in the solution", "SystemExit: in place"):
+        assert secret not in said
+        assert not [name for name, content in copied.items() if secret.encode() in content]
+    assert not [flag for flag in rebuilt.flags if re.search(r"[\x00-\x1f\x7f-\x9f]", flag.sentence)]
+    assert not {"torch", "numpy", "labkit", "__main__", "sitecustomize.x"} & set(rebuilt.modules)
+    if "BEACON" in said:
+        html, _ = HTMLExporter().from_notebook_node(rebuilt.notebook)
+        page = Fetched()
+        page.feed(html)
+        assert not page.found
+
+
+def files_that_nbgrader_copies(place: Place, folder: Path) -> dict[str, bytes]:
+    """By its own search of the folder, with what our steps have told it to leave out."""
+    copied: dict[str, bytes] = {}
+
+    def init_assignment(assignment, student):
+        names = utils.find_all_files(converter._format_source(assignment, student), [*place.coursedir.ignore, "*.ipynb"])
+        copied.update((name, Path(name).read_bytes()) for name in names)
+
+    converter = SimpleNamespace(
+        **{"coursedir": place.coursedir, "log": logging.getLogger("test"), "exporter": None, "notebooks": []},
+        **{"init_assignment": init_assignment, "convert_notebooks": lambda: None, "_format_source": lambda *_: str(folder)},
+    )
+    nbgrader_plugin._guard(converter, 1.0)
+    converter.init_assignment("homework", "mallory")
+    return copied
+
+
+class Fetched(HTMLParser):
+    """What a browser fetches by itself from the address BEACON when it shows a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.found: list[str] = []
+        self.inside = ""
+
+    def handle_starttag(self, tag, attributes):
+        self.inside = tag
+        loads = LOADS | ({"href"} if tag in ("link", "image", "use", "base") else set())
+        self.found += [f"{tag} {name}" for name, value in attributes if name in loads and "beacon" in (value or "").lower()]
+
+    def handle_endtag(self, tag):
+        self.inside = ""
+
+    def handle_data(self, data):
+        if self.inside in ("style", "script") and "BEACON" in data:
+            self.found.append(f"{self.inside}: {data[:80]}")
+
+
+def test_the_page_would_be_found_out():
+    page = Fetched()
+    page.feed("<img src=https://BEACON/1><style>@import url(//BEACON/2)</style><a href=https://BEACON/3>x</a>")
+    assert page.found == ["img src", "style: @import url(//BEACON/2)"]
+
+
+def test_nbgrader_collects_with_care(place):
+    assert place.config.ExchangeFactory.collect == "autograder.grading.collecting.Collect"
+
+
+@pytest.mark.parametrize("name", ["../../etc", "/etc", "..", "a/b", "-x", "a\nb", ""])
+@pytest.mark.parametrize("command", ["grade", "report", "copies", "nonces"])
+def test_a_name_that_is_none_is_refused_in_a_line(place, command, name):
+    """No traceback, and no key or lock for what is no assignment."""
+    before = {path for path in place.course.rglob("*")}
+    done = CliRunner().invoke(cli.app, [command, "--course", str(place.course), "--", name])
+    assert done.exit_code == 2
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert command == "report" or "is no name of an assignment" in done.output  # a report asks the gradebook first
+    assert {path for path in place.course.rglob("*")} - before <= {place.course / "gradebook.db"}
+
+
+def test_one_folder_that_cannot_be_read_costs_nobody_else_anything(place, monkeypatch):
+    (place.course / "submitted" / "mallory" / "homework").mkdir(parents=True)
+
+    def broken(folder):
+        raise UnicodeError("a name that nobody has thought of")
+
+    monkeypatch.setattr(submission, "modules_of", broken)
+    rebuilt = nbgrader_plugin.load(place.coursedir, place.config, "homework", "mallory", "homework")
+    assert "could not be read (UnicodeError)" in rebuilt.refused
+    assert [name for _, name, _ in results.answers(place.coursedir, "homework")] == ["homework"]

@@ -1,0 +1,393 @@
+"""The notebooks of every unit in solutions/: built as they should be, without an answer in them, and run from start to end."""
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import build_notebooks as builder  # noqa: E402
+import update_work  # noqa: E402
+
+UNITS = builder.units(ROOT)
+MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
+every_unit = pytest.mark.parametrize("unit", UNITS)
+
+
+def name_of(unit: str) -> str:
+    return builder.source_of(ROOT / "solutions" / unit).stem
+
+
+def source_text(unit: str) -> str:
+    return builder.source_of(ROOT / "solutions" / unit).read_text(encoding="utf-8")
+
+
+def released(unit: str) -> nbformat.NotebookNode:
+    return nbformat.read(ROOT / "notebooks" / unit / f"{name_of(unit)}.ipynb", as_version=4)
+
+
+def solved(unit: str) -> nbformat.NotebookNode:
+    return nbformat.read(ROOT / "solutions" / unit / f"{name_of(unit)}.ipynb", as_version=4)
+
+
+# --- the build --------------------------------------------------------------------------------------------------------
+
+SOLUTION = '{"grade": false, "grade_id": "twice", "locked": false, "schema_version": 3, "solution": true, "task": false}'
+CHECK = SOLUTION.replace("true", "false").replace('"grade": false', '"grade": true, "points": 1').replace("twice", "check_twice")
+LESSON = f"""# %% [markdown]
+# # A lesson
+
+# %%
+given = 1
+
+# %% [markdown]
+# Prose.
+
+# %% nbgrader={SOLUTION}
+def twice(x):
+    ### BEGIN SOLUTION
+    secret_of_the_solution = 2
+    return secret_of_the_solution * x
+    ### END SOLUTION
+
+# %% nbgrader={CHECK}
+assert twice(1) == 2
+### BEGIN HIDDEN TESTS
+assert twice(4711) == 9422
+### END HIDDEN TESTS
+
+# %% tags=["raises-exception"]
+# %%time
+print(twice(given))
+"""
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of one small unit, with a starter script and a data file beside its notebook."""
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    folder = tmp_path / "solutions/01_lesson"
+    folder.mkdir(parents=True)
+    (folder / "lesson.py").write_text(LESSON)
+    (folder / "starter.py").write_text("print('start here')\n")
+    (folder / "numbers.csv").write_text("1,2\n")
+    return tmp_path
+
+
+def build_here(course: Path, *options: str) -> int:
+    return builder.main(["--root", str(course), *options])
+
+
+def test_generated_files_are_current(capsys):
+    status = builder.main(["--check"])
+    assert status == 0, capsys.readouterr().out
+
+
+def test_building_twice_gives_the_same_bytes():
+    assert builder.build(ROOT) == builder.build(ROOT)
+
+
+def test_the_release_has_the_other_files_but_neither_answers_nor_hidden_tests_nor_a_gradebook(course):
+    build_here(course)
+    paths = {path.relative_to(course).as_posix() for path in course.rglob("*") if path.is_file()}
+    notebooks = {path for path in paths if path.startswith("notebooks/")}
+    assert notebooks == {"notebooks/01_lesson/lesson.ipynb", "notebooks/01_lesson/starter.py", "notebooks/01_lesson/numbers.csv"}
+    assert not [path for path in paths if path.endswith(".db")]
+    text = (course / "notebooks/01_lesson/lesson.ipynb").read_text()
+    for secret in ("secret_of_the_solution", "4711", *MARKERS):
+        assert secret not in text
+    assert 'raise NotImplementedError(\\"write this function\\")' in text
+
+
+def test_what_a_text_cannot_decide_stays_out_of_the_notebooks(course):
+    build_here(course)
+    for path in course.glob("*/01_lesson/lesson.ipynb"):
+        cells = nbformat.read(path, as_version=4).cells
+        assert not [cell for cell in cells if "lines_to_next_cell" in cell.metadata]
+        assert [cell.id for cell in cells if "nbgrader" in cell.metadata] == ["twice", "check_twice"]
+        assert cells[-1].source.startswith("%%time\n") and cells[-1].metadata.tags == ["raises-exception"]
+    first = {path: path.read_bytes() for path in course.glob("*/01_lesson/*.ipynb")}
+    for path in first:
+        path.unlink()
+    build_here(course)
+    assert first == {path: path.read_bytes() for path in first}
+
+
+def test_stock_nbgrader_makes_the_same_release(course):
+    build_here(course)
+    ours = (course / "notebooks/01_lesson/lesson.ipynb").read_bytes()
+    shutil.rmtree(course / "notebooks")
+    command = [sys.executable, "-m", "nbgrader", "generate_assignment", "01_lesson"]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # a new gradebook calls alembic
+    done = subprocess.run(command, cwd=course, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert (course / "notebooks/01_lesson/lesson.ipynb").read_bytes() == ours
+    assert sorted(path.name for path in (course / "notebooks/01_lesson").iterdir()) == [
+        "lesson.ipynb",
+        "numbers.csv",
+        "starter.py",
+    ]
+
+
+def outputs(course: Path) -> list[bool]:
+    notebook = nbformat.read(course / "solutions/01_lesson/lesson.ipynb", as_version=4)
+    return [cell.execution_count is not None for cell in builder.code_cells(notebook)]
+
+
+def test_outputs_are_kept_when_prose_changes_and_dropped_from_a_changed_cell_on(course, capsys):
+    source = course / "solutions/01_lesson/lesson.py"
+    build_here(course, "--execute")
+    assert outputs(course) == [True] * 4
+    assert build_here(course, "--check") == 0
+    source.write_text(LESSON.replace("Prose.", "Better prose.\n#\n# ## And more"))
+    assert build_here(course, "--check") == 1
+    build_here(course)
+    assert outputs(course) == [True] * 4
+    assert build_here(course, "--check") == 0
+    source.write_text(LESSON.replace("* x", "* x * 1"))
+    build_here(course)
+    assert outputs(course) == [True, False, False, False]
+    capsys.readouterr()
+    assert build_here(course, "--check") == 1
+    assert "3 code cells" in capsys.readouterr().out
+    shutil.rmtree(source.parent)
+    build_here(course)
+    assert not [path for path in (course / "notebooks").rglob("*") if path.is_file()]
+
+
+def test_a_solution_that_fails_is_not_kept(course):
+    source = course / "solutions/01_lesson/lesson.py"
+    source.write_text(LESSON.replace("given = 1", "given = 1 / 0"))
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        build_here(course, "--execute")
+    assert not source.with_suffix(".ipynb").exists()
+
+
+def test_outputs_do_not_say_where_they_were_made(monkeypatch):
+    root = Path("/home/somebody/course")
+    monkeypatch.setattr(builder.socket, "gethostname", lambda: "node-17")
+    said = "/home/somebody/course/labkit/x.py, /usr/lib/python3/site-packages/torch/a.py <A at 0x7f00aa11bb22> node-17:"
+    assert builder.anonymous(said, root) == "labkit/x.py, torch/a.py <A at 0x...> laptop:"
+    monkeypatch.setattr(builder.socket, "gethostname", lambda: "work")
+    assert builder.anonymous("hard work on work", root) == "hard work on laptop"
+
+
+# --- what a student gets ----------------------------------------------------------------------------------------------
+
+
+def split_by_region(text: str) -> tuple[list[str], list[str]]:
+    """The lines of a source inside and outside of its solutions and hidden tests, stripped, without empty ones and markers."""
+    inside, outside, secret = [], [], False
+    for line in text.splitlines():
+        if re.search(r"(BEGIN|END) (SOLUTION|HIDDEN TESTS)", line):
+            secret = "BEGIN" in line
+        elif line.strip():
+            (inside if secret else outside).extend(
+                {line.strip(), line.strip().removeprefix("# ")}
+            )  # text is a comment in the source
+    return inside, outside
+
+
+@every_unit
+def test_no_answer_reaches_the_notebooks(unit):
+    inside, outside = split_by_region(source_text(unit))
+    assert inside, "a unit without a solution"
+    texts = {
+        path: path.read_text(encoding="utf-8", errors="replace") for path in (ROOT / "notebooks").rglob("*") if path.is_file()
+    }
+    cells = [cell.source for path in texts if path.suffix == ".ipynb" for cell in nbformat.reads(texts[path], as_version=4).cells]
+    there = {line.strip() for text in [*cells, *texts.values()] for line in text.splitlines()}
+    elsewhere = {line for other in UNITS for line in split_by_region(source_text(other))[1]}
+    scripts = set(ROOT.glob("solutions/[0-9]*/*.py")) - {builder.source_of(ROOT / "solutions" / other) for other in UNITS}
+    scripts = [path for path in scripts if path.name not in builder.not_released(path.parent.name)]
+    worked = {line.strip() for path in scripts for line in path.read_text(encoding="utf-8").splitlines()}  # given to students
+    leaked = set(inside) & there - set(outside) - elsewhere - worked
+    assert not leaked
+    for path, text in texts.items():
+        assert not [marker for marker in MARKERS if marker in text], path
+    assert not (ROOT / "notebooks" / unit / f"{name_of(unit)}.py").exists()
+
+
+@every_unit
+def test_released_notebooks_have_no_outputs(unit):
+    for cell in builder.code_cells(released(unit)):
+        assert (cell.outputs, cell.execution_count) == ([], None)
+
+
+def is_written_answer(cell: nbformat.NotebookNode) -> bool:
+    """Whether the student answers in words and a person gives the points."""
+    return cell.cell_type == "markdown" and bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def test_only_two_units_ask_for_a_written_answer_and_its_rubric_stays_with_the_instructor():
+    written = {unit: [cell for cell in released(unit).cells if is_written_answer(cell)] for unit in UNITS}
+    assert {unit[:2] for unit, cells in written.items() if cells} == {"06", "08"}
+    for unit, cells in written.items():
+        for cell in cells:
+            marks = cell.metadata.nbgrader
+            assert marks.grade and not marks.locked and marks.points > 0
+            assert "Write your answer here" in cell.source
+            (whole,) = [c.source for c in solved(unit).cells if c.metadata.get("nbgrader", {}).get("grade_id") == marks.grade_id]
+            rubric = whole.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0]
+            points = [float(number) for number in re.findall(r"^\s*[-*] \**(\d+(?:\.5)?) points?\b", rubric, re.MULTILINE)]
+            assert sum(points) == marks.points, f"{unit}: the rubric gives {points}, the question is worth {marks.points}"
+            assert not [line for line in rubric.splitlines() if len(line) > 20 and line in cell.source]
+
+
+def exercises_of(unit: str) -> dict:
+    """Function name -> exercise of a unit."""
+    from autograder.exercise import Exercise
+
+    module = importlib.import_module(f"autograder.exercises.unit_{unit}")
+    classes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Exercise)]
+    return {kind.function: kind() for kind in classes if getattr(kind, "unit", None) == unit}
+
+
+@every_unit
+def test_each_exercise_is_a_solution_cell_followed_by_its_check(unit):
+    from nbgrader.nbgraderformat import MetadataValidator
+
+    notebook = released(unit)
+    MetadataValidator().validate_nb(notebook)
+    marked = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
+    ids = [cell.metadata.nbgrader.grade_id for cell in marked]
+    assert len(ids) == len(set(ids))
+    found = {}
+    for cell, following in zip(notebook.cells, [*notebook.cells[1:], None], strict=True):
+        marks = cell.metadata.get("nbgrader", {})
+        if not marks.get("solution") or is_written_answer(cell):
+            continue
+        name = marks["grade_id"]
+        assert re.search(rf"^def {name}\(", cell.source, re.MULTILINE), f"cell {name} does not define {name}"
+        assert following and following.metadata.get("nbgrader", {}).get("grade_id") == f"check_{name}", f"no check after {name}"
+        assert following.source.strip() == f"check({name})"
+        assert following.metadata.nbgrader.grade and following.metadata.nbgrader.locked
+        found[name] = following.metadata.nbgrader.points
+    assert found == {name: exercise.points for name, exercise in exercises_of(unit).items()}
+
+
+def pictures(text: str) -> list[tuple[str, str]]:
+    """(alternative text, path) of every picture in a Markdown text."""
+    found = re.findall(r"!\[([^\]]*)\]\(([^)\s]+)", text)
+    for tag in re.findall(r"<img\b[^>]*>", text):
+        attributes = dict(re.findall(r'(\w+)="([^"]*)"', tag))
+        found.append((attributes.get("alt", ""), attributes.get("src", "")))
+    return found
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("student") / "work"
+    update_work.update(ROOT, folder)
+    return folder
+
+
+@every_unit
+def test_pictures_exist_from_everywhere_and_have_an_alternative_text(unit, work):
+    for cell in released(unit).cells:
+        for alternative, path in pictures(cell.source) if cell.cell_type == "markdown" else []:
+            assert len(alternative) > 20, path
+            for folder in (ROOT / "solutions" / unit, ROOT / "notebooks" / unit):
+                assert (folder / path).is_file(), f"{path} from {folder.relative_to(ROOT)}"
+            # Lab shows work/ as its root and does not look above it: ../../images is images/ there.
+            assert (work / path.replace("../../", "")).is_file(), f"{path} from work/{unit}"
+
+
+@every_unit
+def test_links_to_other_pages_of_the_course_lead_somewhere(unit, work):
+    for cell in released(unit).cells:
+        for target in re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)", cell.source) if cell.cell_type == "markdown" else []:
+            if not re.match(r"[a-z]+:|#", target):
+                assert (work / unit / target).resolve().is_relative_to(work.resolve()), f"{target} is not in work/"
+                assert (work / unit / target).exists(), target
+
+
+# --- from start to end ------------------------------------------------------------------------------------------------
+
+CELL_DEADLINE = 90  # seconds; two notebooks run at a time, so a cell may take longer here than a student will see
+
+
+def execute(unit: str, whose: str) -> nbformat.NotebookNode:
+    """The notebook after it was run from start to end."""
+    folder = ROOT / ("notebooks" if whose == "student" else "solutions") / unit
+    notebook = released(unit) if whose == "student" else builder.solution_notebook(builder.source_of(folder))
+    for cell in builder.code_cells(notebook):
+        cell.outputs, cell.execution_count = [], None
+    start = time.monotonic()
+    builder.run(notebook, folder, deadline=CELL_DEADLINE, keep_going=True)
+    print(f"{unit} as {whose}: {time.monotonic() - start:.0f} s")
+    return notebook
+
+
+@pytest.fixture(scope="module", params=UNITS)
+def executed(request) -> tuple[str, dict[str, nbformat.NotebookNode]]:
+    """A unit, and "student" or "solution" -> its notebook after it was run.
+
+    The two run at the same time and share nothing: each has its own kernel, ranks and folder.
+    """
+    both = ("student", "solution")
+    with ThreadPoolExecutor(len(both)) as pool:
+        return request.param, dict(zip(both, pool.map(lambda whose: execute(request.param, whose), both), strict=True))
+
+
+def text_of(cell: nbformat.NotebookNode) -> str:
+    """What a reader sees under a cell, as plain text."""
+    texts = []
+    for output in cell.outputs:
+        texts.append(output.get("text") or output.get("data", {}).get("text/plain") or "\n".join(output.get("traceback", [])))
+    return "\n".join(texts)
+
+
+def cards(notebook: nbformat.NotebookNode) -> dict[str, str]:
+    """Function name -> what the card under its check cell says."""
+    marked = [cell for cell in builder.code_cells(notebook) if cell.metadata.get("nbgrader", {}).get("grade")]
+    return {cell.metadata.nbgrader.grade_id.removeprefix("check_"): text_of(cell) for cell in marked}
+
+
+def assert_every_cell_ran(notebook: nbformat.NotebookNode) -> None:
+    cells = builder.code_cells(notebook)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+
+
+@pytest.mark.timeout(600)
+def test_a_student_can_run_all_cells_before_anything_is_solved(executed):
+    """A cell that needs a function the student has not written yet is tagged raises-exception: Run All goes on behind it."""
+    unit, notebooks = executed
+    notebook = notebooks["student"]
+    assert_every_cell_ran(notebook)
+    assert not builder.failures(notebook, but_tagged=True)
+    assert set(cards(notebook)) == set(exercises_of(unit))
+    for name, card in cards(notebook).items():
+        assert card.startswith(name) and "passed" not in card
+        assert "still to be written" in card and "NotImplementedError" in card, card
+
+
+@pytest.mark.timeout(600)
+def test_the_solution_gets_full_marks(executed):
+    """Nothing fails, but for the %%ranks cells that hang on purpose: those set a deadline of their own."""
+    unit, notebooks = executed
+    notebook = notebooks["solution"]
+    assert_every_cell_ran(notebook)
+    assert not builder.failures(notebook)
+    for cell in builder.code_cells(notebook):
+        first_line = cell.source.partition("\n")[0]
+        if first_line.startswith("%%ranks") and "--deadline" not in first_line:
+            assert not re.search(
+                r"^(Ranks? \d|The cell|Dead since).*( raised | did not |died|came to an end, but)", text_of(cell), re.M
+            )
+    exercises = exercises_of(unit)
+    assert set(cards(notebook)) == set(exercises)
+    for name, card in cards(notebook).items():
+        points = exercises[name].points
+        score = f"{points} of {points} point" if points else "passed"
+        assert card.startswith(name) and score in card.splitlines()[0], card

@@ -1,0 +1,147 @@
+"""`make lab`, as a student meets it: JupyterLab serves within its deadline, with its extensions, and a browser shows the launcher."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DEADLINE_S = 30  # from the command to the first page; a second start is meant to take less than 15 s
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """{"url", "token", "seconds", "work", "output"} of a Lab started by the command behind `make lab`, on a free port."""
+    work = tmp_path_factory.mktemp("lab") / "work"
+    log = work.parent / "output.txt"
+    command = [sys.executable, ROOT / "tools" / "bootstrap.py", "lab", "--work", work, "--no-browser", "--ServerApp.port=0"]
+    start = time.monotonic()
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    try:
+        found = None
+        while not found:
+            assert server.poll() is None and time.monotonic() - start < DEADLINE_S, log.read_text()
+            time.sleep(0.1)
+            found = re.search(r"http://localhost:(\d+)/lab\?token=(\w+)", log.read_text())
+        lab = {"url": f"http://127.0.0.1:{found[1]}", "token": found[2], "work": work, "log": log}
+        with open_url(lab, "/lab"):
+            lab["seconds"] = time.monotonic() - start
+        yield lab
+    finally:
+        children = psutil.Process(server.pid).children(recursive=True)
+        server.send_signal(signal.SIGTERM)
+        # Once in a while jupyter_server has stopped and then waits for ever for an idle thread of anyio's; a Ctrl-C more ends that.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(timeout=20)
+        assert "stopping" in log.read_text()
+        for process in children:
+            if process.is_running():
+                process.kill()
+        if server.poll() is None:
+            server.kill()
+            server.wait()
+
+
+def open_url(lab: dict, path: str):
+    request = urllib.request.Request(lab["url"] + path, headers={"Authorization": f"token {lab['token']}"})
+    return urllib.request.urlopen(request, timeout=20)
+
+
+def test_lab_serves_within_its_deadline_and_prints_its_address(lab):
+    assert lab["seconds"] < DEADLINE_S
+    output = lab["log"].read_text()
+    assert len(output.splitlines()) < 30, output
+
+
+def test_lab_has_its_extensions(lab):
+    with open_url(lab, "/lab") as answer:
+        page = answer.read().decode()
+    settings = json.loads(re.search(r'<script id="jupyter-config-data"[^>]*>(.*?)</script>', page, flags=re.DOTALL)[1])
+    assert {"@jupyter/nbgrader", "jupyterlab-jupytext"} <= {extension["name"] for extension in settings["federated_extensions"]}
+    disabled = set(settings["disabledExtensions"])
+    assert {"@jupyter/nbgrader:create-assignment", "@jupyter/nbgrader:formgrader"} <= disabled, "these are for instructors"
+    assert not {"@jupyter/nbgrader", "@jupyter/nbgrader:validate-assignment", "jupyterlab-jupytext"} & disabled
+
+
+def test_lab_shows_the_students_folder(lab):
+    with open_url(lab, "/api/contents") as answer:
+        shown = {entry["name"] for entry in json.load(answer)["content"]}
+    course = {folder.name for folder in (ROOT / "notebooks").iterdir() if folder.is_dir()}
+    assert course and course <= shown
+
+
+def test_a_kernel_finds_the_course_and_mpi(lab):
+    """A kernel inherits Lab's environment: labkit is there, and MPI starts in a process that no launcher started."""
+    from jupyter_client.blocking import BlockingKernelClient
+
+    request = urllib.request.Request(
+        lab["url"] + "/api/kernels", data=b"{}", method="POST", headers={"Authorization": f"token {lab['token']}"}
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        kernel = json.load(answer)["id"]
+    connection = Path(os.environ["JUPYTER_RUNTIME_DIR"]) / f"kernel-{kernel}.json"
+    client = BlockingKernelClient(connection_file=str(connection))
+    client.load_connection_file()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=30)
+        printed = []
+        code = "import labkit, os; from mpi4py import MPI; print(MPI.COMM_WORLD.size, os.environ['OMP_NUM_THREADS'])"
+        client.execute_interactive(code, timeout=30, output_hook=lambda message: printed.append(message["content"]))
+        assert {"name": "stdout", "text": "1 1\n"} in printed, printed
+    finally:
+        client.stop_channels()
+        request = urllib.request.Request(
+            f"{lab['url']}/api/kernels/{kernel}", method="DELETE", headers={"Authorization": f"token {lab['token']}"}
+        )
+        urllib.request.urlopen(request, timeout=20).close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_a_browser_shows_the_launcher_and_a_notebook_whose_code_is_not_cut(lab, tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    quiet = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch_persistent_context(
+            str(tmp_path / "profile"),
+            executable_path=CHROMIUM,
+            headless=True,
+            args=[*quiet, "--disable-sync", "--disable-dev-shm-usage", "--no-sandbox"],
+            viewport={"width": 1280, "height": 800},
+        )
+        try:
+            page = browser.new_page()
+            page.goto(f"{lab['url']}/lab?token={lab['token']}", timeout=60_000)
+            card = page.locator(".jp-LauncherCard[title^='Python 3']").first
+            card.wait_for(state="visible", timeout=60_000)
+            assert page.locator(".jp-DirListing-item", has_text="00_start_here").is_visible()
+            shot = page.screenshot(path=os.environ.get("COURSE_SCREENSHOT", str(tmp_path / "lab.png")))
+            assert shot.startswith(b"\x89PNG") and len(shot) > 10_000
+
+            page.goto(f"{lab['url']}/lab/tree/09_multi_node_image_lab/multi_node_image_lab.ipynb", timeout=60_000)
+            editor = page.locator(".jp-CodeCell .cm-content").first
+            editor.wait_for(state="visible", timeout=60_000)
+            page.wait_for_function(
+                "[...document.querySelectorAll('.jp-CodeCell .cm-scroller')].every(e => e.scrollWidth <= e.clientWidth)",
+                timeout=20_000,
+            )
+            assert "cm-lineWrapping" in editor.get_attribute("class")
+        finally:
+            browser.close()
