@@ -29,7 +29,7 @@ from multiprocessing.connection import Client, Connection, Listener, wait
 from pathlib import Path
 
 from labkit import environment
-from labkit.launch.launcher import die_with_parent
+from labkit.launch.process import die_with_parent
 
 RANKS = 2
 BATCH_SIZES = {"mlp": 256, "resnet": 32}  # images per step and rank

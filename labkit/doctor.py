@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit import environment
-from labkit.launch.horovod_job import name_is_known
+from labkit.launch.horovod_rendezvous import name_is_known
 
 ROOT = Path(__file__).resolve().parents[1]
 GIB = 2**30

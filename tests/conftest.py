@@ -94,9 +94,9 @@ def warm():
 @pytest.fixture(scope="session")
 def warm_horovod(warm):
     """The launcher beside it that has imported TensorFlow and Horovod, for exercises of runtime "horovod"."""
-    from labkit.launch import horovod_job
+    from labkit.launch import horovod_rendezvous
 
-    beside = warm.having(horovod_job.FRAMEWORKS)
+    beside = warm.having(horovod_rendezvous.FRAMEWORKS)
     beside.wait_until_ready()
     return beside
 

@@ -15,6 +15,7 @@ from autograder.homework import rubric
 from autograder.homework.folder import Homework, collect
 from autograder.homework.rubric import PartResult, Report, lines_of, lost, needs_person, shown, unjudged
 from labkit.launch import horovod_job
+from labkit.launch import horovod_rendezvous
 from labkit import runlog
 from labkit.launch.launcher import Launcher
 from labkit.runlog import RunLog
@@ -188,5 +189,5 @@ def _own(launcher: Launcher | None, jail: dict | None) -> Iterator[Launcher]:
     if launcher is not None:
         yield launcher
         return
-    with Launcher(horovod_job.FRAMEWORKS, isolation=jail) as made:
+    with Launcher(horovod_rendezvous.FRAMEWORKS, isolation=jail) as made:
         yield made

@@ -17,12 +17,12 @@ from autograder.judging.carried import lacking
 from autograder.verdict import CaseResult, LevelResult, Result
 from labkit.cells.slicing import Cell, Chunk, bound_names, slice_cells
 from labkit.environment import without_frameworks
-from labkit.launch import horovod_job
+from labkit.launch import horovod_job, horovod_rendezvous
 from labkit.launch.launcher import Launcher, LauncherError, Limits, make_jobs
 from labkit.launch.mpi_job import MpiRunner
 from labkit.launch.rank_set import RankSet
 from labkit.relay import wire
-from labkit.relay.network import Outcome
+from labkit.relay.outcome import Outcome
 from labkit.watch import hang
 
 LAST_S = 0.5  # seconds that a case gets when there is no time left for it
@@ -264,7 +264,7 @@ class Runners:
     """How a case is run: over the relay, by ranks that serve a student's cases one after the other, or as part of one MPI job that lasts
     from case to case."""
 
-    def __init__(self, launcher: Launcher, limits: Limits | None = None, windows: int = horovod_job.WINDOWS):
+    def __init__(self, launcher: Launcher, limits: Limits | None = None, windows: int = horovod_rendezvous.WINDOWS):
         """windows: after so many seconds in which no rank of a Horovod case works it counts as a standstill."""
         self.launcher, self.limits, self.windows = launcher, limits or Limits(cpu_seconds=8), windows
         self.mpi: MpiRunner | None = None
@@ -336,7 +336,7 @@ class Runners:
         if exercise.runtime == "horovod":
             if sentence := without_frameworks():
                 raise LauncherError(sentence)
-            warm = self.launcher.having(horovod_job.FRAMEWORKS)
+            warm = self.launcher.having(horovod_rendezvous.FRAMEWORKS)
             return horovod_job.run(warm, jobs, ranks_per_node=case.ranks_per_node, limits=limits, windows=self.windows)
         usable = self.ranks is not None and self.ranks.serves(case.world_size, limits, exercise.shares_files)
         if fresh or not self.sharing or not usable:

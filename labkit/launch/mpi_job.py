@@ -26,9 +26,11 @@ from pathlib import Path
 
 from labkit.environment import mpi_environment, mpiexec
 from labkit.launch import jail, reaper
-from labkit.launch.launcher import PROCESSES, Limits, die_with_parent
+from labkit.launch.launcher import Limits
+from labkit.launch.leader import PROCESSES
+from labkit.launch.process import die_with_parent
 from labkit.relay import wire
-from labkit.relay.network import Outcome, RankOutcome, take
+from labkit.relay.outcome import Outcome, RankOutcome, take
 from labkit.watch import hang, recorder
 from labkit.watch.events import RankState
 

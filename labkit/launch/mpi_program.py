@@ -13,7 +13,7 @@ import sys
 
 from mpi4py import MPI
 
-from labkit.launch.launcher import apply_limits, die_with_parent
+from labkit.launch.process import apply_limits, die_with_parent
 from labkit.launch.rank_program import run_job
 from labkit.mpi.traced import install, traced
 from labkit.relay import wire

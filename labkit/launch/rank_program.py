@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import random
@@ -173,9 +174,7 @@ def run_rank(sock: socket.socket) -> None:
     """The life of a rank forked by the launcher: one job, and then more of the same candidate for as long as they return."""
     _, job, payload = wire.receive(sock)
     if job["runtime"] == "horovod":
-        from labkit.launch import horovod_job
-
-        horovod_job.run_rank(sock, job, payload)
+        _run_on_horovod(sock, job, payload)
         return
     torch = sys.modules.get("torch")
     on_relay = job["runtime"] == "torch"
@@ -198,6 +197,16 @@ def run_rank(sock: socket.socket) -> None:
             return
         _, job, payload = wire.receive(sock)
         surroundings.restore()
+
+
+def _run_on_horovod(sock: socket.socket, job: dict, payload) -> None:
+    """Run the job, then stay until the case is over, so that nobody else fails because we left."""
+    from labkit.launch import horovod_rendezvous
+
+    run_job(sock, job, payload, torch=sys.modules.get("torch"), about=lambda: {"carried": horovod_rendezvous.carried_bytes()})
+    with contextlib.suppress(OSError):
+        sock.settimeout(None)
+        sock.recv(1)
 
 
 class _NoMpi(MetaPathFinder):

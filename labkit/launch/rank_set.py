@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from labkit.launch.launcher import Launcher, Limits
-from labkit.relay.network import Outcome, Relay
+from labkit.relay.network import Relay
+from labkit.relay.outcome import Outcome
 
 
 class RankSet:

@@ -27,7 +27,7 @@ from labkit import environment
 from labkit.launch import reaper
 from labkit.launch.launcher import LauncherError
 from labkit.ranks import engine, forker
-from labkit.ranks.forker import Nursery
+from labkit.ranks.forker import RankForker
 from labkit.watch import recorder
 from labkit.watch.events import RankState
 from labkit.watch.stacks import horovod_operation
@@ -36,6 +36,7 @@ _PORTS = 18  # where a controller listens
 _START_LIMIT = 120.0  # s until ranks must be there
 _HEARTBEAT = 250  # ms; the controller announces new engines with its next heartbeat
 # How Open MPI starts its daemons on the other nodes of a PBS job: as job_scripts/pbs/launch.sh says, which knows why.
+_ENGINE = "from labkit.ranks.engine import main; main()"  # under its own name: the notebook sends functions of this module
 _PBS_DAEMONS = {
     "OMPI_MCA_plm_rsh_agent": str(Path(__file__).resolve().parents[2] / "job_scripts" / "pbs" / "on_host.sh"),
     "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
@@ -100,7 +101,7 @@ class Cluster:
         self.folder = Path(tempfile.mkdtemp(prefix="labkit-ranks-", dir=_shared_memory()))
         self.members: list[Member] = []
         self._client = None
-        self._nursery: Nursery | None = None
+        self._forker: RankForker | None = None
         self._reserved: list[socket.socket] = []
         self._answered: set[int] = set()  # ranks on other nodes that said where they stood at the end of the present cell
         self._used: set[int] = set()  # engines of ranks that are gone
@@ -116,7 +117,7 @@ class Cluster:
             self._start_controller()
             if forker.is_possible(self.folder, environment.hosts()):
                 with contextlib.suppress(OSError, LauncherError):  # then each rank is a program of its own
-                    self._nursery = Nursery(self.folder)
+                    self._forker = RankForker(self.folder)
             self._start_engines()
         except BaseException:
             self.close()
@@ -195,7 +196,7 @@ class Cluster:
                 command += ["--hostfile", variables["PBS_NODEFILE"]]
                 for name, value in _PBS_DAEMONS.items():
                     variables.setdefault(name, value)
-        command += self._nursery.command if self._nursery is not None else [sys.executable, "-m", "labkit.ranks.engine"]
+        command += self._forker.command if self._forker is not None else [sys.executable, "-c", _ENGINE]
         self._order(start=self._name, command=command, environment=variables, log=str(self._log), cwd=os.getcwd())
 
     @property
@@ -228,8 +229,8 @@ class Cluster:
         self._free_ports()
         if self._client is not None:
             self._client.close()
-        if self._nursery is not None:
-            self._nursery.close()
+        if self._forker is not None:
+            self._forker.close()
         try:
             self._reaper.stdin.close()
             self._reaper.wait(timeout=30)

@@ -411,10 +411,3 @@ def _library_of(trace: TracebackType | None) -> str:
         return ""
     module = last.f_globals.get("__name__", "")
     return "" if module.startswith(("labkit", "probes", "importlib")) or module == builtins.__name__ else module
-
-
-if __name__ == "__main__":
-    # The module must be known by its own name, under which the notebook sends its functions.
-    from labkit.ranks.engine import main
-
-    main()

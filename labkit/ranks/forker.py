@@ -2,10 +2,10 @@
 
 Four ranks that import torch and ipyparallel for themselves are four times the same 200 MB, and four times the same two seconds of a
 core: on a hub with a class that is most of what a student costs. So the warm launcher (`labkit.launch.launcher`), which has imported the
-frameworks for the checks anyway, forks this process, and this forks each rank when mpiexec starts its shim (`labkit.ranks.stub`). The
-rank gets the environment, streams, folder and cores that mpiexec gave the shim, and starts MPI itself, after the fork. To a program it
+frameworks for the checks anyway, forks this process, and this forks each rank when mpiexec starts its stub (`labkit.ranks.stub`). The
+rank gets the environment, streams, folder and cores that mpiexec gave the stub, and starts MPI itself, after the fork. To a program it
 is the rank that mpiexec started, with one difference: Python's hashes of strings, and so the order of a set of names, are the same on
-all ranks. It ends when its shim ends, and all end when the kernel lets go of the lifeline.
+all ranks. It ends when its stub ends, and all end when the kernel lets go of the lifeline.
 
 Not used, and ranks started as programs of their own (`python -m labkit.ranks.engine`): on several nodes, and where there is a GPU, whose
 driver does not survive a fork.
@@ -27,7 +27,10 @@ import tempfile
 import threading
 from pathlib import Path
 
-_SHIM = str(Path(__file__).with_name("stub.py"))
+from labkit.launch import framed, launcher
+from labkit.launch.process import die_with_parent
+
+_STUB = str(Path(__file__).with_name("stub.py"))
 # What an engine comes to import by itself; only mpi4py, which starts MPI, has to wait for the fork.
 _USED_BY_EVERY_RANK = ("ipyparallel.engine.app", "ipykernel.debugger", "IPython.core.completerlib", "IPython.core.oinspect")
 _USED_BY_EVERY_RANK += (
@@ -38,29 +41,27 @@ _USED_BY_EVERY_RANK += (
     "labkit.ranks.engine",
 )
 _LONGEST_PATH = 100  # of a socket, in bytes; Linux allows 107
-_PATIENCE = 30.0  # s for a shim to say what it wants; it writes it in one go
+_PATIENCE = 30.0  # s for a stub to say what it wants; it writes it in one go
 
 
 # -- the kernel's side ----------------------------------------------------------------------------------------------------------------
 
 
-class Nursery:
-    """The kernel's hold on it: it lives until `close`, or until the kernel is gone.
+class RankForker:
+    """The process that forks this notebook's ranks, as its kernel holds it: it lives until `close`, or until the kernel is gone.
 
-    folder: where the shims find it. Raises OSError where it cannot listen there, LauncherError where the launcher is gone for good.
+    folder: where the stubs find it; `command` is what mpiexec is to start for each rank. Raises OSError where it cannot listen there, LauncherError where the launcher is gone for good.
     """
 
     def __init__(self, folder: Path):
-        from labkit.launch import launcher
-
-        path = str(folder / "nursery")
-        self.command = [sys.executable, "-I", "-S", _SHIM, path]  # to be started by mpiexec
+        path = str(folder / "forker")
+        self.command = [sys.executable, "-I", "-S", _STUB, path]  # to be started by mpiexec
         self._lifeline, theirs = socket.socketpair()
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener, theirs:
             try:
                 listener.bind(path)
                 listener.listen(128)
-                launcher.for_notebook().nursery(theirs, listener)
+                launcher.for_notebook().fork_ranks(theirs, listener)
             except BaseException:
                 self._lifeline.close()
                 raise
@@ -75,17 +76,17 @@ class Nursery:
 
 
 def is_possible(folder: Path, nodes: int) -> bool:
-    """Whether the ranks of a notebook can be forked here, with the nursery's socket in `folder`."""
+    """Whether the ranks of a notebook can be forked here, with the forker's socket in `folder`."""
     gpu = os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/kfd")
-    return nodes == 1 and sys.platform == "linux" and not gpu and len(os.fsencode(folder / "nursery")) <= _LONGEST_PATH
+    return nodes == 1 and sys.platform == "linux" and not gpu and len(os.fsencode(folder / "forker")) <= _LONGEST_PATH
 
 
-# -- the nursery's side ---------------------------------------------------------------------------------------------------------------
+# -- the forker's side ----------------------------------------------------------------------------------------------------------------
 
 
 def serve(lifeline: socket.socket, listener: socket.socket) -> None:
-    """Import what every rank needs, then fork a rank for each shim that asks, until the lifeline is let go."""
-    _call_this_process("nursery")
+    """Import what every rank needs, then fork a rank for each stub that asks, until the lifeline is let go."""
+    _call_this_process("rank forker")
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # ipykernel's debugger would warn of itself
     for module in _USED_BY_EVERY_RANK:
         importlib.import_module(module)
@@ -96,70 +97,66 @@ def serve(lifeline: socket.socket, listener: socket.socket) -> None:
     os.set_blocking(woken, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(woken)
-    shims: dict[int, socket.socket] = {}  # by the rank's process
+    stubs: dict[int, socket.socket] = {}  # by the rank's process
     try:
         while True:
-            readable, _, _ = select.select([lifeline, listener, wake, *shims.values()], [], [])
+            readable, _, _ = select.select([lifeline, listener, wake, *stubs.values()], [], [])
             if wake in readable:
                 with contextlib.suppress(BlockingIOError):
                     os.read(wake, 4096)
-                _tell_ends(shims)
-            for pid, shim in shims.items():
-                if shim in readable:  # it says nothing any more: it is gone
+                _tell_ends(stubs)
+            for pid, stub in stubs.items():
+                if stub in readable:  # it says nothing any more: it is gone
                     os.kill(pid, signal.SIGKILL)
             if listener in readable:
-                shim, _ = listener.accept()
+                stub, _ = listener.accept()
                 with contextlib.suppress(OSError, ValueError):
-                    shims[_fork(shim, [lifeline, listener, *shims.values()], [wake, woken])] = shim
+                    stubs[_fork(stub, [lifeline, listener, *stubs.values()], [wake, woken])] = stub
             if lifeline in readable:
                 return
     finally:
-        for pid in shims:
+        for pid in stubs:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        for pid in shims:
+        for pid in stubs:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
 
 
-def _tell_ends(shims: dict[int, socket.socket]) -> None:
-    """Tell the shims of ranks that have ended how they did: an exit status, or minus the number of a signal."""
-    for pid in list(shims):
+def _tell_ends(stubs: dict[int, socket.socket]) -> None:
+    """Tell the stubs of ranks that have ended how they did: an exit status, or minus the number of a signal."""
+    for pid in list(stubs):
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
-            with shims.pop(pid) as shim, contextlib.suppress(OSError):
-                shim.sendall(json.dumps(os.waitstatus_to_exitcode(status)).encode())
+            with stubs.pop(pid) as stub, contextlib.suppress(OSError):
+                stub.sendall(json.dumps(os.waitstatus_to_exitcode(status)).encode())
 
 
-def _fork(shim: socket.socket, sockets: list[socket.socket], pipes: list[int]) -> int:
-    """Fork the rank that this shim asks for; the number of its process. Raises OSError and ValueError where a shim breaks off."""
-    request, streams = _receive(shim)
+def _fork(stub: socket.socket, sockets: list[socket.socket], pipes: list[int]) -> int:
+    """Fork the rank that this stub asks for; the number of its process. Raises OSError and ValueError where a stub breaks off."""
+    request, streams = _receive(stub)
     try:
         pid = os.fork()
         if pid == 0:
-            _be_a_rank(request, streams, [shim, *sockets], pipes)
+            _be_a_rank(request, streams, [stub, *sockets], pipes)
         return pid
     finally:
         for stream in streams:
             os.close(stream)
 
 
-def _receive(shim: socket.socket) -> tuple[dict, list[int]]:
-    shim.settimeout(_PATIENCE)
-    data, streams, _, _ = socket.recv_fds(shim, 1 << 16, 3)
+def _receive(stub: socket.socket) -> tuple[dict, list[int]]:
+    """What a stub asks for: {"environment", "folder", "cores"} and its three standard streams. Raises OSError and ValueError."""
+    stub.settimeout(_PATIENCE)
     try:
-        if len(streams) != 3 or len(data) < 4:
-            raise ValueError("a shim has broken off")
-        while len(data) < 4 + int.from_bytes(data[:4], "little"):
-            more = shim.recv(1 << 16)
-            if not more:
-                raise ValueError("a shim has broken off")
-            data += more
-        return json.loads(data[4:]), streams
-    except BaseException:
+        request, streams = framed.receive(stub, 3)
+    except framed.Broken as error:
+        raise ValueError(str(error)) from None
+    if request is None or len(streams) != 3:
         for stream in streams:
             os.close(stream)
-        raise
+        raise ValueError("a stub has broken off")
+    return request, streams
 
 
 def _be_a_rank(request: dict, streams: list[int], sockets: list[socket.socket], pipes: list[int]) -> None:
@@ -169,8 +166,6 @@ def _be_a_rank(request: dict, streams: list[int], sockets: list[socket.socket], 
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        from labkit.launch.launcher import die_with_parent
-
         die_with_parent()
         for sock in sockets:
             sock.close()
@@ -216,11 +211,12 @@ def _take_over(request: dict) -> None:
     sys.argv = ["labkit.ranks.engine"]
     tempfile.tempdir = None
     threading.current_thread().name = "MainThread"
-    _roll_the_dice_anew()
+    reseed_after_fork()
 
 
-def _roll_the_dice_anew() -> None:
-    """Libraries that seed themselves when they are imported would give all ranks the same numbers. Python's own random does this itself."""
+def reseed_after_fork() -> None:
+    """Seed numpy's and torch's global generators from the operating system: all forked ranks would draw the same numbers. Python's own
+    `random` reseeds itself."""
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
     if "torch" in sys.modules:

@@ -1,8 +1,8 @@
 """What mpiexec starts for each rank of a notebook where the ranks are forked: it has its rank forked and ends as that ends.
 
 `python -I -S stub.py SOCKET`. It hands everything that mpiexec gave it (environment, standard streams, folder, cores) to the
-nursery (`labkit.ranks.forker`), which forks the rank, and waits. mpiexec thus sees what it would have seen of the rank: the exit status, the
-signal. When it is ended itself, the nursery ends the rank.
+forker (`labkit.ranks.forker`), which forks the rank, and waits. mpiexec thus sees what it would have seen of the rank: the exit status, the
+signal. When it is ended itself, the forker ends the rank.
 Only the standard library, without site-packages: it must start in milliseconds, and there is one for each rank.
 """
 
@@ -15,11 +15,11 @@ import sys
 
 
 def main(path):
-    nursery = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    forker = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        nursery.connect(path)
-        ask(nursery)
-        status = json.loads(b"".join(iter(lambda: nursery.recv(4096), b"")) or b"null")
+        forker.connect(path)
+        ask(forker)
+        status = json.loads(b"".join(iter(lambda: forker.recv(4096), b"")) or b"null")
     except OSError as error:
         raise SystemExit(f"the process that forks the ranks is gone: {error}") from None
     if status is None:
@@ -33,13 +33,13 @@ def main(path):
     os._exit(status)
 
 
-def ask(nursery):
-    """Send the request: its length in 4 bytes, then JSON; the standard streams travel with its first bytes."""
+def ask(forker):
+    """Send the request, as `labkit.launch.framed` would (which is not imported: see above); the standard streams travel with it."""
     request = {"environment": dict(os.environ), "folder": os.getcwd(), "cores": sorted(os.sched_getaffinity(0))}
     data = json.dumps(request).encode()
     data = len(data).to_bytes(4, "little") + data
-    sent = socket.send_fds(nursery, [data], [0, 1, 2])
-    nursery.sendall(data[sent:])
+    sent = socket.send_fds(forker, [data], [0, 1, 2])
+    forker.sendall(data[sent:])
 
 
 if __name__ == "__main__":

@@ -15,11 +15,12 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from labkit.relay import wire
+from labkit.relay.arithmetic import collective_seconds, cut, reduce_bytes
+from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch import hang
 from labkit.watch.events import Event, RankState
 
@@ -27,7 +28,6 @@ from labkit.watch.events import Event, RankState
 MAX_OPERATIONS = 100_000
 MAX_PENDING = 2_000  # messages of one rank that are under way: matching them takes time with the square
 MAX_BYTES = 256 << 20  # of all messages and results together
-MAX_PRINTED = 256 << 10  # characters a rank prints; `labkit.launch.rank_program` cuts off what is more than a quarter of it
 MAX_FRUITLESS_POLLS = 2_000
 MAX_DIMENSIONS = 64
 SEND_TIMEOUT = 20.0  # seconds a rank may leave a message unread
@@ -75,81 +75,6 @@ class Operation:
     def nbytes(self) -> int:
         """Bytes handed over; for a recv the bytes asked for."""
         return len(self.payload) if self.kind != "recv" else self.elements * wire.DTYPES.get(self.dtype, 1)
-
-
-@dataclass
-class RankOutcome:
-    """What one rank did, as the relay saw it."""
-
-    state: str = "late"  # "late", "running", "waiting", "polling", "returned", "raised", "dead"
-    value: Any = None
-    after: tuple = ()
-    error: dict = field(default_factory=dict)  # type, text, rows of a rank that raised
-    clock: float = 0.0
-    sends: int = 0
-    sent_bytes: int = 0
-    recvs: int = 0
-    received_bytes: int = 0
-    collectives: list[str] = field(default_factory=list)
-    collective_bytes: int = 0
-    carried: float = 0.0  # bytes of Horovod's collectives, which nobody but the rank itself sees (`labkit.launch.horovod_job`)
-    unwaited: int = 0
-    deferred: int = 0  # waits that the program itself asked for, some time after it had begun the operation
-    printed: int = 0  # characters
-    notes: list[tuple[dict, bytes]] = field(default_factory=list)  # what a probe in the rank has seen (`probes.script`)
-    notes_left: int = 0  # bytes of notes that the rank may still send
-
-    def note(self, meta: dict, payload: bytes) -> None:
-        """Keep a record of type NOTE. Raises WireError where none are expected, or no more."""
-        self.notes_left -= len(payload) + len(repr(meta))
-        if self.notes_left < 0:
-            raise wire.WireError("more notes than expected")
-        self.notes.append((meta, payload))
-
-    def say(self, meta: dict) -> list[str]:
-        """The lines of a record of type PRINT. Raises WireError where a rank prints more than it should be able to."""
-        text = str(meta.get("text", ""))
-        self.printed += len(text) + 1
-        if self.printed > MAX_PRINTED:
-            raise wire.TooMuch(f"more than {MAX_PRINTED} printed characters")
-        return text.split("\n")
-
-
-@dataclass
-class Outcome:
-    """The end of a case. hang: a report, or None. too_slow: the deadline passed while a rank was running."""
-
-    ranks: list[RankOutcome]
-    printed: list[tuple[int, str]]
-    events: list[Event]
-    hang: hang.HangReport | None
-    too_slow: bool
-
-    @property
-    def elapsed(self) -> float:
-        """Virtual seconds until the last rank returned."""
-        return max((r.clock for r in self.ranks), default=0.0)
-
-
-def take(rank: RankOutcome, r: int, printed, kind: int, meta: dict, payload: bytes) -> None:
-    """Note in `rank` what rank r has said. Raises WireError."""
-    if kind == wire.PRINT:
-        printed.extend((r, line) for line in rank.say(meta))
-    elif kind == wire.NOTE:
-        rank.note(meta, payload)
-    elif kind == wire.RESULT:
-        rank.value, rank.after = wire.decode(meta["value"], payload)
-        rank.carried = float(meta.get("carried", 0.0))
-        rank.state = "returned"
-    elif kind == wire.RAISED:
-        rank.error = {
-            "type": str(meta["type"])[:200],
-            "text": str(meta["text"])[:2000],
-            "rows": [str(x)[:300] for x in meta["rows"][:8]],
-        }
-        rank.state = "raised"
-    else:
-        raise wire.WireError("a record of unknown type")
 
 
 class _Mismatch(Exception):
@@ -659,74 +584,3 @@ def _tag(tag) -> int:
 def _latest(clocks: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """The element-wise largest of several vector clocks (Mattern 1989)."""
     return tuple(max(counts) for counts in zip(*clocks, strict=True))
-
-
-def cut(data: bytes, sizes: list[int], n: int) -> list[bytes]:
-    """`data` cut into n pieces of the given sizes. Raises ValueError when they do not add up."""
-    if len(sizes) != n or sum(sizes) != len(data) or any(s < 0 for s in sizes):
-        raise ValueError("pieces that do not add up")
-    pieces, at = [], 0
-    for size in sizes:
-        pieces.append(data[at : at + size])
-        at += size
-    return pieces
-
-
-def reduce_bytes(payloads: list[bytes], dtype: str, how: str) -> bytes:
-    """Reduce equal-sized messages element by element, in rank order; half precision is summed in float32."""
-    if len({len(p) for p in payloads}) != 1:
-        raise ValueError("messages of different sizes")
-    arrays = [wire.from_bytes(p, dtype) for p in payloads]
-    kind = arrays[0].dtype
-    work = [a.astype(np.float32) if dtype == "float16" else a for a in arrays]
-    combine = {
-        "sum": np.logical_or if kind == np.bool_ else np.add,
-        "avg": np.add,
-        "product": np.multiply,
-        "min": np.minimum,
-        "max": np.maximum,
-        "band": np.bitwise_and,
-        "bor": np.bitwise_or,
-        "bxor": np.bitwise_xor,
-    }[how]
-    total = work[0].copy()
-    with np.errstate(over="ignore", invalid="ignore"):
-        for other in work[1:]:
-            total = combine(total, other)
-        if how == "avg":
-            total = total / len(arrays) if np.issubdtype(kind, np.inexact) else total // len(arrays)
-    return wire.to_bytes(total, dtype)
-
-
-def collective_seconds(kind: str, p: int, nbytes: int, alpha: float, beta: float) -> float:
-    """Virtual seconds of a library collective on p ranks; nbytes: the largest contribution of one rank.
-
-    The usual costs (Thakur, Rabenseifner, Gropp 2005): ring all-reduce 2 (p-1) (alpha + n/p beta); trees ceil(log2 p) (alpha + n beta);
-    all-gather, gather and scatter p-1 steps of one contribution; reduce-scatter and all-to-all p-1 steps of n/p.
-    """
-    if p == 1:
-        return 0.0
-    depth = math.ceil(math.log2(p))
-    if kind == "all_reduce":
-        return 2 * (p - 1) * (alpha + nbytes / p * beta)
-    if kind in ("broadcast", "reduce"):
-        return depth * (alpha + nbytes * beta)
-    if kind in ("all_gather", "gather"):
-        return (p - 1) * (alpha + nbytes * beta)
-    if kind in ("reduce_scatter", "all_to_all", "scatter"):
-        return (p - 1) * (alpha + nbytes / p * beta)
-    return depth * alpha
-
-
-def simulate(
-    function, world_size: int, arguments=(), *, alpha: float = 5e-6, beta: float = 1e-10, late: Sequence[int] = ()
-) -> Outcome:
-    """Run a notebook function on `world_size` ranks over the relay's network and see what it did.
-
-    arguments: one tuple for all ranks, or a list with one tuple per rank (numbers, strings, lists, numpy arrays, torch tensors).
-    alpha: seconds per message; beta: seconds per byte. The outcome has `.ranks[r]` (value, sends, sent_bytes, collectives, clock),
-    `.elapsed` (virtual seconds), `.events` (for `labkit.timeline.draw`) and `.hang`.
-    """
-    from labkit.launch import launcher  # the launcher builds on the relay
-
-    return launcher.simulate(function, world_size, arguments, alpha=alpha, beta=beta, late=late)

@@ -32,8 +32,7 @@ import torch.distributed as dist
 from PIL import Image
 
 from autograder import check
-from labkit import palette, products, ranks, runlog
-from labkit.relay import network as relay
+from labkit import palette, products, ranks, runlog, simulation
 from labkit.environment import cores, mpi_environment, mpiexec, need_frameworks
 
 RANKS = 2  # of the training at the end: every rank imports TensorFlow and compiles, and wants a core for that
@@ -532,7 +531,7 @@ def ring_traffic(nbytes):
 
 placements = {"node after node": [0, 0, 0, 0, 1, 1, 1, 1], "dealt out in turn": [0, 1, 0, 1, 0, 1, 0, 1]}
 NBYTES = 800_000
-sent_by = [one.sent_bytes for one in relay.simulate(ring_traffic, 8, (NBYTES,)).ranks]
+sent_by = [one.sent_bytes for one in simulation.run(ring_traffic, 8, (NBYTES,)).ranks]
 counted = {}
 for name, node_of in placements.items():
     leaves = [r for r in range(8) if node_of[r] != node_of[(r + 1) % 8]]

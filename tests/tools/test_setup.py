@@ -487,8 +487,8 @@ def test_ranks_start_from_any_terminal(name):
 
 def test_a_notebooks_ranks_start_without_ssh():
     program = (
-        "from labkit.ranks.cluster import Cluster, nursery\n"
-        "nursery.is_possible = lambda *_: False  # each rank a program of its own: nothing else is imported\n"
+        "from labkit.ranks.cluster import Cluster, forker\n"
+        "forker.is_possible = lambda *_: False  # each rank a program of its own: nothing else is imported\n"
         "ranks = Cluster(2, torch=False)\n"
         "try:\n"
         "    ranks.wait_until_ready()\n"

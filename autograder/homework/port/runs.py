@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from labkit.launch import horovod_job
+from labkit.launch import horovod_rendezvous
 from labkit import runlog
 from labkit.launch.launcher import Launcher, Limits, make_jobs
-from labkit.relay.network import Outcome
+from labkit.relay.outcome import Outcome
 from probes.script import TEST, mark
 from labkit.cells.slicing import Chunk
 
@@ -174,7 +175,7 @@ def watch(
     launcher: Launcher, name: str, source: str, key: str, setting: Setting, limits: Limits, patience: int = PATIENCE
 ) -> Seen:
     """Run the script once. name: its file's name, by which its lines are shown. patience: seconds without work that are a standstill."""
-    warm = launcher.having(horovod_job.FRAMEWORKS)
+    warm = launcher.having(horovod_rendezvous.FRAMEWORKS)
     data = draw(key, setting)
     random = np.random.default_rng(zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}/{setting.apart}".encode()))
     rate, seed = round(float(random.uniform(0.01, 0.02)), 5), int(random.integers(1, 10_000))
@@ -330,7 +331,7 @@ def expected(launcher: Launcher, seen: Seen, tests: bool = False, run: bool = Fa
 def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) -> dict:
     """`probes.script.replay` in a fresh process of the launcher, where nothing of the student's has been."""
     jobs = make_jobs([Chunk("replay", 1, _REPLAY)], "replay", [([list(s) for s in shapes], asked, plan)], runtime="horovod")
-    outcome, _ = horovod_job.run(launcher.having(horovod_job.FRAMEWORKS), jobs, limits=Limits(cpu_seconds=60, deadline=120))
+    outcome, _ = horovod_job.run(launcher.having(horovod_rendezvous.FRAMEWORKS), jobs, limits=Limits(cpu_seconds=60, deadline=120))
     rank = outcome.ranks[0]
     if rank.state == "returned":
         return rank.value

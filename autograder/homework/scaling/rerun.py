@@ -17,6 +17,7 @@ import numpy as np
 from autograder.homework.scaling.measured import Range, Speed, speed, speedup
 from autograder.homework.rubric import Flag, shown
 from labkit.launch import horovod_job
+from labkit.launch import horovod_rendezvous
 from labkit import runlog
 from labkit.launch.launcher import Launcher, Limits, make_jobs
 from labkit.runlog import RunLog
@@ -121,7 +122,7 @@ def timer(script: Path, launcher: Launcher) -> Timer:
         ]
         chunks = [Chunk("timing", 1, _RUN)]
         jobs = make_jobs(chunks, "run_script", [(script.name, source, words, data)] * ranks, runtime="horovod")
-        outcome, _ = horovod_job.run(launcher.having(horovod_job.FRAMEWORKS), jobs, limits=_LIMITS)
+        outcome, _ = horovod_job.run(launcher.having(horovod_rendezvous.FRAMEWORKS), jobs, limits=_LIMITS)
         first = outcome.ranks[0]
         if first.state != "returned" or not isinstance(first.value, str) or not first.value:
             raise RuntimeError(f"rank 0 {first.state}" if first.state != "returned" else "it wrote no log")

@@ -21,7 +21,7 @@ from autograder.judging import judge as judging
 from autograder.judging.bank import FOLDER
 from autograder.judging.judge import Runners
 from labkit.cells.slicing import Chunk
-from labkit.relay.network import Outcome, RankOutcome
+from labkit.relay.outcome import Outcome, RankOutcome
 
 FULL = {"check_count_inside": 2, "check_fair_share": 4, "test_twice": 3, "test_twice_partly": 2}
 DEEP = b'{"cells": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"

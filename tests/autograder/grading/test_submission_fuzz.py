@@ -22,7 +22,7 @@ from autograder.grading.submission import Graded, Refused
 from autograder.judging.judge import Runners, judge_case
 from autograder.registry import all_exercises, find
 from labkit.launch.launcher import Limits
-from labkit.relay.network import Outcome, RankOutcome
+from labkit.relay.outcome import Outcome, RankOutcome
 
 ROOT = Path(__file__).resolve().parents[3]
 HOW_MANY = int(os.environ.get("FUZZED_NOTEBOOKS", "200"))

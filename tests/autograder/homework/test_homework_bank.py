@@ -18,6 +18,7 @@ from autograder.homework.plots import judge as plots
 from autograder.homework.rubric import Finding, Flag, lines_of
 from autograder.homework.scaling import judge as scaling
 from labkit.launch import horovod_job
+from labkit.launch import horovod_rendezvous
 from labkit.launch.launcher import Launcher
 from probes.figure import figure as pdf_figure
 
@@ -124,7 +125,7 @@ def test_ports(name, tmp_path, launcher_for_homework):
 def launcher_for_homework():
     """In the grader's jail: some of these scripts are out to harm."""
     with Launcher(isolation=isolation.spec(weak=True)) as launcher:
-        launcher.having(horovod_job.FRAMEWORKS).wait_until_ready()
+        launcher.having(horovod_rendezvous.FRAMEWORKS).wait_until_ready()
         yield launcher
 
 

@@ -12,7 +12,7 @@ from autograder.homework.port import metrics
 from autograder.homework.port import source as port_source
 from autograder.homework.port.runs import BATCH, RankSeen, Seen, Setting, Step, draw, seen_by
 from autograder.homework.rubric import lines_of
-from labkit.relay.network import Outcome, RankOutcome
+from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.hang import HangReport
 from probes import script as script_probe
 

@@ -10,7 +10,7 @@ from autograder.exercise import Case, Exercise, RankRun, Run, Tensor, rng_for
 from autograder.judging import carried
 from autograder.judging.judge import judge_case
 from autograder.registry import all_exercises, find
-from labkit.relay.network import Outcome, RankOutcome
+from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.events import Event
 
 

@@ -136,15 +136,15 @@ def test_only_the_cause_counts(run):
 
 LOST = """
 import ctypes, socket
-from labkit.launch import horovod_job
+from labkit.launch import horovod_rendezvous
 
 NEW_UTS, NEW_USER = 0x4000000, 0x10000000
 libc = ctypes.CDLL(None)
 assert libc.unshare(NEW_UTS) == 0 or libc.unshare(NEW_USER | NEW_UTS) == 0
 socket.sethostname("a-name.that.nobody.knows.invalid")
-before = horovod_job.name_is_known()
-horovod_job._take_a_known_name()
-print(before, socket.gethostname(), horovod_job.name_is_known())
+before = horovod_rendezvous.name_is_known()
+horovod_rendezvous._take_a_known_name()
+print(before, socket.gethostname(), horovod_rendezvous.name_is_known())
 """
 
 

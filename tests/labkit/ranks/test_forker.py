@@ -19,7 +19,7 @@ from labkit.launch import launcher
 from labkit.ranks import engine, forker
 from labkit.ranks.cluster import Cluster, StartFailed
 
-SHIM = Path(forker.__file__).with_name("stub.py")
+STUB = Path(forker.__file__).with_name("stub.py")
 
 
 def describe() -> dict:
@@ -98,7 +98,7 @@ def test_a_forked_rank_is_as_one_that_was_started(warm):
         found, shared = forked.call(describe), forked.call(private_megabytes)
         parents = {psutil.Process(member.pid).parent().name() for member in forked.members}
         names = {psutil.Process(member.pid).name() for member in forked.members}
-    assert parents == {"nursery"} and names == {"rank 0", "rank 1"}
+    assert parents == {"rank forker"} and names == {"rank 0", "rank 1"}
     chances = [*expected[0].pop("chance"), *expected[1].pop("chance"), *found[0].pop("chance"), *found[1].pop("chance")]
     assert len(set(chances)) == len(chances), "every rank has random numbers of its own"
     assert found == expected
@@ -111,7 +111,7 @@ def test_tensorflow_was_imported_once_and_rolls_its_own_dice(warm_horovod):
     assert len(set(numbers)) == len(numbers), numbers
 
 
-def test_fresh_ranks_come_from_the_same_nursery(warm):
+def test_fresh_ranks_come_from_the_same_forker(warm):
     with cluster_of(2, warm) as cluster:
         before = {member.pid: psutil.Process(member.pid) for member in cluster.members}
         parents = {process.ppid() for process in before.values()}
@@ -137,23 +137,23 @@ def test_a_rank_that_dies_takes_the_others_with_it(warm, number):
         assert not other.is_running()
 
 
-def test_a_rank_whose_shim_is_gone_ends(warm):
+def test_a_rank_whose_stub_is_gone_ends(warm):
     with cluster_of(1, warm) as cluster:
         rank = psutil.Process(cluster.members[0].pid)
-        shim = [str(SHIM), str(cluster.folder / "nursery")]
-        shims = [process for process in psutil.process_iter(["cmdline"]) if (process.info["cmdline"] or [])[3:] == shim]
-        assert len(shims) == 1
-        shims[0].kill()
+        stub = [str(STUB), str(cluster.folder / "forker")]
+        stubs = [process for process in psutil.process_iter(["cmdline"]) if (process.info["cmdline"] or [])[3:] == stub]
+        assert len(stubs) == 1
+        stubs[0].kill()
         assert not psutil.wait_procs([rank], timeout=10)[1]
 
 
 def test_ranks_that_cannot_be_forked_are_said(warm, monkeypatch):
-    """The nursery is gone before a rank: the student is told at once, not after the limit."""
+    """The forker is gone before a rank: the student is told at once, not after the limit."""
 
     def gone(lifeline, listener):
         pass
 
-    monkeypatch.setattr(warm, "nursery", gone)
+    monkeypatch.setattr(warm, "fork_ranks", gone)
     began = time.monotonic()
     with pytest.raises(StartFailed, match="the process that forks the ranks is gone"), cluster_of(1, warm):
         pass
@@ -183,11 +183,11 @@ def test_what_a_cell_has_freed_is_given_back(warm):
     assert after - before < 40, (before, after)
 
 
-# -- the shim by itself, with a test as its nursery
+# -- the stub by itself, with a test as its forker
 
 
 @pytest.fixture
-def shim(tmp_path):
+def stub(tmp_path):
     """start(environment) -> (process, what it asked for, the streams it passed, the connection)."""
     started = []
 
@@ -197,7 +197,7 @@ def shim(tmp_path):
             listener.bind(path)
             listener.listen()
             listener.settimeout(30)
-            command = [sys.executable, "-I", "-S", str(SHIM), path]
+            command = [sys.executable, "-I", "-S", str(STUB), path]
             process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
             started.append(process)
             connection, _ = listener.accept()
@@ -217,9 +217,9 @@ def shim(tmp_path):
             each.close()
 
 
-def test_the_shim_hands_on_what_it_was_given(shim, tmp_path):
+def test_the_stub_hands_on_what_it_was_given(stub, tmp_path):
     environment = {"COURSE_HINT": "n\udcc3\n", "LONG": "x" * 100_000}
-    process, request, (out, _), connection = shim(environment)
+    process, request, (out, _), connection = stub(environment)
     assert {name: request["environment"][name] for name in environment} == environment
     assert request["folder"] == str(tmp_path) and request["cores"] == sorted(os.sched_getaffinity(process.pid))
     out.write(b"from the rank")
@@ -231,15 +231,15 @@ def test_the_shim_hands_on_what_it_was_given(shim, tmp_path):
 
 
 @pytest.mark.parametrize("status", [0, 3, 255, -signal.SIGKILL, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGTERM])
-def test_the_shim_ends_as_its_rank_ended(shim, status):
-    process, *_, connection = shim({})
+def test_the_stub_ends_as_its_rank_ended(stub, status):
+    process, *_, connection = stub({})
     connection.sendall(json.dumps(int(status)).encode())
     connection.shutdown(socket.SHUT_WR)
     assert process.wait(30) == status
 
 
-def test_the_shim_says_it_when_nobody_forks(shim):
-    process, *_, (_, err), connection = [*shim({})]
+def test_the_stub_says_it_when_nobody_forks(stub):
+    process, *_, (_, err), connection = [*stub({})]
     connection.close()
     err.close()
     assert process.wait(30) == 1

@@ -18,11 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit.cells.notebook import chunks_of
-from labkit.launch import launcher
+from labkit.launch import process as launch_process
 from labkit.launch.launcher import Launcher, Limits, make_jobs, shared
 from labkit.relay import wire
-from labkit.relay.network import Relay, reduce_bytes, simulate
+from labkit.relay.arithmetic import reduce_bytes
+from labkit.relay.network import Relay
 from labkit.relay.wire import Tensor
+from labkit.simulation import run as simulate
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -389,8 +391,16 @@ def test_huge_pages_hold_what_the_small_ones_held():
     offered = Path("/sys/kernel/mm/transparent_hugepage/enabled")
     release = tuple(int(part) for part in re.match(r"(\d+)\.(\d+)", os.uname().release).groups())
     data = np.arange(8 << 20)  # 64 MB
-    moved = launcher.use_huge_pages()
+    moved = launch_process.use_huge_pages()
     assert np.array_equal(data, np.arange(8 << 20)) and moved % (2 << 20) == 0
     if release >= (6, 1) and offered.exists() and "[never]" not in offered.read_text():
         rollup = Path("/proc/self/smaps_rollup").read_text()
         assert moved and int(re.search(r"AnonHugePages: +(\d+) kB", rollup)[1]) > 0
+
+
+def test_notebooks_released_earlier_find_the_simulation():
+    from labkit import relay
+
+    assert relay.simulate is simulate
+    with pytest.raises(AttributeError, match="simulated"):
+        relay.simulated  # noqa: B018

@@ -1,0 +1,64 @@
+"""What a process of ours is given before it runs: huge pages, limits, and an end with its parent."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import signal
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_MADV_COLLAPSE = 25
+_HUGE_PAGE = 2 << 20  # bytes, of x86-64 and of arm64 with pages of 4 kB
+
+
+def use_huge_pages() -> int:
+    """Have the memory that this process has filled moved into huge pages; the number of bytes for which that worked.
+
+    A fork copies an entry for each page, and the end of the copy clears it: with the frameworks imported that was about a quarter of
+    what a short case cost. madvise(2), MADV_COLLAPSE, from Linux 6.1 on; elsewhere everything stays as it is.
+    """
+    madvise = ctypes.CDLL(None, use_errno=True).madvise
+    madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    moved = 0
+    try:
+        maps = Path("/proc/self/maps").read_text().splitlines()
+    except OSError:
+        return 0
+    for line in maps:
+        addresses, rights, _, _, _, *name = line.split(maxsplit=5)
+        if rights != "rw-p" or name not in ([], ["[heap]"]):
+            continue
+        start, end = (int(address, 16) for address in addresses.split("-"))
+        start, end = -(-start // _HUGE_PAGE) * _HUGE_PAGE, end // _HUGE_PAGE * _HUGE_PAGE
+        if start < end and madvise(start, end - start, _MADV_COLLAPSE) == 0:
+            moved += end - start
+    return moved
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent goes (Linux; elsewhere the closed sockets do it)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def apply_limits(limits: dict) -> None:
+    import resource
+
+    def set_limit(which, value, grace=0):
+        _, hard = resource.getrlimit(which)
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        resource.setrlimit(which, (value, value + grace if hard == resource.RLIM_INFINITY else min(value + grace, hard)))
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if limits["cpu_seconds"]:
+        used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+        set_limit(resource.RLIMIT_CPU, int(used + limits["cpu_seconds"]) + 1, grace=2)  # SIGXCPU first, SIGKILL later
+    if limits["file_bytes"]:
+        set_limit(resource.RLIMIT_FSIZE, limits["file_bytes"])
+    if limits["memory_bytes"]:
+        with contextlib.suppress(OSError, ValueError):
+            status = Path("/proc/self/status").read_text()
+            data = int(status.split("VmData:")[1].split()[0]) << 10
+            set_limit(resource.RLIMIT_DATA, data + limits["memory_bytes"])

@@ -1,0 +1,66 @@
+"""What a collective does to bytes, and how long it takes on a network of one latency and one bandwidth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from labkit.relay import wire
+
+
+def cut(data: bytes, sizes: list[int], n: int) -> list[bytes]:
+    """`data` cut into n pieces of the given sizes. Raises ValueError when they do not add up."""
+    if len(sizes) != n or sum(sizes) != len(data) or any(s < 0 for s in sizes):
+        raise ValueError("pieces that do not add up")
+    pieces, at = [], 0
+    for size in sizes:
+        pieces.append(data[at : at + size])
+        at += size
+    return pieces
+
+
+def reduce_bytes(payloads: list[bytes], dtype: str, how: str) -> bytes:
+    """Reduce equal-sized messages element by element, in rank order; half precision is summed in float32."""
+    if len({len(p) for p in payloads}) != 1:
+        raise ValueError("messages of different sizes")
+    arrays = [wire.from_bytes(p, dtype) for p in payloads]
+    kind = arrays[0].dtype
+    work = [a.astype(np.float32) if dtype == "float16" else a for a in arrays]
+    combine = {
+        "sum": np.logical_or if kind == np.bool_ else np.add,
+        "avg": np.add,
+        "product": np.multiply,
+        "min": np.minimum,
+        "max": np.maximum,
+        "band": np.bitwise_and,
+        "bor": np.bitwise_or,
+        "bxor": np.bitwise_xor,
+    }[how]
+    total = work[0].copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for other in work[1:]:
+            total = combine(total, other)
+        if how == "avg":
+            total = total / len(arrays) if np.issubdtype(kind, np.inexact) else total // len(arrays)
+    return wire.to_bytes(total, dtype)
+
+
+def collective_seconds(kind: str, p: int, nbytes: int, alpha: float, beta: float) -> float:
+    """Virtual seconds of a library collective on p ranks; nbytes: the largest contribution of one rank.
+
+    The usual costs (Thakur, Rabenseifner, Gropp 2005): ring all-reduce 2 (p-1) (alpha + n/p beta); trees ceil(log2 p) (alpha + n beta);
+    all-gather, gather and scatter p-1 steps of one contribution; reduce-scatter and all-to-all p-1 steps of n/p.
+    """
+    if p == 1:
+        return 0.0
+    depth = math.ceil(math.log2(p))
+    if kind == "all_reduce":
+        return 2 * (p - 1) * (alpha + nbytes / p * beta)
+    if kind in ("broadcast", "reduce"):
+        return depth * (alpha + nbytes * beta)
+    if kind in ("all_gather", "gather"):
+        return (p - 1) * (alpha + nbytes * beta)
+    if kind in ("reduce_scatter", "all_to_all", "scatter"):
+        return (p - 1) * (alpha + nbytes / p * beta)
+    return depth * alpha

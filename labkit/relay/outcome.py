@@ -1,0 +1,87 @@
+"""How a run on the relay ended: for each rank its value, what it printed, what it sent and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from labkit.relay import wire
+from labkit.watch import hang
+from labkit.watch.events import Event
+
+MAX_PRINTED = 256 << 10  # characters a rank prints; `labkit.launch.rank_program` cuts off what is more than a quarter of it
+
+
+@dataclass
+class RankOutcome:
+    """What one rank did, as the relay saw it."""
+
+    state: str = "late"  # "late", "running", "waiting", "polling", "returned", "raised", "dead"
+    value: Any = None
+    after: tuple = ()
+    error: dict = field(default_factory=dict)  # type, text, rows of a rank that raised
+    clock: float = 0.0
+    sends: int = 0
+    sent_bytes: int = 0
+    recvs: int = 0
+    received_bytes: int = 0
+    collectives: list[str] = field(default_factory=list)
+    collective_bytes: int = 0
+    carried: float = 0.0  # bytes of Horovod's collectives, which nobody but the rank itself sees (`labkit.launch.horovod_job`)
+    unwaited: int = 0
+    deferred: int = 0  # waits that the program itself asked for, some time after it had begun the operation
+    printed: int = 0  # characters
+    notes: list[tuple[dict, bytes]] = field(default_factory=list)  # what a probe in the rank has seen (`probes.script`)
+    notes_left: int = 0  # bytes of notes that the rank may still send
+
+    def note(self, meta: dict, payload: bytes) -> None:
+        """Keep a record of type NOTE. Raises WireError where none are expected, or no more."""
+        self.notes_left -= len(payload) + len(repr(meta))
+        if self.notes_left < 0:
+            raise wire.WireError("more notes than expected")
+        self.notes.append((meta, payload))
+
+    def say(self, meta: dict) -> list[str]:
+        """The lines of a record of type PRINT. Raises WireError where a rank prints more than it should be able to."""
+        text = str(meta.get("text", ""))
+        self.printed += len(text) + 1
+        if self.printed > MAX_PRINTED:
+            raise wire.TooMuch(f"more than {MAX_PRINTED} printed characters")
+        return text.split("\n")
+
+
+@dataclass
+class Outcome:
+    """The end of a case. hang: a report, or None. too_slow: the deadline passed while a rank was running."""
+
+    ranks: list[RankOutcome]
+    printed: list[tuple[int, str]]
+    events: list[Event]
+    hang: hang.HangReport | None
+    too_slow: bool
+
+    @property
+    def elapsed(self) -> float:
+        """Virtual seconds until the last rank returned."""
+        return max((r.clock for r in self.ranks), default=0.0)
+
+
+def take(rank: RankOutcome, r: int, printed, kind: int, meta: dict, payload: bytes) -> None:
+    """Note in `rank` what rank r has said. Raises WireError."""
+    if kind == wire.PRINT:
+        printed.extend((r, line) for line in rank.say(meta))
+    elif kind == wire.NOTE:
+        rank.note(meta, payload)
+    elif kind == wire.RESULT:
+        rank.value, rank.after = wire.decode(meta["value"], payload)
+        rank.carried = float(meta.get("carried", 0.0))
+        rank.state = "returned"
+    elif kind == wire.RAISED:
+        rank.error = {
+            "type": str(meta["type"])[:200],
+            "text": str(meta["text"])[:2000],
+            "rows": [str(x)[:300] for x in meta["rows"][:8]],
+        }
+        rank.state = "raised"
+    else:
+        raise wire.WireError("a record of unknown type")
