@@ -13,24 +13,22 @@ import secrets
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.judging import cards
+from autograder.judging.helpers import judge_with_its_helpers, slice_for
 from autograder.judging.judge import judge
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.cells.notebook import NoSource, cells_for, executed_cells
-from labkit.cells.slicing import Cell, Chunk, defining_label, python_of, slice_cells
+from labkit.cells.slicing import defining_label, python_of
 from labkit.environment import without_frameworks
 from labkit.launch import launcher
 
 if TYPE_CHECKING:
     from autograder.homework.handed_in import Judge
-
-REFERENCE = "reference of "  # how the label of a reference's chunk begins
 _last: dict[str, Result] = {}  # by function: what its last check said
 
 
@@ -138,47 +136,6 @@ def _judge(exercise: Exercise, function) -> Result:
         lambda chunks, note: judge(exercise, chunks, warm, note=" ".join(part for part in (broken, note) if part)),
         failed,
     )
-
-
-def judge_with_its_helpers(
-    exercise: Exercise,
-    chunks_for: Callable[..., tuple[list[Chunk] | None, str]],
-    judge_chunks: Callable[[list[Chunk] | None, str], Result],
-    failed: set[str],
-) -> Result:
-    """A function is judged with the student's functions of earlier exercises that it calls. One that has passed its own check may still
-    not fit here (another data type, say): then the references count, where they give more points. A mistake costs its own exercise.
-
-    chunks_for(failed), chunks_for(failed, why): what travels to the ranks when the references of these functions stand in, and a note
-    (see `slice_for`); failed: those that did not pass.
-    """
-    chunks, note = chunks_for(failed)
-    result = judge_chunks(chunks, note)
-    if result.verdict == "passed" or not chunks or not set(exercise.uses) - failed:
-        return result
-    instead, note = chunks_for(failed | set(exercise.uses), "with yours it does not work, though they may pass their own checks")
-    own, own_instead = ([c for c in some if not c.label.startswith(REFERENCE)] for some in (chunks, instead))
-    if own == own_instead:  # it calls none of them
-        return result
-    other = judge_chunks(instead, note)
-    return other if other.score > result.score else result
-
-
-def slice_for(
-    exercise: Exercise, cells: list[Cell], failed: set[str], why: str = "yours does not pass yet"
-) -> tuple[list[Chunk], str]:
-    """What `exercise.function` needs; references stand in for functions of earlier exercises that failed or are not there. And a note
-    that says so: `why` is its reason."""
-    stand_ins = []
-    for name in exercise.uses:
-        used = find(name)
-        if used.reference and (name in failed or defining_label(cells, name) is None):
-            stand_ins.append(used)
-    chunks = slice_cells(cells, [exercise.function], skip={e.function for e in stand_ins})
-    references = [Chunk(f"{REFERENCE}{e.function}", 1, e.reference) for e in stand_ins]
-    names = " and ".join(e.function for e in stand_ins)
-    note = f"Checked with the course's own {names}, because {why}." if stand_ins else ""
-    return [*references, *chunks], note
 
 
 def _broken_cell(name: str, after: str | None = None) -> str:

@@ -36,11 +36,12 @@ from urllib.parse import quote
 import nbformat
 from nbformat import NotebookNode, from_dict
 
-from autograder.check import _figure, judge_with_its_helpers, slice_for
+from autograder.check import _figure
 from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.grading.store import Store
 from autograder.homework import handed_in
 from autograder.judging import cards
+from autograder.judging.helpers import judge_with_its_helpers, slice_for
 from autograder.judging.judge import LAST_S, Runners, judge_with
 from autograder.registry import UnknownExercise, find, overlay_digests
 from autograder.verdict import HINT_LEVELS, Result

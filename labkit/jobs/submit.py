@@ -27,10 +27,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from labkit.jobs import card, pbs, schedulers, slurm
+from labkit.jobs import job as jobs_job
 from labkit.jobs import report as job_report
-from labkit.jobs import schedulers
-from labkit.jobs.report import Report, plain
-from labkit.jobs.schedulers import COMPLETED, ENDED, QUEUED, RUNNING, UNKNOWN, Job, Request, SchedulerError, Submission, duration
+from labkit.jobs.card import Report
+from labkit.jobs.job import COMPLETED, ENDED, QUEUED, RUNNING, UNKNOWN, Job, Request, SchedulerError, Submission, duration
+from labkit.jobs.left import plain
 
 TICK = 0.5  # seconds between two looks at the output
 FORGOTTEN = 30.0  # seconds a scheduler may take to know a job that it has just accepted
@@ -69,7 +71,7 @@ def submit(
         return watch(kind, job.id, shown, str(script), arguments)
 
 
-def plan(script, arguments, nodes, ranks_per_node, time_limit, scheduler) -> tuple[schedulers.Slurm | schedulers.PBS, Planned]:
+def plan(script, arguments, nodes, ranks_per_node, time_limit, scheduler) -> tuple[slurm.Slurm | pbs.PBS, Planned]:
     """The scheduler and what it is going to be asked for. Raises SchedulerError."""
     path = Path(script)
     if path.is_dir() or not path.exists():
@@ -84,7 +86,7 @@ def plan(script, arguments, nodes, ranks_per_node, time_limit, scheduler) -> tup
     except OSError as error:
         raise SchedulerError(f"{path} cannot be read as a script: {error}.") from None
     kind = schedulers.choose(scheduler, text, path)
-    seconds = None if time_limit is None else schedulers.seconds_of(str(time_limit))
+    seconds = None if time_limit is None else jobs_job.seconds_of(str(time_limit))
     request = Request(nodes, ranks_per_node, seconds)
     return kind, Planned(kind.name, kind.submission(path, text, request, list(arguments), course_of(path, text)))
 
@@ -197,7 +199,7 @@ def watch(
     report = job_report.examine(job, output.folder, output.path, script, wants_log=_wants_log(script))
     if output.folder:
         with contextlib.suppress(OSError):
-            (output.folder / "report.html").write_text(job_report.html_page(report), encoding="utf-8")
+            (output.folder / "report.html").write_text(card.html_page(report), encoding="utf-8")
     return report
 
 

@@ -185,7 +185,7 @@ def rewrite(path: Path, changed: list[dict], digests: bool = True) -> None:
     for record in changed:
         if digests:
             record = {name: value for name, value in record.items() if name != "digest"}
-            digest = runlog._chain(digest, record)
+            digest = runlog.chain(digest, record)
             record["digest"] = digest
         lines.append(json.dumps(record))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labkit import runlog
+from labkit import runlog, runlog_reading
 from labkit.environment import mpi_environment, mpiexec
 from labkit.scaling import throughput
 
@@ -341,7 +341,7 @@ RUN = '{"kind": "run", "format": 1, "world_size": 1, "batch_size": 1, "hosts": [
         (b'{"a":' + b"[" * 100_000, "does not begin with the line"),
         (RUN.encode() * 20_000, "20,000 lines"),
         (b"1 1 1 1 1\n" * 20_000, "20,000 lines"),
-        (b" " * (runlog.LARGEST_FILE + 1), "larger than 32 MB"),
+        (b" " * (runlog_reading.LARGEST_FILE + 1), "larger than 32 MB"),
     ],
 )
 def test_what_is_no_log_is_refused_in_words(tmp_path, content, says):
@@ -367,7 +367,7 @@ def test_what_is_no_log_is_refused_in_words(tmp_path, content, says):
         "null",
         '"text"',
         "\u2028",
-        '{"kind": "epoch", "epoch": 1, "x": "' + "y" * (runlog.LONGEST_LINE + 1) + '"}',
+        '{"kind": "epoch", "epoch": 1, "x": "' + "y" * (runlog_reading.LONGEST_LINE + 1) + '"}',
         "[" * 990 + "]" * 990,
         '{"kind": ' + "[" * 900 + "]" * 900 + "}",
     ],

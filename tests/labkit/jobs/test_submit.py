@@ -18,9 +18,16 @@ from pathlib import Path
 import pytest
 
 from labkit import runlog
+from labkit.jobs import card as jobs_card
+from labkit.jobs import job as jobs_job
+from labkit.jobs import left as jobs_left
 from labkit.jobs import monitor, schedulers, submit
+from labkit.jobs import pbs as jobs_pbs
 from labkit.jobs import report as job_report
-from labkit.jobs.schedulers import PBS, Job, Request, SchedulerError, Slurm
+from labkit.jobs import slurm as jobs_slurm
+from labkit.jobs.job import Job, Request, SchedulerError
+from labkit.jobs.pbs import PBS
+from labkit.jobs.slurm import Slurm
 
 ROOT = Path(__file__).resolve().parents[3]
 LABKIT = f"{sys.executable} -m labkit.cli"
@@ -65,28 +72,28 @@ echo hello
     ],
 )
 def test_time_limits_as_people_write_them(text, seconds):
-    assert schedulers.seconds_of(text) == seconds
+    assert jobs_job.seconds_of(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "soon", "0", "00:00:00", "-5", "1:2:3:4", "1.5h"])
 def test_what_is_no_time_limit_is_refused_with_an_example(text):
     with pytest.raises(SchedulerError, match="write 30"):
-        schedulers.seconds_of(text)
+        jobs_job.seconds_of(text)
 
 
 def test_durations_for_a_person():
-    told = [schedulers.duration(seconds) for seconds in (3, 0.84, 45, 60, 725, 11400, 7200, 432000, math.nan)]
+    told = [jobs_job.duration(seconds) for seconds in (3, 0.84, 45, 60, 725, 11400, 7200, 432000, math.nan)]
     assert told == ["3 s", "0.8 s", "45 s", "1 min", "12 min 5 s", "3 h 10 min", "2 h", "5 days", "?"]
-    assert schedulers.clock(90061) == "25:01:01"
+    assert jobs_job.clock(90061) == "25:01:01"
 
 
 def test_directives_end_at_the_first_command_and_comments_are_no_options():
-    words = schedulers.directives(SLURM_SCRIPT, "#SBATCH")
+    words = jobs_job.directives(SLURM_SCRIPT, "#SBATCH")
     assert words == ["--job-name=ddp", "--nodes=2", "--ntasks-per-node=2", "-p", "course", "--gres=gpu:2", "--time=00:10:00"]
-    assert schedulers.option(words, "--nodes", "-N") == "2"
-    assert schedulers.option(words, "--partition", "-p") == "course"
-    assert schedulers.option(["-N3", "-N", "4"], "--nodes", "-N") == "4"
-    assert schedulers.option(words, "--mem") is None
+    assert jobs_job.option(words, "--nodes", "-N") == "2"
+    assert jobs_job.option(words, "--partition", "-p") == "course"
+    assert jobs_job.option(["-N3", "-N", "4"], "--nodes", "-N") == "4"
+    assert jobs_job.option(words, "--mem") is None
 
 
 # --- what is asked for ------------------------------------------------------------------------------------------------------------
@@ -312,8 +319,8 @@ def test_with_both_schedulers_the_script_decides(tmp_path, monkeypatch):
     ],
 )
 def test_a_refusal_is_explained_and_quoted(program, message, words):
-    table = {"sbatch": schedulers._SBATCH_ERRORS, "qsub": schedulers._QSUB_ERRORS}[program]
-    sentence = schedulers.refused(program, message, table)
+    table = {"sbatch": jobs_slurm._SBATCH_ERRORS, "qsub": jobs_pbs._QSUB_ERRORS}[program]
+    sentence = jobs_job.refused(program, message, table)
     assert words in sentence
     assert "\n" not in sentence
 
@@ -353,7 +360,7 @@ def slurm_line(**facts: str) -> str:
 
 
 def test_a_running_slurm_job():
-    job = schedulers._slurm_job("8", slurm_line())
+    job = jobs_slurm._slurm_job("8", slurm_line())
     assert (job.name, job.state, job.nodes, job.ranks, job.hosts) == ("my job", "running", 2, 4, "node[1-2]")
     assert (job.output, job.folder, job.limit) == ("/home/s/my job-8.out", "/home/s", 600)
     assert job.queue_seconds == 8
@@ -373,7 +380,7 @@ def test_a_running_slurm_job():
     ],
 )
 def test_how_a_slurm_job_ended(word, code, end, exit_status, signal):
-    job = schedulers._slurm_job("8", slurm_line(JobState=word, ExitCode=code, EndTime="2026-11-21T23:06:08"))
+    job = jobs_slurm._slurm_job("8", slurm_line(JobState=word, ExitCode=code, EndTime="2026-11-21T23:06:08"))
     assert (job.state, job.end, job.exit_status, job.signal) == ("ended", end, exit_status, signal)
     assert job.run_seconds == 30
 
@@ -392,7 +399,7 @@ def test_how_a_slurm_job_ended(word, code, end, exit_status, signal):
     ],
 )
 def test_why_a_slurm_job_waits(reason, words, advised):
-    job = schedulers._slurm_job("8", slurm_line(JobState="PENDING", Reason=reason, StartTime="Unknown", NodeList=""))
+    job = jobs_slurm._slurm_job("8", slurm_line(JobState="PENDING", Reason=reason, StartTime="Unknown", NodeList=""))
     assert job.state == "queued"
     assert words in job.reason
     assert bool(job.advice) == advised
@@ -400,7 +407,7 @@ def test_why_a_slurm_job_waits(reason, words, advised):
 
 
 def test_a_slurm_job_that_goes_on_from_its_checkpoint():
-    job = schedulers._slurm_job("8", slurm_line(JobState="PENDING", Reason="BeginTime", Restarts="1", NodeList=""))
+    job = jobs_slurm._slurm_job("8", slurm_line(JobState="PENDING", Reason="BeginTime", Restarts="1", NodeList=""))
     assert submit.told(job) == "job 8 in the queue for attempt 2: waits for the time it was asked to begin at"
 
 
@@ -431,7 +438,7 @@ def test_a_slurm_job_that_goes_on_from_its_checkpoint():
     ],
 )
 def test_why_a_pbs_job_waits(state, comment, words, advised):
-    reason, advice = schedulers.pbs_reason(state, comment)
+    reason, advice = jobs_pbs.pbs_reason(state, comment)
     assert words in reason
     assert bool(advice) == bool(advised)
 
@@ -470,7 +477,7 @@ def pbs_facts(**facts) -> dict:
     ],
 )
 def test_how_a_pbs_job_ended(facts, end, exit_status, signal):
-    job = schedulers._pbs_job("12.pbs", pbs_facts(**facts))
+    job = jobs_pbs._pbs_job("12.pbs", pbs_facts(**facts))
     assert (job.state, job.end, job.exit_status, job.signal) == ("ended", end, exit_status, signal)
     assert (job.nodes, job.ranks, job.hosts) == (2, 4, "node1,node2")
     assert (job.queue_seconds, job.limit, job.output, job.folder) == (8, 60, "/home/s/ddp.o12", "/home/s/course")
@@ -478,9 +485,9 @@ def test_how_a_pbs_job_ended(facts, end, exit_status, signal):
 
 def test_variables_that_break_the_json_of_qstat_are_left_out():
     text = '{"Jobs":{"12.pbs":{"job_state":"R","Variable_List":{\n  "A":"say "hi""\n },\n "queue":"workq"}}}'
-    assert schedulers._pbs_facts(text) == {"job_state": "R", "queue": "workq"}
-    assert schedulers._pbs_facts('{"timestamp":1,"Jobs":{}}') is None
-    assert schedulers._pbs_facts("") is None
+    assert jobs_pbs._pbs_facts(text) == {"job_state": "R", "queue": "workq"}
+    assert jobs_pbs._pbs_facts('{"timestamp":1,"Jobs":{}}') is None
+    assert jobs_pbs._pbs_facts("") is None
 
 
 # --- a job on PBS, from the submission to the card ---------------------------------------------------------------------------------
@@ -849,11 +856,11 @@ def run(tmp_path, monkeypatch):
     return folder
 
 
-def card(folder: Path | None, job: Job | None = None) -> job_report.Report:
+def card(folder: Path | None, job: Job | None = None) -> jobs_card.Report:
     return job_report.examine(job or ended(), folder, folder and folder / "output.txt", "ddp.sh", wants_log=True)
 
 
-def said(report: job_report.Report) -> str:
+def said(report: jobs_card.Report) -> str:
     return "\n".join(f"{warning.says} {warning.do}" for warning in report.warnings)
 
 
@@ -923,8 +930,8 @@ def test_a_step_before_torchrun_leaves_no_ranks(run):
     before = {"kind": "sample", "t": 999.0, "memory_used": 0, "level": 6, "ranks": {"1": samples[0]["ranks"]["2"]}, "gpus": []}
     lines = [node, before, *(sample | {"level": 0} for sample in samples)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert sorted(job_report.read_samples(path).ranks) == ["2", "3"]
-    assert sorted(job_report.read_samples(path).places) == ["2", "3"]
+    assert sorted(jobs_left.read_samples(path).ranks) == ["2", "3"]
+    assert sorted(jobs_left.read_samples(path).places) == ["2", "3"]
 
 
 def test_what_the_ranks_said_of_themselves_comes_before_what_was_sampled(run):
@@ -1203,7 +1210,7 @@ def test_a_job_on_slurm_is_followed_to_its_card(slurm, tmp_path):
     assert "ran on 2 nodes, 4 ranks: node" in text
     assert "of 5 min" in text and "result pi 3.142" in text
     (folder,) = (tmp_path / "jobs").iterdir()
-    left = job_report.Left.read(folder)
+    left = jobs_left.Left.read(folder)
     assert {rank.name: rank.host for rank in left.ranks} == {f"rank {rank}": host for rank, host in ran.items()}
     assert f"Rank 3 of {ran['3']} did nothing" in text
     assert (folder / "report.html").is_file()

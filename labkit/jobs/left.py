@@ -1,0 +1,216 @@
+"""What a job left behind: samples of its processes and GPUs, run logs, checkpoints, figures, the end of its output."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from labkit import runlog
+from labkit.jobs import monitor
+from labkit.jobs.job import (
+    COMPLETED,
+    ENDED,
+    UNKNOWN,
+    Job,
+)
+
+LARGEST_FILE = 64 * 2**20  # bytes of one file of samples that are read
+
+
+# --- what a job left ------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Use:
+    """One rank or one GPU over the whole job. values: one per sample. peak: bytes. seconds: over which it was seen."""
+
+    name: str
+    host: str
+    values: list[float]
+    peak: float
+    seconds: float = 0.0
+    size: float = math.nan
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.values) if self.values else math.nan
+
+
+@dataclass
+class Node:
+    """The samples of one node, as `labkit.jobs.monitor` wrote them. ranks: busy as a share of one core. gpus: busy in percent."""
+
+    host: str
+    memory_bytes: float = math.nan
+    memory_peak: float = 0.0
+    samples: int = 0
+    cores: list[int] = field(default_factory=list)
+    ranks: dict[str, Use] = field(default_factory=dict)
+    gpus: dict[str, Use] = field(default_factory=dict)
+    places: dict[str, dict] = field(default_factory=dict)
+
+
+@dataclass
+class Left:
+    """Everything that a job left in its folder, read."""
+
+    folder: Path | None = None
+    logs: list[tuple[Path, runlog.RunLog]] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    places: dict = field(default_factory=dict)
+    result: dict = field(default_factory=dict)
+    throughput: dict = field(default_factory=dict)
+    checkpoint: Path | None = None
+    exit_status: int | None = None
+
+    @classmethod
+    def read(cls, folder: Path | None) -> Left:
+        left = cls(folder)
+        if folder is None or not folder.is_dir():
+            return left
+        for path in sorted([*folder.glob("*.jsonl"), *folder.glob("*/*.jsonl")]):
+            if path.parent.name == monitor.FOLDER:
+                continue
+            try:
+                left.logs.append((path, runlog.read(path)))
+            except (runlog.RunLogError, OSError) as error:
+                left.unreadable.append(str(error))
+        left.nodes = [read_samples(path) for path in sorted((folder / monitor.FOLDER).glob("*.jsonl"))]
+        left.places = _json(folder / "report.json")
+        left.result, left.throughput = _json(folder / "result.json"), _json(folder / "throughput.json")
+        left.checkpoint = next(
+            (path for path in sorted(folder.glob("checkpoint*")) if not path.is_file() or path.stat().st_size), None
+        )
+        try:
+            left.exit_status = int((folder / "exit_status").read_text())
+        except (OSError, ValueError):
+            left.exit_status = None
+        return left
+
+    @property
+    def ranks(self) -> list[Use]:
+        return [rank for node in self.nodes for rank in node.ranks.values()]
+
+    @property
+    def gpus(self) -> list[Use]:
+        return [gpu for node in self.nodes for gpu in node.gpus.values()]
+
+
+def read_samples(path: Path) -> Node:
+    """One file of `labkit.jobs.monitor`. Lines that are torn or not what they should be are left out.
+
+    A rank's share of a core between two samples is the processor time that it has used in between over the time that has passed. Where
+    its processor time falls, another process has taken the rank (the next step of the script): counting begins anew.
+    """
+    node, before = Node(path.stem), {}
+    with open(path, "rb") as file:
+        records = [_record(line) for line in file.read(LARGEST_FILE).decode("utf-8", "replace").splitlines()]
+    # What torchrun has started are ranks; torchrun itself, or a step of srun before it, only seemed to be some.
+    levels = [record["level"] for record in records if isinstance(record.get("level"), int)]
+    for record in records:
+        try:
+            if levels and record.get("level") != min(levels) and record["kind"] == "sample":
+                record["ranks"] = {}
+            if record["kind"] == "node":
+                node.host, node.memory_bytes, node.cores = (
+                    str(record["host"]),
+                    float(record["memory_bytes"]),
+                    list(record["cores"]),
+                )
+                before = {}
+                for gpu in record["gpus"]:
+                    size = float(gpu["memory_bytes"])
+                    node.gpus.setdefault(str(gpu["index"]), Use(f"GPU {gpu['index']}", node.host, [], 0.0, size=size))
+            else:
+                before = _take_sample(node, record, before)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+    return node
+
+
+def _record(line: str) -> dict:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _take_sample(node: Node, record: dict, before: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Count one sample in; returns {rank: (time, processor time)} for the next one."""
+    now, latest = float(record["t"]), {}
+    node.samples += 1
+    node.memory_peak = max(node.memory_peak, float(record["memory_used"]))
+    for name, seen in record["ranks"].items():
+        rank = node.ranks.setdefault(name, Use(f"rank {name}", node.host, [], 0.0))
+        rank.peak = max(rank.peak, float(seen["rss"]))
+        latest[name] = now, float(seen["cpu"])
+        node.places[name] = {
+            "rank": int(name),
+            "host": node.host,
+            "cores": list(seen["cores"]),
+            "threads": int(seen["threads"]) or len(seen["cores"]),
+            "gpus": [],
+            "numa_domains": [],
+        }
+        then, spent = before.get(name, (now, 0.0))
+        if now > then and latest[name][1] >= spent:
+            rank.values.append((latest[name][1] - spent) / (now - then))
+            rank.seconds += now - then
+    for seen in record["gpus"] if record["ranks"] else []:  # before and after the ranks a GPU has nothing to do
+        gpu = node.gpus[str(seen["index"])]
+        gpu.peak = max(gpu.peak, float(seen["memory"] or 0))
+        if seen["busy"] is not None:
+            gpu.values.append(float(seen["busy"]))
+    return latest
+
+
+def complete_from(job: Job, left: Left) -> None:
+    """What the scheduler has forgotten or does not know, from the job's own files."""
+    places = left.places
+    job.name = job.name or str(places.get("name", ""))
+    job.nodes = job.nodes or len(places.get("nodes", []))
+    job.ranks = len(places.get("ranks", [])) or job.ranks
+    job.hosts = job.hosts or ",".join(map(str, places.get("nodes", [])))
+    if job.state == UNKNOWN and left.exit_status is not None:
+        job.state, job.exit_status = ENDED, left.exit_status
+        job.end = COMPLETED if left.exit_status == 0 else "failed"
+    elif job.state == ENDED and job.exit_status is None:
+        job.exit_status = left.exit_status
+
+
+def _json(path: Path) -> dict:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def last_lines(path: Path, most: int) -> list[str]:
+    """The last lines of a file, of each the last state of a progress bar."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, path.stat().st_size - 200 * most))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    return [plain(line) for line in text.splitlines() if plain(line).strip()][-most:]
+
+
+def plain(line: str) -> str:
+    """A line without colours and other steering characters, a progress bar in its last state."""
+    line = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", line).rstrip("\r\n").rpartition("\r")[2]
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "", line)
+
+
+def relative(path: Path, base: Path | None) -> str:
+    try:
+        return str(Path(path).resolve().relative_to((base or Path.cwd()).resolve()))
+    except ValueError:
+        return str(path)
