@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nbgrader.exchange.default.collect import ExchangeCollect
 
-from autograder.grading import submission
+from autograder.grading.submission import reading
 
 
 class Collect(ExchangeCollect):
@@ -34,7 +34,7 @@ class Collect(ExchangeCollect):
     def do_copy(self, src: str, dest: str, log: bool | None = None) -> None:
         """Copy a submission without what `autograder.grading.submission.odd_files` finds in it: first to a folder of our own, where nobody can
         exchange a file for a link any more, and from there as nbgrader does it."""
-        odd = {str(path) for path in submission.odd_files(Path(src))}
+        odd = {str(path) for path in reading.odd_files(Path(src))}
         for path in sorted(odd):
             self.log.warning("%s is a link, no ordinary file, or too large: it was left out", path)
 
@@ -45,7 +45,7 @@ class Collect(ExchangeCollect):
             copy = os.path.join(place, "submission")
             try:
                 shutil.copytree(src, copy, symlinks=True, ignore=left_out)
-                for path in submission.odd_files(Path(copy)):  # what has become a link since it was looked at
+                for path in reading.odd_files(Path(copy)):  # what has become a link since it was looked at
                     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
                 super().do_copy(copy, dest, log)
             except (OSError, shutil.Error, RuntimeError) as error:  # one submission does not keep the others from being collected

@@ -54,9 +54,12 @@ from traitlets import Bool, Enum, Float
 from traitlets.config import Config
 
 from autograder.course import CODE_STUB, OVERLAY, TEXT_STUB, Course
-from autograder.grading import isolation, submission
+from autograder.grading import isolation
 from autograder.grading.store import Busy, Store
-from autograder.grading.submission import Flag, Graded, HandedIn, Rebuilt
+from autograder.grading.submission import carding, identity, judging, reading, rebuilding
+from autograder.grading.submission.grades import Graded
+from autograder.grading.submission.reading import Flag, HandedIn
+from autograder.grading.submission.rebuilding import Rebuilt
 from autograder.homework import handed_in as homework
 from autograder.judging.judge import Runners
 from autograder.registry import all_exercises
@@ -97,7 +100,7 @@ def careful_timestamps() -> None:
         if not os.path.lexists(path):
             return None
         try:
-            text = submission.small_text(path, 200).strip()
+            text = reading.small_text(path, 200).strip()
             return utils.parse_utc(text) if text else None
         except (ValueError, OverflowError):  # Refused is one, and so is what nbgrader 0.9.6 says of no date
             self.log.warning("%s holds no date: the submission counts as handed in without one", path)
@@ -177,7 +180,7 @@ def owner_of(coursedir: CourseDirectory, file: Path) -> str:
 def _borrowed(coursedir: CourseDirectory, folder: Path) -> list[Path]:
     """Files in a submission that are others' (`owner_of`)."""
     files = [path for path in folder.rglob("*") if not path.is_symlink() and path.is_file()]
-    return [path for path in files[: submission.MAX_FILES] if owner_of(coursedir, path)]
+    return [path for path in files[: reading.MAX_FILES] if owner_of(coursedir, path)]
 
 
 def notebook_file(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> Path:
@@ -208,7 +211,7 @@ def notebooks_to_grade(coursedir: CourseDirectory, assignment: str, student: str
 def _asks_for_files(path: str) -> bool:
     """Whether a notebook of source/ has a check of the homework."""
     return any(
-        submission.checked_part(cell.source) for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"
+        rebuilding.checked_part(cell.source) for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"
     )
 
 
@@ -226,11 +229,11 @@ def handed_in(coursedir: CourseDirectory, assignment: str, student: str, noteboo
 
 def _handed_in(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> HandedIn:
     path = notebook_file(coursedir, assignment, student, notebook)
-    given = submission.modules_of(Path(coursedir.format_path(coursedir.release_directory, ".", assignment)))
+    given = reading.modules_of(Path(coursedir.format_path(coursedir.release_directory, ".", assignment)))
     renamed = Flag("renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb.")
     root = submissions_root(coursedir, assignment, student)
     found = HandedIn.at(path, given, [renamed] * (path.stem != notebook), root, lambda file: owner_of(coursedir, file))
-    if found.refused not in (submission.LINKED, submission.BORROWED) and _asks_for_files(
+    if found.refused not in (reading.LINKED, reading.BORROWED) and _asks_for_files(
         str(Path(coursedir.format_path(coursedir.source_directory, ".", assignment), f"{notebook}.ipynb"))
     ):
         found.files.update(homework.packed(path.parent, Course(Path(coursedir.root)).nonce(assignment, student)))
@@ -240,7 +243,7 @@ def _handed_in(coursedir: CourseDirectory, assignment: str, student: str, notebo
 def load(coursedir: CourseDirectory, config: Config, assignment: str, student: str, notebook: str) -> Rebuilt:
     """A student's submitted notebook, rebuilt. Never fails because of what was submitted."""
     found = handed_in(coursedir, assignment, student, notebook)
-    return submission.rebuild_handed_in(released(coursedir, config, assignment, notebook), found)
+    return rebuilding.rebuild_handed_in(released(coursedir, config, assignment, notebook), found)
 
 
 def unit_of(assignment: str) -> str | None:
@@ -358,7 +361,7 @@ def _guard(converter: Autograde, wait_s: float) -> None:
         folder = submitted_folder(coursedir, assignment_id, student_id)
         names = notebooks_to_grade(coursedir, assignment_id, student_id)
         converter.notebooks = [str(folder / f"{name}.ipynb") for name in names] or converter.notebooks
-        linked = submission.linked_folder(submissions_root(coursedir, assignment_id, student_id), folder)
+        linked = reading.linked_folder(submissions_root(coursedir, assignment_id, student_id), folder)
         format_source = converter._format_source
         with tempfile.TemporaryDirectory(prefix="handed-in-", dir=Store(coursedir.root).scratch) as place:
             clean = os.path.join(place, "submission")
@@ -386,7 +389,7 @@ def _guard(converter: Autograde, wait_s: float) -> None:
 
 def _copy_what_is_ordinary(folder: Path, target: str, unwanted: list[Path]) -> None:
     """A submission's folder without its notebooks, which are written anew, and without what must not be copied."""
-    odd = {str(path) for path in [*submission.odd_files(folder), *unwanted]}
+    odd = {str(path) for path in [*reading.odd_files(folder), *unwanted]}
 
     def left_out(place: str, names: list[str]) -> set[str]:
         return {name for name in names if os.path.join(place, name) in odd or name.endswith(".ipynb")}
@@ -446,19 +449,19 @@ class Judge(_Step):
     def finish(self, resources) -> Finished:
         rebuilt = self.load(resources)
         graded = self.graded(rebuilt, resources["nbgrader"]["assignment"])
-        return Finished(graded, rebuilt.answers, submission.written(submission.carded(rebuilt, graded, self.hints)))
+        return Finished(graded, rebuilt.answers, carding.written(carding.carded(rebuilt, graded, self.hints)))
 
     def graded(self, rebuilt: Rebuilt, assignment: str) -> Graded:
         """The result of a rebuilt notebook; a result that a failure of ours decided is not kept."""
         root = Path(self.coursedir.root)
         store, key, unit = Store(root), Course(root).key(assignment), unit_of(assignment)
         spec = jail(self.allow_weak_isolation)
-        digest = submission.digest(rebuilt, unit, key, spec["level"])
-        kept = submission.kept_result(store, digest)
+        digest = identity.digest(rebuilt, unit, key, spec["level"])
+        kept = identity.kept_result(store, digest)
         if kept is not None:
             return kept
         with _warm.use(spec) as runners:
-            graded = submission.judge(rebuilt, unit, runners, key=key, hints=self.hints)
+            graded = judging.judge(rebuilt, unit, runners, key=key, hints=self.hints)
         if not any(item.fault for item in graded.items):
             store.keep_result(digest, graded.to_json())
         return graded

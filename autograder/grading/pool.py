@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.course import OVERLAY
-from autograder.grading import submission
 from autograder.grading.isolation import WeakIsolation, spec
+from autograder.grading.submission import identity
 from autograder.grading.worker import CannotJudge, leave_engine, on_engine, prepare_engine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -242,7 +242,7 @@ class EnginePool(Pool):
 
     def _prepare(self, weak: bool) -> None:
         overlay = os.environ.get(OVERLAY, "")
-        code = submission._our_code()
+        code = identity._our_code()
         answers = []
         for slot, engine in enumerate(self.client.ids):
             view = self.client[engine]

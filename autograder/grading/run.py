@@ -44,10 +44,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from traitlets.config import Config, ConfigFileNotFound, PyFileConfigLoader
 
 from autograder.course import BadKey, Course
-from autograder.grading import nbgrader_plugin, submission
+from autograder.grading import nbgrader_plugin
 from autograder.grading.pool import CannotJudge, Done, EnginePool, LocalPool, Pool
 from autograder.grading.store import Store, free_bytes, is_disk_full
-from autograder.grading.submission import Flag, Graded, ItemGrade, Rebuilt
+from autograder.grading.submission import carding, identity, reading
+from autograder.grading.submission.grades import Graded, ItemGrade
+from autograder.grading.submission.reading import Flag
+from autograder.grading.submission.rebuilding import Rebuilt
 from labkit.environment import cores
 
 AHEAD = 2  # submissions prepared beyond what the workers have in hand, so that none of them waits for this process
@@ -291,7 +294,7 @@ class _Run:
         """What stands for the result of a notebook over which the judging process died each time."""
         rebuilt = nbgrader_plugin.load(self.coursedir, self.config, self.wish.assignment, done.student, name)
         graded = lost(rebuilt, self.unit, self.hints, done.lost)
-        text = submission.written(submission.carded(rebuilt, graded, self.hints))
+        text = carding.written(carding.carded(rebuilt, graded, self.hints))
         return {"graded": graded.to_json(), "digest": "", "kept": False, "answers": rebuilt.answers, "text": text}
 
     def _write(
@@ -347,7 +350,7 @@ class _Run:
     def _state(self, files: dict[str, str], student: str) -> str:
         """A hash of all that decides what is written for a submission: its files, what it is held against, who judges how, and what
         being late costs this student."""
-        parts = [files, self.held_against, submission.who_judges(), self.key, self.level, self.hints]
+        parts = [files, self.held_against, identity.who_judges(), self.key, self.level, self.hints]
         parts += [self.lateness, str(self.extensions.get(student))]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -497,7 +500,7 @@ def scores_of(gradebook: Gradebook, assignment: str, student: str | None = None)
 def hashes_of_submission(coursedir: CourseDirectory, assignment: str, student: str) -> dict[str, str]:
     """`hashes` of what a student handed in; behind a link to a folder nothing is looked at, it may lead to the whole disk."""
     folder = nbgrader_plugin.submitted_folder(coursedir, assignment, student)
-    link = submission.linked_folder(nbgrader_plugin.submissions_root(coursedir, assignment, student), folder)
+    link = reading.linked_folder(nbgrader_plugin.submissions_root(coursedir, assignment, student), folder)
     return {".": f"a link to {os.readlink(link)}"} if link else hashes(folder)
 
 

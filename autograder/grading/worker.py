@@ -21,10 +21,11 @@ import psutil
 from nbformat import NotebookNode, from_dict
 
 from autograder.course import OVERLAY
-from autograder.grading import submission
 from autograder.grading.isolation import WeakIsolation, spec
 from autograder.grading.store import Store
-from autograder.grading.submission import HandedIn
+from autograder.grading.submission import carding, identity, rebuilding
+from autograder.grading.submission import judging as submission
+from autograder.grading.submission.reading import HandedIn
 from autograder.judging.judge import Runners
 from labkit.cells.slicing import Chunk
 from labkit.launch.launcher import Launcher, LauncherError, make_jobs
@@ -92,15 +93,15 @@ class Judging:
         return done
 
     def _finish(self, task: dict, notebook: dict) -> dict:
-        rebuilt = submission.rebuild_handed_in(_released(notebook["released"]), HandedIn.from_json(notebook["handed_in"]))
-        digest = submission.digest(rebuilt, task["unit"], task["key"], self.level)
-        graded = None if task["again"] else submission.kept_result(Store(task["course"]), digest)
+        rebuilt = rebuilding.rebuild_handed_in(_released(notebook["released"]), HandedIn.from_json(notebook["handed_in"]))
+        digest = identity.digest(rebuilt, task["unit"], task["key"], self.level)
+        graded = None if task["again"] else identity.kept_result(Store(task["course"]), digest)
         found = graded is not None
         if not found:
             self.make_sure()
             graded = submission.judge(rebuilt, task["unit"], self.runners, key=task["key"], hints=task["hints"])
             self._look_at_memory()
-        text = submission.written(submission.carded(rebuilt, graded, task["hints"]))
+        text = carding.written(carding.carded(rebuilt, graded, task["hints"]))
         return {"graded": graded.to_json(), "digest": digest, "kept": found, "answers": rebuilt.answers, "text": text}
 
     def _look_at_memory(self) -> None:
@@ -175,7 +176,7 @@ def prepare_engine(options: dict, course_code: str) -> str:
     global _here
     if options["overlay"]:
         os.environ[OVERLAY] = options["overlay"]
-    if submission._our_code() != course_code:
+    if identity._our_code() != course_code:
         return f"{Path(__file__).resolve().parents[2]} on {os.uname().nodename} is another version of the course"
     try:
         _here = _here or Judging(spec(options["slot"], weak=options["weak"]))

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from autograder.grading.submission import Flag, Graded, ItemGrade
+from autograder.grading.submission.grades import Graded, ItemGrade
+from autograder.grading.submission.reading import Flag
 from autograder.homework.rubric import PARTS
 from autograder.pages import page
 from autograder.registry import all_exercises

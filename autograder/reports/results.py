@@ -17,10 +17,12 @@ from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.course import BadName, Course
-from autograder.grading import nbgrader_plugin, submission
+from autograder.grading import nbgrader_plugin
 from autograder.grading import run as grading
 from autograder.grading.store import Store
-from autograder.grading.submission import Flag, Rebuilt
+from autograder.grading.submission import identity
+from autograder.grading.submission.reading import Flag
+from autograder.grading.submission.rebuilding import Rebuilt
 from autograder.homework import handed_in
 from autograder.reports.marks import Marks, read_marks
 from autograder.reports.report import Submitted
@@ -94,7 +96,7 @@ def _submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitte
         mark = store.mark(assignment, student) or {}
         unchanged = "results" in mark and mark.get("submitted") == grading.hashes_of_submission(coursedir, assignment, student)
         for name in names:
-            graded = submission.kept_result(store, mark["results"].get(name, "")) if unchanged else None
+            graded = identity.kept_result(store, mark["results"].get(name, "")) if unchanged else None
             if graded is not None:
                 yield Submitted(student, name, graded, tuple(graded.flags), graded.refused)
             else:
@@ -121,7 +123,7 @@ class _Judged:
         rebuilt = nbgrader_plugin.load(self.coursedir, self.coursedir.config, self.assignment, student, name)
         graded = None
         for level in list(self.levels):
-            graded = submission.kept_result(self.store, submission.digest(rebuilt, self.unit, self.key, level))
+            graded = identity.kept_result(self.store, identity.digest(rebuilt, self.unit, self.key, level))
             if graded is not None:
                 self.levels.remove(level)
                 self.levels.insert(0, level)  # the others were probably judged at the same level

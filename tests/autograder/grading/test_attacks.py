@@ -26,8 +26,9 @@ from submissions import handed_in, released_notebook
 
 from autograder.compare import difference, show
 from autograder.exercise import Opaque, Tensor
-from autograder.grading import isolation, submission
-from autograder.grading.submission import Refused
+from autograder.grading import isolation
+from autograder.grading.submission import carding, judging, reading, rebuilding
+from autograder.grading.submission.reading import Refused
 from autograder.judging.judge import Runners
 from labkit.launch.launcher import Limits
 from labkit.relay import wire
@@ -219,16 +220,16 @@ def test_submission(place, tmp_path, path):
     folder.mkdir()
     namespace["hand_in"](folder, json.loads(nbformat.writes(handed_in())))
     try:
-        submitted = submission.read(folder / "homework.ipynb")
+        submitted = reading.read(folder / "homework.ipynb")
     except Refused as refused:
         submitted = refused
-    rebuilt = submission.rebuild(released_notebook(), submitted)
-    rebuilt.flags += submission.file_flags(folder)
+    rebuilt = rebuilding.rebuild(released_notebook(), submitted)
+    rebuilt.flags += reading.file_flags(folder)
     with Runners(place.launchers[0], Limits(cpu_seconds=8, deadline=30)) as runners:
-        graded = submission.judge(rebuilt, None, runners, key=place.outside.key)
+        graded = judging.judge(rebuilt, None, runners, key=place.outside.key)
     assert (graded.points, graded.max_points) == (points, of), [(item.grade_id, item.verdict, item.said) for item in graded.items]
     assert not [item.fault for item in graded.items if item.fault]
-    shown = submission.carded(rebuilt, graded)
+    shown = carding.carded(rebuilt, graded)
     nbformat.validate(shown)
     html, _ = HTMLExporter().from_notebook_node(shown)
     elements = Elements()

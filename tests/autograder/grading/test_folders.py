@@ -30,9 +30,10 @@ from typer.testing import CliRunner
 
 from autograder import cli
 from autograder.course import Course
-from autograder.grading import nbgrader_plugin, submission
+from autograder.grading import nbgrader_plugin
 from autograder.grading import run as grading
 from autograder.grading.collecting import Collect
+from autograder.grading.submission import judging, reading, rebuilding
 from autograder.reports import results
 
 FOLDERS = sorted((Path(__file__).parents[2] / "attacks" / "folders").glob("[0-9]*.py"))
@@ -127,7 +128,7 @@ def test_folder(place, monkeypatch, path):
         collect(place, monkeypatch)
         assert (submitted / "rival" / "homework" / "homework.ipynb").read_bytes() == rivals_notebook()
         arrived = [path for path in (submitted / "mallory").rglob("*") if path.is_file() or path.is_symlink()]
-        assert not [path for path in arrived if path.is_symlink() or path.stat().st_size > submission.MAX_BYTES]
+        assert not [path for path in arrived if path.is_symlink() or path.stat().st_size > reading.MAX_BYTES]
         for secret in (place.key.read_text().strip(), HIS_OWN, "only in the solution"):
             assert not [path for path in arrived if secret.encode() in path.read_bytes() and path.name != "homework.ipynb"]
             assert not [path for path in arrived if secret.encode() in path.read_bytes() and path.parent.name == "data"]
@@ -146,7 +147,7 @@ def look_at(place: Place, comes: str, folder: Path) -> None:
         return
     found = nbgrader_plugin.handed_in(place.coursedir, "homework", "mallory", "homework")
     assert (comes == "refused") == bool(found.refused), found.refused
-    rebuilt = submission.rebuild_handed_in(released_notebook(), found)
+    rebuilt = rebuilding.rebuild_handed_in(released_notebook(), found)
     assert place.coursedir.get_existing_timestamp(str(folder)) is None
     assert len(grading.hashes_of_submission(place.coursedir, "homework", "mallory")) < 5000
     copied = files_that_nbgrader_copies(place, folder)
@@ -231,7 +232,7 @@ def test_one_folder_that_cannot_be_read_costs_nobody_else_anything(place, monkey
     def broken(folder):
         raise UnicodeError("a name that nobody has thought of")
 
-    monkeypatch.setattr(submission, "modules_of", broken)
+    monkeypatch.setattr(reading, "modules_of", broken)
     rebuilt = nbgrader_plugin.load(place.coursedir, place.config, "homework", "mallory", "homework")
     assert "could not be read (UnicodeError)" in rebuilt.refused
     assert [name for _, name, _ in results.answers(place.coursedir, "homework")] == ["homework"]

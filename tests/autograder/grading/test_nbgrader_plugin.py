@@ -22,8 +22,9 @@ from nbgrader.api import Gradebook  # noqa: E402
 from nbgrader.coursedir import CourseDirectory  # noqa: E402
 from traitlets.config import PyFileConfigLoader  # noqa: E402
 
-from autograder.grading import isolation, nbgrader_plugin, submission  # noqa: E402
+from autograder.grading import isolation, nbgrader_plugin
 from autograder.grading.store import Store  # noqa: E402
+from autograder.grading.submission import judging  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = """
@@ -256,7 +257,7 @@ def test_unchanged_work_is_not_judged_again(course, monkeypatch):
         raise AssertionError("judged once more")
 
     before = course.scores()
-    monkeypatch.setattr(submission, "judge", judged)
+    monkeypatch.setattr(judging, "judge", judged)
     for student in ("right", "partly", "broken"):
         assert course.grade(student)["success"]
     assert course.scores() == before
@@ -300,7 +301,7 @@ def test_less_isolation_than_there_should_be_is_said_before_anything_is_removed(
 
 
 def test_a_fault_of_ours_is_marked_for_a_person_and_not_kept(course, monkeypatch):
-    real = submission.judge_with
+    real = judging.judge_with
 
     def fails(runners, exercise, chunks, **about):
         if exercise.function == "fair_share":
@@ -313,7 +314,7 @@ def test_a_fault_of_ours_is_marked_for_a_person_and_not_kept(course, monkeypatch
     place = course.root / "submitted/right/homework/homework.ipynb"
     old = place.read_bytes()
     place.write_bytes(as_bytes(notebook))
-    monkeypatch.setattr(submission, "judge_with", fails)
+    monkeypatch.setattr(judging, "judge_with", fails)
     kept = set(Store(course.root).folder.rglob("*.json"))
     try:
         assert course.grade("right")["success"]

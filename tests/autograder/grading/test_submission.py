@@ -15,8 +15,13 @@ from nbconvert.filters import markdown2html
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from submissions import ANSWERS, POINTS, SETUP, as_bytes, cell_of, handed_in, marks, place_of, released_notebook, solved, stub
 
-from autograder.grading import submission
-from autograder.grading.submission import Flag, Graded, Refused, digest, judge, read, rebuild
+from autograder.grading.submission import carding, harmless, reading, rebuilding
+from autograder.grading.submission import judging as submission
+from autograder.grading.submission.grades import Graded
+from autograder.grading.submission.identity import digest
+from autograder.grading.submission.judging import judge
+from autograder.grading.submission.reading import Flag, Refused, read
+from autograder.grading.submission.rebuilding import rebuild
 from autograder.judging import judge as judging
 from autograder.judging.bank import FOLDER
 from autograder.judging.judge import Runners
@@ -33,7 +38,7 @@ def runners(warm):
         yield one
 
 
-def built(notebook) -> submission.Rebuilt:
+def built(notebook) -> rebuilding.Rebuilt:
     return rebuild(released_notebook(), read(as_bytes(notebook)))
 
 
@@ -105,7 +110,7 @@ REFUSED = {
     "a picture": b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
     "too many cells": json.dumps({"cells": [{"cell_type": "code", "source": ""}] * 2001}).encode(),
     "too much text": json.dumps({"cells": [{"cell_type": "code", "source": "#" * 90_000}] * 12}).encode(),
-    "too large": b" " * (submission.MAX_BYTES + 1),
+    "too large": b" " * (reading.MAX_BYTES + 1),
     "UTF-16 that is none": b"\xff\xfe{",
     "UTF-32 that is none": b"\xff\xfe\0\0{",
 }
@@ -128,7 +133,7 @@ def test_links_pipes_and_folders_are_not_opened(tmp_path):
         with pytest.raises(Refused):
             read(tmp_path / f"{name}.ipynb")
     assert len(read(secret).cells) == len(handed_in().cells)
-    flags = submission.file_flags(tmp_path)
+    flags = reading.file_flags(tmp_path)
     assert [(flag.kind, flag.needs_person) for flag in flags] == [("file", True), ("file", False)]
     assert "link.ipynb is a link" in flags[0].sentence
 
@@ -213,14 +218,14 @@ def test_of_outputs_only_text_and_pixels_are_kept():
     ],
 )
 def test_the_text_of_students_runs_nothing_where_it_is_shown(text):
-    shown = markdown2html(submission.harmless_markdown(text)).lower()
+    shown = markdown2html(harmless.harmless_markdown(text)).lower()
     for bad in ("<script", "<img", "<svg", "<b ", "<a", "\\href"):
         assert bad not in shown, shown
 
 
 def test_ordinary_text_stays_as_it_was():
     text = "**Latency** counts: $t = \\alpha + n \\beta$, `a < b`, see [it](https://example.org/x).\n\n| a | b |\n|---|---|\n| 1 | 2 |"
-    assert submission.harmless_markdown(text) == text
+    assert harmless.harmless_markdown(text) == text
 
 
 # -- rebuilding -----------------------------------------------------------------------------------------------------------------------
@@ -499,7 +504,7 @@ def test_a_fault_of_ours_costs_nobody_else_and_goes_to_a_person(runners, monkeyp
     assert calls == ["count_inside", "fair_share", "fair_share"], "tried once more, from a fresh start"
     assert {i.grade_id: i.points for i in graded.items} == FULL | {"check_fair_share": 0.0}
     assert graded.needs_person and [flag.kind for flag in graded.flags] == ["fault"]
-    assert "no fault of yours" in submission.card(graded.items[1])[1]
+    assert "no fault of yours" in carding.card(graded.items[1])[1]
 
 
 def test_an_exercise_that_builds_on_a_failed_one_gets_the_reference(runners):
@@ -526,7 +531,7 @@ def test_an_exercise_that_builds_on_a_failed_one_gets_the_reference(runners):
     assert chunks[0] == Chunk(f"reference of {used}", 1, exercise_reference(used))
     graded = judge(rebuilt, exercise.unit, runners)
     assert note == f"Checked with the course's own {used}, because yours does not pass yet." == graded.items[1].result["note"]
-    assert note in submission.card(graded.items[1])[1]
+    assert note in carding.card(graded.items[1])[1]
 
 
 def test_a_helper_that_fits_its_own_check_only_does_not_cost_what_builds_on_it(runners):
@@ -607,7 +612,7 @@ def test_a_module_beside_the_notebook_can_be_imported(runners, tmp_path):
     (tmp_path / "unused.py").write_text("raise RuntimeError('nobody asked')\n")
     (tmp_path / "broken.py").write_text("def\n")
     (tmp_path / "link.py").symlink_to(tmp_path / "sizes.py")
-    modules = submission.modules_of(tmp_path)
+    modules = reading.modules_of(tmp_path)
     assert set(modules) == {"cutting", "sizes", "unused", "broken"}
     notebook = handed_in()
     cell_of(notebook, "fair_share").source = (
@@ -625,7 +630,7 @@ def test_a_refused_notebook_gets_a_card_that_says_why(runners):
     graded = judge(rebuilt, None, runners)
     assert graded.points == 0 and graded.max_points == 11 and graded.needs_person
     assert graded.flags == [Flag("refused", "The submission was refused: The file is empty.", True)]
-    notebook = submission.carded(rebuilt, graded)
+    notebook = carding.carded(rebuilt, graded)
     nbformat.validate(notebook)
     assert "The file is empty." in cell_of(notebook, "check_fair_share").outputs[0].data["text/plain"]
 
@@ -638,9 +643,9 @@ def test_results_travel_as_json_and_show_the_same_cards(runners):
     again = Graded.from_json(json.loads(json.dumps(graded.to_json())))
     assert again == graded
     for hints in ("verdict", "how"):
-        shown = submission.carded(rebuilt, again, hints)
+        shown = carding.carded(rebuilt, again, hints)
         nbformat.validate(shown)
-        assert shown == submission.carded(rebuilt, graded, hints)
+        assert shown == carding.carded(rebuilt, graded, hints)
         html = cell_of(shown, "check_fair_share").outputs[0].data["text/html"]
         assert "<i>" not in html and "fair_share" in html
         for item in graded.items:

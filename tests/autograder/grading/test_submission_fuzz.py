@@ -17,8 +17,9 @@ import pytest
 from mutations import mutate
 
 from autograder.exercise import Opaque, Tensor, rng_for
-from autograder.grading import submission
-from autograder.grading.submission import Graded, Refused
+from autograder.grading.submission import carding, identity, judging, reading, rebuilding
+from autograder.grading.submission.grades import Graded
+from autograder.grading.submission.reading import Refused
 from autograder.judging.judge import Runners, judge_case
 from autograder.registry import all_exercises, find
 from labkit.launch.launcher import Limits
@@ -42,7 +43,7 @@ def bases() -> list[tuple[nbformat.NotebookNode, dict, list[str]]]:
         functions = []
         for cell in released.cells:
             marks = cell.metadata.get("nbgrader")
-            function = submission.checked_function(cell.source) if marks and marks.grade and cell.cell_type == "code" else ""
+            function = rebuilding.checked_function(cell.source) if marks and marks.grade and cell.cell_type == "code" else ""
             if function and find(function).runtime == "plain" and len(functions) < 2:
                 functions.append(function)
             elif function:
@@ -83,14 +84,14 @@ def test_every_notebook_gets_a_verdict_or_a_refusal(part, runners):
 
 def grade(released, content: bytes, runners) -> tuple[Graded, nbformat.NotebookNode]:
     try:
-        submitted = submission.read(content)
+        submitted = reading.read(content)
     except Refused as refused:
         submitted = refused
-    rebuilt = submission.rebuild(released, submitted)
-    assert submission.digest(rebuilt, None, "key", "full")
-    graded = submission.judge(rebuilt, None, runners, key="key")
+    rebuilt = rebuilding.rebuild(released, submitted)
+    assert identity.digest(rebuilt, None, "key", "full")
+    graded = judging.judge(rebuilt, None, runners, key="key")
     graded = Graded.from_json(json.loads(json.dumps(graded.to_json())))
-    return graded, submission.carded(rebuilt, graded)
+    return graded, carding.carded(rebuilt, graded)
 
 
 def holds(released, graded: Graded, notebook, number: int) -> None:

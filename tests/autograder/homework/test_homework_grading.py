@@ -24,7 +24,9 @@ from traitlets.config import PyFileConfigLoader
 
 from autograder.check import CheckFailed, check_homework
 from autograder.course import Course
-from autograder.grading import nbgrader_plugin, pool, submission
+from autograder.grading import nbgrader_plugin, pool
+from autograder.grading.submission import judging
+from autograder.grading.submission import rebuilding
 from autograder.grading import run as grading
 from autograder.grading.run import Wish
 from autograder.homework import handed_in, rubric
@@ -259,8 +261,8 @@ def test_the_command_for_codes(root):
     ],
 )
 def test_which_cells_ask_for_the_files(source, part):
-    assert submission.checked_part(source) == part
-    assert not (part and submission.checked_function(source))
+    assert rebuilding.checked_part(source) == part
+    assert not (part and rebuilding.checked_function(source))
 
 
 def test_the_students_own_check(tmp_path, monkeypatch, warm):

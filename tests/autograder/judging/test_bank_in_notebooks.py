@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.grading import submission
+from autograder.grading.submission import judging, reading, rebuilding
 from autograder.judging import bank
 from autograder.judging.bank import Answer
 from autograder.judging.judge import Runners, chunks_of_file
@@ -41,13 +41,13 @@ def answers(unit: str) -> dict[str, list[Answer]]:
     return found
 
 
-def rebuilt(unit: str, chosen: dict[str, Answer]) -> submission.Rebuilt:
+def rebuilt(unit: str, chosen: dict[str, Answer]) -> rebuilding.Rebuilt:
     """The unit's notebook with these answers in its solution cells."""
     notebook = nbformat.from_dict(json.loads(json.dumps(released(unit))))
     cells = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
     for function, answer in chosen.items():
         cells[function].source = answer.path.read_text()
-    return submission.rebuild(released(unit), submission.read(json.dumps(notebook).encode()))
+    return rebuilding.rebuild(released(unit), reading.read(json.dumps(notebook).encode()))
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -86,7 +86,7 @@ def runners(request, warm):
 def graded(unit: str, chosen: dict[str, Answer], runners: Runners) -> dict[str, tuple[float, float]]:
     """function -> (points, points to be had)."""
     found = rebuilt(unit, chosen)
-    result = submission.judge(found, unit, runners, key="a key nobody has seen")
+    result = judging.judge(found, unit, runners, key="a key nobody has seen")
     assert result.flags == []
     return {item.function: (grade.points, grade.max_points) for item, grade in zip(found.items, result.items, strict=True)}
 

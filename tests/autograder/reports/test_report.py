@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from autograder.grading.submission import Flag, Graded, ItemGrade
+from autograder.grading.submission.grades import Graded, ItemGrade
+from autograder.grading.submission.reading import Flag
 from autograder.pages import coded, marked, span
 from autograder.reports import figures, report
 from autograder.reports.marks import Column, Mark, Marks, Row

@@ -14,10 +14,11 @@ from typer.testing import CliRunner
 
 from autograder.cli import app
 from autograder.course import OVERLAY, Course
-from autograder.grading import nbgrader_plugin, submission
+from autograder.grading import nbgrader_plugin
 from autograder.grading import run as grading
 from autograder.grading.store import Store
-from autograder.grading.submission import Graded, ItemGrade
+from autograder.grading.submission import identity
+from autograder.grading.submission.grades import Graded, ItemGrade
 from autograder.judging import bank
 from autograder.reports import copies, report, results
 
@@ -106,7 +107,7 @@ def test_results_are_found_by_their_mark_and_without_it(root, monkeypatch):
     files = grading.hashes(root / "submitted" / "ada" / UNIT)
     store.set_mark(UNIT, "ada", {"submitted": files, "results": {NOTEBOOK: "the digest that was noted"}})
     rebuilt = nbgrader_plugin.load(coursedir, coursedir.config, UNIT, "bob", NOTEBOOK)
-    store.keep_result(submission.digest(rebuilt, UNIT, Course(root).key(UNIT), "none"), result(0.0).to_json())
+    store.keep_result(identity.digest(rebuilt, UNIT, Course(root).key(UNIT), "none"), result(0.0).to_json())
 
     there = found(coursedir)
     assert sorted(there) == ["ada", "bob", "carl", "dora", "eve"]

@@ -1,0 +1,1 @@
+"""One submission: read, rebuilt, judged, and written out with its cards."""

@@ -1,0 +1,75 @@
+"""What a submitted notebook earned, as plain data that is kept and comes back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+from autograder.grading.submission.reading import Flag
+
+FORMAT = 2  # of the JSON of `Graded`
+
+
+# -- judging --------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class ItemGrade:
+    """What one cell earned. result: of a check (`autograder.verdict.Result` as JSON); None for an instructor's test or a fault of ours.
+
+    said: lines to show where there is no result. figure: SVG of the decisive case. fault: what went wrong on our side.
+    homework: of a part of the homework (`autograder.homework.rubric.PartResult` as JSON). extra: points on top of max_points. waits: some
+    of its points wait for a person.
+    """
+
+    grade_id: str
+    points: float
+    max_points: float
+    verdict: str
+    diagnosis: str = ""
+    result: dict | None = None
+    said: list[str] = field(default_factory=list)
+    figure: str = ""
+    fault: str = ""
+    seconds: float = 0.0
+    homework: dict | None = None
+    extra: float = 0.0
+    waits: bool = False
+
+
+@dataclass
+class Graded:
+    """What one submitted notebook earned, as plain data. hints: how much its cards tell unless somebody asks otherwise."""
+
+    unit: str
+    items: list[ItemGrade]
+    flags: list[Flag]
+    hints: str = "how"
+    refused: str = ""
+    seconds: float = 0.0
+
+    @property
+    def points(self) -> float:
+        return sum(item.points + item.extra for item in self.items)
+
+    @property
+    def max_points(self) -> float:
+        return sum(item.max_points for item in self.items)
+
+    @property
+    def needs_person(self) -> bool:
+        return any(flag.needs_person for flag in self.flags)
+
+    def to_json(self) -> dict:
+        return {"format": FORMAT, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: dict) -> Graded:
+        """Raises ValueError for what another version wrote, or what is damaged."""
+        try:
+            if data["format"] != FORMAT:
+                raise ValueError("written by another version")
+            items = [ItemGrade(**item) for item in data["items"]]
+            flags = [Flag(**flag) for flag in data["flags"]]
+            return cls(data["unit"], items, flags, data["hints"], data["refused"], data["seconds"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a result of the grader: {error!r}") from None

@@ -1,0 +1,238 @@
+"""A submitted notebook: read with suspicion, rebuilt from the released one, judged exercise by exercise.
+
+    submitted = read(path)                                  # or Refused, with one sentence
+    rebuilt = rebuild(released, submitted)                  # the released cells with the student's answers in them, and flags
+    graded = judge(rebuilt, unit, runners, key=key)         # out of process; to_json() and from_json() for a cache
+    notebook = carded(rebuilt, graded)                      # what formgrader and feedback show
+
+Where another process is to read it: `HandedIn` holds the bytes, and `rebuild_handed_in` does the first two lines.
+
+Nothing of a submission is trusted but the text of its cells: not its metadata, not its outputs, not the number or order of its cells.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from autograder.check import _figure
+from autograder.exercise import PUBLIC_KEY, Exercise
+from autograder.grading.submission.grades import Graded, ItemGrade
+from autograder.grading.submission.reading import Flag
+from autograder.grading.submission.rebuilding import Item, Rebuilt
+from autograder.homework import handed_in
+from autograder.judging.helpers import judge_with_its_helpers
+from autograder.judging.judge import LAST_S, Runners, judge_with
+from autograder.registry import UnknownExercise, find
+from autograder.verdict import HINT_LEVELS, Result
+from labkit.launch.launcher import make_jobs
+
+WAITED_S = (
+    20.0  # where one exercise of a notebook slept for so long, the others are waited for no longer: a case takes milliseconds
+)
+BUDGET_S = 120.0  # seconds on the clock for all checks of one notebook (the homework's have limits of their own): sleep costs nothing else
+
+
+def judge(
+    rebuilt: Rebuilt,
+    unit: str | None,
+    runners: Runners,
+    *,
+    key: str = PUBLIC_KEY,
+    hints: str = "how",
+    budget: float | None = None,
+) -> Graded:
+    """Judge every check and every test of a rebuilt notebook, elsewhere (`runners`). A failure in one costs that one only.
+
+    unit: where the exercises are looked for first, "03" or "03_collectives"; None: in all units. budget: seconds for all of it; what has
+    not been judged by then is not, the card says so, and a person is told.
+    """
+    if hints not in HINT_LEVELS:
+        raise ValueError(f"hints={hints!r}: choose one of {', '.join(HINT_LEVELS)}")
+    start, budget = time.monotonic(), BUDGET_S if budget is None else budget
+    grades: dict[str, ItemGrade] = {}
+    failed: set[str] = set()
+    ordered, limits = _in_order(rebuilt.items, unit), runners.limits
+    homework = handed_in.Judge(rebuilt.files, runners.launcher, key)
+    spent = 0.0  # seconds, of the budget
+    exercises = [exercise for item in ordered if (exercise := exercise_of(item, unit)) is not None]
+    try:
+        with runners.student(exercises):
+            for item in ordered:
+                begin = time.monotonic()
+                if item.part:  # of the files beside the notebook, whatever the notebook is like
+                    grade = _twice(item, runners, lambda item=item: _judge_part(item, homework))
+                elif rebuilt.refused:
+                    grade = _refused(item, rebuilt.refused)
+                elif spent >= budget:
+                    grade = _out_of_time(item, budget)
+                else:
+                    runners.until = begin + budget - spent
+                    grade = _twice(item, runners, lambda item=item: _judge(rebuilt, item, unit, runners, key, failed))
+                    runners.until = math.inf
+                    spent += time.monotonic() - begin
+                grade.seconds = round(time.monotonic() - begin, 3)
+                grades[item.grade_id] = grade
+                if item.function and grade.verdict != "passed":
+                    failed.add(item.function)
+                if grade.verdict == "too_slow" and grade.seconds > WAITED_S:
+                    runners.limits = replace(limits, deadline=min(limits.deadline, WAITED_S))
+    finally:
+        runners.limits, runners.until = limits, math.inf
+        runners.close()  # the processes of one student must not serve another
+    faults = [Flag("fault", f"{g.grade_id}: {g.fault}", needs_person=True) for g in grades.values() if g.fault]
+    noticed = [Flag(kind, sentence, needs_person=True) for kind, sentence in homework.flags]
+    if spent >= budget:
+        faults.append(
+            Flag("budget", _BUDGET_USED.format(budget) + " Should your machine have been that slow, grade it again.", True)
+        )
+    waiting = [Flag("waits", f"{g.grade_id}: some of its points wait for a person.", True) for g in grades.values() if g.waits]
+    items = [grades[item.grade_id] for item in rebuilt.items]
+    seconds = round(time.monotonic() - start, 3)
+    return Graded(unit or "", items, [*rebuilt.flags, *faults, *noticed, *waiting], hints, rebuilt.refused, seconds)
+
+
+def exercise_of(item: Item, unit: str | None) -> Exercise | None:
+    """The exercise a check cell is about; None: the registry has none of that name, or the cell is a test of another kind."""
+    if not item.function:
+        return None
+    for where in (unit, None):
+        with contextlib.suppress(UnknownExercise):
+            return find(item.function, where)
+    return None
+
+
+def _in_order(items: list[Item], unit: str | None) -> list[Item]:
+    """As they stand, but an exercise that builds on another one comes after it."""
+    ordered: list[Item] = []
+
+    def add(item: Item, above: tuple[str, ...] = ()) -> None:
+        exercise = exercise_of(item, unit)
+        for other in items:
+            if exercise is not None and other.function in exercise.uses and other.function not in above and other not in ordered:
+                add(other, (*above, item.function))
+        if item not in ordered:
+            ordered.append(item)
+
+    for item in items:
+        add(item)
+    return ordered
+
+
+def _refused(item: Item, why: str) -> ItemGrade:
+    said = ["This notebook could not be graded.", why]
+    return ItemGrade(item.grade_id, 0.0, item.points, "missing", "refused", said=said)
+
+
+_BUDGET_USED = "The {:g} seconds that the checks of one notebook may take were used up before all had been run."
+
+
+def _out_of_time(item: Item, budget: float) -> ItemGrade:
+    said = [_BUDGET_USED.format(budget), "A check takes a second or two: look for functions above that sleep or wait."]
+    return ItemGrade(item.grade_id, 0.0, item.points, "too_slow", "budget", said=said)
+
+
+def _twice(item: Item, runners: Runners, judge: Callable[[], ItemGrade]) -> ItemGrade:
+    """A verdict; when the machinery fails, once more from a fresh start, and then it is a fault of ours that a person looks at."""
+    for attempt in (1, 2):
+        try:
+            return judge()
+        except Exception as error:
+            with contextlib.suppress(Exception):
+                runners.close()
+            if attempt == 2:
+                fault = f"the grader failed on it ({type(error).__name__}: {str(error)[:300]})"
+    said = ["The grader itself failed on this exercise. That is no fault of yours: a person will look at it."]
+    return ItemGrade(item.grade_id, 0.0, item.points, "missing", "fault", said=said, fault=fault)
+
+
+def _imports_check(rebuilt: Rebuilt) -> bool:
+    """Whether `check` in the notebook is the course's, not a function of the instructor's own."""
+    return any(cell.source and re.search(r"^\s*from autograder import .*\bcheck\b", cell.source, re.M) for cell in rebuilt.cells)
+
+
+def _no_exercise(item: Item) -> ItemGrade:
+    """For a check of an exercise that was released and is there no more: no student's fault, so a person's turn."""
+    said = [f"The grader has no exercise called {item.function} (any more). A person will look at it."]
+    fault = (
+        f"there is no exercise called {item.function}: was its module taken out of overlay/exercises/, or does it fail to load?"
+    )
+    return ItemGrade(item.grade_id, 0.0, item.points, "missing", "fault", said=said, fault=fault)
+
+
+def _judge(rebuilt: Rebuilt, item: Item, unit: str | None, runners: Runners, key: str, failed: set[str]) -> ItemGrade:
+    exercise = exercise_of(item, unit)
+    if exercise is None and item.function and _imports_check(rebuilt):
+        return _no_exercise(item)
+    if exercise is None:
+        return _judge_test(rebuilt, item, runners)
+    result = judge_with_its_helpers(
+        exercise,
+        lambda *which: rebuilt.chunks(item, exercise, *which),
+        lambda chunks, note: judge_with(runners, exercise, chunks, key=key, note=note),
+        failed,
+    )
+    share = result.score / result.max_score if result.max_score else 0.0
+    points = item.points if share == 1 else round(item.points * share, 4)
+    return ItemGrade(
+        item.grade_id, points, item.points, result.verdict, result.diagnosis, _trimmed(result), figure=_picture(result)
+    )
+
+
+def _judge_part(item: Item, homework: handed_in.Judge) -> ItemGrade:
+    """A part of the homework. One without points of its own (nbgrader knows no bonus) gives what it earns on top."""
+    found = homework.part(item.part)
+    verdict = "passed" if found.share == 1 else "wrong"
+    points = item.points if found.share == 1 else round(item.points * found.share, 4)
+    extra = 0.0 if item.points else found.earned
+    return ItemGrade(
+        item.grade_id, points, item.points, verdict, found.diagnosis, homework=found.json, extra=extra, waits=found.waits
+    )
+
+
+def _trimmed(result: Result) -> dict:
+    """The result as JSON, without what no card shows."""
+    data = json.loads(json.dumps({**result.to_json(), "title": result.title}))
+    for case in data["cases"]:
+        case["printed"] = [line[:200] for line in case["printed"]]
+        case["differs"] = [line[:1000] for line in case["differs"]]
+    return data
+
+
+def _picture(result: Result) -> str:
+    try:
+        return _figure(result)
+    except Exception:  # a picture is not worth a grade
+        return ""
+
+
+def _judge_test(rebuilt: Rebuilt, item: Item, runners: Runners) -> ItemGrade:
+    """A test that an instructor wrote: it has to come to its end, and a number in its last line is the points it gives.
+
+    It runs beside the student's code, in the same process, so it proves less than a check does: what it compares with can be looked up
+    by code that is out for it. It cannot harm anything else.
+    """
+    jobs = make_jobs(rebuilt.chunks_of_test(item), "__outcome__", [()], runtime="plain")
+    left = max(runners.until - time.monotonic(), LAST_S)
+    limits = replace(runners.limits, deadline=min(runners.limits.deadline, left))
+    outcome, ends = runners.launcher.run(jobs, limits=limits)
+    rank = outcome.ranks[0]
+    said = [line for _, line in outcome.printed[:40]]
+    if rank.state == "returned":
+        value = rank.value
+        number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        if number is not None and not 0 <= number <= item.points:
+            raise ValueError(f"the test gives {number} of {item.points:g} points")
+        points = item.points if number is None else float(number)
+        return ItemGrade(item.grade_id, points, item.points, "passed" if points == item.points else "wrong", said=said)
+    if rank.state == "raised":
+        text = f"{rank.error['type']}: {rank.error['text']}".rstrip(": ")
+        return ItemGrade(item.grade_id, 0.0, item.points, "raised", rank.error["type"], said=[*said, *rank.error["rows"], text])
+    verdict = "too_slow" if outcome.too_slow else "hung" if outcome.hang is not None else "crashed"
+    told = {"too_slow": "It did not come to its end in time.", "hung": "It waits for something that never comes."}
+    return ItemGrade(item.grade_id, 0.0, item.points, verdict, said=[*said, told.get(verdict, "Its process died.")])
