@@ -151,7 +151,7 @@ class Exercise:
         torch, numpy, torch.distributed. It runs beside the student's code: put no expected value into it.
     shares_files: whether the ranks of a case see each other's files (checkpoints). If not, a grader keeps them apart: what they tell
         each other goes over the relay.
-    may_lose: detours that no case has to show (`autograder.judging.values`: "float64 -> float32", "int32 promoted", "integers of both widths",
+    may_lose: detours that no case has to show (`autograder.values`: "float64 -> float32", "int32 promoted", "integers of both widths",
         or a type for all of its own), each with the reason. Whatever is not listed here must show in a case, under every key.
     talks: whether a right answer communicates at all, with more than one rank. Where it does, an answer that never did is refused, whatever
         it returns (see `needs_bytes` for more).

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.exercise import ANYTHING, COMM, Case, Diagnosis, Exercise, Finding, Typed
-from autograder.judging.values import full_precision, wide_integers
+from autograder.values import full_precision, wide_integers
 
 UNIT = "01_mpi_pi"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Run, Tensor
-from autograder.judging.values import SURPLUS
+from autograder.values import SURPLUS
 from labkit.watch.hang import direction, list_ranks
 
 UNIT = "02_point_to_point"

@@ -16,29 +16,17 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from autograder.grading.submission.grades import Graded, ItemGrade
-from autograder.grading.submission.reading import Flag
+from autograder.grading.submission.grades import ItemGrade
 from autograder.homework.rubric import PARTS
 from autograder.pages import page
 from autograder.registry import all_exercises
 from autograder.reports import figures
 from autograder.reports.marks import Column, Marks, Row
+from autograder.reports.results import Submitted
 from autograder.verdict import Result
 
 STOPPED = ("hung", "crashed", "out_of_memory", "too_slow")
 TALK = 5  # mistakes to talk about
-
-
-@dataclass(frozen=True)
-class Submitted:
-    """One notebook of one student. graded: the judge's result; None where it has not been judged as it stands now, or where the judge
-    failed. flags: what was noticed when it was rebuilt and judged. refused: why it was not read, or ""."""
-
-    student: str
-    name: str
-    graded: Graded | None
-    flags: tuple[Flag, ...] = ()
-    refused: str = ""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import nbformat
@@ -21,11 +21,23 @@ from autograder.grading import nbgrader_plugin
 from autograder.grading import run as grading
 from autograder.grading.store import Store
 from autograder.grading.submission import identity
+from autograder.grading.submission.grades import Graded
 from autograder.grading.submission.reading import Flag
 from autograder.grading.submission.rebuilding import Rebuilt
 from autograder.homework import handed_in
 from autograder.reports.marks import Marks, read_marks
-from autograder.reports.report import Submitted
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """One notebook of one student. graded: the judge's result; None where it has not been judged as it stands now, or where the judge
+    failed. flags: what was noticed when it was rebuilt and judged. refused: why it was not read, or ""."""
+
+    student: str
+    name: str
+    graded: Graded | None
+    flags: tuple[Flag, ...] = ()
+    refused: str = ""
 
 
 class NoCourse(ValueError):

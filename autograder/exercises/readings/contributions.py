@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.exercise import Case, Finding, Run, Tensor
-from autograder.judging.values import SURPLUS
+from autograder.values import SURPLUS
 
 WIDE = (10, 3)  # base and highest digit, for every dtype that holds 10**p exactly
 NARROW = (5, 2)  # for bfloat16, float16 and uint8 on up to 3 ranks: twice 2 + 10 + 50 is still exact

@@ -23,64 +23,9 @@ from autograder.homework.port.runs import BATCH, EPOCHS, NoYardstick, Seen, Sett
 from autograder.homework.rubric import Finding, Flag, PartResult, full, line, lines_of, lost, needs_person, shown
 from labkit.watch.hang import list_ranks
 from labkit.launch.launcher import Launcher, Limits
-
-TWO = Setting(2, 64)
-THREE = Setting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one machine, rank 2 on another
-ONE = Setting(1, 40, epochs=1, arrays=0)
-LONG = Setting(2, 64, epochs=20, arrays=0)  # for a warm-up that is longer than the other runs
-LIMITS = Limits(cpu_seconds=30, memory_bytes=2 << 30, file_bytes=64 << 20, deadline=150.0)
-HURRY = replace(LIMITS, cpu_seconds=6, deadline=40.0)  # once the script has proved endless
+from autograder.homework.port.evidence import Evidence, LONG, Runs, TEACH, THREE, TWO, is_not_initialised, who_waits, stuck_in
 CLOSE = 0.02  # relative difference up to which two gradients are the same (compressed ones are, too)
 SAME = 1e-5  # the same for weights of two ranks
-
-TEACH = {
-    "not_ported": "Horovod's eight steps are listed in the handout; begin with `import horovod.tensorflow as hvd` and `hvd.init()`.",
-    "not_initialised": "`hvd.init()` comes before everything else of Horovod's.",
-    "script_failed": "Run it on two ranks before you hand it in: mpiexec -n 2 python tensorflow2_mnist_hvd.py --epochs 1.",
-    "script_hangs": "Every rank calls the same collectives in the same order; only printing and writing belong to rank 0 alone.",
-    "too_slow": "The judge's data are a hundred images: look for a loop that never ends.",
-    "fails_on_one_rank": "With one rank a ported script does what the sequential one does.",
-    "not_pinned": "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`: else all ranks of a machine crowd on its first GPU.",
-    "pinned_by_rank": "GPUs are numbered from 0 on every machine, ranks over all machines: `gpus[hvd.local_rank()]`.",
-    "no_memory_growth": "`tf.config.experimental.set_memory_growth(gpu, True)`: else TensorFlow takes all of the GPU's memory at once.",
-    "same_data": "Each rank takes its own part: `dataset.shard(hvd.size(), hvd.rank())`, or `images[hvd.rank()::hvd.size()]`.",
-    "own_shuffle": "Shard before you shuffle, or shuffle with the same seed on all ranks: parts of different orders overlap.",
-    "sharded_by_local_rank": "A part belongs to a rank, not to a place in a machine: hvd.rank() and hvd.size().",
-    "overlap": "Every image belongs to one rank: `dataset.shard(hvd.size(), hvd.rank())`.",
-    "left_out": "At most what does not fill a step of all ranks may be left over.",
-    "steps_not_divided": "All ranks together take hvd.size() minibatches in a step: an epoch has n // (batch_size * hvd.size()) steps.",
-    "unequal_steps": "Averaging waits for all ranks, so the number of steps must follow from what all know: n, the batch size, hvd.size().",
-    "too_few_steps": "An epoch has n // (batch_size * hvd.size()) steps: divide by the number of ranks once.",
-    "too_many_steps": "An epoch has n // (batch_size * hvd.size()) steps.",
-    "wrong_batch_size": "--batch-size is one rank's part of a step; all ranks together take that times hvd.size().",
-    "rate_not_scaled": "hvd.size() minibatches are averaged in a step, so the rate is lr * hvd.size().",
-    "rate_scaled_twice": "Multiply by hvd.size() once, in the optimizer or in the schedule, not in both.",
-    "rate_square_root": "The handout asks for linear scaling: lr * hvd.size().",
-    "rate_divided": "More ranks average more images in a step: the rate grows, lr * hvd.size().",
-    "scaled_by_local_size": "hvd.local_size() counts one machine's ranks; all ranks are hvd.size().",
-    "rates_differ": "All ranks need the same rate, or their models drift apart.",
-    "wrong_rate": "The handout asks for lr * hvd.size().",
-    "gradients_apart": "`tape = hvd.DistributedGradientTape(tape)` before `tape.gradient`. (A DistributedOptimizer averages in fit and "
-    "in `minimize`; in a loop with a tape of its own it averages nothing.)",
-    "gradients_summed": "The mean is Horovod's default; with op=hvd.Sum every step is hvd.size() times as long.",
-    "gradients_divided_again": "Horovod's mean has divided by the number of ranks already.",
-    "gradients_of_rank_0": "Average gradients over the ranks; broadcasting throws the work of the others away.",
-    "averaged_first_only": "The tape is wrapped in every step; only the broadcast belongs to the first one.",
-    "wrong_gradients": "What is applied is the mean over the ranks of each rank's gradient of its mean loss.",
-    "weights_differ": "Equal starts and equal updates keep ranks equal: look for what only some of them do.",
-    "no_broadcast": "`hvd.broadcast_variables(model.variables, root_rank=0)` before the first step or right after it.",
-    "wrong_root": "Rank 0 is the one that writes and that goes on from a checkpoint: root_rank=0.",
-    "broadcast_late": "Broadcast before the first step or right after it.",
-    "model_not_broadcast": "Broadcast `model.variables`, and the optimizer's.",
-    "weights_averaged": "Broadcast rank 0's weights; averages are for gradients.",
-    "broadcast_again": "Equal models with averaged gradients stay equal: broadcast once.",
-    "all_ranks_write": "`if hvd.rank() == 0:` around everything that writes: several ranks write one file at the same time.",
-    "wrong_rank_writes": "Rank 0 is the one that writes: `if hvd.rank() == 0:`.",
-    "one_rank_per_machine_writes": "hvd.local_rank() is 0 on every machine; hvd.rank() is 0 once.",
-    "all_ranks_print": "`if hvd.rank() == 0:` around prints, `verbose=1 if hvd.rank() == 0 else 0` in Keras.",
-    "no_warmup": "Let the rate climb from lr to lr * hvd.size() in the first epochs, and see that the optimizer gets it.",
-    "warmup_never_ends": "At the end of the warm-up the rate is lr * hvd.size().",
-}
 
 
 def judge(script: Path, *, key: str = PUBLIC_KEY, launcher: Launcher) -> PartResult:
@@ -100,375 +45,242 @@ def judge(script: Path, *, key: str = PUBLIC_KEY, launcher: Launcher) -> PartRes
         return PartResult("port", [lost(one.name, "not_ported", said, TEACH["not_ported"]) for one in lines])
     runs = Runs(Path(script).name, text, key, launcher)
     evidence = Evidence(runs, source)
-    return PartResult("port", evidence.findings(), evidence.flags(), evidence.facts())
+    return PartResult("port", findings_of(evidence), flags_of(evidence), facts_of(evidence))
 
 
-class Runs:
-    """The script's runs, each made when it is first asked for."""
-
-    def __init__(self, name: str, text: str, key: str, launcher: Launcher):
-        self.name, self.text, self.key, self.launcher = shown(name, 60), text, key, launcher
-        self.made: dict[Setting, Seen] = {}
-        self._expected: dict[tuple, dict | str] = {}
-
-    def __call__(self, setting: Setting) -> Seen:
-        bomb = next((seen for seen in self.made.values() if not seen.ends and not any(seen.counts)), None)
-        if setting not in self.made and bomb is not None:  # its processes could hardly be ended: not once more
-            self.made[setting] = replace(bomb, setting=setting)
-        if setting not in self.made:
-            endless = any(seen.trouble == "too_slow" for seen in self.made.values())
-            limits = HURRY if endless else LIMITS
-            seen = watch(self.launcher, self.name, self.text, self.key, setting, limits)
-            if seen.trouble == "raised" and _first_error(seen)["type"] == "FileNotFoundError" and not setting.shared:
-                # ranks may read what rank 0 has written: then they need one folder, as on a cluster
-                shared = watch(self.launcher, self.name, self.text, self.key, replace(setting, shared=True), limits)
-                seen = seen if shared.trouble == "raised" else shared
-            if _may_be_resting(seen):
-                seen = watch(self.launcher, self.name, self.text, self.key, setting, limits, patience=20)
-            self.made[setting] = seen
-        return self.made[setting]
-
-    def training(self, setting: Setting) -> Seen:
-        """The run of that setting. Where one mistake ends it before it has begun, it is put right, so that the other steps can be seen:
-        a missing `hvd.init()`, and a broadcast that not all ranks call (nobody waits for it then)."""
-        seen = self(setting)
-        if seen.trouble == "raised" and _not_initialised(seen):
-            setting = replace(setting, init=True)
-            seen = self(setting)
-        if seen.trouble == "hung" and _stuck_in(seen) == "broadcast" and max(seen.counts) <= 1:
-            return self(replace(setting, no_broadcast=True))
-        return seen
-
-    def expected(self, seen: Seen, run: bool = False) -> dict | str:
-        """What `expected` says, or why it says nothing."""
-        place = (seen.setting, run)
-        if place not in self._expected:
-            try:
-                self._expected[place] = expected(self.launcher, seen, tests=True, run=run)
-            except NoYardstick as reason:
-                self._expected[place] = str(reason)
-        return self._expected[place]
 
 
-def _first_error(seen: Seen) -> dict:
-    return next((rank.error for rank in seen.outcome.ranks if rank.state == "raised"), {"type": "", "text": "", "rows": []})
 
 
-def _not_initialised(seen: Seen) -> bool:
-    return "has not been initialized" in _first_error(seen)["text"]
 
 
-def _may_be_resting(seen: Seen) -> bool:
-    """Whether a rank of a run that stands still is neither in a collective nor in a step: it may go on by itself."""
-    if seen.trouble != "hung":
-        return False
-    return any(
-        "a Horovod operation" in row and not rank.after.numbers
-        for row, rank in zip(seen.outcome.hang.rows, seen.ranks, strict=False)
-    )
 
-
-def _stuck_in(seen: Seen) -> str:
-    """Of a run that stands still: "broadcast", "steps", "metrics" or ""."""
-    report = seen.outcome.hang
-    if report is None:
-        return ""
-    rows = " ".join((*report.rows, report.sentence)).lower()
-    if "broadcast" in rows or "root rank" in rows:
-        return "broadcast"
-    waiting = [r for r, rank in enumerate(seen.ranks) if rank.after.numbers]
-    if waiting:
-        counts = seen.counts
-        next_epoch = any(counts[r] and any(done == counts[r] for done, _ in seen.ranks[r].tests) for r in waiting)
-        return "metrics" if next_epoch and len(waiting) < len(counts) else "steps" if len(waiting) < len(counts) else ""
-    return "metrics" if any(seen.counts) else ""
-
-
-class Evidence:
-    """What was seen, line by line."""
-
-    def __init__(self, runs: Runs, source: port_source.Source):
-        self.runs, self.source = runs, source
-        self.two, self.three = runs.training(TWO), runs.training(THREE)
-        self.one = runs(ONE)
-
-    def findings(self) -> list[Finding]:
-        judges: dict[str, Callable[[], Finding]] = {
-            "init": self.init,
-            "devices": self.devices,
-            "shards": self.shards,
-            "steps": self.steps,
-            "learning_rate": self.learning_rate,
-            "gradients": self.gradients,
-            "broadcast": self.broadcast,
-            "rank_zero": self.rank_zero,
-            "global_metrics": lambda: global_metrics(self),
-            "run_log": lambda: run_log(self),
-            "warmup": self.warmup,
-        }
-        return [judged() for judged in judges.values()]
-
-    def flags(self) -> list[Flag]:
-        paths = {path for seen in self.runs.made.values() for rank in seen.ranks for path in rank.outside}
-        if not paths:
-            return []
-        said = ", ".join(shown(path) for path in sorted(paths)[:3])
-        return [Flag("looks_outside", f"The script looked for files that are none of its own: {said}.")]
-
-    def facts(self) -> dict:
-        runs = [
-            {
-                "ranks": seen.setting.world_size,
-                "images": seen.setting.images,
-                "ended": seen.trouble or "returned",
-                "steps": seen.counts,
-                "first_rate": seen.ranks[0].steps[0].rate if seen.counts[0] else None,
-                "last_rate": seen.ranks[0].steps[-1].rate if seen.counts[0] else None,
-                "cpu_seconds": [round(end.get("cpu", 0.0), 2) for end in seen.ends],
-            }
-            for seen in self.runs.made.values()
-        ]
-        return {"runs": runs, "rate": self.two.rate, "batch_size": BATCH, **getattr(self, "measured", {})}
-
-    # -- when a run did not come to its end
-
-    @property
-    def ran(self) -> list[Seen]:
-        """The runs on several ranks in which training was seen, the one on three first."""
-        return [seen for seen in (self.three, self.two) if min(seen.counts, default=0) > 0]
-
-    def trouble(self) -> tuple[str, str]:
-        """(diagnosis, sentence) of the first run that failed; ("", "") if none did."""
-        for setting in (TWO, THREE, ONE):
-            found = self.trouble_of(self.runs(setting))
-            if found[0]:
-                return found
-        return "", ""
-
-    def trouble_of(self, seen: Seen) -> tuple[str, str]:
-        p = seen.setting.world_size
-        where = f"On {p} rank{'s' if p > 1 else ''}"
-        if seen.trouble == "raised":
-            error = _first_error(seen)
-            at = error["rows"][-1].split(", in ")[0] if error["rows"] else ""
-            said = f"{where} it stops: {error['type']}{f' at {at}' if at else ''}: {shown(error['text'], 200)}"
-            if _not_initialised(seen):
-                return "not_initialised", said
-            if error["type"] == "SystemExit" and error["text"] == "exit status 2":
-                said += (
-                    ". It has to take the options of the handout: --batch-size --epochs --lr --device --seed --data --log --nonce"
-                )
-            return "script_failed", said
-        if seen.trouble == "died":
-            r = next(r for r, rank in enumerate(seen.outcome.ranks) if rank.state == "dead")
-            end = seen.ends[r] if r < len(seen.ends) else {}
-            how = f"signal {end['signal']}" if end.get("signal") else f"exit status {end.get('exit')}"
-            how = "too much memory" if end.get("over") == "memory" else how
-            return "script_failed", f"{where} the process of rank {r} dies ({how})."
-        if seen.trouble == "hung":
-            report = seen.outcome.hang
-            rows = "; ".join(" ".join(row.split()) for row in report.rows)
-            return "script_hangs", f"{where} it stands still: {rows}.".replace("a Horovod operation", "waits")
-        if seen.trouble == "too_slow":
-            return (
-                "too_slow",
-                f"{where} it does not come to an end: {max(seen.counts)} steps were made in {LIMITS.cpu_seconds} s.",
-            )
-        return "", ""
-
-    def unseen(self, name: str) -> Finding:
-        """For a line of which nothing was seen."""
-        diagnosis, sentence = self.trouble()
-        if diagnosis:
-            return lost(name, diagnosis, f"This step was not reached. {sentence}", TEACH[diagnosis])
-        return needs_person(name, "No training step was recognised: the script trains without a Keras optimizer or Keras layers.")
-
-    # -- the eight steps
-
-    def init(self) -> Finding:
-        """Step 1, and that the script comes to its end."""
-        several = [self.runs(TWO), self.runs(THREE)]
-        for seen in filter(_not_initialised, several):
-            return lost("init", "not_initialised", self.trouble_of(seen)[1], TEACH["not_initialised"])
-        ended = [rank for seen in several for rank in seen.ranks if rank.ended or rank.steps]
-        if ended and not any(rank.initialised for rank in ended):
-            return lost(
-                "init",
-                "not_initialised",
-                "hvd.init() was never called: each rank believes to be alone.",
-                TEACH["not_initialised"],
-            )
-        for seen in several:
-            diagnosis, sentence = self.trouble_of(seen)
-            if diagnosis and not (diagnosis == "script_hangs" and _stuck_in(seen)):
-                earned = line("init").points / 2 if any(rank.initialised for rank in seen.ranks) else 0.0
-                return lost("init", diagnosis, sentence, TEACH[diagnosis], earned)
-        if self.one.trouble and not any(seen.trouble for seen in several):
-            sentence = self.trouble_of(self.one)[1]
-            return lost("init", "fails_on_one_rank", sentence, TEACH["fails_on_one_rank"], line("init").points - 1)
-        return full("init", "It runs on 1, 2 and 3 ranks, and every rank knows how many there are.")
-
-    def devices(self) -> Finding:
-        """Step 2, from the source."""
-        pinned, growth = self.source.pinned, self.source.growth
-        points = line("devices").points
-        if pinned in ("", "same"):
-            said = "No GPU is chosen." if not pinned else "All ranks choose the same GPU."
-            return lost("devices", "not_pinned", said, TEACH["not_pinned"], points / 4 if growth else 0.0)
-        if pinned == "rank":
-            said = "The GPU is chosen by hvd.rank(): on the second machine there is none with such a number."
-            return lost("devices", "pinned_by_rank", said, TEACH["pinned_by_rank"], points / 4 if growth else 0.0)
-        if not growth:
-            said = "The GPU is chosen by the local rank, but its memory does not grow as needed."
-            return lost("devices", "no_memory_growth", said, TEACH["no_memory_growth"], points / 2)
-        return full("devices", "The GPU is chosen by the local rank, and its memory grows (read from the source).")
-
-    def shards(self) -> Finding:
-        """Step 3: disjoint parts that cover the data."""
-        looked = [seen for seen in self.ran if all(rank.batches for rank in seen.ranks)]
-        if not looked:
-            return self.unseen("shards")
-        found = [_shards_of(seen) for seen in looked]
-        for diagnosis, sentence in found:
-            if diagnosis:
-                return lost("shards", diagnosis, sentence, TEACH[diagnosis])
-        return full("shards", found[0][1])
-
-    def steps(self) -> Finding:
-        """Step 4: the number of steps of an epoch."""
-        for setting in (THREE, TWO):
-            seen = self.runs(setting)
-            if seen.trouble == "hung" and _stuck_in(seen) == "steps":
-                return lost("steps", "unequal_steps", _waiting(seen), TEACH["unequal_steps"])
-        if not self.ran:
-            return self.unseen("steps")
-        whole = [seen for seen in self.ran if not seen.trouble or _stuck_in(seen) == "metrics" or seen.epochs(0)[:-1]]
-        if not whole:
-            return self.unseen("steps")
-        for seen in whole:
-            diagnosis, sentence = _steps_of(seen)
-            if diagnosis:
-                return lost("steps", diagnosis, sentence, TEACH[diagnosis])
-        return full("steps", _steps_of(whole[0])[1])
-
-    def learning_rate(self) -> Finding:
-        """Step 5: the rates that the optimizer used."""
-        if not self.ran:
-            return self.unseen("learning_rate")
-        seen = self.ran[0]
-        if _climbs(seen):
-            long = self.runs.training(LONG)
-            seen = long if min(long.counts) else seen
-        diagnosis, sentence, part = _rate_of(seen)
-        if diagnosis:
-            return lost("learning_rate", diagnosis, sentence, TEACH[diagnosis], part * line("learning_rate").points)
-        return full("learning_rate", sentence)
-
-    def gradients(self) -> Finding:
-        """Step 6: what was applied is the mean of what each rank should have computed."""
-        if not self.ran:
-            return self.unseen("gradients")
-        reason, measured = "", {}
-        names: list[tuple[str, str]] = []
-        for seen in self.ran:
-            yard = self.runs.expected(seen, run=seen.setting == TWO)
-            if isinstance(yard, str):
-                reason = yard
-                continue
-            names.append(_gradients_of(seen, yard))
-            if seen.setting == TWO and yard["weights"] is not None and seen.ranks[0].final is not None:
-                moved = np.linalg.norm(yard["weights"] - seen.ranks[0].steps[0].weights)
-                measured["from_sequential"] = float(np.linalg.norm(seen.ranks[0].final - yard["weights"]) / max(moved, 1e-12))
-        self.measured = measured
-        if not names:
-            return needs_person("gradients", f"What the ranks should have computed is not known: {reason}.")
-        for diagnosis, sentence in names:
-            if diagnosis:
-                return lost("gradients", diagnosis, sentence, TEACH[diagnosis])
-        second = [
-            rank.steps[1].weights if len(rank.steps) > 1 else None for rank in self.two.ranks
-        ]  # a broadcast has been by then
-        never_equal = (
-            all(weights is not None for weights in second) and _spread(second) > SAME
-        )  # the broadcast's line is about that
-        if not self.two.trouble and not never_equal and _spread([rank.final for rank in self.two.ranks]) > SAME:
-            said = "The gradients are averaged, but at the end the ranks hold different weights."
-            return lost("gradients", "weights_differ", said, TEACH["weights_differ"], line("gradients").points / 2)
-        if not never_equal and measured.get("from_sequential", 0.0) > 0.1:
-            said = "The gradients are averaged, but the run is not the sequential one on the global minibatches"
-            return needs_person("gradients", f"{said}: weights are off by {measured['from_sequential']:.0%} of their way.")
-        return full(
-            "gradients", "In every step the mean over the ranks is applied: the run is the sequential one on global minibatches."
-        )
-
-    def broadcast(self) -> Finding:
-        """Step 7, where every rank starts with weights of its own."""
-        for setting in (TWO, THREE):
-            seen = self.runs(setting)
-            if seen.trouble in ("hung", "raised") and _stuck_in(seen) == "broadcast":
-                text = " ".join((*seen.outcome.hang.rows, seen.outcome.hang.sentence)) if seen.outcome.hang else ""
-                if "root rank" in text.lower():
-                    said = "The ranks do not agree on whose weights are sent: every rank must name the same root."
-                    return lost("broadcast", "wrong_root", said, TEACH["wrong_root"])
-                return lost("broadcast", "script_hangs", _waiting(seen), TEACH["script_hangs"])
-        seen = self.three
-        if min(seen.counts) < 1 or any(rank.steps[0].weights is None for rank in seen.ranks):
-            return self.unseen("broadcast")
-        diagnosis, sentence, part = _broadcast_of(seen)
-        if diagnosis:
-            return lost("broadcast", diagnosis, sentence, TEACH[diagnosis], part * line("broadcast").points)
-        return full("broadcast", sentence)
-
-    def rank_zero(self) -> Finding:
-        """Step 8: who writes, and who prints."""
-        ended = [seen for seen in self.ran if all(rank.ended for rank in seen.ranks)]
-        if not ended:
-            return self.unseen("rank_zero")
-        seen = ended[0]
-        diagnosis, sentence, part = _writes_of(seen)
-        if diagnosis:
-            return lost("rank_zero", diagnosis, sentence, TEACH[diagnosis], part * line("rank_zero").points)
-        return full("rank_zero", sentence)
 
     # -- the bonus
 
-    def warmup(self) -> Finding:
-        """The rates of the first epochs, where the script warms up by itself or has an option for it."""
-        if not self.ran:
-            return self.unseen("warmup")
-        seen = self.two if min(self.two.counts) else self.three
-        option = next((one for rank in seen.ranks for one in rank.options), None)
-        if _climbs(seen):
-            seen = self.runs.training(LONG)
-        elif option is not None:
-            steps = "step" in option["option"]
-            word = [] if option["takes"] == "nothing" else ["12" if steps else "3"]
-            seen = self.runs.training(replace(LONG, epochs=6, more=(shown(option["option"], 40), *word)))
-        if not min(seen.counts):
-            return self.unseen("warmup")
-        rates = np.array([step.rate for step in seen.ranks[0].steps])
-        target = seen.rate * seen.setting.world_size
-        top = int(np.argmax(rates >= rates.max() * (1 - 1e-4)))
-        if rates[0] > 0.8 * rates.max():
-            said = f"The first step uses {rates[0]:.4g}, the largest rate of the run is {rates.max():.4g}."
-            return lost("warmup", "no_warmup", said, TEACH["no_warmup"])
-        if not math.isclose(rates.max(), target, rel_tol=0.02) or (np.diff(rates[: top + 1]) < -1e-9).any():
-            said = f"The rate begins at {rates[0]:.4g} and gets to {rates.max():.4g}; lr * hvd.size() is {target:.4g}."
-            return lost("warmup", "warmup_never_ends", said, TEACH["warmup_never_ends"], 2.0)
-        return full("warmup", f"The rate climbs from {rates[0]:.4g} to {target:.4g} in {top} steps of {len(rates)}.")
 
 
 # -- each step, in numbers --------------------------------------------------------------------------------------------------------------
 
 
-def _waiting(seen: Seen) -> str:
-    """Who waits, with the steps that each rank has made."""
-    made = ", ".join(str(count) for count in seen.counts)
-    p = seen.setting.world_size
-    rows = "; ".join(" ".join(row.split()) for row in seen.outcome.hang.rows).replace("a Horovod operation", "waits")
-    return (
-        f"On {p} ranks, with {seen.setting.images} images in minibatches of {BATCH}, they stand still after {made} steps: {rows}."
+def findings_of(evidence: Evidence) -> list[Finding]:
+    judges: dict[str, Callable[[Evidence], Finding]] = {
+        "init": init,
+        "devices": devices,
+        "shards": shards,
+        "steps": steps,
+        "learning_rate": learning_rate,
+        "gradients": gradients,
+        "broadcast": broadcast,
+        "rank_zero": rank_zero,
+        "global_metrics": global_metrics,
+        "run_log": run_log,
+        "warmup": warmup,
+    }
+    return [judged(evidence) for judged in judges.values()]
+
+
+def flags_of(evidence: Evidence) -> list[Flag]:
+    paths = {path for seen in evidence.runs.made.values() for rank in seen.ranks for path in rank.outside}
+    if not paths:
+        return []
+    said = ", ".join(shown(path) for path in sorted(paths)[:3])
+    return [Flag("looks_outside", f"The script looked for files that are none of its own: {said}.")]
+
+
+def facts_of(evidence: Evidence) -> dict:
+    runs = [
+        {
+            "ranks": seen.setting.world_size,
+            "images": seen.setting.images,
+            "ended": seen.trouble or "returned",
+            "steps": seen.counts,
+            "first_rate": seen.ranks[0].steps[0].rate if seen.counts[0] else None,
+            "last_rate": seen.ranks[0].steps[-1].rate if seen.counts[0] else None,
+            "cpu_seconds": [round(end.get("cpu", 0.0), 2) for end in seen.ends],
+        }
+        for seen in evidence.runs.made.values()
+    ]
+    return {"runs": runs, "rate": evidence.two.rate, "batch_size": BATCH, **getattr(evidence, "measured", {})}
+
+
+def init(evidence: Evidence) -> Finding:
+    """Step 1, and that the script comes to its end."""
+    several = [evidence.runs(TWO), evidence.runs(THREE)]
+    for seen in filter(is_not_initialised, several):
+        return lost("init", "not_initialised", evidence.trouble_of(seen)[1], TEACH["not_initialised"])
+    ended = [rank for seen in several for rank in seen.ranks if rank.ended or rank.steps]
+    if ended and not any(rank.initialised for rank in ended):
+        return lost(
+            "init",
+            "not_initialised",
+            "hvd.init() was never called: each rank believes to be alone.",
+            TEACH["not_initialised"],
+        )
+    for seen in several:
+        diagnosis, sentence = evidence.trouble_of(seen)
+        if diagnosis and not (diagnosis == "script_hangs" and stuck_in(seen)):
+            earned = line("init").points / 2 if any(rank.initialised for rank in seen.ranks) else 0.0
+            return lost("init", diagnosis, sentence, TEACH[diagnosis], earned)
+    if evidence.one.trouble and not any(seen.trouble for seen in several):
+        sentence = evidence.trouble_of(evidence.one)[1]
+        return lost("init", "fails_on_one_rank", sentence, TEACH["fails_on_one_rank"], line("init").points - 1)
+    return full("init", "It runs on 1, 2 and 3 ranks, and every rank knows how many there are.")
+
+
+def devices(evidence: Evidence) -> Finding:
+    """Step 2, from the source."""
+    pinned, growth = evidence.source.pinned, evidence.source.growth
+    points = line("devices").points
+    if pinned in ("", "same"):
+        said = "No GPU is chosen." if not pinned else "All ranks choose the same GPU."
+        return lost("devices", "not_pinned", said, TEACH["not_pinned"], points / 4 if growth else 0.0)
+    if pinned == "rank":
+        said = "The GPU is chosen by hvd.rank(): on the second machine there is none with such a number."
+        return lost("devices", "pinned_by_rank", said, TEACH["pinned_by_rank"], points / 4 if growth else 0.0)
+    if not growth:
+        said = "The GPU is chosen by the local rank, but its memory does not grow as needed."
+        return lost("devices", "no_memory_growth", said, TEACH["no_memory_growth"], points / 2)
+    return full("devices", "The GPU is chosen by the local rank, and its memory grows (read from the source).")
+
+
+def shards(evidence: Evidence) -> Finding:
+    """Step 3: disjoint parts that cover the data."""
+    looked = [seen for seen in evidence.ran if all(rank.batches for rank in seen.ranks)]
+    if not looked:
+        return evidence.unseen("shards")
+    found = [_shards_of(seen) for seen in looked]
+    for diagnosis, sentence in found:
+        if diagnosis:
+            return lost("shards", diagnosis, sentence, TEACH[diagnosis])
+    return full("shards", found[0][1])
+
+
+def steps(evidence: Evidence) -> Finding:
+    """Step 4: the number of steps of an epoch."""
+    for setting in (THREE, TWO):
+        seen = evidence.runs(setting)
+        if seen.trouble == "hung" and stuck_in(seen) == "steps":
+            return lost("steps", "unequal_steps", who_waits(seen), TEACH["unequal_steps"])
+    if not evidence.ran:
+        return evidence.unseen("steps")
+    whole = [seen for seen in evidence.ran if not seen.trouble or stuck_in(seen) == "metrics" or seen.epochs(0)[:-1]]
+    if not whole:
+        return evidence.unseen("steps")
+    for seen in whole:
+        diagnosis, sentence = _steps_of(seen)
+        if diagnosis:
+            return lost("steps", diagnosis, sentence, TEACH[diagnosis])
+    return full("steps", _steps_of(whole[0])[1])
+
+
+def learning_rate(evidence: Evidence) -> Finding:
+    """Step 5: the rates that the optimizer used."""
+    if not evidence.ran:
+        return evidence.unseen("learning_rate")
+    seen = evidence.ran[0]
+    if _climbs(seen):
+        long = evidence.runs.training(LONG)
+        seen = long if min(long.counts) else seen
+    diagnosis, sentence, part = _rate_of(seen)
+    if diagnosis:
+        return lost("learning_rate", diagnosis, sentence, TEACH[diagnosis], part * line("learning_rate").points)
+    return full("learning_rate", sentence)
+
+
+def gradients(evidence: Evidence) -> Finding:
+    """Step 6: what was applied is the mean of what each rank should have computed."""
+    if not evidence.ran:
+        return evidence.unseen("gradients")
+    reason, measured = "", {}
+    names: list[tuple[str, str]] = []
+    for seen in evidence.ran:
+        yard = evidence.runs.expected(seen, run=seen.setting == TWO)
+        if isinstance(yard, str):
+            reason = yard
+            continue
+        names.append(_gradients_of(seen, yard))
+        if seen.setting == TWO and yard["weights"] is not None and seen.ranks[0].final is not None:
+            moved = np.linalg.norm(yard["weights"] - seen.ranks[0].steps[0].weights)
+            measured["from_sequential"] = float(np.linalg.norm(seen.ranks[0].final - yard["weights"]) / max(moved, 1e-12))
+    evidence.measured = measured
+    if not names:
+        return needs_person("gradients", f"What the ranks should have computed is not known: {reason}.")
+    for diagnosis, sentence in names:
+        if diagnosis:
+            return lost("gradients", diagnosis, sentence, TEACH[diagnosis])
+    second = [
+        rank.steps[1].weights if len(rank.steps) > 1 else None for rank in evidence.two.ranks
+    ]  # a broadcast has been by then
+    never_equal = (
+        all(weights is not None for weights in second) and _spread(second) > SAME
+    )  # the broadcast's line is about that
+    if not evidence.two.trouble and not never_equal and _spread([rank.final for rank in evidence.two.ranks]) > SAME:
+        said = "The gradients are averaged, but at the end the ranks hold different weights."
+        return lost("gradients", "weights_differ", said, TEACH["weights_differ"], line("gradients").points / 2)
+    if not never_equal and measured.get("from_sequential", 0.0) > 0.1:
+        said = "The gradients are averaged, but the run is not the sequential one on the global minibatches"
+        return needs_person("gradients", f"{said}: weights are off by {measured['from_sequential']:.0%} of their way.")
+    return full(
+        "gradients", "In every step the mean over the ranks is applied: the run is the sequential one on global minibatches."
     )
+
+
+def broadcast(evidence: Evidence) -> Finding:
+    """Step 7, where every rank starts with weights of its own."""
+    for setting in (TWO, THREE):
+        seen = evidence.runs(setting)
+        if seen.trouble in ("hung", "raised") and stuck_in(seen) == "broadcast":
+            text = " ".join((*seen.outcome.hang.rows, seen.outcome.hang.sentence)) if seen.outcome.hang else ""
+            if "root rank" in text.lower():
+                said = "The ranks do not agree on whose weights are sent: every rank must name the same root."
+                return lost("broadcast", "wrong_root", said, TEACH["wrong_root"])
+            return lost("broadcast", "script_hangs", who_waits(seen), TEACH["script_hangs"])
+    seen = evidence.three
+    if min(seen.counts) < 1 or any(rank.steps[0].weights is None for rank in seen.ranks):
+        return evidence.unseen("broadcast")
+    diagnosis, sentence, part = _broadcast_of(seen)
+    if diagnosis:
+        return lost("broadcast", diagnosis, sentence, TEACH[diagnosis], part * line("broadcast").points)
+    return full("broadcast", sentence)
+
+
+def rank_zero(evidence: Evidence) -> Finding:
+    """Step 8: who writes, and who prints."""
+    ended = [seen for seen in evidence.ran if all(rank.ended for rank in seen.ranks)]
+    if not ended:
+        return evidence.unseen("rank_zero")
+    seen = ended[0]
+    diagnosis, sentence, part = _writes_of(seen)
+    if diagnosis:
+        return lost("rank_zero", diagnosis, sentence, TEACH[diagnosis], part * line("rank_zero").points)
+    return full("rank_zero", sentence)
+
+
+def warmup(evidence: Evidence) -> Finding:
+    """The rates of the first epochs, where the script warms up by itself or has an option for it."""
+    if not evidence.ran:
+        return evidence.unseen("warmup")
+    seen = evidence.two if min(evidence.two.counts) else evidence.three
+    option = next((one for rank in seen.ranks for one in rank.options), None)
+    if _climbs(seen):
+        seen = evidence.runs.training(LONG)
+    elif option is not None:
+        steps = "step" in option["option"]
+        word = [] if option["takes"] == "nothing" else ["12" if steps else "3"]
+        seen = evidence.runs.training(replace(LONG, epochs=6, more=(shown(option["option"], 40), *word)))
+    if not min(seen.counts):
+        return evidence.unseen("warmup")
+    rates = np.array([step.rate for step in seen.ranks[0].steps])
+    target = seen.rate * seen.setting.world_size
+    top = int(np.argmax(rates >= rates.max() * (1 - 1e-4)))
+    if rates[0] > 0.8 * rates.max():
+        said = f"The first step uses {rates[0]:.4g}, the largest rate of the run is {rates.max():.4g}."
+        return lost("warmup", "no_warmup", said, TEACH["no_warmup"])
+    if not math.isclose(rates.max(), target, rel_tol=0.02) or (np.diff(rates[: top + 1]) < -1e-9).any():
+        said = f"The rate begins at {rates[0]:.4g} and gets to {rates.max():.4g}; lr * hvd.size() is {target:.4g}."
+        return lost("warmup", "warmup_never_ends", said, TEACH["warmup_never_ends"], 2.0)
+    return full("warmup", f"The rate climbs from {rates[0]:.4g} to {target:.4g} in {top} steps of {len(rates)}.")
 
 
 def _shards_of(seen: Seen) -> tuple[str, str]:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
 
+from autograder.homework.port.evidence import Evidence, stuck_in, who_waits
 from autograder.homework.port.runs import BATCH, Seen
 from autograder.homework.rubric import Finding, full, line, lost, needs_person, shown
-
-if TYPE_CHECKING:
-    from autograder.homework.port.judge import Evidence
 
 NEAR = 2e-3  # relative to a loss, absolute for an accuracy
 TEACH = {
@@ -37,12 +34,10 @@ TEACH = {
 
 def global_metrics(evidence: Evidence) -> Finding:
     """Step 8: metrics averaged over all ranks."""
-    from autograder.homework.port.judge import _stuck_in, _waiting
-
     for setting in (evidence.two.setting, evidence.three.setting):
         seen = evidence.runs(setting)
-        if seen.trouble == "hung" and _stuck_in(seen) == "metrics":
-            return lost("global_metrics", "metrics_on_one_rank", _waiting(seen), TEACH["metrics_on_one_rank"])
+        if seen.trouble == "hung" and stuck_in(seen) == "metrics":
+            return lost("global_metrics", "metrics_on_one_rank", who_waits(seen), TEACH["metrics_on_one_rank"])
     whole = [seen for seen in evidence.ran if all(rank.ended for rank in seen.ranks)]
     if not whole:
         return evidence.unseen("global_metrics")

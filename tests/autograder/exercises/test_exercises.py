@@ -9,9 +9,10 @@ import os
 import numpy as np
 import pytest
 
+from autograder import values
 from autograder.compare import same
 from autograder.exercise import ANYTHING, Exercise, rng_for
-from autograder.judging import bank, values
+from autograder.judging import bank
 from autograder.judging.judge import _BUILT_IN
 from autograder.registry import UnknownExercise, all_exercises, find
 from labkit.relay import wire
@@ -60,7 +61,7 @@ def test_right_and_every_misconception_are_pairwise_distinct(exercise):
 
 @every_exercise
 def test_a_detour_through_another_type_shows(exercise):
-    """float64 through float32, int64 through int32 or a float, int32 promoted: see `autograder.judging.values`."""
+    """float64 through float32, int64 through int32 or a float, int32 promoted: see `autograder.values`."""
     first = None
     for key in KEYS[:4]:
         unseen = values.unseen_detours(exercise, cases_of(exercise, key))
@@ -69,7 +70,7 @@ def test_a_detour_through_another_type_shows(exercise):
         for detour, hidden in unseen.items():
             excused = values.is_excused(detour, exercise.may_lose)
             assert not hidden or excused, (
-                f"{exercise.function}: no case shows {detour}. Draw its numbers with autograder.judging.values or contributions.sum_case, leave "
+                f"{exercise.function}: no case shows {detour}. Draw its numbers with autograder.values or contributions.sum_case, leave "
                 "rtol and atol to the type, hand out integers of 32 and of 64 bits; or say in `may_lose` why it does not matter."
             )
     for name, reason in exercise.may_lose.items():

@@ -33,7 +33,7 @@ from autograder.course import Course
 from autograder.grading import nbgrader_plugin
 from autograder.grading import run as grading
 from autograder.grading.collecting import Collect
-from autograder.grading.submission import judging, reading, rebuilding
+from autograder.grading.submission import reading, rebuilding
 from autograder.reports import results
 
 FOLDERS = sorted((Path(__file__).parents[2] / "attacks" / "folders").glob("[0-9]*.py"))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.homework.port import judge as port
+from autograder.homework.port import evidence
 from autograder.homework.port import metrics
 from autograder.homework.port import source as port_source
 from autograder.homework.port.runs import BATCH, RankSeen, Seen, Setting, Step, draw, seen_by
@@ -267,11 +268,11 @@ def test_where_ranks_stand_still_says_which_step_is_at_fault():
     one = seen(ONE_EPOCH, [[range(8)] * 4] * 3)
     one.outcome.hang = HangReport("missing_rank", "", ("rank 0  allreduce", "rank 1  allreduce", "rank 2  allreduce"))
     one.ranks[0].after.numbers = [1, 2]
-    assert port._stuck_in(one) == "steps"
+    assert evidence.stuck_in(one) == "steps"
     one.ranks[0].tests = [(4, [1])]  # it has evaluated already: it is in the next epoch
-    assert port._stuck_in(one) == "metrics"
+    assert evidence.stuck_in(one) == "metrics"
     one.outcome.hang = HangReport("missing_rank", "", ("rank 0  broadcast",))
-    assert port._stuck_in(one) == "broadcast"
+    assert evidence.stuck_in(one) == "broadcast"
 
 
 # -- for real --------------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from autograder.grading.submission.grades import Graded, ItemGrade
 from autograder.grading.submission.reading import Flag
 from autograder.pages import coded, marked, span
-from autograder.reports import figures, report
+from autograder.reports import figures, report, results
 from autograder.reports.marks import Column, Mark, Marks, Row
 from autograder.verdict import CaseResult, LevelResult, Result
 
@@ -49,7 +49,7 @@ def student(
     marks["collectives", "explain"] = Mark(explain or 0.0, explain is None)
     score = sum(mark.score for mark in marks.values())
     row = Row(name, "", last_name, timestamp=HANDED_IN + timedelta(seconds=late), seconds_late=late, score=score, marks=marks)
-    return row, report.Submitted(name, "collectives", Graded(UNIT, items, list(flags)), tuple(flags))
+    return row, results.Submitted(name, "collectives", Graded(UNIT, items, list(flags)), tuple(flags))
 
 
 def of_class(*those, absent=()) -> report.ClassReport:
@@ -99,7 +99,7 @@ def test_what_needs_a_person_comes_first_and_says_why():
     ok = student("ok", explain=3.0)
     unreadable = student("a_cell", explain=3.0, flags=[Flag("unreadable", "1 cell could not be read and was left out.", True)])
     refused = Row("broken", score=0.0, marks={})
-    broken = report.Submitted(
+    broken = results.Submitted(
         "broken", "collectives", None, (Flag("refused", "The submission was refused: no JSON.", True),), "no JSON."
     )
     fault = student(
@@ -110,8 +110,8 @@ def test_what_needs_a_person_comes_first_and_says_why():
     silent[0].marks["collectives", "check_mean_over_ranks"] = Mark(0.0, True)
     corrected = student("corrected", explain=3.0)  # a score given by hand, then handed in again
     corrected[0].marks["collectives", "check_ring_all_reduce"] = Mark(3.5, True, by_hand=True)
-    stale = student("stale", explain=3.0)[0], report.Submitted("stale", "collectives", None)
-    fresh = Row("fresh"), report.Submitted("fresh", "collectives", None)
+    stale = student("stale", explain=3.0)[0], results.Submitted("stale", "collectives", None)
+    fresh = Row("fresh"), results.Submitted("fresh", "collectives", None)
     stranger = student("stranger")[1]
     made = of_class(ok, unreadable, (refused, broken), fault, silent, corrected, stale, fresh, (None, stranger))
     assert [(t.student, t.where) for t in made.todo] == [

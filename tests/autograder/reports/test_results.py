@@ -97,7 +97,7 @@ def result(points: float) -> Graded:
     return Graded(UNIT, [item], [])
 
 
-def found(coursedir) -> dict[str, report.Submitted]:
+def found(coursedir) -> dict[str, results.Submitted]:
     return {one.student: one for one in results.submitted(coursedir, UNIT)}
 
 

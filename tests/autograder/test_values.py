@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from autograder import values
 from autograder.exercise import Case, Exercise, Tensor
 from autograder.exercises.readings import contributions
-from autograder.judging import values
 
 KEYS = range(20)
 

@@ -1,0 +1,232 @@
+"""What was seen of a port in its runs on one, two and three ranks, and why nothing was seen where a run came to no end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from autograder.exercise import PUBLIC_KEY
+from autograder.homework.port import source as port_source
+from autograder.homework.port.runs import BATCH, EPOCHS, NoYardstick, Seen, Setting, expected, watch
+from autograder.homework.rubric import Finding, Flag, PartResult, full, line, lines_of, lost, needs_person, shown
+from labkit.watch.hang import list_ranks
+from labkit.launch.launcher import Launcher, Limits
+
+
+
+TWO = Setting(2, 64)
+THREE = Setting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one machine, rank 2 on another
+ONE = Setting(1, 40, epochs=1, arrays=0)
+LONG = Setting(2, 64, epochs=20, arrays=0)  # for a warm-up that is longer than the other runs
+LIMITS = Limits(cpu_seconds=30, memory_bytes=2 << 30, file_bytes=64 << 20, deadline=150.0)
+HURRY = replace(LIMITS, cpu_seconds=6, deadline=40.0)  # once the script has proved endless
+
+TEACH = {
+    "not_ported": "Horovod's eight steps are listed in the handout; begin with `import horovod.tensorflow as hvd` and `hvd.init()`.",
+    "not_initialised": "`hvd.init()` comes before everything else of Horovod's.",
+    "script_failed": "Run it on two ranks before you hand it in: mpiexec -n 2 python tensorflow2_mnist_hvd.py --epochs 1.",
+    "script_hangs": "Every rank calls the same collectives in the same order; only printing and writing belong to rank 0 alone.",
+    "too_slow": "The judge's data are a hundred images: look for a loop that never ends.",
+    "fails_on_one_rank": "With one rank a ported script does what the sequential one does.",
+    "not_pinned": "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`: else all ranks of a machine crowd on its first GPU.",
+    "pinned_by_rank": "GPUs are numbered from 0 on every machine, ranks over all machines: `gpus[hvd.local_rank()]`.",
+    "no_memory_growth": "`tf.config.experimental.set_memory_growth(gpu, True)`: else TensorFlow takes all of the GPU's memory at once.",
+    "same_data": "Each rank takes its own part: `dataset.shard(hvd.size(), hvd.rank())`, or `images[hvd.rank()::hvd.size()]`.",
+    "own_shuffle": "Shard before you shuffle, or shuffle with the same seed on all ranks: parts of different orders overlap.",
+    "sharded_by_local_rank": "A part belongs to a rank, not to a place in a machine: hvd.rank() and hvd.size().",
+    "overlap": "Every image belongs to one rank: `dataset.shard(hvd.size(), hvd.rank())`.",
+    "left_out": "At most what does not fill a step of all ranks may be left over.",
+    "steps_not_divided": "All ranks together take hvd.size() minibatches in a step: an epoch has n // (batch_size * hvd.size()) steps.",
+    "unequal_steps": "Averaging waits for all ranks, so the number of steps must follow from what all know: n, the batch size, hvd.size().",
+    "too_few_steps": "An epoch has n // (batch_size * hvd.size()) steps: divide by the number of ranks once.",
+    "too_many_steps": "An epoch has n // (batch_size * hvd.size()) steps.",
+    "wrong_batch_size": "--batch-size is one rank's part of a step; all ranks together take that times hvd.size().",
+    "rate_not_scaled": "hvd.size() minibatches are averaged in a step, so the rate is lr * hvd.size().",
+    "rate_scaled_twice": "Multiply by hvd.size() once, in the optimizer or in the schedule, not in both.",
+    "rate_square_root": "The handout asks for linear scaling: lr * hvd.size().",
+    "rate_divided": "More ranks average more images in a step: the rate grows, lr * hvd.size().",
+    "scaled_by_local_size": "hvd.local_size() counts one machine's ranks; all ranks are hvd.size().",
+    "rates_differ": "All ranks need the same rate, or their models drift apart.",
+    "wrong_rate": "The handout asks for lr * hvd.size().",
+    "gradients_apart": "`tape = hvd.DistributedGradientTape(tape)` before `tape.gradient`. (A DistributedOptimizer averages in fit and "
+    "in `minimize`; in a loop with a tape of its own it averages nothing.)",
+    "gradients_summed": "The mean is Horovod's default; with op=hvd.Sum every step is hvd.size() times as long.",
+    "gradients_divided_again": "Horovod's mean has divided by the number of ranks already.",
+    "gradients_of_rank_0": "Average gradients over the ranks; broadcasting throws the work of the others away.",
+    "averaged_first_only": "The tape is wrapped in every step; only the broadcast belongs to the first one.",
+    "wrong_gradients": "What is applied is the mean over the ranks of each rank's gradient of its mean loss.",
+    "weights_differ": "Equal starts and equal updates keep ranks equal: look for what only some of them do.",
+    "no_broadcast": "`hvd.broadcast_variables(model.variables, root_rank=0)` before the first step or right after it.",
+    "wrong_root": "Rank 0 is the one that writes and that goes on from a checkpoint: root_rank=0.",
+    "broadcast_late": "Broadcast before the first step or right after it.",
+    "model_not_broadcast": "Broadcast `model.variables`, and the optimizer's.",
+    "weights_averaged": "Broadcast rank 0's weights; averages are for gradients.",
+    "broadcast_again": "Equal models with averaged gradients stay equal: broadcast once.",
+    "all_ranks_write": "`if hvd.rank() == 0:` around everything that writes: several ranks write one file at the same time.",
+    "wrong_rank_writes": "Rank 0 is the one that writes: `if hvd.rank() == 0:`.",
+    "one_rank_per_machine_writes": "hvd.local_rank() is 0 on every machine; hvd.rank() is 0 once.",
+    "all_ranks_print": "`if hvd.rank() == 0:` around prints, `verbose=1 if hvd.rank() == 0 else 0` in Keras.",
+    "no_warmup": "Let the rate climb from lr to lr * hvd.size() in the first epochs, and see that the optimizer gets it.",
+    "warmup_never_ends": "At the end of the warm-up the rate is lr * hvd.size().",
+}
+
+
+class Runs:
+    """The script's runs, each made when it is first asked for."""
+
+    def __init__(self, name: str, text: str, key: str, launcher: Launcher):
+        self.name, self.text, self.key, self.launcher = shown(name, 60), text, key, launcher
+        self.made: dict[Setting, Seen] = {}
+        self._expected: dict[tuple, dict | str] = {}
+
+    def __call__(self, setting: Setting) -> Seen:
+        bomb = next((seen for seen in self.made.values() if not seen.ends and not any(seen.counts)), None)
+        if setting not in self.made and bomb is not None:  # its processes could hardly be ended: not once more
+            self.made[setting] = replace(bomb, setting=setting)
+        if setting not in self.made:
+            endless = any(seen.trouble == "too_slow" for seen in self.made.values())
+            limits = HURRY if endless else LIMITS
+            seen = watch(self.launcher, self.name, self.text, self.key, setting, limits)
+            if seen.trouble == "raised" and _first_error(seen)["type"] == "FileNotFoundError" and not setting.shared:
+                # ranks may read what rank 0 has written: then they need one folder, as on a cluster
+                shared = watch(self.launcher, self.name, self.text, self.key, replace(setting, shared=True), limits)
+                seen = seen if shared.trouble == "raised" else shared
+            if _may_be_resting(seen):
+                seen = watch(self.launcher, self.name, self.text, self.key, setting, limits, patience=20)
+            self.made[setting] = seen
+        return self.made[setting]
+
+    def training(self, setting: Setting) -> Seen:
+        """The run of that setting. Where one mistake ends it before it has begun, it is put right, so that the other steps can be seen:
+        a missing `hvd.init()`, and a broadcast that not all ranks call (nobody waits for it then)."""
+        seen = self(setting)
+        if seen.trouble == "raised" and is_not_initialised(seen):
+            setting = replace(setting, init=True)
+            seen = self(setting)
+        if seen.trouble == "hung" and stuck_in(seen) == "broadcast" and max(seen.counts) <= 1:
+            return self(replace(setting, no_broadcast=True))
+        return seen
+
+    def expected(self, seen: Seen, run: bool = False) -> dict | str:
+        """What `expected` says, or why it says nothing."""
+        place = (seen.setting, run)
+        if place not in self._expected:
+            try:
+                self._expected[place] = expected(self.launcher, seen, tests=True, run=run)
+            except NoYardstick as reason:
+                self._expected[place] = str(reason)
+        return self._expected[place]
+
+
+def _first_error(seen: Seen) -> dict:
+    return next((rank.error for rank in seen.outcome.ranks if rank.state == "raised"), {"type": "", "text": "", "rows": []})
+
+
+def is_not_initialised(seen: Seen) -> bool:
+    return "has not been initialized" in _first_error(seen)["text"]
+
+
+def _may_be_resting(seen: Seen) -> bool:
+    """Whether a rank of a run that stands still is neither in a collective nor in a step: it may go on by itself."""
+    if seen.trouble != "hung":
+        return False
+    return any(
+        "a Horovod operation" in row and not rank.after.numbers
+        for row, rank in zip(seen.outcome.hang.rows, seen.ranks, strict=False)
+    )
+
+
+def stuck_in(seen: Seen) -> str:
+    """Of a run that stands still: "broadcast", "steps", "metrics" or ""."""
+    report = seen.outcome.hang
+    if report is None:
+        return ""
+    rows = " ".join((*report.rows, report.sentence)).lower()
+    if "broadcast" in rows or "root rank" in rows:
+        return "broadcast"
+    waiting = [r for r, rank in enumerate(seen.ranks) if rank.after.numbers]
+    if waiting:
+        counts = seen.counts
+        next_epoch = any(counts[r] and any(done == counts[r] for done, _ in seen.ranks[r].tests) for r in waiting)
+        return "metrics" if next_epoch and len(waiting) < len(counts) else "steps" if len(waiting) < len(counts) else ""
+    return "metrics" if any(seen.counts) else ""
+
+
+class Evidence:
+    """What was seen, line by line."""
+
+    def __init__(self, runs: Runs, source: port_source.Source):
+        self.runs, self.source = runs, source
+        self.two, self.three = runs.training(TWO), runs.training(THREE)
+        self.one = runs(ONE)
+
+
+
+
+    # -- when a run did not come to its end
+
+    @property
+    def ran(self) -> list[Seen]:
+        """The runs on several ranks in which training was seen, the one on three first."""
+        return [seen for seen in (self.three, self.two) if min(seen.counts, default=0) > 0]
+
+    def trouble(self) -> tuple[str, str]:
+        """(diagnosis, sentence) of the first run that failed; ("", "") if none did."""
+        for setting in (TWO, THREE, ONE):
+            found = self.trouble_of(self.runs(setting))
+            if found[0]:
+                return found
+        return "", ""
+
+    def trouble_of(self, seen: Seen) -> tuple[str, str]:
+        p = seen.setting.world_size
+        where = f"On {p} rank{'s' if p > 1 else ''}"
+        if seen.trouble == "raised":
+            error = _first_error(seen)
+            at = error["rows"][-1].split(", in ")[0] if error["rows"] else ""
+            said = f"{where} it stops: {error['type']}{f' at {at}' if at else ''}: {shown(error['text'], 200)}"
+            if is_not_initialised(seen):
+                return "not_initialised", said
+            if error["type"] == "SystemExit" and error["text"] == "exit status 2":
+                said += (
+                    ". It has to take the options of the handout: --batch-size --epochs --lr --device --seed --data --log --nonce"
+                )
+            return "script_failed", said
+        if seen.trouble == "died":
+            r = next(r for r, rank in enumerate(seen.outcome.ranks) if rank.state == "dead")
+            end = seen.ends[r] if r < len(seen.ends) else {}
+            how = f"signal {end['signal']}" if end.get("signal") else f"exit status {end.get('exit')}"
+            how = "too much memory" if end.get("over") == "memory" else how
+            return "script_failed", f"{where} the process of rank {r} dies ({how})."
+        if seen.trouble == "hung":
+            report = seen.outcome.hang
+            rows = "; ".join(" ".join(row.split()) for row in report.rows)
+            return "script_hangs", f"{where} it stands still: {rows}.".replace("a Horovod operation", "waits")
+        if seen.trouble == "too_slow":
+            return (
+                "too_slow",
+                f"{where} it does not come to an end: {max(seen.counts)} steps were made in {LIMITS.cpu_seconds} s.",
+            )
+        return "", ""
+
+    def unseen(self, name: str) -> Finding:
+        """For a line of which nothing was seen."""
+        diagnosis, sentence = self.trouble()
+        if diagnosis:
+            return lost(name, diagnosis, f"This step was not reached. {sentence}", TEACH[diagnosis])
+        return needs_person(name, "No training step was recognised: the script trains without a Keras optimizer or Keras layers.")
+
+
+
+def who_waits(seen: Seen) -> str:
+    """Who waits, with the steps that each rank has made."""
+    made = ", ".join(str(count) for count in seen.counts)
+    p = seen.setting.world_size
+    rows = "; ".join(" ".join(row.split()) for row in seen.outcome.hang.rows).replace("a Horovod operation", "waits")
+    return (
+        f"On {p} ranks, with {seen.setting.images} images in minibatches of {BATCH}, they stand still after {made} steps: {rows}."
+    )
