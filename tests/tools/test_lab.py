@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -10,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from pathlib import Path
@@ -17,45 +19,58 @@ from pathlib import Path
 import psutil
 import pytest
 
+from labkit.server_extension import end_tasks
+
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 30  # from the command to the first page; a second start is meant to take less than 15 s
+END_DEADLINE_S = 20  # from SIGTERM to the end; it takes a second, and up to five more where a kernel does not listen
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """{"url", "token", "seconds", "work", "output"} of a Lab started by the command behind `make lab`, on a free port."""
-    work = tmp_path_factory.mktemp("lab") / "work"
-    log = work.parent / "output.txt"
+    with running_lab(tmp_path_factory.mktemp("lab")) as lab:
+        yield lab
+
+
+@contextlib.contextmanager
+def running_lab(folder: Path):
+    """{"url", "token", "seconds", "work", "log", "server"} of a Lab started by the command behind `make lab`, on a free port. At the end
+    it is told to stop; it must end by itself, or AssertionError is raised.
+    """
+    work, log = folder / "work", folder / "output.txt"
     command = [sys.executable, ROOT / "tools" / "bootstrap.py", "lab", "--work", work, "--no-browser", "--ServerApp.port=0"]
     start = time.monotonic()
     with log.open("wb") as output:
         server = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
         )
+    children = []
     try:
         found = None
         while not found:
             assert server.poll() is None and time.monotonic() - start < DEADLINE_S, log.read_text()
             time.sleep(0.1)
             found = re.search(r"http://localhost:(\d+)/lab\?token=(\w+)", log.read_text())
-        lab = {"url": f"http://127.0.0.1:{found[1]}", "token": found[2], "work": work, "log": log}
+        lab = {"url": f"http://127.0.0.1:{found[1]}", "token": found[2], "work": work, "log": log, "server": server}
         with open_url(lab, "/lab"):
             lab["seconds"] = time.monotonic() - start
         yield lab
-    finally:
         children = psutil.Process(server.pid).children(recursive=True)
         server.send_signal(signal.SIGTERM)
-        # Once in a while jupyter_server has stopped and then waits for ever for an idle thread of anyio's; a Ctrl-C more ends that.
         with contextlib.suppress(subprocess.TimeoutExpired):
-            server.wait(timeout=20)
-        assert "stopping" in log.read_text()
+            server.wait(timeout=END_DEADLINE_S)
+        said = log.read_text()
+        assert server.returncode == 0, f"{END_DEADLINE_S} s after SIGTERM: {server.returncode}\n{said}"
+        assert said.rstrip().endswith("received signal 15, stopping"), said
+    finally:
+        if server.poll() is None:
+            children = psutil.Process(server.pid).children(recursive=True)
+            server.kill()
+            server.wait()
         for process in children:
             if process.is_running():
                 process.kill()
-        if server.poll() is None:
-            server.kill()
-            server.wait()
 
 
 def open_url(lab: dict, path: str):
@@ -111,6 +126,60 @@ def test_a_kernel_finds_the_course_and_mpi(lab):
             f"{lab['url']}/api/kernels/{kernel}", method="DELETE", headers={"Authorization": f"token {lab['token']}"}
         )
         urllib.request.urlopen(request, timeout=20).close()
+
+
+def test_a_lab_that_is_told_to_stop_while_it_answers_ends(tmp_path):
+    """What a browser asks for when it opens a notebook: the formats it can be saved as. A thread imports them, for half a second."""
+    with running_lab(tmp_path) as lab:
+        server = psutil.Process(lab["server"].pid)
+        before = {thread.id for thread in server.threads()}
+
+        def ask():
+            with contextlib.suppress(OSError), open_url(lab, "/api/nbconvert"):
+                pass
+
+        threading.Thread(target=ask, daemon=True).start()
+        until = time.monotonic() + 20
+        while not {thread.id for thread in server.threads()} - before:
+            assert time.monotonic() < until
+            time.sleep(0.001)
+
+
+def test_the_tasks_of_a_stopped_loop_end():
+    """One that waits, one that was hit by Ctrl-C and whose result is asked for, one that does not let itself be cancelled."""
+    ended, held = [], [True]
+
+    async def wait():
+        try:
+            await asyncio.sleep(1000)
+        finally:
+            await asyncio.sleep(0.05)
+            ended.append("wait")
+
+    async def interrupted():
+        raise KeyboardInterrupt
+
+    async def stubborn():
+        while held:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(1000)
+
+    with contextlib.closing(asyncio.new_event_loop()) as loop:
+        waiting, hit = loop.create_task(wait()), loop.create_task(interrupted())
+        hit.add_done_callback(lambda task: task.result())
+        with pytest.raises(KeyboardInterrupt):
+            loop.run_forever()
+        end_tasks(loop)
+        assert waiting.cancelled() and ended == ["wait"] and not asyncio.all_tasks(loop)
+
+        left = loop.create_task(stubborn())
+        loop.run_until_complete(asyncio.sleep(0))
+        start = time.monotonic()
+        end_tasks(loop, limit=0.1)
+        assert not left.done() and 0.1 <= time.monotonic() - start < 5
+        held.clear()
+        end_tasks(loop)
+        assert left.done()
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
