@@ -19,7 +19,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from labkit.server_extension import end_tasks
+from labkit.jupyter.server_extension import end_tasks
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 30  # from the command to the first page; a second start is meant to take less than 15 s

@@ -18,7 +18,7 @@ ROUND_S = 0.02
 
 
 def _jupyter_server_extension_points() -> list[dict]:
-    return [{"module": "labkit.server_extension"}]
+    return [{"module": "labkit.jupyter.server_extension"}]
 
 
 def _load_jupyter_server_extension(server) -> None:
