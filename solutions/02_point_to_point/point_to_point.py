@@ -23,8 +23,7 @@ import torch
 import torch.distributed as dist
 
 from autograder import check
-from labkit import palette, ranks, timeline
-from labkit.relay import network
+from labkit import palette, ranks, simulation, timeline
 
 RANKS = 4
 DEVICE = "cpu"  # where the tensors of the real ranks live
@@ -420,7 +419,7 @@ print("I got", send_first(1_000_000))
 # all. On it every send waits for its receive, so even a single number hangs:
 
 # %%
-outcome = network.simulate(send_first, RANKS, (1,))
+outcome = simulation.run(send_first, RANKS, (1,))
 print(outcome.hang)
 
 # %% [markdown]
@@ -483,7 +482,7 @@ for way in (by_parity, without_waiting, as_a_batch):
 
 # %%
 ways = {"by_parity": by_parity, "without_waiting": without_waiting, "as_a_batch": as_a_batch}
-outcomes = {name: network.simulate(way, RANKS, (torch.zeros(250_000),)) for name, way in ways.items()}
+outcomes = {name: simulation.run(way, RANKS, (torch.zeros(250_000),)) for name, way in ways.items()}
 for name, outcome in outcomes.items():
     print(f"{name:16} {outcome.elapsed * 1e6:6.1f} µs")
 
@@ -569,7 +568,7 @@ print(ring_pass(torch.tensor([10 * rank, 10 * rank + 1])))
 
 # %% tags=["raises-exception"]
 rows = [(torch.full((250_000,), float(r)),) for r in range(RANKS)]
-outcome = network.simulate(ring_pass, RANKS, rows)
+outcome = simulation.run(ring_pass, RANKS, rows)
 timeline.draw(outcome.events, RANKS, title="1 MB per rank, once round the ring")
 
 # %% [markdown]
@@ -643,7 +642,7 @@ else:
 # %% tags=["raises-exception"]
 n_bytes, network_alpha, network_beta = 4000, 5e-6, 1e-10
 for p in (2, 4, 8, 16):
-    outcome = network.simulate(ring_pass, p, (torch.zeros(n_bytes // 4),), alpha=network_alpha, beta=network_beta)
+    outcome = simulation.run(ring_pass, p, (torch.zeros(n_bytes // 4),), alpha=network_alpha, beta=network_beta)
     formula = (p - 1) * (network_alpha + network_beta * n_bytes)
     print(f"{p:3} ranks   computed {outcome.elapsed * 1e6:6.1f} µs   formula {formula * 1e6:6.1f} µs")
 

@@ -22,8 +22,7 @@ import torch.distributed as dist
 from matplotlib.patches import Rectangle
 
 from autograder import check
-from labkit import palette, ranks, timeline
-from labkit.relay import network
+from labkit import palette, ranks, simulation, timeline
 
 RANKS = 4
 DEVICE = "cpu"  # where the tensors of the real ranks live
@@ -219,7 +218,7 @@ def watch(function, p=RANKS, n=250_000):
     """Let `function` sum n float32 numbers over p ranks of the computed network. Returns the run, or None if it is not written yet."""
     x = [(torch.full((n,), float(rank)),) for rank in range(p)]
     try:
-        run = network.simulate(function, p, x, alpha=ALPHA, beta=BETA)
+        run = simulation.run(function, p, x, alpha=ALPHA, beta=BETA)
     except RuntimeError as error:
         if "NotImplementedError" not in str(error):
             raise

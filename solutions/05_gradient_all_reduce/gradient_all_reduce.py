@@ -22,8 +22,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder import check
-from labkit import models, palette, ranks, training
-from labkit.relay import network
+from labkit import models, palette, ranks, simulation, training
 
 RANKS = 4
 DEVICE = "cpu"  # where the tensors of the real ranks live
@@ -531,7 +530,7 @@ print(f"{len(tensors)} parameters of {sum(p.numel() for p in tensors):,} numbers
 
 # %% tags=["raises-exception"]
 for function in (one_call_each, one_bucket):
-    run = network.simulate(function, RANKS)
+    run = simulation.run(function, RANKS)
     counted = run.ranks[0]
     print(f"{function.__name__:<14} {len(counted.collectives):>4} calls {counted.collective_bytes / 1e6:6.2f} MB {run.elapsed * 1e3:7.2f} ms")
 

@@ -20,8 +20,7 @@ import torch
 import torch.distributed as dist
 
 from autograder import check
-from labkit import palette, plots, ranks, scaling
-from labkit.relay import network
+from labkit import palette, plots, ranks, scaling, simulation
 from labkit.scaling import Estimate
 
 RANKS = 4
@@ -489,7 +488,7 @@ def tree_traffic(nbytes):
 
 def virtual_seconds(traffic, p, nbytes):
     """What the relay's clock says. A barrier costs ceil(log2 p) latencies there, and the tree has two."""
-    run = network.simulate(traffic, p, (nbytes,), alpha=ALPHA, beta=BETA)
+    run = simulation.run(traffic, p, (nbytes,), alpha=ALPHA, beta=BETA)
     barriers = 2 * (p - 1).bit_length() * ALPHA if traffic is tree_traffic else 0.0
     return run.elapsed - barriers
 

@@ -37,10 +37,6 @@ _QUANTITIES = {
     r"precisione|acurácia|acuracia|precisão|doğruluk|dogruluk|точност|准确|準確|精度|正解率|정확|dokładność|nøyaktig|noggrann|"
     r"nauwkeurig|ακρίβεια|دقة|correct|richtig",
 }
-NOT_MEASURED = (  # names of curves that stand beside a measurement
-    r"ideal|perfect|\blinear|theor|optimum|optimal|amdahl|gustafson|\bmodel|\bfit\b|fitted|trend|expected|erwart|extrapol|\btarget|referen|"
-    r"\bupper|\blower|\bbound|interval|confiden|\bci\b|limit"
-)
 PERCENT = r"%|percent|prozent|pourcent|por ?ciento|per ?cento|por ?cento|yüzde|процент|百分|퍼센트|\bpct\b"
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.homework.plots.curves import LOSSES, METRICS, NOT_MEASURED, PERCENT, Match, Shown, best_run, match, quantity_of, role_of, shown_in
+from autograder.homework.plots.curves import LOSSES, METRICS, PERCENT, Match, Shown, best_run, match, quantity_of, role_of, shown_in
+from autograder.homework.drawn import NOT_MEASURED
 from autograder.homework.folder import Homework
 from autograder.homework.rubric import MORE_SIZES, SIZES, Finding, Flag, PartResult, full, line, lost, needs_person, shown
-from autograder.homework.scaling.figure import ranks_at
+from autograder.homework.drawn import ranks_at
 from probes.figure.types import READABLE, Figure
 from labkit.runlog import RunLog
 

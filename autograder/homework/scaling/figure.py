@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from autograder.homework.plots.curves import NOT_MEASURED
+from autograder.homework.drawn import NOT_MEASURED
 from autograder.homework.scaling.measured import LEAST_TOLERANCE, Range, Speed, Way, gain_ways, in_one_way, rate_ways, second_ways, share_ways, speedup
 from autograder.homework.rubric import MORE_SIZES, SIZES, Finding, full, lost, needs_person, shown
 from autograder.homework.scaling.table import Table
+from autograder.homework.drawn import BASES, LOGARITHM, READING, ranks_at
 
 _WORDS = (  # looked for in this order; "speed" alone may be a speedup or images per second
     ("efficiency", r"effic|effizi"),
@@ -19,9 +20,6 @@ _WORDS = (  # looked for in this order; "speed" alone may be a speedup or images
     ("seconds", r"\btime|second|minute|\bs\b|\[s\]|duration|zeit|sekund|dauer"),
     ("throughput", r"image|img|sample|bild"),
 )
-_LOGARITHM = re.compile(r"\blog|\bln\b|logarithm", re.IGNORECASE)
-_BASES = (2.0, 10.0, math.e)
-_READING = 0.03  # of a value: an x that is closer to a number of ranks is that number
 
 
 _SHAPES = "Some of scaling.pdf is drawn as bars or areas, and their values are not read."
@@ -94,7 +92,7 @@ def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[i
             if quantity == "efficiency":
                 points = _fractions(points, axis.percent or "%" in axis.label)
             made = Drawn(quantity, shown(curve.name, 40), points, _uncertainty(axis, panel.frame, max(points.values())))
-            if axis.scale == "linear" and any(_LOGARITHM.search(text) for text in (axis.label, curve.name)):
+            if axis.scale == "linear" and any(LOGARITHM.search(text) for text in (axis.label, curve.name)):
                 made = _undone(made, expected)
             flat = _is_perfect(points)
             named = bool(re.search(NOT_MEASURED, curve.name.lower())) and (flat or not _told_and_right(made, expected, speeds))
@@ -102,20 +100,9 @@ def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[i
             yield made
 
 
-def ranks_at(panel, x):
-    """The numbers of ranks at these x; where the axis's label says that it counts their logarithms, undone."""
-    if panel.x.scale != "linear" or not _LOGARITHM.search(panel.x.label) or not len(x):
-        return x
-    for base in _BASES:
-        ranks = base**x
-        if all(any(abs(rank / p - 1) < _READING for p in (*SIZES, *MORE_SIZES)) for rank in ranks):
-            return ranks
-    return x
-
-
 def _undone(made: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> Drawn:
     """A curve whose label says that it shows logarithms, with the numbers they are of; of no known quantity where none is."""
-    for base in _BASES:
+    for base in BASES:
         points = {p: base**y for p, y in made.points.items() if y < 300}
         wrong_by = max(points.values(), default=0.0) * math.log(base) * made.uncertainty
         undone = Drawn(made.quantity, made.name, points, wrong_by)
@@ -195,7 +182,7 @@ def _over_ranks(x, y) -> dict[int, float]:
     """ranks -> value, of the points that stand at a number of ranks which was asked for; empty where the curve has others."""
     found: dict[int, float] = {}
     for at, value in zip(x.tolist(), y.tolist(), strict=True):
-        near = next((p for p in (*SIZES, *MORE_SIZES) if abs(at / p - 1) < _READING), 0)
+        near = next((p for p in (*SIZES, *MORE_SIZES) if abs(at / p - 1) < READING), 0)
         if near and math.isfinite(value):
             found.setdefault(near, value)
     return found
@@ -238,7 +225,7 @@ def _wrong(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], claimed: T
             p in of and y < 300 and of[p].holds(base**y, base**y * math.log(base) * curve.uncertainty)
             for p, y in curve.points.items()
         )
-        for base in _BASES
+        for base in BASES
     ):
         teach = "A logarithmic axis shows the numbers themselves: plt.yscale('log'). Where you draw logarithms, the label must say so."
         return lost("figure", "logarithm", f"{said}: the curve shows logarithms.", teach, earned=2.5 * some_right)
