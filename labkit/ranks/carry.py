@@ -34,7 +34,7 @@ class Value:
 
 
 @dataclass
-class Luggage:
+class SentNames:
     """What the ranks of this session already have, rank by rank."""
 
     values: dict[int, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))  # rank -> name -> mark

@@ -15,7 +15,6 @@ from __future__ import annotations
 import ast
 import atexit
 import os
-import shlex
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -26,21 +25,19 @@ from labkit import environment
 from labkit.cells.notebook import executed_cells
 from labkit.palette import BLUE
 from labkit.ranks import engine
-from labkit.ranks.carry import CannotSend, Luggage, Notebook
-from labkit.ranks.output import Code, Message, RankOutput, Rich, Shown, Text, arranged, as_html, label
+from labkit.ranks.carry import CannotSend, SentNames, Notebook
+from labkit.ranks.order import CannotRun, Order, understood
+from labkit.ranks.output import Code, Message, RankOutput, label
+from labkit.ranks.screen import Screen, say
 from labkit.watch import recorder
 from labkit.watch.events import Event, RankState
 from labkit.watch.hang import HangReport, describe, direction, explain, list_ranks
 
 if TYPE_CHECKING:
     from labkit.ranks.cluster import Cluster, Run
-
-DEADLINE = 60.0  # s
 _IMPORT_LIMIT = 60.0  # s for what a rank does before its cell begins: importing torch, taking in names
 _REPLY_LIMIT = 10.0  # s for the reply of a rank whose cell has ended
 _GRACE = 1.0  # s for which nothing may move after one rank raised, until the others are ended
-_LIVE_AFTER = 0.5  # s after which output is shown while the cell still runs, and how often
-_USAGE = "%%ranks [WHICH] [--deadline SECONDS] [--timeline], where WHICH is like 0 or 0,2 or 1:"
 _FRESH = "Fresh ranks are starting. Variables on the ranks are gone: run the cells again that define them."
 
 
@@ -49,18 +46,9 @@ class _Session:
     """What this kernel knows of its ranks."""
 
     cluster: Cluster
-    luggage: Luggage
+    sent_names: SentNames
     last_flight: Path | None = None  # the recordings of the last cell
     last_ranks: tuple[int, ...] = ()  # who ran it
-
-
-@dataclass(frozen=True)
-class _Order:
-    """The first line of a cell, understood."""
-
-    which: tuple[int, ...] | None = None  # None: all
-    deadline: float = DEADLINE
-    timeline: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,10 +58,6 @@ class Outcome:
     kind: str
     message: Message | None = None
     outputs: tuple[RankOutput, ...] = ()
-
-
-class _CannotRun(Exception):
-    """Why a cell or a start is refused; its text is for the student."""
 
 
 class Interrupted(Exception):
@@ -100,8 +84,8 @@ def start(n: int | None = None, *, torch: bool = False) -> None:
     _register_magic()
     try:
         n = _checked_number(n)
-    except _CannotRun as reason:
-        _say(Message("The ranks were not started.", reason.args))
+    except CannotRun as reason:
+        say(Message("The ranks were not started.", reason.args))
         return
     _asked = n, torch or (_asked is not None and _asked[1])
     if _session is None or not _is_whole(_session.cluster, n):
@@ -134,9 +118,9 @@ def _new_session(n: int, torch: bool) -> _Session | None:
     from labkit.ranks.cluster import Cluster, StartFailed
 
     try:
-        return _Session(Cluster(n, torch), Luggage())
+        return _Session(Cluster(n, torch), SentNames())
     except StartFailed as reason:
-        _say(Message("The ranks did not start.", reason.args))
+        say(Message("The ranks did not start.", reason.args))
         return None
 
 
@@ -152,7 +136,7 @@ def _wait_until_ready(torch: bool = False) -> bool:
     except StartFailed as reason:
         stop()
         hint = f"Try {_start_call()} again; `labkit doctor` checks the installation."
-        _say(Message("The ranks did not start.", (Code(reason), hint)))
+        say(Message("The ranks did not start.", (Code(reason), hint)))
     except KeyboardInterrupt:
         stop()
         raise Interrupted(f"Interrupted: no ranks are running. {_start_call()} starts them.") from None
@@ -191,15 +175,15 @@ def _checked_number(n: int | None) -> int:
     if n is None:
         return room or 4
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise _CannotRun(f"The number of ranks is a whole number from 1 on, not {n!r}.")
+        raise CannotRun(f"The number of ranks is a whole number from 1 on, not {n!r}.")
     if room is not None and n > room:
-        raise _CannotRun(
+        raise CannotRun(
             f"This allocation has {room} slots, too few for {n} ranks. Use ranks.start({room}), or ask for more tasks."
         )
     cores = environment.cores()
     most = max(16, 4 * cores)
     if room is None and n > most:
-        raise _CannotRun(
+        raise CannotRun(
             f"{n} ranks are too many for the {cores} {'core' if cores == 1 else 'cores'} of this machine; "
             f"they would mostly wait for each other. At most {most} start here: ranks.start({most})."
         )
@@ -247,7 +231,7 @@ def timeline():
     found = [replace(event, kind=direction(event.kind) or event.kind) for event in events()]
     if not found:
         hint = "Run a %%ranks cell in which the ranks communicate."
-        _say(Message("There is no communication to draw yet.", (hint,), BLUE))
+        say(Message("There is no communication to draw yet.", (hint,), BLUE))
         return None
     return drawing.draw(found, _session.cluster.world_size)
 
@@ -267,18 +251,18 @@ def _magic(line: str, cell: str) -> None:
     global last
     shell = sys.modules["IPython"].get_ipython()
     try:
-        order = _understood(line)
+        order = understood(line, _session.cluster.world_size if _session is not None else 1 << 16)
         name = f"cell {_number(shell, cell)}"
         _check_syntax(shell, cell, name)
         if _session is None:
-            raise _CannotRun(f"No ranks are running yet. Start them in a cell of their own: {_start_call(cell)}")
+            raise CannotRun(f"No ranks are running yet. Start them in a cell of their own: {_start_call(cell)}")
         _session_is_whole()
         sent = _packed(shell, cell, _chosen(order))
         if not _wait_until_ready():
             return
-    except (_CannotRun, CannotSend) as reason:
+    except (CannotRun, CannotSend) as reason:
         last = Outcome("refused", Message("The cell did not run.", reason.args))
-        _say(last.message)
+        say(last.message)
         return
     last = _run(cell, name, order, sent)
     if order.timeline:
@@ -291,56 +275,12 @@ def _number(shell, cell: str) -> int:
     return len(history) - 1 if cell.strip() in history[-1] else shell.execution_count
 
 
-def _understood(line: str) -> _Order:
-    """The magic's own line. Raises _CannotRun."""
-    order = _Order()
-    words = shlex.split(line.split("#")[0])
-    while words:
-        word = words.pop(0)
-        if word == "--timeline":
-            order = replace(order, timeline=True)
-        elif word == "--deadline" or word.startswith("--deadline="):
-            value = word.partition("=")[2] or (words.pop(0) if words else "")
-            try:
-                order = replace(order, deadline=float(value))
-            except ValueError:
-                raise _CannotRun(f"--deadline needs a number of seconds, not {value!r}. {_USAGE}") from None
-            if not order.deadline > 0:
-                raise _CannotRun("The deadline is a positive number of seconds.")
-        elif order.which is None and not word.startswith("-"):
-            order = replace(order, which=_which(word))
-        else:
-            raise _CannotRun(f"I do not know {word!r} here. {_USAGE}")
-    return order
-
-
-def _which(word: str) -> tuple[int, ...] | None:
-    """ "0" -> (0,), "0,2" -> (0, 2), "1:3" -> (1, 2); "all" -> None. Raises _CannotRun."""
-    if word == "all":
-        return None
-    size = _session.cluster.world_size if _session is not None else 1 << 16
-    chosen: list[int] = []
-    try:
-        for part in word.split(","):
-            if ":" in part:
-                first, last_ = (int(text) if text else None for text in part.split(":"))
-                chosen += range(size)[first:last_]
-            else:
-                chosen.append(int(part))
-    except ValueError:
-        raise _CannotRun(f"I do not understand which ranks {word!r} are. {_USAGE}") from None
-    missing = [number for number in chosen if not 0 <= number < size]
-    if missing or not chosen:
-        raise _CannotRun(f"There is no {list_ranks(missing) if missing else 'rank ' + word}: the ranks are 0 to {size - 1}.")
-    return tuple(sorted(set(chosen)))
-
-
-def _chosen(order: _Order) -> list[int]:
+def _chosen(order: Order) -> list[int]:
     return list(order.which) if order.which is not None else list(range(_session.cluster.world_size))
 
 
 def _check_syntax(shell, cell: str, name: str) -> None:
-    """A cell that is no Python goes nowhere. Raises _CannotRun with the line as the student counts it."""
+    """A cell that is no Python goes nowhere. Raises CannotRun with the line as the student counts it."""
     try:
         ast.parse(shell.transform_cell(cell))
     except SyntaxError as error:
@@ -348,43 +288,43 @@ def _check_syntax(shell, cell: str, name: str) -> None:
         text = (error.text or "").rstrip("\n")
         pointer = " " * max(0, (error.offset or 1) - 1) + "^"
         shown = (Code(f"{text}\n{pointer}"),) if text.strip() else ()
-        raise _CannotRun(f"{name}, line {line}: {error.msg}", *shown) from None
+        raise CannotRun(f"{name}, line {line}: {error.msg}", *shown) from None
 
 
 def _session_is_whole() -> None:
-    """Raises _CannotRun if ranks died since the last cell; fresh ones are on their way then."""
+    """Raises CannotRun if ranks died since the last cell; fresh ones are on their way then."""
     global last
     cluster = _session.cluster
     if not cluster.is_usable():
         stop()
-        raise _CannotRun(f"The ranks are gone. Start them again: {_start_call()}")
+        raise CannotRun(f"The ranks are gone. Start them again: {_start_call()}")
     if dead := cluster.dead():
         causes = cluster.cause_of_death(dead)
         _renew()
         gone = ", ".join(f"rank {rank} ({how})" if how else f"rank {rank}" for rank, how in sorted(causes.items()))
-        raise _CannotRun(f"Dead since the last cell: {gone}. {_FRESH}")
+        raise CannotRun(f"Dead since the last cell: {gone}. {_FRESH}")
 
 
 def _packed(shell, cell: str, ranks: list[int]) -> dict[int, bytes]:
     """What each rank gets with the cell. Raises CannotSend."""
     hidden = frozenset(getattr(shell, "user_ns_hidden", ()))
     notebook = Notebook(executed_cells(), shell.user_ns, hidden)
-    return _session.luggage.packed(notebook, cell, ranks)
+    return _session.sent_names.packed(notebook, cell, ranks)
 
 
 def _renew() -> None:
-    _session.luggage.forget()
+    _session.sent_names.forget()
     _session.cluster.renew()
 
 
 # --- running a cell
 
 
-def _run(cell: str, name: str, order: _Order, sent: dict[int, bytes]) -> Outcome:
+def _run(cell: str, name: str, order: Order, sent: dict[int, bytes]) -> Outcome:
     cluster = _session.cluster
     _session.last_flight, _session.last_ranks = cluster.flight, tuple(sent)
     outputs = {rank: RankOutput(rank) for rank in sent}
-    screen = _Screen(outputs)
+    screen = Screen(outputs)
     sent_at = time.monotonic()  # before: a rank may begin while the others are still being told
     runs = cluster.run(cell, name, 2, sent, order.deadline, lambda rank, message: outputs[rank].receive(message))
     try:
@@ -396,11 +336,11 @@ def _run(cell: str, name: str, order: _Order, sent: dict[int, bytes]) -> Outcome
         raise Interrupted(repr(Message("Interrupted. The ranks stood here:", (_code(where.rows), _FRESH)))) from None
     screen.close()
     if message is not None:
-        _say(message)
+        say(message)
     return Outcome(kind, message, tuple(outputs.values()))
 
 
-def _watch(runs: list[Run], sent_at: float, order: _Order, screen: _Screen) -> tuple[Message | None, str]:
+def _watch(runs: list[Run], sent_at: float, order: Order, screen: Screen) -> tuple[Message | None, str]:
     """Wait for the end of the cell, whichever it is: what to say about it, and its kind."""
     cluster = _session.cluster
     sent = [run.rank for run in runs]
@@ -523,7 +463,7 @@ def _died(runs: list[Run], dead: list[int]) -> Message:
     return Message(f"{label(list(causes)).capitalize()} died.", (_code(report.rows), report.sentence, _FRESH))
 
 
-def _hung(states: list[RankState], sent: list[int], order: _Order) -> tuple[Message, str]:
+def _hung(states: list[RankState], sent: list[int], order: Order) -> tuple[Message, str]:
     unfinished = [state.rank for state in states if state.state in ("waiting", "running") and state.rank in sent] or sent
     report = _report(states, sent)
     _renew()
@@ -566,75 +506,12 @@ def _code(lines) -> Code:
     return Code("\n".join(lines))
 
 
-# --- showing it
-
-
-def _say(message: Message) -> None:
-    from IPython.display import display
-
-    display(message)
-
-
 def _show_timeline() -> None:
     from IPython.display import display
 
     figure = timeline()
     if figure is not None:
         display(figure)
-
-
-class _Screen:
-    """The output area of the cell: refreshed while the cell runs, put in its final order at the end."""
-
-    def __init__(self, outputs: dict[int, RankOutput]):
-        self.outputs = outputs
-        self.handle = None
-        self.shown = ""
-        self.next = time.monotonic() + _LIVE_AFTER
-
-    def refresh(self) -> None:
-        """Show what there is so far; only in a notebook, where it can be replaced."""
-        if time.monotonic() < self.next or not _in_notebook():
-            return
-        self.next = time.monotonic() + _LIVE_AFTER
-        sections = self._text_only()
-        text = as_html(sections) if sections else ""
-        if text == self.shown:
-            return
-        self.shown = text
-        from IPython.display import display
-
-        if self.handle is None:
-            self.handle = display(Shown(tuple(sections)), display_id=True)
-        else:
-            self.handle.update(Shown(tuple(sections)))
-
-    def _text_only(self) -> list:
-        sections = []
-        for block in arranged(list(self.outputs.values())):
-            if not isinstance(block, Rich):
-                sections += block
-        return [section if section.texts else replace(section, texts=(Text("(figure)"),)) for section in sections]
-
-    def close(self) -> None:
-        """The final order: text and figures of rank 0, of rank 1 ..."""
-        from IPython.display import display
-
-        for block in arranged(self.outputs.values()):
-            if isinstance(block, Rich):
-                display(block.data, metadata=block.metadata, raw=True)
-            elif self.handle is not None:
-                self.handle.update(Shown(tuple(block)))
-                self.handle = None
-            else:
-                display(Shown(tuple(block)))
-        if self.handle is not None:  # what was shown meanwhile has been cleared
-            self.handle.update({"text/plain": ""}, raw=True)
-
-
-def _in_notebook() -> bool:
-    shell = sys.modules["IPython"].get_ipython()
-    return getattr(shell, "kernel", None) is not None
 
 
 _register_magic()

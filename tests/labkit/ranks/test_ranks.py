@@ -247,11 +247,12 @@ def test_a_number_of_ranks_that_cannot_be(notebook, ranks, works_again, call, to
 
 def test_the_slots_of_an_allocation_are_the_limit(monkeypatch):
     from labkit.ranks import magic as ranks
+    from labkit.ranks import order
 
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     monkeypatch.setenv("SLURM_NTASKS", "3")
     assert ranks._checked_number(None) == 3
-    with pytest.raises(ranks._CannotRun, match="3 slots, too few for 4 ranks"):
+    with pytest.raises(order.CannotRun, match="3 slots, too few for 4 ranks"):
         ranks._checked_number(4)
 
 
