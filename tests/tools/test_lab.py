@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,10 +15,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from browser import CHROMIUM, needs_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 30  # from the command to the first page; a second start is meant to take less than 15 s
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +112,7 @@ def test_a_kernel_finds_the_course_and_mpi(lab):
         urllib.request.urlopen(request, timeout=20).close()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+@needs_chromium
 def test_a_browser_shows_the_launcher_and_a_notebook_whose_code_is_not_cut(lab, tmp_path):
     from playwright.sync_api import sync_playwright
 
