@@ -486,7 +486,7 @@ def export(cases: list[Case]) -> str:
         figures = [plotly.io.from_json(case.path.with_suffix(".json").read_text()) for case in waiting]
         plotly.io.write_images(figures, [str(case.path) for case in waiting])
     except Exception as error:  # no plotly, no browser, a browser that may not start here: all the same to us
-        return f"{type(error).__name__}: {str(error).splitlines()[0][:100] if str(error) else ''}"
+        return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:100]}"
     return ""
 
 

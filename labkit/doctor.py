@@ -67,7 +67,7 @@ def python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
     if not lock_file().exists():
         return Finding("Python", "broken", f"{version}, {sys.prefix}", "The course has no lock file for it: run `make doctor`.")
-    if environment.without_frameworks():
+    if sys.version_info[:2] != environment.FRAMEWORKS_PYTHON:
         remedy = "Only unit 07, Keras in 09 and the homework's port need them: `make lab PYTHON=3.11` has them."
         return Finding("Python", "limited", f"{version}, without TensorFlow 2.15 and Horovod; {sys.prefix}", remedy)
     return Finding("Python", "good", f"{version}, {sys.prefix}")
@@ -144,7 +144,7 @@ def horovod() -> Finding:
             "limited",
             wheel["reason"],
             "Only Horovod's lessons need it."
-            if environment.without_frameworks()
+            if sys.version_info[:2] != environment.FRAMEWORKS_PYTHON
             else "Then `make horovod`. Only unit 07 needs it.",
         ),
         "failed": Finding("Horovod", "limited", wheel["reason"], f"`make horovod` tries again; {wheel['log']}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib.util
 import os
 import shutil
 import sys
@@ -18,13 +19,19 @@ FRAMEWORKS_PYTHON = (3, 11)
 
 
 def without_frameworks() -> str:
-    """The sentence for whoever asks for TensorFlow or Horovod in an environment whose Python has neither; "" where they belong to it."""
-    if sys.version_info[:2] == FRAMEWORKS_PYTHON:
-        return ""
-    return (
-        f"This needs TensorFlow 2.15 and Horovod, and they need Python 3.11 (this is {sys.version_info[0]}.{sys.version_info[1]}): "
-        "`make lab PYTHON=3.11`, in a terminal in the course's folder, gets it."
-    )
+    """The sentence for whoever asks for TensorFlow or Horovod in an environment whose Python has neither, or where Horovod is not
+    compiled; "" where they are there."""
+    if sys.version_info[:2] != FRAMEWORKS_PYTHON:
+        return (
+            f"This needs TensorFlow 2.15 and Horovod, and they need Python 3.11 (this is {sys.version_info[0]}.{sys.version_info[1]}): "
+            "`make lab PYTHON=3.11`, in a terminal in the course's folder, gets it."
+        )
+    if importlib.util.find_spec("horovod") is None:
+        return (
+            "This needs Horovod, which is not compiled on this machine: `make horovod`, in a terminal in the course's folder, "
+            "waits for it or says what is missing."
+        )
+    return ""
 
 
 def need_frameworks() -> None:

@@ -23,9 +23,7 @@ WINGS_OF_LESSONS = {"ranks"}  # besides the files in labkit itself
 
 def test_contracts_of_imports_are_kept():
     program = "from importlinter.cli import lint_imports_command; lint_imports_command()"
-    ran = subprocess.run(
-        [sys.executable, "-c", program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120
-    )
+    ran = subprocess.run([sys.executable, "-c", program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]
     assert " 0 broken" in ran.stdout
 

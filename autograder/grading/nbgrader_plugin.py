@@ -389,7 +389,7 @@ def _guard(converter: Autograde, wait_s: float) -> None:
 
 def _copy_what_is_ordinary(folder: Path, target: str, unwanted: list[Path]) -> None:
     """A submission's folder without its notebooks, which are written anew, and without what must not be copied."""
-    odd = {str(path) for path in [*reading.odd_files(folder), *unwanted]}
+    odd = {str(path) for path in [*reading.odd_files(folder, shut=True), *unwanted]}
 
     def left_out(place: str, names: list[str]) -> set[str]:
         return {name for name in names if os.path.join(place, name) in odd or name.endswith(".ipynb")}

@@ -25,7 +25,7 @@ from labkit import environment
 from labkit.cells.notebook import executed_cells
 from labkit.palette import BLUE
 from labkit.ranks import engine
-from labkit.ranks.carry import CannotSend, SentNames, Notebook
+from labkit.ranks.carry import CannotSend, Notebook, SentNames
 from labkit.ranks.order import CannotRun, Order, understood
 from labkit.ranks.output import Code, Message, RankOutput, label
 from labkit.ranks.screen import Screen, say

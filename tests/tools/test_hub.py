@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,12 +13,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from browser import CHROMIUM, NONE
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import hub as hub_tool  # noqa: E402
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 UNIT, NOTEBOOK = "01_mpi_pi", "mpi_pi"
 TORCH_UNIT, TORCH_NOTEBOOK = "02_point_to_point", "point_to_point"
 START_S = 240
@@ -203,7 +202,7 @@ class Formgrader:
 def hub(request, tmp_path_factory) -> dict:
     """What `make hub` has printed: {"address", "passwords", ...}; and with it what no student may know: paths inside."""
     if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
+        pytest.skip(NONE)
     if reason := hub_tool.missing(request.param):
         pytest.skip(f"no hub on this machine: {reason}")
     folder = tmp_path_factory.mktemp("hub")

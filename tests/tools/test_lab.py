@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,13 +17,13 @@ from pathlib import Path
 
 import psutil
 import pytest
+from browser import CHROMIUM, needs_chromium
 
 from labkit.jupyter.server_extension import end_tasks
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 30  # from the command to the first page; a second start is meant to take less than 15 s
 END_DEADLINE_S = 20  # from SIGTERM to the end; it takes a second, and up to five more where a kernel does not listen
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +181,7 @@ def test_the_tasks_of_a_stopped_loop_end():
         assert left.done()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+@needs_chromium
 def test_a_browser_shows_the_launcher_and_a_notebook_whose_code_is_not_cut(lab, tmp_path):
     from playwright.sync_api import sync_playwright
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -827,6 +828,20 @@ def test_what_needs_tensorflow_says_so_in_one_sentence(later_python, capsys):
     assert "make lab PYTHON=3.11" in bank.left_out(unit="07") and bank.left_out(unit="08") == ""
 
 
+def test_where_horovod_is_not_compiled_the_sentence_says_how_it_comes(monkeypatch, capsys):
+    from autograder.check import check
+    from autograder.registry import all_exercises
+
+    monkeypatch.setattr(environment, "FRAMEWORKS_PYTHON", sys.version_info[:2])
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
+    assert "not compiled" in environment.without_frameworks() and "`make horovod`" in environment.without_frameworks()
+    with pytest.raises(ImportError, match="make horovod"):
+        environment.need_frameworks()
+    check(next(e.function for e in all_exercises() if e.needs_frameworks))
+    assert "not checked here" in capsys.readouterr().out
+    assert "without TensorFlow" not in doctor.python().found
+
+
 def test_lessons_and_doctor_say_it_too(later_python):
     with pytest.raises(ImportError, match="make lab PYTHON=3.11"):
         environment.need_frameworks()
@@ -838,7 +853,8 @@ def test_lessons_and_doctor_say_it_too(later_python):
 
 
 def test_this_python_has_them():
-    assert (environment.without_frameworks() == "") == (sys.version_info[:2] == course_module.FULL)
+    there = sys.version_info[:2] == course_module.FULL and importlib.util.find_spec("horovod") is not None
+    assert (environment.without_frameworks() == "") == there
     assert environment.FRAMEWORKS_PYTHON == course_module.FULL
 
 

@@ -161,15 +161,18 @@ def linked_folder(root: Path, folder: Path) -> Path | None:
     return next((part for part in reversed(below) if part.is_symlink()), None)
 
 
-def odd_files(folder: Path) -> list[Path]:
+def odd_files(folder: Path, shut: bool = False) -> list[Path]:
     """What in a submission's folder must not be copied: links to files or folders, pipes and the like, files larger than any notebook may
-    be, and what lies deeper or is more than a homework can be. Where the folder itself is a link: that alone."""
+    be, and what lies deeper or is more than a homework can be. Where the folder itself is a link: that alone. shut: also what cannot be
+    copied, because its mode forbids us (not root) to read it."""
     if folder.is_symlink():
         return [folder]
     found, seen = [], 0
     for place, folders, names in os.walk(folder):
         folders.sort()
         links = [Path(place, name) for name in folders if os.path.islink(os.path.join(place, name))]
+        if shut:
+            found += [Path(place, name) for name in folders if not os.access(os.path.join(place, name), os.R_OK | os.X_OK)]
         if len(Path(place).relative_to(folder).parts) >= MAX_DEPTH:
             found += [Path(place, name) for name in folders]
             folders.clear()
@@ -177,7 +180,7 @@ def odd_files(folder: Path) -> list[Path]:
             seen += 1
             try:
                 about = path.lstat()
-                odd = not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES
+                odd = not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES or (shut and not os.access(path, os.R_OK))
             except OSError:
                 odd = True
             if odd or seen > MAX_FILES:
@@ -191,11 +194,13 @@ def odd_files(folder: Path) -> list[Path]:
 def file_flags(folder: Path) -> list[Flag]:
     """Flags for the files that were left out."""
     flags = []
-    for path in odd_files(folder)[:20]:
+    for path in odd_files(folder, shut=True)[:20]:
         name = readable_name(str(path.relative_to(folder))) if path != folder else "of the submission"
         what = "is a link" if path.is_symlink() else "is one too many or too deep" if path.is_dir() else "is no ordinary file"
         if path.is_file() and not path.is_symlink():
             what = "is too large" if path.lstat().st_size > MAX_BYTES else "is one too many"
+        if not path.is_symlink() and path.exists() and not os.access(path, os.R_OK):
+            what = "may not be read"
         kind = "folder" if path.is_dir() else "file"
         flags.append(Flag("file", f"The {kind} {name} {what}: it was left out.", needs_person=path.is_symlink()))
     return flags

@@ -15,6 +15,7 @@ from autograder.exercise import ANYTHING, Exercise, rng_for
 from autograder.judging import bank
 from autograder.judging.judge import _BUILT_IN
 from autograder.registry import UnknownExercise, all_exercises, find
+from labkit.environment import without_frameworks
 from labkit.relay import wire
 from labkit.watch import hang
 
@@ -26,10 +27,18 @@ every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: f"
 
 @pytest.fixture(scope="module", autouse=True)
 def horovod_where_needed(request, warm):
-    """TensorFlow takes seconds to import: only if an exercise among the chosen ones runs on Horovod."""
+    """TensorFlow takes seconds to import: only if an exercise among the chosen ones runs on Horovod, and Horovod is there."""
     chosen = (getattr(item, "callspec", None) for item in request.session.items)
-    if any(c is not None and getattr(c.params.get("exercise"), "runtime", "") == "horovod" for c in chosen):
+    if not without_frameworks() and any(
+        c is not None and getattr(c.params.get("exercise"), "runtime", "") == "horovod" for c in chosen
+    ):
         request.getfixturevalue("warm_horovod")
+
+
+def skip_without_frameworks(exercise: Exercise) -> None:
+    """For what judges an answer: its cases are drawn and its values compared without TensorFlow and Horovod, too."""
+    if exercise.needs_frameworks and (sentence := without_frameworks()):
+        pytest.skip(sentence)
 
 
 def cases_of(exercise: Exercise, key: str):
@@ -132,6 +141,7 @@ def test_unknown_exercises_are_named_with_what_there_is():
 @pytest.mark.parametrize("key", UNSEEN)
 def test_the_bank(exercise, key, warm):
     """Verdict, diagnosis, and which levels are passed: those recorded under the public key."""
+    skip_without_frameworks(exercise)
     tried = bank.run(warm, unit=exercise.unit, exercise=exercise.function, key=key)
     report = bank.summary(tried)
     assert report["short"] == [], json.dumps(report["short"], indent=2)
@@ -145,5 +155,6 @@ def test_the_bank(exercise, key, warm):
 def test_a_reference_is_right(exercise, warm, tmp_path):
     if not exercise.reference:
         return
+    skip_without_frameworks(exercise)
     (tmp_path / "reference.py").write_text(exercise.reference)
     assert bank.try_file(exercise, tmp_path / "reference.py", warm).verdict == "passed"

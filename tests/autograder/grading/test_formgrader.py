@@ -6,7 +6,6 @@ import contextlib
 import csv
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,9 +15,9 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
+from browser import CHROMIUM, needs_chromium
 from released_course import CHECK, OWN_EXERCISE, OWN_UNIT, SOLUTION, course_release
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 UNIT = "77_own_unit"
 START_S = 60
 BUTTON_S = 120  # from a click to what it does: the first one imports the frameworks
@@ -31,7 +30,7 @@ SOURCE = f"""{OWN_UNIT}
 # ### END SOLUTION
 """
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")

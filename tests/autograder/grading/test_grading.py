@@ -269,7 +269,7 @@ for line in sys.stdin:
 
 def test_a_worker_that_dies_costs_nobody_else(monkeypatch, tmp_path):
     monkeypatch.setattr(pool, "_PROGRAM", MORTAL)
-    workers = pool.LocalPool(2)
+    workers = pool.LocalPool(2, weak=True)
     tasks = {"a": "never", "b": "once", "c": "always", "d": "never", "e": "never"}
     try:
         for student, dies in tasks.items():
@@ -289,7 +289,7 @@ def test_a_worker_that_dies_costs_nobody_else(monkeypatch, tmp_path):
 
 def test_workers_that_cannot_judge_stop_the_run(monkeypatch):
     monkeypatch.setattr(pool, "_PROGRAM", 'print(\'{"refused": "this machine cannot enforce: seccomp"}\', flush=True)')
-    workers = pool.LocalPool(2)
+    workers = pool.LocalPool(2, weak=True)
     try:
         workers.submit("a", {})
         with pytest.raises(pool.CannotJudge, match="seccomp"):
