@@ -13,10 +13,10 @@ RUN := $(COURSE) run
 lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
 	@$(COURSE) lab $(OPTIONS)
 
-test:  ## run the tests (OPTIONS="-k setup" goes to pytest)
+test:  ## run the tests, two at a time (OPTIONS="-k setup" goes to pytest; OPTIONS="-n 0": one at a time)
 	@test -d tests || { echo "These are the students' files: the tests are in the course's repository. Try: make doctor"; exit 1; }
 	@$(COURSE) setup --wait-horovod
-	@$(RUN) python -m pytest $(OPTIONS)
+	@$(RUN) python -m pytest -n 2 --dist loadgroup $(OPTIONS)
 
 test-all:  ## the tests with many more random cases: killed graders, damaged notebooks, the whole bank (hours)
 	@COURSE_TEST_ALL=1 FUZZED_NOTEBOOKS=10000 BANK_IN_NOTEBOOKS=all $(MAKE) --no-print-directory test

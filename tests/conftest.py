@@ -18,6 +18,17 @@ import leaks
 
 ROOT = Path(__file__).resolve().parents[1]
 WANTS_TENSORFLOW = re.compile(r"No module named '(tensorflow|keras|horovod)|This needs (TensorFlow 2.15 and )?Horovod")
+# What changes the machine (users of the jail, network namespaces, a Slurm) or measures it: with pytest-xdist one after the other.
+CHANGES_THE_MACHINE = (
+    "autograder/grading/",
+    "autograder/homework/",
+    "autograder/reports/",
+    "job_scripts/",
+    "labkit/jobs/",
+    "labkit/ranks/test_ranks_in_allocation.py",
+    "tools/",
+)
+SHARED_WORK = "PYTEST_XDIST_WORKER" in os.environ
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 
 
@@ -36,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["MPLCONFIGDIR"] = str(ROOT / ".cache" / "matplotlib")  # its list of fonts takes seconds to make: kept
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "torchinductor")  # made on import of torch's compiler, by any optimizer
     os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
-    config.course_before = leaks.Snapshot.now()
+    config.course_before = leaks.Snapshot.now(machine=not SHARED_WORK)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -44,16 +55,36 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     tempfile.tempdir = None
 
 
+def group_of(path: Path) -> str:
+    """The group of tests that one of pytest-xdist's processes runs: "machine", or those of one file."""
+    name = os.path.relpath(path, ROOT / "tests")
+    return "machine" if name.startswith(CHANGES_THE_MACHINE) else name
+
+
+def pytest_collection_modifyitems(items) -> None:
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group_of(item.path)))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What the machine is left with where several processes shared the work: theirs see each other's."""
+    if SHARED_WORK or not getattr(session.config.option, "numprocesses", None):
+        return
+    if found := leaks.leaks_since(session.config.course_before):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        sys.stderr.write("\nERROR left behind at the end of all tests:\n  " + "\n  ".join(found) + "\n")
+
+
 @pytest.fixture(autouse=True)
-def nothing_left_behind(pytestconfig):
+def nothing_left_behind(request, pytestconfig):
     """Fails a test that leaves a process, a file, a mount or a network interface. What a module's or the session's fixtures hold
     was there before the test and may stay until they end."""
-    before = leaks.Snapshot.now()
+    before = leaks.Snapshot.now(machine=not SHARED_WORK or group_of(request.path) == "machine")
     yield
     found = leaks.leaks_since(before)
     if found:
         leaks.end_leaked_processes(before)
-        pytestconfig.course_before |= leaks.Snapshot.now()  # told once is enough
+        pytestconfig.course_before |= leaks.Snapshot.now(machine=not SHARED_WORK)  # told once is enough
         pytest.fail("left behind:\n  " + "\n  ".join(found), pytrace=False)
 
 

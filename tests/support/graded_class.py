@@ -113,7 +113,7 @@ def run(root: Path, *more: str) -> subprocess.CompletedProcess:
 CANNOT_JUDGE = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
-from autograder.grading.run import worker
+from autograder.grading import worker
 worker.Launcher.run = worker.Launcher.case = None
 worker.main()
 """

@@ -1,6 +1,7 @@
 """What a test may leave behind: processes, files in shared memory and in the temporary folder, mounts, network interfaces.
 
-`Snapshot.now()` before, `leaks_since(snapshot)` after. Everything started from a test, detached grandchildren too, inherits
+`Snapshot.now()` before, `leaks_since(snapshot)` after. Where several pytests share the work (pytest-xdist), a test of one sees the mounts,
+interfaces and shared memory of the others: `Snapshot.now(machine=False)` leaves these out. Everything started from a test, detached grandchildren too, inherits
 the marker variable and is found by it, wherever its parent went. Files in /dev/shm carry no owner's mark: one counts only if
 no process from outside of the tests uses it.
 """
@@ -26,10 +27,13 @@ class Snapshot:
     files: frozenset[str]
     mounts: frozenset[str]
     interfaces: frozenset[str]
+    machine: bool = True
 
     @classmethod
-    def now(cls) -> Snapshot:
-        return cls(frozenset(our_processes()), frozenset(files()), frozenset(mounts()), frozenset(interfaces()))
+    def now(cls, machine: bool = True) -> Snapshot:
+        """machine: also what all programs of the machine share."""
+        shared = (mounts(), interfaces()) if machine else ((), ())
+        return cls(frozenset(our_processes()), frozenset(files(machine)), *map(frozenset, shared), machine)
 
     def __or__(self, other: Snapshot) -> Snapshot:
         return Snapshot(
@@ -37,6 +41,7 @@ class Snapshot:
             self.files | other.files,
             self.mounts | other.mounts,
             self.interfaces | other.interfaces,
+            self.machine and other.machine,
         )
 
 
@@ -53,7 +58,9 @@ def leaks_since(before: Snapshot) -> list[str]:
 def _leaks(before: Snapshot) -> list[str]:
     processes = our_processes()
     found = [text for identity, text in processes.items() if identity not in before.processes and not held(identity[0], before)]
-    found += [f"file {path}" for path in sorted(files() - before.files) if not used_from_outside(path, processes)]
+    found += [f"file {path}" for path in sorted(files(before.machine) - before.files) if not used_from_outside(path, processes)]
+    if not before.machine:
+        return found
     found += [f"mount {mount}" for mount in sorted(mounts() - before.mounts)]
     return found + [f"network interface {name}" for name in sorted(interfaces() - before.interfaces)]
 
@@ -109,9 +116,9 @@ def marker_of(pid: int) -> str | None:
     return found[0].partition(b"=")[2].decode() if found else None
 
 
-def files() -> set[str]:
+def files(machine: bool = True) -> set[str]:
     found = set()
-    for folder in (tempfile.gettempdir(), "/dev/shm"):
+    for folder in (tempfile.gettempdir(), "/dev/shm") if machine else (tempfile.gettempdir(),):
         try:
             found |= {os.path.join(folder, name) for name in os.listdir(folder)}
         except OSError:

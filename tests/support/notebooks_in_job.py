@@ -40,7 +40,7 @@ def text_of(output: dict) -> str:
 
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(ROOT / "tests")]
+    sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(ROOT / "tests" / "support")]
     if sys.argv[1] == "cells":
         found = run_cells(json.loads(Path(sys.argv[2]).read_text()))
         Path(sys.argv[3]).write_text(json.dumps(found))

@@ -26,6 +26,7 @@ def suite(tmp_path):
     def run(text: str, **variables: str) -> tuple[int, str]:
         (tmp_path / "test_it.py").write_text(text)
         environment = {**os.environ, "CI": "", **variables}
+        environment.pop("PYTEST_XDIST_WORKER", None)
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
         ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
         return ran.returncode, ran.stdout + ran.stderr

@@ -113,7 +113,7 @@ def test_attack(place, attack):
 @pytest.fixture(scope="module")
 def reports_of_an_ordinary_user(tmp_path_factory) -> dict[str, Report]:
     names = [attack.name for attack in MACHINE]
-    command = [sys.executable, str(ROOT / "tests" / "attack_course.py"), *names]
+    command = [sys.executable, str(ROOT / "tests" / "support" / "attack_course.py"), *names]
     done = subprocess.run(ordinary_user.command(command), cwd="/", capture_output=True, text=True, timeout=440)
     assert done.returncode == 0, done.stderr[-3000:]
     return {report.name: report for report in (Report(**json.loads(line)) for line in done.stdout.splitlines())}

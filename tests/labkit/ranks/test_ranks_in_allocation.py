@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-PROGRAM = ROOT / "tests" / "notebooks_in_job.py"
+PROGRAM = ROOT / "tests" / "support" / "notebooks_in_job.py"
 HOSTS = ("login", "node1", "node2")
 TWO_NODES = ["--nodelist=node1,node2", "--ntasks-per-node=2"]
 START = "from labkit import ranks\nranks.start()"
