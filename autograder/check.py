@@ -22,6 +22,7 @@ from autograder.judging import cards
 from autograder.judging.judge import judge
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
+from labkit.cells import unwritten
 from labkit.cells.notebook import NoSource, cells_for, executed_cells
 from labkit.cells.slicing import Cell, Chunk, defining_label, python_of, slice_cells
 from labkit.environment import without_frameworks
@@ -30,6 +31,7 @@ from labkit.launch import launcher
 if TYPE_CHECKING:
     from autograder.homework.handed_in import Judge
 
+unwritten.install()  # every notebook with an exercise imports this module
 REFERENCE = "reference of "  # how the label of a reference's chunk begins
 _last: dict[str, Result] = {}  # by function: what its last check said
 

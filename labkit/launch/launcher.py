@@ -33,6 +33,7 @@ from pathlib import Path
 from labkit.launch import jail
 from labkit.relay import wire
 from labkit.relay.network import Outcome, Relay
+from labkit.watch import standstill
 
 VERSION = 1
 MAX_RANKS = 128
@@ -47,12 +48,13 @@ _SCRATCH = "LABKIT_LAUNCHER_SCRATCH"  # the launcher's temporary folder: each ca
 @dataclass(frozen=True)
 class Limits:
     """What one rank may use. cpu_seconds: processor time. memory_bytes: on top of what the launcher itself has. deadline: wall seconds
-    for the whole case. A limit of 0 is no limit."""
+    for the whole case. patience: seconds a rank may compute, or sleep, without a word (`labkit.watch.standstill`). A limit of 0 is no limit."""
 
     cpu_seconds: int = 20
     memory_bytes: int = 2 << 30
     file_bytes: int = 256 << 20
     deadline: float = 60.0
+    patience: float = 4.0
 
 
 class LauncherError(RuntimeError):
@@ -250,10 +252,9 @@ class Launcher:
         limits = limits or Limits()
         case = self.case(len(jobs), limits)
         try:
-            relay = Relay(
-                case.sockets, jobs, alpha=alpha, beta=beta, late=late, seed=seed, deadline=limits.deadline, cancelled=cancelled
-            )
-            outcome = relay.run()
+            network = {"alpha": alpha, "beta": beta, "late": late, "seed": seed}
+            watched = {"lifeline": case.lifeline, "patience": limits.patience}
+            outcome = Relay(case.sockets, jobs, **network, deadline=limits.deadline, cancelled=cancelled, **watched).run()
         finally:
             ends = case.end()
         self.still_there(outcome, ends)
@@ -555,12 +556,14 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
         folder = tempfile.mkdtemp(prefix="case-", dir=os.environ.get(_SCRATCH))
         if spec is not None:
             jail.give(spec, folder)
-    rendezvous = watch = None
+    rendezvous = watch = silence = None
     if request.get("horovod"):
         from labkit.launch import horovod_job
 
         rendezvous = horovod_job.Rendezvous(len(ranks), request["horovod"]["ranks_per_node"])
         watch = horovod_job.StandstillWatch(rendezvous, request["horovod"]["windows"])
+    elif request["limits"]["patience"]:
+        silence = standstill.Watch()
     if spec is not None:
         jail.hide()
     cells = [jail.start_cell(spec) if apart else 0 for _ in ranks]
@@ -598,13 +601,17 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
 
     reap(os.WNOHANG)
     while pids:
-        pause = 0.1 if watch is not None else _WATCH if spec is not None else None
+        pause = 0.1 if watch is not None else _WATCH if spec is not None or silence is not None else None
         readable, _, _ = select.select([lifeline, wake_read], [], [], pause)
         stacks = watch.report(pids) if watch is not None else {}
         if stacks:
             watch = None
             with contextlib.suppress(OSError):
                 wire.send(lifeline, wire.STALL, {"stacks": stacks})
+        window = silence.look(pids) if silence is not None else None
+        if window is not None and lifeline not in readable:
+            with contextlib.suppress(OSError):
+                wire.send(lifeline, wire.STALL, window)
         if wake_read in readable:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake_read, 4096)
