@@ -12,6 +12,7 @@ from autograder.exercise import ANYTHING, Opaque, Tensor, Typed
 # (rtol, atol) of a type. Sums in another order pass, and so do a few hundred operations; a detour through a narrower type does not.
 TOLERANCES = {"float64": (1e-9, 1e-12), "float32": (1e-5, 1e-7), "float16": (2e-3, 1e-9), "bfloat16": (2e-2, 1e-9)}
 NUMBER = (1e-6, 1e-9)  # of a single number: people write 3.141593
+_LONG = 400  # characters of a value, above which a card shows less of it
 _COARSE = {name: TOLERANCES[name][0] for name in ("bfloat16", "float16")}
 
 
@@ -64,7 +65,7 @@ def show_where_they_differ(
     expected: Any, observed: Any, rtol: float | None = None, atol: float | None = None, indent: int = 0
 ) -> tuple[str, str]:
     """Both values as `show` writes them, with all digits where they look the same; of two dicts with the same keys what differs alone,
-    because what is right needs no reading."""
+    because what is right needs no reading. Where that is still long, the first difference alone, within what it stands in."""
     more = ""
     if isinstance(expected, dict) and isinstance(observed, dict) and expected.keys() == observed.keys():
         keys = [key for key in expected if difference(expected[key], observed[key], rtol, atol) is not None]
@@ -73,7 +74,28 @@ def show_where_they_differ(
     texts = show(expected, indent=indent), show(observed, indent=indent)
     if texts[0] == texts[1]:
         texts = show(expected, indent=indent, digits=17), show(observed, indent=indent, digits=17)
+    if max(map(len, texts)) > _LONG and (first := _first_difference(expected, observed, rtol, atol, indent)) is not None:
+        texts = first
     return tuple(text[:-1] + more for text in texts) if more else texts
+
+
+def _first_difference(expected: Any, observed: Any, rtol, atol, indent: int) -> tuple[str, str] | None:
+    """Both values with nothing but their first entry that differs, and its entry that differs, and so on; None where they have none."""
+    if isinstance(expected, dict) and isinstance(observed, dict) and expected.keys() == observed.keys():
+        keys, brackets = list(expected), "{}"
+    elif type(expected) is type(observed) and isinstance(expected, (list, tuple)) and len(expected) == len(observed):
+        keys, brackets = list(range(len(expected))), "[]" if isinstance(expected, list) else "()"
+    else:
+        return None
+    at = next((n for n, k in enumerate(keys) if difference(expected[k], observed[k], rtol, atol) is not None), None)
+    if at is None:
+        return None
+    name = f"{keys[at]!r}: " if brackets == "{}" else ""
+    before = f"{brackets[0]}{'..., ' if at and brackets != '{}' else ''}{name}"
+    after = f"{', ...' if at + 1 < len(keys) or (at and brackets == '{}') else ''}{brackets[1]}"
+    mine, theirs, column = expected[keys[at]], observed[keys[at]], indent + len(before)
+    inside = _first_difference(mine, theirs, rtol, atol, column) or show_where_they_differ(mine, theirs, rtol, atol, column)
+    return before + inside[0] + after, before + inside[1] + after
 
 
 def name_of_type(value: Any) -> str:

@@ -25,6 +25,7 @@ from labkit.relay import wire
 from labkit.relay.outcome import Outcome
 from labkit.watch import hang
 
+HURRIED = 2  # windows without work that are a standstill of Horovod's ranks, once there was one
 LAST_S = 0.5  # seconds that a case gets when there is no time left for it
 _BUILT_IN = {
     "modifies_input": Diagnosis("Your function changes the argument it was given.", "Work on a copy: `x.clone()`, `x.copy()`."),
@@ -168,7 +169,9 @@ class _Trial:
     def __init__(self, runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], seed: int):
         self.runners, self.exercise, self.chunks, self.seed = runners, exercise, list(chunks), seed
         self.results: list[CaseResult] = []
-        self.hurry = False  # an endless loop is waited for once, not in every level
+        self.hurry = (
+            False  # an endless loop is waited for once, not in every level, and so is a standstill that only the clock shows
+        )
         self.fresh = False  # nothing that an earlier case left behind helps or harms after the first failure
 
     def result_of(self, case: Case) -> CaseResult:
@@ -185,7 +188,9 @@ class _Trial:
                     result.verdict, result.diagnosis, result.why, result.how = "wrong", "used_before_wait", text.why, text.how
                     result.guess, result.hidden = False, None
         self.results.append(result)
-        self.hurry = self.hurry or result.verdict == "too_slow"
+        self.hurry = (
+            self.hurry or result.verdict == "too_slow" or (result.verdict == "hung" and self.exercise.runtime == "horovod")
+        )
         return result
 
     def _run(self, case: Case, attempt: int) -> tuple[CaseResult, Outcome]:
@@ -318,8 +323,12 @@ class Runners:
             "torch",
         ):  # milliseconds are enough; Horovod builds graphs, and MPI's ranks wait by turning
             limits = replace(limits, cpu_seconds=min(limits.cpu_seconds, 4))
+        if exercise.runtime == "horovod":
+            limits = replace(limits, cpu_seconds=min(limits.cpu_seconds, 6))
         if hurry:
-            limits = replace(limits, cpu_seconds=min(limits.cpu_seconds, 1), deadline=min(limits.deadline, 10.0))
+            limits = replace(limits, deadline=min(limits.deadline, 10.0), patience=min(limits.patience, 1.0))
+            if exercise.runtime != "mpi4py":
+                limits = replace(limits, cpu_seconds=min(limits.cpu_seconds, 1))
         left = self.until - time.monotonic()
         if left < limits.deadline:
             limits = replace(limits, deadline=max(left, LAST_S))
@@ -337,7 +346,13 @@ class Runners:
             if sentence := without_frameworks():
                 raise LauncherError(sentence)
             warm = self.launcher.having(horovod_rendezvous.FRAMEWORKS)
-            return horovod_job.run(warm, jobs, ranks_per_node=case.ranks_per_node, limits=limits, windows=self.windows)
+            return horovod_job.run(
+                warm,
+                jobs,
+                ranks_per_node=case.ranks_per_node,
+                limits=limits,
+                windows=min(self.windows, HURRIED) if hurry else self.windows,
+            )
         usable = self.ranks is not None and self.ranks.serves(case.world_size, limits, exercise.shares_files)
         if fresh or not self.sharing or not usable:
             self.end_ranks()

@@ -50,6 +50,8 @@ def run(
     finally:
         ends = case.end()
     labels = {label for job, _ in jobs for label, _, _ in job["chunks"]}
+    if stacks is not None and any(_in_its_own_code(str(stack), labels) for stack in stacks.values()):
+        stacks, too_slow = None, True  # asleep, which is no business of Horovod's
     outcome = _outcome(ranks, printed, stacks, too_slow, labels)
     launcher.still_there(outcome, ends)
     return outcome, ends
@@ -130,9 +132,20 @@ def _explain(ranks: list[RankOutcome], stacks: dict, labels: set[str]) -> hang.H
     return report
 
 
+def _in_its_own_code(stack: str, labels: set[str]) -> bool:
+    """Whether a rank stands in a line of the student's, or in something built into Python that it calls: `time.sleep`."""
+    innermost = next(iter(frames(_own_thread(stack))), None)
+    return innermost is not None and innermost[0] in labels
+
+
+def _own_thread(stack: str) -> str:
+    """The part of a stack of all threads in which the student's function runs."""
+    sections = [s for s in re.split(r"^(?:Current t|T)hread ", stack, flags=re.MULTILINE) if " in run_rank\n" in s]
+    return sections[-1] if sections else ""
+
+
 def _where(stack: str, labels: set[str]) -> tuple[str, str]:
     """(the Horovod operation a rank waits in, the student's line) of a stack of all its threads."""
-    sections = [s for s in re.split(r"^(?:Current t|T)hread ", stack, flags=re.MULTILINE) if " in run_rank\n" in s]
-    mine = sections[-1] if sections else ""
+    mine = _own_thread(stack)
     line = next((f"{file}, line {number}" for file, number, _ in frames(mine) if file in labels), "")
     return horovod_operation(mine) or "a Horovod operation", line

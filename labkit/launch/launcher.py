@@ -45,12 +45,13 @@ _QUIET_FRAMEWORKS = {
 @dataclass(frozen=True)
 class Limits:
     """What one rank may use. cpu_seconds: processor time. memory_bytes: on top of what the launcher itself has. deadline: wall seconds
-    for the whole case. A limit of 0 is no limit."""
+    for the whole case. patience: seconds a rank may compute, or sleep, without a word (`labkit.watch.standstill`). A limit of 0 is no limit."""
 
     cpu_seconds: int = 20
     memory_bytes: int = 2 << 30
     file_bytes: int = 256 << 20
     deadline: float = 60.0
+    patience: float = 4.0
 
 
 class LauncherError(RuntimeError):
@@ -244,10 +245,9 @@ class Launcher:
         limits = limits or Limits()
         case = self.case(len(jobs), limits)
         try:
-            relay = Relay(
-                case.sockets, jobs, alpha=alpha, beta=beta, late=late, seed=seed, deadline=limits.deadline, cancelled=cancelled
-            )
-            outcome = relay.run()
+            network = {"alpha": alpha, "beta": beta, "late": late, "seed": seed}
+            watched = {"lifeline": case.lifeline, "patience": limits.patience}
+            outcome = Relay(case.sockets, jobs, **network, deadline=limits.deadline, cancelled=cancelled, **watched).run()
         finally:
             ends = case.end()
         self.still_there(outcome, ends)

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from labkit.launch import framed, jail
 from labkit.launch.process import apply_limits, die_with_parent, use_huge_pages
 from labkit.relay import wire
+from labkit.watch import standstill
 
 VERSION = 1
 MAX_RANKS = 128
@@ -133,12 +134,14 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
         folder = tempfile.mkdtemp(prefix="case-", dir=os.environ.get(SCRATCH))
         if spec is not None:
             jail.give(spec, folder)
-    rendezvous = watch = None
+    rendezvous = watch = silence = None
     if request.get("horovod"):
         from labkit.launch import horovod_rendezvous
 
         rendezvous = horovod_rendezvous.Rendezvous(len(ranks), request["horovod"]["ranks_per_node"])
         watch = horovod_rendezvous.StandstillWatch(rendezvous, request["horovod"]["windows"])
+    elif request["limits"]["patience"]:
+        silence = standstill.Watch()
     if spec is not None:
         jail.hide()
     cells = [jail.start_cell(spec) if apart else 0 for _ in ranks]
@@ -176,13 +179,17 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
 
     reap(os.WNOHANG)
     while pids:
-        pause = 0.1 if watch is not None else _WATCH if spec is not None else None
+        pause = 0.1 if watch is not None else _WATCH if spec is not None or silence is not None else None
         readable, _, _ = select.select([lifeline, wake_read], [], [], pause)
         stacks = watch.report(pids) if watch is not None else {}
         if stacks:
             watch = None
             with contextlib.suppress(OSError):
                 wire.send(lifeline, wire.STALL, {"stacks": stacks})
+        window = silence.look(pids) if silence is not None else None
+        if window is not None and lifeline not in readable:
+            with contextlib.suppress(OSError):
+                wire.send(lifeline, wire.STALL, window)
         if wake_read in readable:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake_read, 4096)

@@ -16,6 +16,7 @@ import selectors
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,7 @@ from labkit.launch.leader import PROCESSES
 from labkit.launch.process import die_with_parent
 from labkit.relay import wire
 from labkit.relay.outcome import Outcome, RankOutcome, take
-from labkit.watch import hang, recorder
+from labkit.watch import hang, recorder, standstill
 from labkit.watch.events import RankState
 
 START_TIMEOUT = 60.0
@@ -54,7 +55,7 @@ class MpiRunner:
         """Run one case (one job per rank, see `labkit.launch.launcher.make_jobs`)."""
         if self._job is None:
             self._job = _Job(self.most, self.limits, self.isolation)
-        outcome, ends, usable = self._job.run(jobs, self.limits.deadline)
+        outcome, ends, usable = self._job.run(jobs, self.limits.deadline, self.limits.patience)
         if not usable:
             self.close()
         return outcome, ends
@@ -74,6 +75,7 @@ class _Job:
         self.errors = open(self.folder / "errors", "wb")
         self.number = 0
         self.pids: dict[int, int] = {}
+        self.processes: dict[int, int] = {}  # process, as we know it -> rank
         # Should this process be killed, the operating system ends mpiexec and its ranks, and the reaper removes the folder.
         self.reaper = subprocess.Popen(
             [sys.executable, "-I", "-S", reaper.__file__, str(self.folder)],
@@ -208,16 +210,18 @@ class _Job:
             _, hello, _ = wire.receive(sock)
             found[hello["rank"]] = sock
             self.pids[hello["rank"]] = hello["pid"]
+            peer = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            self.processes[struct.unpack("3i", peer)[0]] = hello["rank"]  # a jail's rank knows another number of itself
         return [found[r] for r in range(most)]
 
-    def run(self, jobs, deadline: float) -> tuple[Outcome, list[dict], bool]:
+    def run(self, jobs, deadline: float, patience: float = 0.0) -> tuple[Outcome, list[dict], bool]:
         """(outcome, how processes ended, whether the job can run another case)."""
         self.number += 1
         ranks = [RankOutcome("running") for _ in jobs]
         printed: list[tuple[int, str]] = []
         for r, (job, payload) in enumerate(jobs):
             wire.send(self.sockets[r], wire.JOB, {**job, "number": self.number}, payload)
-        report, too_slow = self._watch(ranks, printed, deadline)
+        report, too_slow = self._watch(ranks, printed, deadline, standstill.Silence(patience))
         events = self._events()
         for r, rank in enumerate(ranks):
             _count(rank, [e for e in events if e.rank == r])
@@ -232,9 +236,9 @@ class _Job:
             ends = self._ends(len(jobs), died=any(rank.state == "dead" for rank in ranks))
         return Outcome(ranks, printed, events, report, too_slow), ends, usable
 
-    def _watch(self, ranks, printed, deadline: float):
+    def _watch(self, ranks, printed, deadline: float, silence: standstill.Silence):
         end = time.monotonic() + deadline
-        seen, since = None, time.monotonic()
+        seen, since, watch = None, time.monotonic(), standstill.Watch()
         with selectors.DefaultSelector() as selector:
             for r in range(len(ranks)):
                 selector.register(self.sockets[r], selectors.EVENT_READ, (r, wire.Inbox(self.sockets[r])))
@@ -252,6 +256,12 @@ class _Job:
                     return None, False
                 states = self._states(ranks)
                 now = [(s.state, s.kind, s.operations) for s in states]
+                for r, one in enumerate(now):
+                    if seen is None or one != seen[r]:
+                        silence.heard(r)
+                window = watch.look(self.processes)
+                if window is not None and silence.too_long(window, [r for r, s in enumerate(states) if s.state == "running"]):
+                    return None, True
                 if now != seen:
                     seen, since = now, time.monotonic()
                 waits = not any(s.state == "running" for s in states) and any(s.state == "waiting" for s in states)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import atexit
 import os
+import re
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit import environment
+from labkit.cells import unwritten
 from labkit.cells.notebook import executed_cells
 from labkit.palette import BLUE
 from labkit.ranks import engine
@@ -477,6 +479,9 @@ def _hung(states: list[RankState], sent: list[int], order: Order) -> tuple[Messa
 
 def _exception(raised: dict[int, dict[str, str]]) -> Message:
     """Every different exception once, with the ranks that raised it."""
+    told = [_unwritten(result) for result in raised.values()]
+    if told and None not in told:
+        return told[0]
     groups: dict[tuple, list[int]] = {}
     for rank, result in raised.items():
         groups.setdefault((result["error"], result["message"], result["traceback"]), []).append(rank)
@@ -488,6 +493,18 @@ def _exception(raised: dict[int, dict[str, str]]) -> Message:
         return Message(raised_by[0][0], raised_by[0][1:])
     title = f"{label(list(raised)).capitalize()} raised exceptions."
     return Message(title, tuple(part for exception in raised_by for part in exception))
+
+
+def _unwritten(result: dict[str, str]) -> Message | None:
+    """What to say where an unwritten function is the reason why a rank raised."""
+    function = re.findall(r", in (\w+)$", result["traceback"], re.MULTILINE)[-1:]
+    return unwritten.explained(result["error"], result["message"], "".join(function), _running_cell())
+
+
+def _running_cell() -> str:
+    """The body of the cell that runs now."""
+    cells = executed_cells()
+    return cells[-1].source.partition("\n")[2] if cells else ""
 
 
 def _ended_after(raised: dict[int, dict[str, str]], runs: list[Run]) -> Message:

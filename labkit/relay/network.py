@@ -21,7 +21,7 @@ import numpy as np
 from labkit.relay import wire
 from labkit.relay.arithmetic import collective_seconds, cut, reduce_bytes
 from labkit.relay.outcome import Outcome, RankOutcome
-from labkit.watch import hang
+from labkit.watch import hang, standstill
 from labkit.watch.events import Event, RankState
 
 # What the ranks of one case may ask of the relay. Far more than any exercise needs; what goes beyond is a rank that means harm.
@@ -30,6 +30,7 @@ MAX_PENDING = 2_000  # messages of one rank that are under way: matching them ta
 MAX_BYTES = 256 << 20  # of all messages and results together
 MAX_FRUITLESS_POLLS = 2_000
 MAX_DIMENSIONS = 64
+_LEADER = -1  # in place of a rank
 SEND_TIMEOUT = 20.0  # seconds a rank may leave a message unread
 
 
@@ -87,6 +88,7 @@ class Relay:
 
     jobs: per rank (meta, payload), sent when the rank may start. late: ranks that start only when all others wait or are done.
     seed: decides which of several waiting senders an any-source receive takes. deadline: wall-clock seconds for the whole case.
+    lifeline: the case's, over which its leader says what the ranks' processes do; patience: see `labkit.watch.standstill.Silence`.
     """
 
     def __init__(
@@ -100,12 +102,15 @@ class Relay:
         seed: int = 0,
         deadline: float = 60.0,
         cancelled: Callable[[], bool] = lambda: False,
+        lifeline: socket.socket | None = None,
+        patience: float = 0.0,
     ):
         self.sockets, self.jobs = list(sockets), list(jobs)
         self.alpha, self.beta = alpha, beta
         self.late = [r for r in late if 0 <= r < len(sockets)]
         self.random = np.random.default_rng(seed)
         self.deadline, self.cancelled = deadline, cancelled
+        self.lifeline, self.silence, self.silent_too_long = lifeline, standstill.Silence(patience), False
         n = len(self.sockets)
         self.ranks = [RankOutcome() for _ in range(n)]
         self.operations: list[dict[int, Operation]] = [{} for _ in range(n)]
@@ -135,21 +140,26 @@ class Relay:
                 sock.settimeout(SEND_TIMEOUT)
                 self.inboxes[r] = wire.Inbox(sock)
                 selector.register(sock, selectors.EVENT_READ, r)
+            if self.lifeline is not None:
+                self.inboxes[_LEADER] = wire.Inbox(self.lifeline)
+                selector.register(self.lifeline, selectors.EVENT_READ, _LEADER)
             for r in range(len(self.sockets)):
                 if r not in self.late:
                     self._start(r)
             try:
                 while self.report is None:
                     left = end - time.monotonic()
-                    if left <= 0 or self.cancelled():
+                    if left <= 0 or self.silent_too_long or self.cancelled():
                         too_slow = True
                         break
                     if not any(r.state == "running" for r in self.ranks):
                         if not self._advance():
                             break
                         continue
-                    for key, _ in selector.select(min(left, 0.5)):
-                        self._read(selector, key.data)
+                    for r in sorted((key.data for key, _ in selector.select(min(left, 0.5))), reverse=True):
+                        self._read(selector, r) if r != _LEADER else self._read_leader(
+                            selector
+                        )  # what ranks have said comes first
             except _Mismatch as mismatch:
                 self.report = mismatch.report
         for r, rank in enumerate(self.ranks):
@@ -161,13 +171,24 @@ class Relay:
         self.heard[r] = [len(said) for said in self.lines]  # a late rank comes after all that was said before
         self._send(r, wire.JOB, *self.jobs[r])
 
+    def _read_leader(self, selector) -> None:
+        running = [r for r, rank in enumerate(self.ranks) if rank.state == "running"]
+        try:
+            for kind, window, _ in self.inboxes[_LEADER].frames():
+                if kind == wire.STALL:
+                    self.silent_too_long = self.silence.too_long(window, running)
+        except (wire.Closed, wire.WireError, AttributeError, KeyError, TypeError, ValueError):
+            selector.unregister(self.lifeline)
+
     def _send(self, r: int, kind: int, meta: dict, payload: bytes = b"") -> None:
+        self.silence.heard(r)
         try:
             wire.send(self.sockets[r], kind, meta, payload)
         except OSError:
             self.ranks[r].state = "dead"
 
     def _read(self, selector, r: int) -> None:
+        self.silence.heard(r)
         try:
             for kind, meta, payload in self.inboxes[r].frames():
                 self.bytes += len(payload)

@@ -142,6 +142,18 @@ def test_what_was_returned_is_equal_to_itself(value):
     assert unchanged(value, value)
 
 
+def test_of_long_nested_values_the_first_difference_is_shown():
+    """A detour of all gradients through float32 once filled a card with every number of every layer."""
+    exact = [{f"layer {k}": np.arange(12.0).reshape(3, 4) / 7 + k for k in range(4)}, 1.0]
+    coarse = [{name: value.astype(np.float32).astype(float) for name, value in exact[0].items()}, 1.0]
+    coarse[0]["layer 0"] = exact[0]["layer 0"]
+    expected, observed = show_where_they_differ(exact, coarse)
+    assert expected.startswith("[{'layer 1': [[1, 1.1428571428571428,") and expected.endswith("]], ...}, ...]")
+    assert observed.startswith("[{'layer 1': [[1, 1.1428571939468384,") and "layer 2" not in observed
+    assert max(len(expected), len(observed)) < 500
+    assert [len(line) - len(line.lstrip()) for line in observed.split("\n")[1:]] == [len("[{'layer 1': [")] * 2
+
+
 def test_of_two_dicts_what_differs_is_shown():
     expected = {"loss": np.array([1.0, 2.0]), "weights": np.zeros(3), "bias": np.ones(2)}
     shown = show_where_they_differ(expected, expected | {"loss": np.array([1.0, 3.0])}, 1e-6, 0)

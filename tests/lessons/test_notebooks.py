@@ -354,6 +354,12 @@ def cards(notebook: nbformat.NotebookNode) -> dict[str, str]:
     return {cell.metadata.nbgrader.grade_id.removeprefix("check_"): text_of(cell) for cell in marked}
 
 
+def shows_a_traceback(cell: nbformat.NotebookNode) -> bool:
+    """Whether a cell that needs what is not written yet says so in red: a traceback, or an exception of ranks."""
+    untold = re.compile(r"^Ranks? [0-9, -]+ raised (NotImplementedError|NameError)", re.MULTILINE)
+    return any(output.output_type == "error" for output in cell.outputs) or bool(untold.search(text_of(cell)))
+
+
 def assert_every_cell_ran(notebook: nbformat.NotebookNode) -> None:
     cells = builder.code_cells(notebook)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
@@ -366,6 +372,7 @@ def test_a_student_can_run_all_cells_before_anything_is_solved(executed):
     notebook = notebooks["student"]
     assert_every_cell_ran(notebook)
     assert not builder.failures(notebook, but_tagged=True)
+    assert not {cell.execution_count: text_of(cell) for cell in builder.code_cells(notebook) if shows_a_traceback(cell)}
     assert set(cards(notebook)) == set(exercises_of(unit))
     for name, card in cards(notebook).items():
         assert card.startswith(name) and "passed" not in card
