@@ -22,11 +22,11 @@ from autograder.judging.helpers import judge_with_its_helpers, slice_for
 from autograder.judging.judge import judge
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
-from labkit.cells import unwritten
 from labkit.cells.notebook import NoSource, cells_for, executed_cells
 from labkit.cells.slicing import defining_label, python_of
 from labkit.environment import without_frameworks
 from labkit.launch import launcher
+from labkit.ranks import unwritten
 
 if TYPE_CHECKING:
     from autograder.homework.handed_in import Judge

@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit import environment
-from labkit.cells import unwritten
 from labkit.cells.notebook import executed_cells
 from labkit.palette import BLUE
-from labkit.ranks import engine
+from labkit.ranks import engine, unwritten
 from labkit.ranks.carry import CannotSend, Notebook, SentNames
 from labkit.ranks.order import CannotRun, Order, understood
 from labkit.ranks.output import Code, Message, RankOutput, label

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.course import CODE_STUB
-from labkit.cells import unwritten
+from labkit.ranks import unwritten
 
 IN_RANKS = """rank 0 raised NotImplementedError: write this function
   cell 32, line 10, in one_call_each: average_gradients(narrow_resnet())
