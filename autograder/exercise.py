@@ -107,7 +107,8 @@ class RankRun:
     printed: what it printed. sends, sent_bytes: point-to-point messages it sent. recvs, received_bytes: those it received.
     collectives: names of the collectives it called, in order ("all_reduce", "broadcast", ...).
     collective_bytes: bytes it handed to them. finish: virtual time at which it returned, seconds.
-    unwaited: isend/irecv and asynchronous collectives it never waited for. carried: bytes it handed to Horovod's collectives.
+    unwaited: isend/irecv and asynchronous collectives it never waited for. carried: bytes it handed to Horovod's collectives;
+        infinite where it called MPI more often than can be recorded.
     """
 
     value: Any
@@ -155,6 +156,8 @@ class Exercise:
         or a type for all of its own), each with the reason. Whatever is not listed here must show in a case, under every key.
     talks: whether a right answer communicates at all, with more than one rank. Where it does, an answer that never did is refused, whatever
         it returns (see `needs_bytes` for more).
+    all_hear: whether every rank's result depends on the others in every case with more than one rank. Then at least one byte must
+        reach each, even where the numbers look as if a rank could know them: zeros, a fraction of small counts, a sum of equal matrices.
     uses: functions of earlier exercises the student's code may call; where the student's own do not work, the references stand in.
     reference: Python source of a right answer, needed only where a later exercise `uses` this one.
     diagnoses: name -> Diagnosis, for misconceptions, for findings, and to replace the general text of a hang
@@ -171,6 +174,7 @@ class Exercise:
     shares_files: bool = False
     may_lose: dict[str, str] = {}
     talks: bool = True
+    all_hear: bool = False
     uses: tuple[str, ...] = ()
     reference: str = ""
     diagnoses: dict[str, Diagnosis] = {}

@@ -12,7 +12,8 @@ HINT_LEVELS = {"verdict": 0, "differs": 1, "why": 2, "how": 3}  # what an instru
 class CaseResult:
     """One run. differs: lines that say what differs, without judging. why, how: the diagnosis in words.
 
-    guess: `diagnosis` is a mistake that was recognised by the values it gives. fits: all names that wrong values allow.
+    guess: `diagnosis` is a mistake that was recognised by the values it gives. found: it is what the exercise's `facts` said of wrong
+    values. fits: all names that wrong values allow.
     hidden: names of mistakes that cannot be seen in this case; None where no wrong values came back.
     """
 
@@ -30,10 +31,11 @@ class CaseResult:
     fits: tuple[str, ...] = ()
     hidden: tuple[str, ...] | None = None
     guess: bool = False
+    found: bool = False
 
     def to_json(self) -> dict:
         data = asdict(self)
-        for name in ("events", "fits", "hidden", "guess"):  # of use to the judge alone
+        for name in ("events", "fits", "hidden", "guess", "found"):  # of use to the judge alone
             del data[name]
         return data
 

@@ -438,9 +438,9 @@ import time
 import numpy as np
 
 
-def harness(rank_rng, seeds, world_size, length):
+def harness(rank_rng, seeds, world_size, ranks, length, far):
     def make():
-        return [[rank_rng(seed, rank, world_size) for rank in range(world_size)] for seed in seeds]
+        return [[rank_rng(seed, rank, world_size) for rank in ranks] for seed in seeds]
 
     before = global_states()
     made = [make()]
@@ -460,7 +460,13 @@ def harness(rank_rng, seeds, world_size, length):
     except (AttributeError, TypeError):  # a generator of another library, or none at all
         return {"made": type(every[0]).__name__}
     longer = np.array([generator.random(length) for generator in made[0][0]])
-    return report | {"draws": draws, "longer": longer}
+    return report | {"draws": draws, "longer": longer, "met": met(made[0][0], draws[0, 0, :, 0], far)}
+
+
+# [i, k]: the first number of stream k has come up far down in stream i.
+def met(generators, first, far):
+    return [[i, k] for i, generator in enumerate(generators) for _ in range(far // 1_000_000)
+            for k in np.flatnonzero(np.isin(first, generator.random(1_000_000))).tolist()]
 
 
 def global_states():
@@ -553,18 +559,26 @@ def rank_rng(seed, rank, world_size):
     }
 
     def cases(self, rng):
-        def case(level, world_size, seeds, length=5000):
-            says = f"{world_size} ranks, " + ("seed " if len(seeds) == 1 else "seeds ") + listed(seeds)
-            return Case(level, 1, (seeds, world_size, length), says=says, known={"seeds": seeds})
+        def case(level, world_size, seeds, length=5000, far=0, ranks=None, of=""):
+            says = f"{world_size} ranks, " + ("seed " if len(seeds) == 1 else "seeds ") + (of or listed(seeds))
+            ranks = list(range(world_size)) if ranks is None else ranks
+            known = {"seeds": seeds, "ranks": ranks}
+            return Case(level, 1, (seeds, world_size, ranks, length, far), says=says, known=known)
 
         seed = int(rng.integers(151, 1000))  # so that all the seeds below differ
         one, other = self.levels
+        steps = [7919, 9973, 12_345, 65_537, 99_991, 104_729, 1_000_003, 15_485_863, 2**16, 2**20, 2**24, 2**30, 2**31]
+        steps += [10**k for k in range(4, 10)]
         return [
-            case(one, 4, [int(rng.integers(10, 1000))]),
+            # As many numbers as the ten million darts of the page take from each of four streams.
+            case(one, 4, [int(rng.integers(10, 1000))], far=5_000_000),
             case(one, 5, [int(rng.integers(10, 1000))]),
             # Pairs that a sum, a product or digits written one behind the other cannot tell apart, such as 1 and 11, 11 and 1.
             case(other, 12, [seed, seed + 1, 2 * seed, seed + 12, seed + 100, seed + 1000, 0, 1, 2, 11]),
             case(other, 101, [0, 1], length=1),
+            # So many ranks, or seeds so far apart, that round numbers between them do not keep streams apart, either.
+            case(other, 10_000, [0, 1], length=1, ranks=[0, 1, 128, 256, 512, 1000, 1024, 4096, 5000, 8192, 9999], of="0 and 1"),
+            case(other, 2, [seed, *(seed + step for step in steps)], length=1, of=f"{seed} to {seed + 2**31}"),
         ]
 
     def expected(self, case):
@@ -579,39 +593,48 @@ def rank_rng(seed, rank, world_size):
             return "shared_generator"
         if not isinstance(value, dict) or "draws" not in value:
             return Finding("not_a_generator", f"rank_rng returned an object of type {made}.")
-        found = stream_mistake(case.known["seeds"], np.asarray(value["draws"]), np.asarray(value["longer"]))
+        met = [(int(a), int(b)) for a, b in value["met"]]
+        found = stream_mistake(
+            case.known["seeds"], case.known["ranks"], np.asarray(value["draws"]), np.asarray(value["longer"]), met
+        )
         if found is None and value["legacy"]:
             return "legacy_generator"
         return "touches_global_state" if found is None and value["touched"] else found
 
 
-def stream_mistake(seeds: list[int], draws: np.ndarray, longer: np.ndarray) -> Finding | None:
+def stream_mistake(
+    seeds: list[int], ranks: list[int], draws: np.ndarray, longer: np.ndarray, met: list[tuple[int, int]]
+) -> Finding | None:
     """What is wrong with the streams.
 
     draws: first numbers of each stream, shape (2 calls, seeds, ranks, numbers). longer: the numbers that follow in the streams of
-    the first seed, shape (ranks, numbers). Two independent streams have a common 53-bit number with a chance below 1e-8.
+    the first seed, shape (ranks, numbers). met: pairs of these, of which one begins far down in the other.
+    Two independent streams have a common 53-bit number with a chance below 1e-8.
     """
     if not np.array_equal(draws[0], draws[1]):
         return Finding("unseeded")
     draws = draws[0]
-    ranks = range(draws.shape[1])
+    places = range(len(ranks))
     starts = draws[:, :, 0]  # equal first numbers of two streams: equal streams
-    for a, b in itertools.combinations(ranks, 2):
+    for a, b in itertools.combinations(places, 2):
         if starts[0, a] == starts[0, b]:
             numbers = ", ".join(f"{number:.4f}" for number in draws[0, a, :3])
-            return Finding("same_stream", f"With seed {seeds[0]}, ranks {a} and {b} both draw {numbers}, ...")
+            return Finding("same_stream", f"With seed {seeds[0]}, ranks {ranks[a]} and {ranks[b]} both draw {numbers}, ...")
     owner = {}
-    for rank in ranks:
-        for number in longer[rank].tolist():
-            if owner.setdefault(number, rank) != rank:
-                return Finding("overlapping_streams", f"Ranks {owner[number]} and {rank} have drawn some of the same numbers.")
-    unmoved = [rank for rank in ranks if len(seeds) > 1 and starts[0, rank] == starts[1, rank]]
+    for place in places:
+        for number in longer[place].tolist():
+            if owner.setdefault(number, place) != place:
+                met = [(owner[number], place)]
+    if met:
+        first, second = (ranks[place] for place in sorted(met[0]))
+        return Finding("overlapping_streams", f"Ranks {first} and {second} have drawn some of the same numbers.")
+    unmoved = [ranks[place] for place in places if len(seeds) > 1 and starts[0, place] == starts[1, place]]
     if unmoved == [0]:
         return Finding("seed_times_rank")
     if unmoved:
         return Finding("ignores_seed", f"Rank {unmoved[0]} draws the same with seed {seeds[0]} and with seed {seeds[1]}.")
     pairs = [
-        ((seeds[i], int(a)), (seeds[j], int(b)))
+        ((seeds[i], ranks[a]), (seeds[j], ranks[b]))
         for i, j in itertools.combinations(range(len(seeds)), 2)
         for a, b in np.argwhere(starts[i][:, None] == starts[j])
     ]
@@ -769,6 +792,7 @@ class EstimatePi(Exercise):
     unit = UNIT
     function = "estimate_pi"
     signature = "estimate_pi(comm, n, draw) -> estimate of pi, the same on every rank"
+    all_hear = True
     levels = {"n divides": 1, "n does not divide": 1, "fewer samples than ranks": 1}
     runtime = "mpi4py"
     inputs = "free"
@@ -1002,7 +1026,8 @@ def harness(estimate_pi, comm, n, points, drawn, team):
             "local_over_n": 4 * counts / case.known["n"],
         }
         for name, expected in ways.items():
-            if min(drawn) and all(alike(value, one) for value, one in zip(values, expected, strict=True)):
+            tells = min(drawn) > 0 or name == "local_over_n"  # whose share is empty has no mean of its own
+            if tells and all(alike(value, one) for value, one in zip(values, expected, strict=True)):
                 return name
         return None
 

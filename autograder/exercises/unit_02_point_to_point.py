@@ -260,6 +260,10 @@ class SendMatrix(Exercise):
             "always_ones": [full(1 if r in (source, destination) else 0) for r in range(p)] if value != 1 else None,
         }
 
+    def needs_bytes(self, case):
+        """The destination is told `value`, too, but the numbers it returns must come from the source."""
+        return [full(0).values.nbytes if r == case.arguments[2] else 0 for r in range(case.world_size)]
+
     def facts(self, case, run):
         value, source, destination = case.arguments[:3]
         found = wrong_messages(run, source, destination)
@@ -362,6 +366,10 @@ class MoveMatrix(Exercise):
             "zero_to_one": [full(value if r == 1 else 0) for r in range(p)] if destination != 1 and source != 1 else None,
             "always_ones": [full(1 if r == destination else 0) for r in range(p)] if value != 1 else None,
         }
+
+    def needs_bytes(self, case):
+        """The destination is told `value`, too, but the numbers it returns must come from the source."""
+        return [full(0).values.nbytes if r == case.arguments[2] else 0 for r in range(case.world_size)]
 
     def facts(self, case, run):
         _, source, destination = case.arguments[:3]

@@ -89,6 +89,7 @@ class SumOverRanks(Exercise):
 
     unit, function = UNIT, "sum_over_ranks"
     signature = "sum_over_ranks(x: torch.Tensor) -> torch.Tensor"
+    all_hear = True
     levels = {"the matrix 1..12": 1, "a tensor of its own on each rank": 1}
     diagnoses = {
         **READINGS,
@@ -486,6 +487,10 @@ class AllReduceInTwoHalves(Exercise):
         "no_all_gather": Diagnosis(
             "The sum is right, but the second half is not an all_gather.", "One all_gather passes all chunks on at once."
         ),
+        "too_many_bytes": Diagnosis(
+            "The sum is right, but more bytes went into the collectives than the two halves need.",
+            "Each element goes into one reduce_scatter, and each rank's summed chunk into one all_gather; nothing else is called for.",
+        ),
     }
 
     def cases(self, rng):
@@ -527,7 +532,20 @@ class AllReduceInTwoHalves(Exercise):
                 return Finding("no_reduce_scatter", f"Rank {rank} called {', '.join(called) or 'no collective'}.")
             if not any(name.startswith("all_gather") for name in called):
                 return Finding("no_all_gather", f"Rank {rank} called {', '.join(called)}.")
-        return None
+        return self._too_many_bytes(case, run)
+
+    @staticmethod
+    def _too_many_bytes(case: Case, run: Run) -> Finding | None:
+        """Chunks of one element more than n // p, so that any padding fits, p of them for the first half and one for the second; of the
+        widest type, as a detour through it is another mistake."""
+        p, n = case.world_size, total(case).size
+        limit = (p + 1) * (n // p + 1) * 8
+        rank, most = max(enumerate(rank.collective_bytes for rank in run.ranks), key=lambda pair: pair[1])
+        if most <= limit:
+            return None
+        return Finding(
+            "too_many_bytes", f"Rank {rank} handed {most} B to {', '.join(run.ranks[rank].collectives)}; {limit} B are plenty."
+        )
 
 
 class RingAllReduce(Exercise):

@@ -879,6 +879,7 @@ class ExactAccuracy(Exercise):
 
     unit, function = UNIT, "exact_accuracy"
     signature = "exact_accuracy(n, is_correct) -> accuracy over all n samples, on every rank"
+    all_hear = True
     levels = {"n divides": 1, "n does not divide": 1, "fewer samples than ranks": 1}
     uses = ("strided_share",)
     harness = """
@@ -1220,7 +1221,7 @@ def harness(epoch_generators, seeds, epochs, world_size):
             return Case(level, 1, (seeds, epochs, world_size), says=says, known={"seeds": seeds})
 
         # Both 10 * epoch + rank and the digits of epoch and rank glued together are numbers of their own only up to 10 ranks.
-        return [case("the order", 3), case("the noise", 4), case("the noise", 12), case("the noise", 200, epochs=3)]
+        return [case("the order", 3), case("the noise", 4), case("the noise", 12), case("the noise", 1001, epochs=2)]
 
     def expected(self, case):
         return [ANYTHING]  # any streams will do; `facts` compares them

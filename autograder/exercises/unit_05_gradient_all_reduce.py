@@ -1204,6 +1204,7 @@ class AverageAndClip(Exercise):
 
     unit, function = UNIT, "average_and_clip"
     signature = "average_and_clip(model: nn.Module, max_norm: float) -> float"
+    all_hear = True
     levels = {"a gradient that is too long": 1, "a gradient that is short enough": 1, "frozen parameters, and zero": 1}
     inputs = "free"
     uses = ("average_gradients", "average_gradients_flat")

@@ -331,6 +331,7 @@ class ShardDataset(Exercise):
 
     unit, function = UNIT, "shard_dataset"
     signature = "shard_dataset(dataset: tf.data.Dataset, n: int, local_batch_size: int) -> tuple[tf.data.Dataset, int]"
+    talks = False  # every rank is handed all samples; only the harness compares what they took
     runtime = "horovod"
     levels = {"what divides": 1, "what does not divide": 1}
     may_lose = {
@@ -1329,7 +1330,11 @@ def harness(f, x, y, weights, momentum, rate):
         checkpoint.state[model.weight]["momentum_buffer"] = torch.from_numpy(-momentum.T.copy() / rate)
     checkpoint = None if momentum is None else checkpoint.state_dict()
     batches = [(torch.from_numpy(x[step]), torch.from_numpy(y[step])) for step in range(len(x))]
-    f(model, optimizer, checkpoint, torch.nn.functional.mse_loss, batches)
+
+    def loss_function(prediction, y):
+        return torch.nn.functional.mse_loss(prediction, y.detach())  # what stands for the labels learns nothing
+
+    f(model, optimizer, checkpoint, loss_function, batches)
     return {"weights": model.weight.detach().numpy().T.ravel()}
 """
     diagnoses = {

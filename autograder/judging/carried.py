@@ -17,8 +17,9 @@ import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Run, Tensor, Typed
 from labkit.watch.events import Event
+from labkit.watch.hang import ONE_SIDED, direction
 
-_SILENT = ("barrier", "ibarrier", "Abort")
+_SILENT = ("barrier", "ibarrier", "abort", "win.create", "win.create_dynamic", "win.allocate", "win.fence", "win.free")
 _TO_THE_ROOT = ("reduce", "gather", "gatherv")
 
 
@@ -38,9 +39,10 @@ def needed(exercise: Exercise, case: Case) -> list[int]:
 
 
 def bound(exercise: Exercise, case: Case) -> list[int]:
-    """What the exercise itself says, else `needed`."""
+    """What the exercise itself says, else `needed`, and no less than a byte where all must hear of the others."""
     own = exercise.needs_bytes(case)
-    return needed(exercise, case) if own is None else own
+    least = int(exercise.all_hear and case.world_size > 1)
+    return [max(least, found) for found in needed(exercise, case)] if own is None else own
 
 
 def arrived(run: Run) -> list[float]:
@@ -49,11 +51,14 @@ def arrived(run: Run) -> list[float]:
     found = [float(rank.carried or 0) for rank in run.ranks]
     together: dict[object, list[Event]] = defaultdict(list)
     for event in run.events:
-        kind = event.kind.lower()
-        if event.ended is None or kind in _SILENT or "send" in kind or "probe" in kind:
+        kind, side = event.kind.lower(), direction(event.kind)
+        if event.ended is None or kind in _SILENT or "probe" in kind:
             continue
-        if "recv" in kind:
+        if side == "recv":
             found[event.rank] += event.nbytes
+        elif side == "send":
+            if kind in ONE_SIDED and event.peer is not None:
+                found[event.peer] += event.nbytes
         else:
             together[event.match if event.match is not None else (event.kind, event.group)].append(event)
     for events in together.values():
@@ -69,7 +74,7 @@ def lacking(exercise: Exercise, case: Case, run: Run) -> str:
     """What to say where a rank got too few bytes for what it returned, or nobody has said anything; "" where all got enough."""
     if exercise.runtime == "plain" or case.world_size == 1:
         return ""
-    told = any(event.kind not in _SILENT for event in run.events)  # a barrier tells nothing
+    told = any(event.kind.lower() not in _SILENT for event in run.events)  # a barrier tells nothing
     if exercise.talks and not told and not any(rank.carried for rank in run.ranks):
         return "no rank has sent, received or called anything: whatever they know of each other, it did not come by communication"
     wanted, got = bound(exercise, case), arrived(run)

@@ -186,7 +186,7 @@ class _Trial:
                 if suspicious and _may_have_looked_too_early(result, again) and _encoded(outcome) != _encoded(again):
                     text = _diagnosis(self.exercise, "used_before_wait")
                     result.verdict, result.diagnosis, result.why, result.how = "wrong", "used_before_wait", text.why, text.how
-                    result.guess, result.hidden = False, None
+                    result.guess, result.found, result.hidden = False, False, None
         self.results.append(result)
         self.hurry = (
             self.hurry or result.verdict == "too_slow" or (result.verdict == "hung" and self.exercise.runtime == "horovod")
@@ -228,11 +228,15 @@ def _keep_names_that_explain_all(exercise: Exercise, results: list[CaseResult]) 
 
     It explains a case that gives the values it should. Where the exercise says that it does not show, something else must have been found,
     or two other cases confirm it. What a case did (it hung, it raised, it sent too much, a rank's part was read to be missing: a finding)
-    is no guess: it is said where it happened.
+    is no guess: it is said where it happened. Only where another case shows that it cannot be (the exercise knows what this mistake gives
+    there, and something else came back) does it give way, as a guess does: to a name that explains them all, or to none.
     """
     wrong = [result for result in results if result.hidden is not None]
-    guesses = [(result, [name for name in result.fits if _explains(name, wrong)]) for result in wrong if result.guess]
-    for result, kept in guesses:
+    doubtful = [r for r in wrong if r.guess or (r.found and any(_contradicts(other, r.diagnosis) for other in wrong))]
+    everywhere = dict.fromkeys(result.diagnosis for result in wrong if result.guess)
+    names = [(r, [*r.fits, *(name for name in everywhere if r.found and name in r.hidden)]) for r in doubtful]
+    renamed = [(result, [name for name in fitting if _explains(name, wrong)]) for result, fitting in names]
+    for result, kept in renamed:
         name = kept[0] if kept else "unrecognised"
         if name != result.diagnosis:
             text = _diagnosis(exercise, name)
@@ -254,6 +258,11 @@ def _explains(name: str, wrong: list[CaseResult]) -> bool:
     confirmed = sum(name in result.fits for result in wrong)
     others = [result for result in wrong if name not in result.fits]
     return all(name in other.hidden and (other.diagnosis != "unrecognised" or confirmed > 1) for other in others)
+
+
+def _contradicts(other: CaseResult, name: str) -> bool:
+    """Whether the mistake `name` would give other values than came back in this case, and facts say nothing of these."""
+    return not other.found and name not in other.fits and name not in other.hidden
 
 
 def _nothing(exercise: Exercise, diagnosis: str, note: str) -> Result:
@@ -390,7 +399,7 @@ def judge_case(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict
         if wrong is None:
             return result
         result.verdict, result.diagnosis, result.differs = "wrong", wrong.name, wrong.lines
-        result.fits, result.hidden, result.guess = wrong.fits, wrong.hidden, wrong.guess
+        result.fits, result.hidden, result.guess, result.found = wrong.fits, wrong.hidden, wrong.guess, wrong.found
         text = _diagnosis(exercise, wrong.name)
     result.why, result.how = text.why, text.how
     return result
@@ -531,13 +540,14 @@ def _observed(exercise: Exercise, run: RankRun):
 
 @dataclass(frozen=True)
 class _Wrong:
-    """Why a case is wrong. fits, hidden, guess: see `CaseResult`."""
+    """Why a case is wrong. fits, hidden, guess, found: see `CaseResult`."""
 
     name: str
     lines: list[str]
     fits: tuple[str, ...] = ()
     hidden: tuple[str, ...] | None = None
     guess: bool = False
+    found: bool = False
 
 
 def _wrong(exercise: Exercise, case: Case, run: Run) -> _Wrong | None:
@@ -577,7 +587,7 @@ def _wrong(exercise: Exercise, case: Case, run: Run) -> _Wrong | None:
         return _Wrong(wrong.kind, lines, fits, hidden)
     if finding is not None:
         read = [*lines, *_lines(finding.detail)]
-        return _Wrong(finding.diagnosis, read, fits, hidden)
+        return _Wrong(finding.diagnosis, read, fits, hidden, found=True)
     if wrong.kind != "value":
         return _Wrong(wrong.kind, lines, fits, hidden)
     if changed is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import selectors
 import shutil
@@ -222,9 +223,10 @@ class _Job:
         for r, (job, payload) in enumerate(jobs):
             wire.send(self.sockets[r], wire.JOB, {**job, "number": self.number}, payload)
         report, too_slow = self._watch(ranks, printed, deadline, standstill.Silence(patience))
-        events = self._events()
+        events, complete = self._events()
         for r, rank in enumerate(ranks):
             _count(rank, [e for e in events if e.rank == r])
+            rank.carried = 0.0 if complete else math.inf
         usable = all(rank.state in ("returned", "raised") for rank in ranks) and report is None
         if usable:
             for r in range(len(jobs)):
@@ -274,10 +276,11 @@ class _Job:
                     return None, True
         return None, False
 
-    def _events(self) -> list:
+    def _events(self) -> tuple[list, bool]:
+        """What the ranks have called, and whether that is all: a recording holds a few thousand operations."""
         with self._recordings() as folder, contextlib.suppress(OSError, ValueError):
-            return recorder.events(folder) if folder else []
-        return []
+            return (recorder.events(folder), not recorder.overwritten(folder)) if folder else ([], True)
+        return [], True
 
     def _states(self, ranks: list[RankOutcome]) -> list[RankState]:
         recorded: dict[int, RankState] = {}

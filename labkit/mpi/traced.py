@@ -5,11 +5,15 @@ Communicators made from it (Dup, Split, Create_group, Create_cart ...) are trace
 calls: their Wait is where a hang report finds a rank. Ranks are reported as ranks of COMM_WORLD.
 
 `install()` puts a traced communicator in place of `MPI.COMM_WORLD`, for programs that fetch it themselves. The course's own
-modules (labkit.*) may use a traced communicator without leaving a trace. Persistent requests and one-sided calls are left out.
+modules (labkit.*) may use a traced communicator without leaving a trace.
+
+What is said where nobody listens is recorded when the way to it is opened, with no size: memory that ranks share (Allocate_shared),
+communicators between groups (Create_intercomm, Spawn) and those of `mpi4py.util.pkl5`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import pickle
 import sys
@@ -37,6 +41,12 @@ _COLLECTIVES: dict[str, int | None] = {
 _ICOLLECTIVES = tuple("I" + name.lower() for name in _COLLECTIVES if name[0].isupper())
 _CREATORS = ("Dup", "Clone", "Dup_with_info", "Split", "Split_type", "Create", "Create_cart", "Create_graph")
 _CREATORS += ("Create_dist_graph", "Create_dist_graph_adjacent", "Create_group", "Sub")
+_OUT_OF_SIGHT = ("Create_intercomm", "Spawn", "Spawn_multiple", "Accept", "Connect", "Join", "Idup", "Idup_with_info")
+_NEIGHBOURS = tuple("eighbor_" + name for name in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"))
+_PERSISTENT = {
+    **dict.fromkeys(("Send_init", "Bsend_init", "Ssend_init", "Rsend_init"), "Isend"),
+    "Recv_init": "Irecv",
+}
 _UNEQUAL = ("Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Alltoallw", "Igatherv", "Iscatterv", "Iallgatherv", "Ialltoallv")
 
 
@@ -49,7 +59,12 @@ def traced(comm: MPI.Intracomm) -> MPI.Intracomm:
 
 def install() -> MPI.Intracomm:
     """Put a traced communicator in place of MPI.COMM_WORLD, traced requests in place of MPI.Request; return the communicator."""
-    MPI.Request = TracedRequest  # for Request.Waitall and its like, which are called on the class
+    # The classes, too: Request.Waitall and its like are called on them, and windows are made by theirs.
+    MPI.Request, MPI.Prequest, MPI.Message, MPI.Win = TracedRequest, TracedPrequest, TracedMessage, TracedWin
+    with contextlib.suppress(ImportError):
+        from mpi4py.util import pkl5
+
+        pkl5.Intracomm = functools.wraps(pkl5.Intracomm, updated=())(_untold("pkl5.Intracomm", pkl5.Intracomm))
     MPI.COMM_WORLD = traced(MPI.COMM_WORLD)
     return MPI.COMM_WORLD
 
@@ -57,7 +72,8 @@ def install() -> MPI.Intracomm:
 @functools.cache
 def _traced_class(base: type) -> type:
     """Intracomm -> TracedIntracomm, Cartcomm -> TracedCartcomm ..."""
-    return type(f"Traced{base.__name__}", (_Traced, base), {})
+    bases = (_TracedNeighbours, _Traced, base) if issubclass(base, MPI.Topocomm) else (_Traced, base)
+    return type(f"Traced{base.__name__}", bases, {})
 
 
 class _Traced:
@@ -85,9 +101,14 @@ class _Traced:
         MPI.Intracomm.Abort(self, errorcode)
 
 
+class _TracedNeighbours:
+    """The collectives among neighbours of a communicator with a topology; filled in below."""
+
+
 def _recording() -> bool:
-    """Whether the traced call that asks was made by a program, with the recorder open."""
-    return recorder.is_open() and not sys._getframe(2).f_globals.get("__name__", "").startswith(("labkit.", "probes."))
+    """Whether the traced call that asks was made by a program (perhaps through another one of this module), with the recorder open."""
+    caller = sys._getframe(2).f_globals.get("__name__", "")
+    return recorder.is_open() and (caller == __name__ or not caller.startswith(("labkit.", "probes.")))
 
 
 def _argument(args: tuple, keywords: dict, position: int, name: str, default: Any = None) -> Any:
@@ -267,6 +288,48 @@ class TracedRequest(_Plain):
         return indices, values
 
 
+class TracedPrequest(TracedRequest, MPI.Prequest):
+    """A persistent request: each start is an operation of its own, recorded as an Isend or Irecv."""
+
+    begun: dict[str, Any] | None = None  # what `recorder.begin` is told at each start
+
+    @classmethod
+    def of(cls, request: MPI.Prequest, begun: dict[str, Any], comm: _Traced | None) -> TracedPrequest:
+        made = cls(request)
+        made.begun, made.comm = begun, comm
+        return made
+
+    def Start(self) -> None:
+        if self.begun is not None:
+            self.token = recorder.begin(**self.begun, blocking=False)
+        super().Start()
+
+    @classmethod
+    def Startall(cls, requests) -> None:
+        for request in requests:
+            request.Start()
+
+
+class TracedMessage(MPI.Message):
+    """Message.Probe and its like take a message as a communicator's Mprobe does, and leave the same trace."""
+
+    @classmethod
+    def Probe(cls, comm, source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=None):
+        return comm.Mprobe(source, tag, status)
+
+    @classmethod
+    def probe(cls, comm, source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=None):
+        return comm.mprobe(source, tag, status)
+
+    @classmethod
+    def Iprobe(cls, comm, source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=None):
+        return comm.Improbe(source, tag, status)
+
+    @classmethod
+    def iprobe(cls, comm, source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=None):
+        return comm.improbe(source, tag, status)
+
+
 def _extended(statuses: list[MPI.Status] | None, size: int) -> list[MPI.Status]:
     """The caller's list (lengthened in place, as mpi4py does) or a new one."""
     statuses = [] if statuses is None else statuses
@@ -364,6 +427,23 @@ def _traced_irecv(name: str) -> Callable:
     return call
 
 
+def _traced_persistent(name: str) -> Callable:
+    plain = getattr(MPI.Intracomm, name)
+    kind = _PERSISTENT[name]
+    peer_name, anything = ("dest", 0) if kind == "Isend" else ("source", MPI.ANY_TAG)
+
+    def call(self, *args, **keywords):
+        request = plain(self, *args, **keywords)
+        other = _argument(args, keywords, 1, peer_name, MPI.ANY_SOURCE)
+        if other == MPI.PROC_NULL or not _recording():
+            return request
+        begun = {"kind": kind, "peer": self.world_rank(other), "tag": _argument(args, keywords, 2, "tag", anything)}
+        begun |= {"group": self.recorded_group, **_size(_argument(args, keywords, 0, "buf"))}
+        return TracedPrequest.of(request, begun, self if kind == "Irecv" else None)
+
+    return call
+
+
 def _traced_probe(name: str) -> Callable:
     plain = getattr(MPI.Intracomm, name)
     blocking = not name.lower().startswith("i")
@@ -434,8 +514,8 @@ def _traced_sendrecv(name: str) -> Callable:
     return call
 
 
-def _traced_collective(name: str, root_at: int | None, blocking: bool = True) -> Callable:
-    plain = getattr(MPI.Intracomm, name)
+def _traced_collective(name: str, root_at: int | None, blocking: bool = True, of: type = MPI.Intracomm) -> Callable:
+    plain = getattr(of, name)
     # Pickled objects, and blocks that may differ by rank, say their size only when it can no longer be taken for a mismatch.
     equal = not name.islower() and name not in _UNEQUAL
 
@@ -488,6 +568,97 @@ def _traced_creator(name: str) -> Callable:
     return call
 
 
+def _untold(name: str, plain: Callable) -> Callable:
+    """A call after which ranks may talk unheard: a collective of unknown size stands for all of it."""
+
+    def call(*args, **keywords):
+        if not _recording():
+            return plain(*args, **keywords)
+        group = args[0].recorded_group if args and isinstance(args[0], _Traced) else None
+        token = recorder.begin(name, group=group)
+        try:
+            return plain(*args, **keywords)
+        finally:
+            recorder.end(token)
+
+    return call
+
+
+# --- windows: memory of a rank that others write to and read from
+
+
+class TracedWin(MPI.Win):
+    """A window whose puts and gets are recorded, at the rank that calls them; its other methods are filled in below."""
+
+    @functools.cached_property
+    def members(self) -> tuple[int, ...]:
+        """The ranks of COMM_WORLD that belong to this window, in its own order."""
+        group = self.Get_group()
+        return tuple(group.Translate_ranks(list(range(group.Get_size())), MPI.COMM_WORLD.Get_group()))
+
+    def note(self, kind: str, buffer: Any, target: int) -> None:
+        """Record a Put, Get or Accumulate, which moves as many bytes as the memory has that the caller gives."""
+        if 0 <= target < len(self.members):
+            recorder.end(recorder.begin(kind, peer=self.members[target], blocking=False, **_size(buffer)))
+
+
+# method: what it is recorded as, with the position and name of the memory that it takes and of the rank whose window it is
+_ONE_SIDED: dict[str, tuple[tuple[str, int, str], ...]] = {
+    **dict.fromkeys(("Put", "Rput"), (("Put", 0, "origin"),)),
+    **dict.fromkeys(("Get", "Rget"), (("Get", 0, "origin"),)),
+    **dict.fromkeys(("Accumulate", "Raccumulate"), (("Accumulate", 0, "origin"),)),
+    **dict.fromkeys(("Get_accumulate", "Rget_accumulate", "Fetch_and_op"), (("Accumulate", 0, "origin"), ("Get", 1, "result"))),
+    "Compare_and_swap": (("Accumulate", 0, "origin"), ("Get", 2, "result")),
+}
+
+
+def _traced_one_sided(name: str) -> Callable:
+    plain, notes = getattr(MPI.Win, name), _ONE_SIDED[name]
+    target_at = notes[-1][1] + 1
+
+    def call(self, *args, **keywords):
+        if _recording():
+            for kind, at, called in notes:
+                self.note(kind, _argument(args, keywords, at, called), _argument(args, keywords, target_at, "target_rank"))
+        return plain(self, *args, **keywords)
+
+    return call
+
+
+def _traced_meeting(name: str) -> Callable:
+    """A call that a window's ranks all make."""
+    plain = getattr(MPI.Win, name)
+
+    def call(self, *args, **keywords):
+        if not _recording():
+            return plain(self, *args, **keywords)
+        everybody = tuple(range(MPI.COMM_WORLD.Get_size()))
+        token = recorder.begin(f"Win.{name}", group=None if self.members == everybody else self.members)
+        try:
+            return plain(self, *args, **keywords)
+        finally:
+            recorder.end(token)
+
+    return call
+
+
+def _traced_window(name: str, comm_at: int) -> classmethod:
+    """Making a window is a collective call. What ranks then tell each other in memory that they share, nobody counts."""
+
+    def call(cls, *args, **keywords):
+        plain = getattr(super(TracedWin, cls), name)
+        comm = _argument(args, keywords, comm_at, "comm")
+        if not isinstance(comm, _Traced) or not _recording():  # by default a window is COMM_SELF's
+            return plain(*args, **keywords)
+        token = recorder.begin(f"Win.{name}", group=comm.recorded_group)
+        try:
+            return plain(*args, **keywords)
+        finally:
+            recorder.end(token)
+
+    return classmethod(functools.wraps(getattr(MPI.Win, name))(call))
+
+
 def _fill_in() -> None:
     makers = {
         **dict.fromkeys(_SENDS + _ISENDS, _traced_send),
@@ -496,6 +667,8 @@ def _fill_in() -> None:
         **dict.fromkeys(_PROBES + _IPROBES, _traced_probe),
         **dict.fromkeys(("Sendrecv", "Sendrecv_replace", "sendrecv"), _traced_sendrecv),
         **dict.fromkeys(_CREATORS, _traced_creator),
+        **dict.fromkeys(_PERSISTENT, _traced_persistent),
+        **{name: functools.partial(_untold, plain=getattr(MPI.Intracomm, name)) for name in _OUT_OF_SIGHT},
     }
     for name, root_at in _COLLECTIVES.items():
         makers[name] = functools.partial(_traced_collective, root_at=root_at)
@@ -504,6 +677,16 @@ def _fill_in() -> None:
     for name, make in makers.items():
         plain = getattr(MPI.Cartcomm if name == "Sub" else MPI.Intracomm, name)
         setattr(_Traced, name, functools.wraps(plain)(make(name)))
+    for name in (start + rest for start in ("N", "In", "n") for rest in _NEIGHBOURS):
+        if hasattr(MPI.Topocomm, name):
+            made = _traced_collective(name, None, blocking=not name.startswith("I"), of=MPI.Topocomm)
+            setattr(_TracedNeighbours, name, functools.wraps(getattr(MPI.Topocomm, name))(made))
+    for name in _ONE_SIDED:
+        setattr(TracedWin, name, functools.wraps(getattr(MPI.Win, name))(_traced_one_sided(name)))
+    for name in ("Fence", "Free"):
+        setattr(TracedWin, name, functools.wraps(getattr(MPI.Win, name))(_traced_meeting(name)))
+    for name, comm_at in {"Create": 3, "Create_dynamic": 1, "Allocate": 3, "Allocate_shared": 3}.items():
+        setattr(TracedWin, name, _traced_window(name, comm_at))
 
 
 _fill_in()

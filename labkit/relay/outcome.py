@@ -27,7 +27,8 @@ class RankOutcome:
     received_bytes: int = 0
     collectives: list[str] = field(default_factory=list)
     collective_bytes: int = 0
-    carried: float = 0.0  # bytes of Horovod's collectives, which nobody but the rank itself sees (`labkit.launch.horovod_job`)
+    # bytes beside the events: Horovod's, which only the rank sees; inf: MPI calls that are no longer on record
+    carried: float = 0.0
     unwaited: int = 0
     deferred: int = 0  # waits that the program itself asked for, some time after it had begun the operation
     printed: int = 0  # characters

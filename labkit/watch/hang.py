@@ -27,6 +27,7 @@ KINDS = {
 
 _SENDS = {"send", "isend", "ssend", "issend", "bsend", "ibsend", "rsend", "irsend"}
 EQUAL_SIZES = {"allreduce", "broadcast", "bcast", "reduce", "reducescatter"}  # every member brings as much
+ONE_SIDED = {"put", "accumulate", "get"}  # the other side calls nothing: no message of its own belongs to them
 _RECVS = {"recv", "irecv", "mrecv", "imrecv", "probe", "iprobe", "mprobe", "improbe"}
 
 
@@ -45,7 +46,7 @@ class HangReport:
 def direction(kind: str) -> str:
     """ "send", "recv", or "" for a collective."""
     lower = kind.lower()
-    return "send" if lower in _SENDS else "recv" if lower in _RECVS else ""
+    return "send" if lower in _SENDS or lower in ("put", "accumulate") else "recv" if lower in _RECVS or lower == "get" else ""
 
 
 def describe(state: RankState) -> str:

@@ -37,7 +37,7 @@ from pathlib import Path
 from types import FrameType
 
 from labkit.watch.events import Event, RankState
-from labkit.watch.hang import EQUAL_SIZES, direction
+from labkit.watch.hang import EQUAL_SIZES, ONE_SIDED, direction
 
 CAPACITY = 4096  # records in the ring; older ones are overwritten
 _TEXT_BYTES = 128 * 1024
@@ -502,6 +502,11 @@ def events(path: str | Path, ranks: Collection[int] | None = None) -> list[Event
     return sorted(_matched(recorded, everybody, from_the_end=cut > zero), key=lambda event: (event.posted, event.rank))
 
 
+def overwritten(path: str | Path) -> list[int]:
+    """The ranks that have called more operations since the last `mark("running")` than a recording holds: `events` lacks the older ones."""
+    return [flight.rank for flight in _flights(path) if flight.lost]
+
+
 def mismatched(path: str | Path, ranks: Collection[int] | None = None) -> list[RankState]:
     """The first collective of the cell on which its members do not agree, as the states of those who called it; [] if none.
 
@@ -547,7 +552,7 @@ def _matched(recorded: list[Event], everybody: tuple[int, ...], from_the_end: bo
     lanes: dict[Hashable, dict[Hashable, list[int]]] = defaultdict(lambda: defaultdict(list))
     for position, event in enumerate(recorded):
         side = direction(event.kind)
-        if "probe" in event.kind.lower() or (side and event.peer is None):
+        if "probe" in event.kind.lower() or event.kind.lower() in ONE_SIDED or (side and event.peer is None):
             continue  # looking takes no message, and a receive from any source that nobody answered has no sender
         if side == "send":
             lanes["message", event.rank, event.peer, event.tag]["send"].append(position)

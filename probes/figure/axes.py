@@ -361,7 +361,12 @@ class Fit:
 
     def positions(self, values: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
-            u = {"linear": lambda v: v, "log": np.log10, "symlog": lambda v: symlog(v, self.threshold)}[self.scale](values)
+            u = {
+                "linear": lambda v: v,
+                "log": np.log10,
+                "symlog": lambda v: symlog(v, self.threshold),
+                "logit": lambda v: np.log10(v / (self.threshold - v)),
+            }[self.scale](values)
         return self.offset + self.slope * u
 
 
@@ -481,7 +486,9 @@ def _fits_of(side: Side, labels: list[Number], values: list[float]):
                 return fits[0].residual, fits, used, places[there], True
     places = np.array([n.text.middle[along] for n in labels])
     if all(n.text.upright for n in labels):
-        fits = [fit for fit in _scales(labels, places) if fit.residual < 1.2]
+        fits = [
+            fit for fit in _scales(labels, places) if fit.residual < 1.2 and fit.scale != "logit"
+        ]  # too like a line for these places
         if fits:
             return fits[0].residual, _without_worse(fits), labels, places, False
     return None
@@ -648,7 +655,17 @@ def _scales(labels: list[Number], places: np.ndarray) -> list[Fit]:
             not found or found[0] is None or found[0].residual > EXACT
         ):  # a linear scale is a symlog that never leaves its linear part
             found += _symlog(values, places)
+        found.append(_logit(labels, values, places))
     return sorted((f for f in found if f), key=lambda fit: fit.residual)
+
+
+def _logit(labels: list[Number], values: np.ndarray, places: np.ndarray) -> Fit | None:
+    """The scale of shares that spreads out what is near nothing and near all. Three labels about the middle fit a linear one as well."""
+    whole = 100.0 if all(n.percent for n in labels) else 1.0
+    if len(values) < 3 or not ((0 < values) & (values < whole)).all():
+        return None
+    fit = _line("logit", np.log10(values / (whole - values)), places)
+    return fit and Fit("logit", fit.offset, fit.slope, fit.residual, whole)
 
 
 def _are_powers(labels: list[Number]) -> bool:
@@ -696,6 +713,13 @@ def _plausible(side: Side, labels: list[Number], fits: list[Fit]) -> list[Fit]:
             with np.errstate(over="ignore"):
                 values = 10.0 ** ((others - fit.offset) / fit.slope)
             lead = values / 10.0 ** np.floor(np.log10(values) + 1e-6)
+            good = np.abs(lead - np.round(lead)) < 0.01
+            few = len(others) < 4 + len(labels)
+        elif fit.scale == "logit":
+            with np.errstate(over="ignore"):
+                values = 1 / (1 + 10.0 ** ((fit.offset - others) / fit.slope))
+            rest = np.minimum(values, 1 - values)
+            lead = rest / 10.0 ** np.floor(np.log10(rest) + 1e-6)
             good = np.abs(lead - np.round(lead)) < 0.01
             few = len(others) < 4 + len(labels)
         else:

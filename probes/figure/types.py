@@ -30,9 +30,10 @@ class Tick:
 class Axis:
     """One axis of a panel and its calibration.
 
-    scale: "linear", "log", "symlog", or "" where the axis could not be read; then `values` gives NaN.
-    offset, slope: the position of the value v on the page is offset + slope * u(v), with u(v) = v (linear), log10 v (log) or
-    matplotlib's symmetrical logarithm of base 10 with `threshold` and `linear_scale` (symlog).
+    scale: "linear", "log", "symlog", "logit", or "" where the axis could not be read; then `values` gives NaN.
+    offset, slope: the position of the value v on the page is offset + slope * u(v), with u(v) = v (linear), log10 v (log),
+    matplotlib's symmetrical logarithm of base 10 with `threshold` and `linear_scale` (symlog), or log10 v / (whole - v) (logit) for
+    shares v of the whole, which is `threshold`: 1, or 100 for percent.
     uncertainty: how wrong a reading may be, as a fraction of the axis's length (0 where tick marks or grid lines were found).
     percent: the tick labels carry a percent sign. values are then still those of the labels: 61 for "61 %".
     """
@@ -59,6 +60,9 @@ class Axis:
                 return 10.0**u
         if self.scale == "symlog":
             return _undo_symlog(u, self.threshold, self.linear_scale)
+        if self.scale == "logit":
+            with np.errstate(over="ignore"):
+                return self.threshold / (1 + 10.0**-u)
         return np.full_like(u, np.nan)
 
     def positions(self, values: np.ndarray) -> np.ndarray:
@@ -71,6 +75,8 @@ class Axis:
                 u = np.log10(v)
             elif self.scale == "symlog":
                 u = symlog(v, self.threshold, self.linear_scale)
+            elif self.scale == "logit":
+                u = np.log10(v / (self.threshold - v))
             else:
                 u = np.full_like(v, np.nan)
         return self.offset + self.slope * u

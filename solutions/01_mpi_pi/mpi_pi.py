@@ -227,7 +227,8 @@ def rank_rng(seed: int, rank: int, world_size: int) -> np.random.Generator:
     """A new random generator for this rank in the experiment `seed`.
 
     The same arguments always give the same stream, in every process. Two ranks, or two seeds (whatever the ranks), never
-    share one, not even shifted. seed: at least 0. NumPy's and Python's global generators are neither seeded nor used.
+    share one, not even shifted. seed: from 0 to 2**32 - 1; world_size: up to 10,000. NumPy's and Python's global generators are
+    neither seeded nor used.
     """
     ### BEGIN SOLUTION
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(world_size)[rank])

@@ -110,7 +110,7 @@ def send_matrix(value: float, source: int, destination: int) -> torch.Tensor:
     """Send a matrix from rank `source` to rank `destination`, with blocking send and recv.
 
     Each rank makes a 3 x 4 matrix (float32): the source fills it with `value`, all others with zeros. The source sends its matrix as
-    one message, and the destination receives it into its own. The other ranks neither send nor wait.
+    one message to the destination. The other ranks neither send nor wait.
     Returns the rank's matrix: on source and destination filled with `value`, zeros on the others.
     """
     ### BEGIN SOLUTION
@@ -163,14 +163,14 @@ if rank == 1:
 # ### Exercise: move_matrix (2 points)
 #
 # The same task without blocking, and this time the matrix moves house: when it is over, only the destination has it. The source
-# fills its own tensor with zeros as soon as it may.
+# keeps zeros, and clears no tensor that is still on its way.
 
 # %% nbgrader={"grade": false, "grade_id": "move_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
     """Move a matrix from rank `source` to rank `destination`, with isend and irecv.
 
     Each rank makes a 3 x 4 matrix (float32): the source fills it with `value`, all others with zeros. The source's matrix travels to
-    the destination as one message; then the source overwrites its own with zeros. Every request is waited for.
+    the destination as one message, and zeros are left in its place. Every request is waited for.
     Returns the rank's matrix: on the destination filled with `value`, zeros on all others.
     """
     ### BEGIN SOLUTION

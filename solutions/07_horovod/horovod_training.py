@@ -627,7 +627,7 @@ def train_torch(
     """The same in PyTorch: train `model` in place, one step per (x, y) of `batches`, this rank's minibatches.
 
     optimizer: new, of the model's parameters, its learning rate already scaled. checkpoint: on rank 0 the state_dict of the optimizer it
-    goes on from (its learning rate included), if there is one; None on the other ranks. loss_function(prediction, y): mean over the minibatch.
+    goes on from, if there is one; None on the other ranks. loss_function(prediction, y): mean over the minibatch.
     All ranks start with rank 0's parameters and rank 0's optimizer state; every step applies gradients averaged over the ranks.
     """
     ### BEGIN SOLUTION

@@ -62,6 +62,31 @@ def test_what_happened_is_said_beside_a_name_that_was_taken_back(warm):
     assert names("n * p if n < 6 else 1 // 0", warm)[1:] == ["product", "product", "product", "ZeroDivisionError"]
 
 
+class ReadFromFacts(SumOfTwo):
+    """n + p, where facts name mistakes"""
+
+    levels = {"first": 1, "second": 1, "third": 1}
+    asked = {"first": [(4, 3)], "second": [(5, 2)], "third": [(6, 3)]}
+
+    def facts(self, case, run):
+        if case.level == "first":
+            return "product" if run.ranks[0].value < 0 else None
+        return "negative" if run.ranks[0].value in (-1, -2) else None
+
+    diagnoses = {**SumOfTwo.diagnoses, "negative": Diagnosis("Negative.")}
+
+
+def test_what_facts_say_gives_way_where_another_case_shows_that_it_cannot_be(warm):
+    def said(answer):
+        result = judge(ReadFromFacts(), [Chunk("cell 1", 1, f"def sum_of_two(n, p):\n    return {answer}\n")], warm)
+        return [case.diagnosis for case in result.cases]
+
+    assert said("-1 if n == 4 else n * p") == ["product", "product", "product"]  # the other cases confirm it
+    assert said("-1 if n == 4 else 100") == ["unrecognised"] * 3  # a product of 5 and 2 is 10
+    assert said("-1") == ["product", "negative", "negative"]  # facts are said where they were found
+    assert said("n + p if n == 4 else -1 if n == 5 else 100") == ["", "negative", "unrecognised"]  # nothing speaks against it
+
+
 def test_a_level_ends_where_the_reason_is_no_guess(warm):
     """Its points are lost, and nothing more is to be learned."""
     result = judge(SumOfTwo(), [Chunk("cell 1", 1, "def sum_of_two(n, p):\n    return 1 // 0\n")], warm)

@@ -147,6 +147,31 @@ def test_symmetrical_logarithm_with_another_linear_part_is_left_to_a_person(tmp_
     assert figure.verdict == NEEDS_PERSON, [curve.y for curve in figure.panels[0].curves]
 
 
+@pytest.mark.parametrize("whole", [1, 100])
+@pytest.mark.parametrize("ticks", [(0.6, 0.8, 0.9, 0.95), (0.5, 0.9, 0.97), (0.3, 0.5, 0.7), (0.2, 0.5, 0.8), None])
+def test_a_logit_scale_is_read_or_left_to_a_person(ticks, whole, tmp_path):
+    """Labels about the middle stand as on a linear scale. None: those that matplotlib writes by itself."""
+    plt.plot(EPOCHS, TRAINING)
+    plt.yscale("logit")
+    plt.minorticks_off()
+    if ticks is not None:
+        plt.yticks(ticks, [f"{whole * tick:g}" + "%" * (whole == 100) for tick in ticks])
+    figure = saved(tmp_path / "a.pdf")
+    about_the_middle = ticks is not None and ticks[0] + ticks[-1] == 1
+    whole = 1 if ticks is None else whole
+    assert figure.verdict == (NEEDS_PERSON if about_the_middle else READABLE), figure.reason
+    if not about_the_middle:
+        assert figure.panels[0].y.scale == "logit"
+        np.testing.assert_allclose(only_curve(figure).y, whole * TRAINING, rtol=1e-4)
+
+
+def test_a_linear_scale_with_labels_about_the_middle_is_told_by_its_other_ticks(tmp_path):
+    plt.plot(EPOCHS, 0.5 + (TRAINING - 0.83) / 2)
+    plt.yticks([0.45, 0.5, 0.55])
+    plt.minorticks_on()
+    np.testing.assert_allclose(only_curve(saved(tmp_path / "a.pdf")).y, 0.5 + (TRAINING - 0.83) / 2, rtol=1e-5)
+
+
 def test_a_multiplier_beside_the_axis_counts(tmp_path):
     plt.plot(EPOCHS, 3e7 * TRAINING)
     np.testing.assert_allclose(only_curve(saved(tmp_path / "a.pdf")).y, 3e7 * TRAINING, rtol=1e-6)

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.exercise import Case, Exercise, RankRun, Run, Tensor, rng_for
 from autograder.judging import carried
-from autograder.judging.judge import judge_case
+from autograder.judging.judge import Runners, chunks_of_file, judge_case
 from autograder.registry import all_exercises, find
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.events import Event
@@ -93,3 +93,127 @@ def test_what_a_rank_knows_by_itself_needs_no_bytes():
     x = Tensor(np.array([1.5, 2.5, 3.5]))
     case = Case("all", 3, [(x,), (2.5,), (7.25, [4.5])])
     assert carried.bound(Own(), case) == [0, 1, 0]
+
+
+# Ways of adding up one number over two ranks that are no message and no collective; `mine` is this rank's.
+UNUSUAL = {
+    "put": """
+    table, own = np.zeros(comm.size, np.int64), np.array([mine], np.int64)
+    win = MPI.Win.Create(table, disp_unit=8, comm=comm)
+    win.Fence()
+    for q in range(comm.size):
+        win.Put(own, q, comm.rank)
+    win.Fence()
+    return int(table.sum())
+""",
+    "get": """
+    own, boxes = np.array([mine], np.int64), np.zeros((comm.size, 1), np.int64)
+    win = MPI.Win.Create(own, disp_unit=8, comm=comm)
+    comm.Barrier()
+    win.Lock_all()
+    MPI.Request.Waitall([win.Rget(boxes[q], q) for q in range(comm.size)])
+    win.Unlock_all()
+    comm.Barrier()
+    return int(boxes.sum())
+""",
+    "accumulate": """
+    own = np.zeros(1, np.int64)
+    win = MPI.Win.Create(own, disp_unit=8, comm=comm)
+    win.Fence()
+    for q in range(comm.size):
+        win.Accumulate(np.array([mine], np.int64), q, op=MPI.SUM)
+    win.Fence()
+    return int(own[0])
+""",
+    "fetch": """
+    win = MPI.Win.Allocate(8, 8, comm=comm)
+    table, old = np.frombuffer(win, np.int64), np.zeros(1, np.int64)
+    table[:] = 0
+    comm.Barrier()
+    for q in range(comm.size):
+        win.Lock(q)
+        win.Fetch_and_op(np.array([mine], np.int64), old, q)
+        win.Unlock(q)
+    comm.Barrier()
+    return int(table[0])
+""",
+    "shared memory": """
+    win = MPI.Win.Allocate_shared(8, 8, comm=comm)
+    tables = [np.frombuffer(win.Shared_query(q)[0], np.int64) for q in range(comm.size)]
+    tables[comm.rank][0] = mine
+    comm.Barrier()
+    return int(sum(table[0] for table in tables))
+""",
+    "message": """
+    request = comm.isend(mine, 1 - comm.rank)
+    total = mine + MPI.Message.probe(comm).irecv().wait()
+    request.wait()
+    return total
+""",
+    "between groups": """
+    own = comm.Split(comm.rank)
+    return mine + own.Create_intercomm(0, comm, 1 - comm.rank).allreduce(mine)
+""",
+    "merged groups": """
+    own = comm.Split(comm.rank)
+    return own.Create_intercomm(0, comm, 1 - comm.rank).Merge().allreduce(mine)
+""",
+    "duplicated": """
+    other, request = comm.Idup()
+    request.Wait()
+    return other.allreduce(mine)
+""",
+    "pickles": """
+    from mpi4py.util import pkl5
+
+    return sum(pkl5.Intracomm(comm).bcast(mine, root=q) for q in range(2))
+""",
+    "more than is recorded": """
+    total = comm.allreduce(mine)
+    for _ in range(5000):
+        comm.Barrier()
+    return total
+""",
+}
+
+
+def test_what_goes_through_windows_and_other_ways_counts_as_well(warm):
+    exercise = find("estimate_pi")
+    case = next(case for case in exercise.cases(rng_for(exercise)) if case.world_size == 2)
+    source = """import numpy as np
+from mpi4py import MPI
+
+
+def add(comm, mine):
+    {}
+
+
+def estimate_pi(comm, n, draw):
+    x, y = draw(n // 2)
+    return 4 * add(comm, int(np.count_nonzero(x * x + y * y < 0.25))) / n
+"""
+    found = {}
+    with Runners(warm) as runners:
+        for way, body in UNUSUAL.items():
+            chunks = chunks_of_file(source.format(body.strip()), "estimate_pi", "answer.py")
+            found[way] = judge_case(exercise, case, *runners.run(exercise, case, chunks, 1, False, False, 1)).diagnosis
+    assert found == dict.fromkeys(UNUSUAL, "")
+
+
+def test_a_window_alone_carries_nothing():
+    windows = collective(Case("all", 2, ()), 0, "Win.Create") + collective(Case("all", 2, ()), 0, "Win.Fence")
+    assert carried.arrived(Run((RankRun(None), RankRun(None)), events=tuple(windows))) == [0, 0]
+    put = Event(0, "Put", 0.0, 0.0, 1.0, peer=1, nbytes=24)
+    got = Event(0, "Get", 0.0, 0.0, 1.0, peer=1, nbytes=16)
+    assert carried.arrived(Run((RankRun(None), RankRun(None)), events=(put, got))) == [16, 24]
+
+
+def test_a_byte_must_come_where_the_exercise_says_that_all_must_hear():
+    for function in ("estimate_pi", "sum_over_ranks", "exact_accuracy", "average_and_clip"):
+        exercise = find(function)
+        for case in exercise.cases(rng_for(exercise, "carried")):
+            assert case.world_size == 1 or min(carried.bound(exercise, case)) > 0, case
+    for function in ("send_matrix", "move_matrix"):
+        exercise = find(function)
+        for case in exercise.cases(rng_for(exercise, "carried")):
+            assert [r for r, least in enumerate(carried.bound(exercise, case)) if least == 48] == [case.arguments[2]]
