@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from browser import CHROMIUM, needs_chromium
+from machine import CHROMIUM, needs_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 30  # from the command to the first page; a second start is meant to take less than 15 s
