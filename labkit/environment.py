@@ -26,7 +26,8 @@ def without_frameworks() -> str:
             f"This needs TensorFlow 2.15 and Horovod, and they need Python 3.11 (this is {sys.version_info[0]}.{sys.version_info[1]}): "
             "`make lab PYTHON=3.11`, in a terminal in the course's folder, gets it."
         )
-    if importlib.util.find_spec("horovod") is None:
+    found = importlib.util.find_spec("horovod")
+    if found is None or found.origin is None:  # a mere folder of that name on the path is no package
         return (
             "This needs Horovod, which is not compiled on this machine: `make horovod`, in a terminal in the course's folder, "
             "waits for it or says what is missing."

@@ -135,7 +135,9 @@ class Average(tf.keras.callbacks.Callback):
 model.fit(x, y, 4, epochs=2, validation_data=(x, y), verbose=0, callbacks=[Average(), log.keras_callback()])
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "2"}
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=120, stdin=subprocess.DEVNULL)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
     run = runlog.read(tmp_path / "run_1.jsonl")
     assert run.problems == [] and run.complete and run.curve("loss") == ([1, 2], [0.5, 0.5])
     for epoch in run.epochs:

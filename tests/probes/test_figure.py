@@ -9,7 +9,7 @@ import zlib
 import matplotlib
 import numpy as np
 import pytest
-from browser import needs_chromium
+from machine import needs_chromium
 
 matplotlib.use("pdf")
 import matplotlib.pyplot as plt

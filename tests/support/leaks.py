@@ -123,7 +123,8 @@ def files(machine: bool = True) -> set[str]:
             found |= {os.path.join(folder, name) for name in os.listdir(folder)}
         except OSError:
             pass
-    return {path for path in found if not os.path.basename(path).startswith("pytest-of-")}
+    cache = "__pycache__"  # of programs that TensorFlow's autograph writes there, and removes
+    return {path for path in found if not os.path.basename(path).startswith(("pytest-of-", cache))}
 
 
 def used_from_outside(path: str, processes: dict[tuple[int, float], str]) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from browser import CHROMIUM, needs_chromium
+from machine import CHROMIUM, needs_chromium
 
 from labkit.jupyter.server_extension import end_tasks
 

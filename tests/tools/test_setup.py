@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -385,13 +384,14 @@ def test_a_changed_lock_file_is_followed(tiny_course):
 
 
 def test_a_moved_clone_keeps_its_packages_and_gets_commands_that_work(tiny_course):
-    moved = Course(tiny_course.root.with_name("moved clone"))
-    shutil.copytree(tiny_course.root, moved.root, symlinks=True)
+    root = tiny_course.root.with_name("moved clone")
+    shutil.copytree(tiny_course.root, root, symlinks=True)
+    moved = Course(root)
     try:
         assert not bootstrap.is_complete(moved)
         (moved.site_packages / "first" / "kept").touch()
         hello = executable(moved.env / "bin" / "hello", "")
-        hello.write_text(f"#!{tiny_course.env}/bin/python3.11\nimport sys; print(sys.prefix)\n")
+        hello.write_text(f"#!{tiny_course.env}/bin/python{course_module.in_dots(moved.version)}\nimport sys; print(sys.prefix)\n")
         bootstrap.setup(moved)
         assert (moved.site_packages / "first" / "kept").exists()
         told = subprocess.run([hello], capture_output=True, text=True, check=True, timeout=30)
@@ -718,6 +718,8 @@ def test_without_a_compiler_everything_else_is_set_up_and_says_so(tmp_path, monk
 
 def test_horovod_adds_up_on_two_ranks():
     """The real wheel: made on this machine, for the frameworks and the MPI of the lock file."""
+    if sentence := environment.without_frameworks():
+        pytest.skip(sentence)
     assert list((Course(ROOT, sys.prefix).site_packages / "horovod" / "tensorflow").glob("mpi_lib*.so"))
     program = (
         "import horovod.torch as hvd, torch\n"
@@ -833,7 +835,8 @@ def test_where_horovod_is_not_compiled_the_sentence_says_how_it_comes(monkeypatc
     from autograder.registry import all_exercises
 
     monkeypatch.setattr(environment, "FRAMEWORKS_PYTHON", sys.version_info[:2])
-    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(sys, "path", [str(ROOT / "tools")])  # tools/horovod holds what compiles it
+    monkeypatch.delitem(sys.modules, "horovod", raising=False)
     assert "not compiled" in environment.without_frameworks() and "`make horovod`" in environment.without_frameworks()
     with pytest.raises(ImportError, match="make horovod"):
         environment.need_frameworks()
@@ -853,7 +856,9 @@ def test_lessons_and_doctor_say_it_too(later_python):
 
 
 def test_this_python_has_them():
-    there = sys.version_info[:2] == course_module.FULL and importlib.util.find_spec("horovod") is not None
+    there = sys.version_info[:2] == course_module.FULL and bool(
+        list(Course(ROOT, sys.prefix).site_packages.glob("horovod/__init__.py"))
+    )
     assert (environment.without_frameworks() == "") == there
     assert environment.FRAMEWORKS_PYTHON == course_module.FULL
 

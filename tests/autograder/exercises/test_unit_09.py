@@ -200,7 +200,7 @@ def test_a_data_set_that_is_not_there_is_told_without_a_traceback(tmp_path):
     ]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "Ebay_train.txt cannot be read" in done.stderr and "products.draw(folder)" in done.stderr
+    assert "Ebay_train.txt cannot be read" in done.stderr and "products.draw(folder)" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import ordinary_user
 import pytest
 from attack_course import ATTACKS, ROOT, Range, Report, all_attacks
+from machine import cannot_enforce
 from nbconvert import HTMLExporter
 from nbgrader.plugins.zipcollect import ExtractorPlugin
 from submissions import handed_in, released_notebook
@@ -92,7 +93,7 @@ FIELDS = [
 def place(tmp_path_factory):
     weak = isolation.probe().missing
     if weak:
-        pytest.skip(f"this machine cannot enforce: {', '.join(item.name for item in weak)}")
+        pytest.skip(cannot_enforce(weak))
     with Range(tmp_path_factory.mktemp("range")) as place:
         yield place
 

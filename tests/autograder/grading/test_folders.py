@@ -236,3 +236,18 @@ def test_one_folder_that_cannot_be_read_costs_nobody_else_anything(place, monkey
     rebuilt = nbgrader_plugin.load(place.coursedir, place.config, "homework", "mallory", "homework")
     assert "could not be read (UnicodeError)" in rebuilt.refused
     assert [name for _, name, _ in results.answers(place.coursedir, "homework")] == ["homework"]
+
+
+def test_what_we_may_not_read_is_left_out_and_said(tmp_path, monkeypatch):
+    """As an ordinary instructor finds it: root may read everything."""
+    (tmp_path / "homework").mkdir()
+    (tmp_path / "homework" / "shut.py").write_text("x = 1\n")
+    (tmp_path / "homework" / "open.py").write_text("x = 1\n")
+    (tmp_path / "homework" / "shut").mkdir()
+    monkeypatch.setattr(submission.os, "access", lambda path, mode: not Path(path).name.startswith("shut"))
+    assert [flag.sentence for flag in submission.file_flags(tmp_path / "homework")] == [
+        "The folder shut may not be read: it was left out.",
+        "The file shut.py may not be read: it was left out.",
+    ]
+    nbgrader_plugin._copy_what_is_ordinary(tmp_path / "homework", str(tmp_path / "copy"), [])
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == ["open.py"]

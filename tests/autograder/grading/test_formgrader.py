@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from browser import CHROMIUM, needs_chromium
+from machine import CHROMIUM, needs_chromium
 from released_course import CHECK, OWN_EXERCISE, OWN_UNIT, SOLUTION, course_release
 
 UNIT = "77_own_unit"

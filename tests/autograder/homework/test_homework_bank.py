@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bank_homework import folders
 from bank_homework.folders import FOLDERS, PERSON, Folder
-from browser import needs_chromium
+from machine import needs_chromium
 
 from autograder.grading import isolation
 from autograder.homework import judge_files, read_logs
