@@ -244,8 +244,8 @@ def test_what_we_may_not_read_is_left_out_and_said(tmp_path, monkeypatch):
     (tmp_path / "homework" / "shut.py").write_text("x = 1\n")
     (tmp_path / "homework" / "open.py").write_text("x = 1\n")
     (tmp_path / "homework" / "shut").mkdir()
-    monkeypatch.setattr(submission.os, "access", lambda path, mode: not Path(path).name.startswith("shut"))
-    assert [flag.sentence for flag in submission.file_flags(tmp_path / "homework")] == [
+    monkeypatch.setattr(reading.os, "access", lambda path, mode: not Path(path).name.startswith("shut"))
+    assert [flag.sentence for flag in reading.file_flags(tmp_path / "homework")] == [
         "The folder shut may not be read: it was left out.",
         "The file shut.py may not be read: it was left out.",
     ]
