@@ -32,7 +32,7 @@ class Collect(ExchangeCollect):
         self.src_records = taken
 
     def do_copy(self, src: str, dest: str, log: bool | None = None) -> None:
-        """Copy a submission without what `autograder.grading.submission.odd_files` finds in it: first to a folder of our own, where nobody can
+        """Copy a submission without what `autograder.grading.submission.reading.odd_files` finds in it: first to a folder of our own, where nobody can
         exchange a file for a link any more, and from there as nbgrader does it."""
         odd = {str(path) for path in reading.odd_files(Path(src))}
         for path in sorted(odd):

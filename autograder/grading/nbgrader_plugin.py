@@ -326,7 +326,7 @@ class SubmissionExporter(NotebookExporter):
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources, **kwargs)
 
     def note(self, text: str) -> NotebookNode:
-        """A notebook that is checked and written already (`autograder.grading.submission.written`). As long as no step changes it, it is not
+        """A notebook that is checked and written already (`autograder.grading.submission.carding.written`). As long as no step changes it, it is not
         checked and written again."""
         self._text, self._noted = text, nbformat.v4.reads(text)
         return nbformat.v4.reads(text)

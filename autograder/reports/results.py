@@ -1,6 +1,6 @@
 """A class as reports see it: who handed in what, and what the judge said of it. Reads, never judges, never writes.
 
-The judge keeps a result under the hash of everything that decides it (`autograder.grading.submission.digest`). `autograder grade` notes that hash
+The judge keeps a result under the hash of everything that decides it (`autograder.grading.submission.identity.digest`). `autograder grade` notes that hash
 for every student; what nbgrader's own command or the formgrader's button graded is found again from the submission itself.
 """
 
