@@ -1,6 +1,6 @@
 """The report card of a job: how it ended, what its ranks, processors and GPUs did, and what to do better next time.
 
-    report = job_report.examine(job, folder)      job: labkit.jobs.schedulers.Job; folder: jobs/NAME-JOB, what the job left
+    report = job_report.examine(job, folder)      job: labkit.jobs.job.Job; folder: jobs/NAME-JOB, what the job left
     print(report)                                 in a notebook the same object draws itself as a card
 
 It is put together from files that the job wrote: run logs (`labkit.runlog`), the samples of `labkit.jobs.monitor`, the places of the

@@ -160,7 +160,7 @@ class Launcher:
     def case(self, world_size: int, limits: Limits, horovod: dict | None = None, together: bool = False) -> _Case:
         """Fork `world_size` ranks that wait for their jobs.
 
-        horovod: how they are to find each other (`labkit.launch.horovod_job`). together: in a jail, whether they see each other's files.
+        horovod: how they are to find each other (`labkit.launch.horovod_rendezvous`). together: in a jail, whether they see each other's files.
         """
         if not 1 <= world_size <= MAX_RANKS:
             raise ValueError(f"{world_size} ranks: between 1 and {MAX_RANKS} are possible")

@@ -1,6 +1,6 @@
 """Ranks in an endless loop: seen from outside, by the processor time they take, long before a case's deadline.
 
-The leader of a case (`labkit.launch.launcher`), or whoever has started an MPI job (`labkit.launch.mpi_job`), looks at the ranks' processes a few times
+The leader of a case (`labkit.launch.leader`), or whoever has started an MPI job (`labkit.launch.mpi_job`), looks at the ranks' processes a few times
 a second: `Watch`. Who knows what the ranks have said meanwhile adds up what they did without a word: `Silence`. A rank that computes
 is judged by the processor time it has had, never by the clock, so that a busy machine makes nobody look guilty; a rank that sleeps by the
 clock, where it neither had nor wanted a processor.
