@@ -30,7 +30,7 @@ _PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
 sys.modules["rfc3987_syntax"] = None
-from autograder.grading.run import worker
+from autograder.grading import worker
 worker.main()
 """
 

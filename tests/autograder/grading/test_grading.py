@@ -193,7 +193,7 @@ def test_an_overlay_exercise_that_changes_or_goes_is_judged_anew(handed_in_class
     assert graded() == ("graded", 0.0, True), "no student's fault: a person is asked"
 
 
-def test_one_worker_says_what_two_say_and_a_new_submission_alone_is_judged(tmp_path):
+def test_one_worker_says_what_two_say_and_a_new_submission_alone_is_judged(graded_class, handed_in_class, tmp_path):
     root = copy(handed_in_class, tmp_path)
     report = grading.grade(root, Wish("homework", workers=1, students=("ben", "chloe", "slow"), weak=True))
     assert sorted(line.student for line in report.lines) == ["ben", "chloe", "slow"]
@@ -366,7 +366,7 @@ def kill_at(root: Path, whom: str, chance: random.Random, seconds: float) -> tup
 
 
 @pytest.mark.timeout(KILLS * 60)
-def test_killed_at_any_moment_the_next_run_completes(handed_in_class, tmp_path):
+def test_killed_at_any_moment_the_next_run_completes(handed_in_class, graded_class, tmp_path):
     _, _, seconds = graded_class
     chance = random.Random(20261121)
     fair = shown(graded_class[0])
@@ -430,7 +430,7 @@ def graded_with_little_room(root: Path, place: Path) -> tuple[subprocess.Complet
     return done, root
 
 
-def test_a_full_disk_is_one_clear_error_and_costs_nothing(handed_in_class, tmp_path):
+def test_a_full_disk_is_one_clear_error_and_costs_nothing(handed_in_class, graded_class, tmp_path):
     done, root = graded_with_little_room(copy(handed_in_class, tmp_path), tmp_path)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "no room left" in done.stderr and "Traceback" not in done.stderr, done.stderr
@@ -445,7 +445,7 @@ def test_a_full_disk_is_one_clear_error_and_costs_nothing(handed_in_class, tmp_p
 # -- engines --------------------------------------------------------------------------------------------------------------------------
 
 
-def test_the_engines_of_a_cluster_judge_as_workers_do(handed_in_class, tmp_path):
+def test_the_engines_of_a_cluster_judge_as_workers_do(handed_in_class, graded_class, tmp_path):
     import ipyparallel
 
     root = copy(handed_in_class, tmp_path)
