@@ -64,7 +64,7 @@ def _watch(case, ranks: list[RankOutcome], printed, deadline: float) -> tuple[di
         for r, sock in enumerate(case.sockets):
             sock.settimeout(20)
             selector.register(sock, selectors.EVENT_READ, (r, wire.Inbox(sock)))
-        selector.register(case.lifeline, selectors.EVENT_READ, (None, wire.Inbox(case.lifeline)))
+        selector.register(case.lifeline, selectors.EVENT_READ, (None, None))
         lost = False
         while any(rank.state == "running" for rank in ranks):
             left = end - time.monotonic()
@@ -73,11 +73,12 @@ def _watch(case, ranks: list[RankOutcome], printed, deadline: float) -> tuple[di
             for key, _ in selector.select(left):
                 r, inbox = key.data
                 try:
+                    if r is None:
+                        for stall in case.windows():
+                            return dict(stall["stacks"]), False
+                        continue
                     for kind, meta, payload in inbox.frames():
-                        if r is None and kind == wire.STALL:
-                            return dict(meta["stacks"]), False
-                        if r is not None:
-                            take(ranks[r], r, printed, kind, meta, payload)
+                        take(ranks[r], r, printed, kind, meta, payload)
                 except (wire.Closed, wire.WireError, KeyError, TypeError, ValueError):
                     selector.unregister(key.fileobj)
                     if r is not None and ranks[r].state == "running":

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -246,7 +246,7 @@ class Launcher:
         case = self.case(len(jobs), limits)
         try:
             network = {"alpha": alpha, "beta": beta, "late": late, "seed": seed}
-            watched = {"lifeline": case.lifeline, "patience": limits.patience}
+            watched = {"case": case, "patience": limits.patience}
             outcome = Relay(case.sockets, jobs, **network, deadline=limits.deadline, cancelled=cancelled, **watched).run()
         finally:
             ends = case.end()
@@ -262,21 +262,33 @@ class Launcher:
 
 
 class _Case:
+    """A case under way: its ranks' sockets, and the lifeline to its leader, of which only one reader may cut the frames."""
+
     def __init__(self, lifeline: socket.socket, sockets: list[socket.socket]):
         self.lifeline, self.sockets = lifeline, sockets
+        self._inbox = wire.Inbox(lifeline)
+        self._report: dict | None = None  # the leader's last word, which comes as soon as all ranks have ended
+
+    def windows(self) -> Iterator[dict]:
+        """What the leader has said of its ranks' processes (`labkit.watch.standstill`) since the last call. Raises Closed, WireError."""
+        for kind, meta, _ in self._inbox.frames():
+            if kind == wire.STALL:
+                yield meta
+            elif kind == wire.RESULT:
+                self._report = meta
 
     def end(self) -> list[dict]:
         """Close everything; the leader kills what still runs and says how each rank ended. Raises LauncherError where a jail failed."""
         for sock in self.sockets:
             sock.close()
-        report: dict = {}
         with contextlib.suppress(OSError, wire.Closed, wire.WireError):
             self.lifeline.settimeout(20)
             self.lifeline.shutdown(socket.SHUT_WR)
-            kind = None
-            while kind != wire.RESULT:
-                kind, report, _ = wire.receive(self.lifeline)
+            while self._report is None:
+                for _ in self.windows():
+                    pass
         self.lifeline.close()
+        report = self._report or {}
         if report.get("failed"):
             raise LauncherError(report["failed"])
         return list(report.get("ends", []))

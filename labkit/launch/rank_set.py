@@ -30,7 +30,7 @@ class RankSet:
 
         Returns and raises what `Launcher.run` does; how the processes ended is known only if the case has ended them.
         """
-        watched = {"lifeline": self._case.lifeline, "patience": self.limits.patience}
+        watched = {"case": self._case, "patience": self.limits.patience}
         outcome = Relay(self._case.sockets[: len(jobs)], jobs, deadline=self.limits.deadline, **watched, **network).run()
         self.served += 1
         if outcome.hang is None and not outcome.too_slow and all(r.state == "returned" and not r.unwaited for r in outcome.ranks):

@@ -88,7 +88,7 @@ class Relay:
 
     jobs: per rank (meta, payload), sent when the rank may start. late: ranks that start only when all others wait or are done.
     seed: decides which of several waiting senders an any-source receive takes. deadline: wall-clock seconds for the whole case.
-    lifeline: the case's, over which its leader says what the ranks' processes do; patience: see `labkit.watch.standstill.Silence`.
+    case: whose leader says what the ranks' processes do (`lifeline`, a socket, and `windows()`, what came over it); patience: see `labkit.watch.standstill.Silence`.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Relay:
         seed: int = 0,
         deadline: float = 60.0,
         cancelled: Callable[[], bool] = lambda: False,
-        lifeline: socket.socket | None = None,
+        case=None,
         patience: float = 0.0,
     ):
         self.sockets, self.jobs = list(sockets), list(jobs)
@@ -110,7 +110,7 @@ class Relay:
         self.late = [r for r in late if 0 <= r < len(sockets)]
         self.random = np.random.default_rng(seed)
         self.deadline, self.cancelled = deadline, cancelled
-        self.lifeline, self.silence, self.silent_too_long = lifeline, standstill.Silence(patience), False
+        self.case, self.silence, self.silent_too_long = case, standstill.Silence(patience), False
         n = len(self.sockets)
         self.ranks = [RankOutcome() for _ in range(n)]
         self.operations: list[dict[int, Operation]] = [{} for _ in range(n)]
@@ -140,9 +140,8 @@ class Relay:
                 sock.settimeout(SEND_TIMEOUT)
                 self.inboxes[r] = wire.Inbox(sock)
                 selector.register(sock, selectors.EVENT_READ, r)
-            if self.lifeline is not None:
-                self.inboxes[_LEADER] = wire.Inbox(self.lifeline)
-                selector.register(self.lifeline, selectors.EVENT_READ, _LEADER)
+            if self.case is not None:
+                selector.register(self.case.lifeline, selectors.EVENT_READ, _LEADER)
             for r in range(len(self.sockets)):
                 if r not in self.late:
                     self._start(r)
@@ -174,11 +173,10 @@ class Relay:
     def _read_leader(self, selector) -> None:
         running = [r for r, rank in enumerate(self.ranks) if rank.state == "running"]
         try:
-            for kind, window, _ in self.inboxes[_LEADER].frames():
-                if kind == wire.STALL:
-                    self.silent_too_long = self.silence.too_long(window, running)
+            for window in self.case.windows():
+                self.silent_too_long = self.silence.too_long(window, running)
         except (wire.Closed, wire.WireError, AttributeError, KeyError, TypeError, ValueError):
-            selector.unregister(self.lifeline)
+            selector.unregister(self.case.lifeline)
 
     def _send(self, r: int, kind: int, meta: dict, payload: bytes = b"") -> None:
         self.silence.heard(r)
