@@ -61,6 +61,7 @@ def group_of(path: Path) -> str:
     return "machine" if name.startswith(CHANGES_THE_MACHINE) else name
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for the groups
 def pytest_collection_modifyitems(items) -> None:
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group_of(item.path)))

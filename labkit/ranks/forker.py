@@ -86,7 +86,7 @@ def is_possible(folder: Path, nodes: int) -> bool:
 
 def serve(lifeline: socket.socket, listener: socket.socket) -> None:
     """Import what every rank needs, then fork a rank for each stub that asks, until the lifeline is let go."""
-    _call_this_process("rank forker")
+    _call_this_process("forker")
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # ipykernel's debugger would warn of itself
     for module in _USED_BY_EVERY_RANK:
         importlib.import_module(module)

@@ -683,7 +683,7 @@ def test_idle_cores_are_counted():
 
 def test_the_reference_is_timed_for_real(warm_horovod, monkeypatch):
     """Two epochs of a few steps, unwatched, on 1 and 2 ranks: the logs come back."""
-    reference = Path(scaling.__file__).parents[2] / "solutions/scaling_mnist/tensorflow2_mnist_hvd.py"
+    reference = Path(scaling.__file__).parents[3] / "solutions/scaling_mnist/tensorflow2_mnist_hvd.py"
     monkeypatch.setattr(rerun, "STEPS", 6)
     again = rerun.timer(reference, warm_horovod)
     for ranks in (1, 2):

@@ -194,7 +194,7 @@ def test_unequal_lengths_are_an_error_on_every_rank(folder):
 
 def test_importing_torch_starts_no_mpi(folder):
     check = "import sys, torch; print(sorted(m for m in sys.modules if m.split('.')[0] in ('mpi4py', 'labkit')))"
-    assert run([sys.executable, "-c", check], folder).stdout == "['labkit', 'labkit.mpi.autoload']\n"
+    assert run([sys.executable, "-c", check], folder).stdout == "['labkit', 'labkit.mpi', 'labkit.mpi.autoload']\n"
 
 
 STUCK = """
