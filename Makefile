@@ -16,7 +16,7 @@ lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS=
 test:  ## run the tests, two at a time (OPTIONS="-k setup" goes to pytest; OPTIONS="-n 0": one at a time)
 	@test -d tests || { echo "These are the students' files: the tests are in the course's repository. Try: make doctor"; exit 1; }
 	@$(COURSE) setup --wait-horovod
-	@$(RUN) python -m pytest -n 2 --dist loadgroup $(OPTIONS)
+	@$(RUN) python -m pytest -n 2 $(OPTIONS)
 
 test-all:  ## the tests with many more random cases: killed graders, damaged notebooks, the whole bank (hours)
 	@COURSE_TEST_ALL=1 FUZZED_NOTEBOOKS=10000 BANK_IN_NOTEBOOKS=all $(MAKE) --no-print-directory test

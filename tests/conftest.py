@@ -61,10 +61,16 @@ def group_of(path: Path) -> str:
     return "machine" if name.startswith(CHANGES_THE_MACHINE) else name
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for the groups
-def pytest_collection_modifyitems(items) -> None:
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group_of(item.path)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Whole groups go to one process. (pytest-xdist's own marker for groups does nothing under pytest 9.2.)"""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(config.rootpath / nodeid.partition("::")[0])
+
+    return ByGroup(config, log)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
