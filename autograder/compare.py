@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercise import ANYTHING, Opaque, Tensor, Typed
+from autograder.case import ANYTHING, Opaque, Tensor, Typed
 
 # (rtol, atol) of a type. Sums in another order pass, and so do a few hundred operations; a detour through a narrower type does not.
 TOLERANCES = {"float64": (1e-9, 1e-12), "float32": (1e-5, 1e-7), "float16": (2e-3, 1e-9), "bfloat16": (2e-2, 1e-9)}

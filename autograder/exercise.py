@@ -7,12 +7,15 @@ and plain formulas on numpy arrays: no torch, no MPI, no process is started. Run
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from labkit.relay.wire import COMM, Opaque, Tensor
+from autograder.case import ANYTHING, COMM, Case, Finding, Opaque, RankRun, Run, Tensor, Typed
+from autograder.compare import same
 
 __all__ = [
     "ANYTHING",
@@ -21,6 +24,7 @@ __all__ = [
     "Diagnosis",
     "Exercise",
     "Finding",
+    "Mistake",
     "Opaque",
     "RankRun",
     "Run",
@@ -33,56 +37,6 @@ VERDICTS = ("passed", "wrong", "raised", "hung", "crashed", "out_of_memory", "to
 PUBLIC_KEY = "public"
 
 
-class _Sentinel:
-    def __init__(self, name: str):
-        self._name = name
-
-    def __repr__(self) -> str:
-        return self._name
-
-
-ANYTHING = _Sentinel("ANYTHING")  # an expected value that is not looked at (for example on the ranks that are not the root)
-
-
-@dataclass(frozen=True)
-class Typed:
-    """An expected numpy array whose dtype counts as well as its values, because the text asks for it. (A `Tensor`'s always counts.)"""
-
-    values: np.ndarray
-
-
-@dataclass(frozen=True)
-class Case:
-    """One run of the student's function on `world_size` ranks.
-
-    arguments: one tuple of positional arguments per rank, or a single tuple that every rank gets. An argument is None, a bool, a
-        number, a string, a list, tuple or dict of such, a numpy array (the rank gets a numpy array), a `Tensor` (the rank gets a
-        torch tensor), or `COMM` (the rank gets its mpi4py communicator; runtime "mpi4py").
-    says: what the card tells about the case, for example "n = 10, float64".
-    known: anything `expected` and the diagnoses need to remember; never sent to the ranks.
-    late: ranks that start only when all others wait or have returned. Makes "it worked because it happened to be first" fail.
-    rtol, atol: tolerance of floating-point comparisons; integers are compared exactly. None: what the type of the expected value
-        promises (`autograder.compare.TOLERANCES`), so that float64 is not mistaken for float32. Sums in another order pass.
-    alpha, beta: seconds per message and per byte of the relay's network (virtual time).
-    ranks_per_node: runtime "horovod": `hvd.local_rank()` counts within nodes of so many ranks; 0: all ranks on one node.
-    """
-
-    level: str
-    world_size: int
-    arguments: Any
-    says: str = ""
-    known: dict[str, Any] = field(default_factory=dict)
-    late: tuple[int, ...] = ()
-    rtol: float | None = None
-    atol: float | None = None
-    alpha: float = 5e-6
-    beta: float = 1e-10
-    ranks_per_node: int = 0
-
-    def arguments_of(self, rank: int) -> tuple:
-        return self.arguments[rank] if isinstance(self.arguments, list) else self.arguments
-
-
 @dataclass(frozen=True)
 class Diagnosis:
     """A mistake with a name. why: what the student's code does (one sentence). how: how to mend it (one sentence)."""
@@ -92,50 +46,30 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A diagnosis reached from facts rather than from the returned values; `detail` is shown before its `why`."""
+class Mistake:
+    """A mistake, said once: its name, why (one sentence: what the student's code does), how (one sentence: how to mend it).
 
-    diagnosis: str
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class RankRun:
-    """What one rank did. value: what it returned, as plain data (`Tensor`, numpy array, number, list, dict ...).
-
-    after: its positional arguments as they were when the function had returned (same plain data).
-    printed: what it printed. sends, sent_bytes: point-to-point messages it sent. recvs, received_bytes: those it received.
-    collectives: names of the collectives it called, in order ("all_reduce", "broadcast", ...).
-    collective_bytes: bytes it handed to them. finish: virtual time at which it returned, seconds.
-    unwaited: isend/irecv and asynchronous collectives it never waited for. carried: bytes it handed to Horovod's collectives;
-        infinite where it called MPI more often than can be recorded.
+    value: what the mistake gives in a case, computed from what `Exercise.worked` returns for it: whatever `Exercise.per_rank`
+        takes, or None where the mistake does not show. No `value`: `Exercise.facts`, the judge or a hang names this mistake.
     """
 
-    value: Any
-    after: tuple = ()
-    printed: str = ""
-    sends: int = 0
-    sent_bytes: int = 0
-    recvs: int = 0
-    received_bytes: int = 0
-    collectives: tuple[str, ...] = ()
-    collective_bytes: int = 0
-    finish: float = 0.0
-    unwaited: int = 0
-    carried: float = 0.0
+    name: str
+    why: str
+    how: str = ""
+    value: Callable[[Any], Any] | None = None
+
+    def giving(self, value: Callable[[Any], Any]) -> Mistake:
+        """The same mistake, recognised by the values it gives here."""
+        return replace(self, value=value)
+
+    def but(self, **changes: str) -> Mistake:
+        """The same mistake in other words (why, how) or under another name."""
+        return replace(self, **changes)
 
 
-@dataclass(frozen=True)
-class Run:
-    """What happened in one case: one `RankRun` per rank, all printed lines in their causal order, and the virtual time it took.
-
-    printed: [(rank, line), ...]. elapsed: virtual seconds until the last rank returned. events: `labkit.watch.events.Event` list.
-    """
-
-    ranks: tuple[RankRun, ...]
-    printed: tuple[tuple[int, str], ...] = ()
-    elapsed: float = 0.0
-    events: tuple = ()
+def diagnoses_of(mistakes: Iterable[Mistake]) -> dict[str, Diagnosis]:
+    """name -> text. Of two mistakes with one name the later one counts: an exercise says better what a shared list says in general."""
+    return {m.name: Diagnosis(m.why, m.how) for m in mistakes}
 
 
 class Exercise:
@@ -160,8 +94,11 @@ class Exercise:
         reach each, even where the numbers look as if a rank could know them: zeros, a fraction of small counts, a sum of equal matrices.
     uses: functions of earlier exercises the student's code may call; where the student's own do not work, the references stand in.
     reference: Python source of a right answer, needed only where a later exercise `uses` this one.
-    diagnoses: name -> Diagnosis, for misconceptions, for findings, and to replace the general text of a hang
-        (see `labkit.watch.hang.KINDS`).
+    mistakes: every `Mistake` that has a name here: recognised by its values, found by `facts`, or to replace the general text of a hang
+        (see `labkit.watch.hang.KINDS`). Where two give the same values in a case, the first in this order is named.
+
+    A class that has a `signature` is an exercise: its `function` is the signature's name, its `unit` that of its module, and its
+    `diagnoses` (name -> text) come from `mistakes`, unless it says them itself.
     """
 
     unit: str
@@ -177,7 +114,18 @@ class Exercise:
     all_hear: bool = False
     uses: tuple[str, ...] = ()
     reference: str = ""
+    mistakes: tuple[Mistake, ...] | list[Mistake] = ()
     diagnoses: dict[str, Diagnosis] = {}
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        own = vars(cls)
+        if "signature" in own:
+            cls.function = own.get("function", cls.signature.partition("(")[0])
+            module = cls.__module__.rpartition(".unit_")[2]
+            cls.unit = own.get("unit", module if module != cls.__module__ else getattr(cls, "unit", ""))
+        if "mistakes" in own and "diagnoses" not in own:
+            cls.diagnoses = diagnoses_of(cls.mistakes)
 
     def cases(self, rng: np.random.Generator) -> list[Case]:
         """The cases. Their number, levels, ranks, sizes and dtypes are fixed and public; only values come from `rng`.
@@ -190,13 +138,34 @@ class Exercise:
         """One right value per rank, by a plain formula. `ANYTHING` where a rank's value does not matter."""
         raise NotImplementedError
 
+    def worked(self, case: Case) -> Any:
+        """What the `value` of each mistake is computed from: the case, `p` ranks, and whatever the case's `known` names."""
+        return SimpleNamespace(**{"case": case, "p": case.world_size, **case.known})
+
+    def per_rank(self, case: Case, value: Any) -> list:
+        """One value per rank from what a mistake's `value` gives: a list is that already. An exercise in which all ranks hold the same
+        says so here."""
+        return value
+
     def misconceptions(self, case: Case) -> dict[str, list | None]:
         """name -> the values (one per rank, `ANYTHING` allowed) that mistake produces in this case; None where it does not show.
 
-        In every case, all of these and `expected` are pairwise distinct (tests/autograder/exercises/test_exercises.py proves it), and every name shows
-        in at least one case.
+        It does not show where it gives what is right, or what an earlier mistake gives. Every name shows in at least one case
+        (tests/autograder/exercises/test_exercises.py proves it).
         """
-        return {}
+        worked, shown = self.worked(case), {}
+        seen = [self.expected(case)]
+        for mistake in self.mistakes:
+            if mistake.value is None:
+                continue
+            value = mistake.value(worked)
+            values = None if value is None else self.per_rank(case, value)
+            if values is None or any(_look_alike(values, other, case) for other in seen):
+                shown.setdefault(mistake.name, None)
+            else:
+                shown[mistake.name] = values
+                seen.append(values)
+        return shown
 
     def needs_bytes(self, case: Case) -> list[int] | None:
         """Bytes that must reach each rank from the others before it can know what it returns; a right answer with less is refused.
@@ -226,6 +195,10 @@ class Exercise:
     @property
     def title(self) -> str:
         return (self.__doc__ or self.function).strip().splitlines()[0]
+
+
+def _look_alike(values: list, others: list, case: Case) -> bool:
+    return all(same(a, b, case.rtol, case.atol) for a, b in zip(values, others, strict=True))
 
 
 def rng_for(exercise: Exercise, key: str = PUBLIC_KEY) -> np.random.Generator:

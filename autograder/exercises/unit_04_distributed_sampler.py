@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Run
+from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Mistake, Run
+from autograder.exercises.kinds import PlainExercise
 
 UNIT = "04_distributed_sampler"
 
@@ -22,26 +23,39 @@ def as_lists(ids):
     return [as_lists(i) for i in ids]
 """
 
-IGNORES_RANK = Diagnosis(
+IGNORES_RANK = Mistake(
+    "ignores_rank",
     "Every rank gets the same samples: four ranks then do four times the work and learn nothing more.",
     "What a rank gets must depend on `rank`.",
 )
-ITEMS = Diagnosis(
+ITEMS = Mistake(
+    "items",
     "These are the items, ten times the ids. A sampler never touches the data: it says which samples to fetch.",
     "Return ids, numbers from 0 to n - 1.",
 )
-OUT_OF_RANGE = Diagnosis("There is an id among them that no sample has.", "The ids are 0 to n - 1.")
-SAMPLE_TWICE = Diagnosis(
+OUT_OF_RANGE = Mistake(
+    "out_of_range", "There is an id among them that no sample has.", "The ids are 0 to n - 1."
+)
+SAMPLE_TWICE = Mistake(
+    "sample_twice",
     "A sample was dealt out more than once, so it counts more than the others.",
     "Every sample has one rank and one place: follow the one that is named above.",
 )
-NOT_INTEGERS = Diagnosis(
+NOT_INTEGERS = Mistake(
+    "not_integers",
     "The ids are right as numbers, but they are floating-point numbers: no list and no data set takes 3.0 for an index, and a float32 "
     "does not even hold the ids above 2**24.",
     "Keep ids integers on the whole way: `torch.arange(n)`, `dtype=int`.",
 )
-SAMPLE_LEFT_OUT = Diagnosis(
-    "A sample was dealt to nobody: it is never trained on.", "Follow the sample that is named above: which rank should have it?"
+SAMPLE_LEFT_OUT = Mistake(
+    "sample_left_out",
+    "A sample was dealt to nobody: it is never trained on.",
+    "Follow the sample that is named above: which rank should have it?",
+)
+OWN_ORDER = Mistake(
+    "own_order",
+    "Each rank has the right samples, but not in the order in which they were dealt.",
+    "Rank r gets r, r + world_size, r + 2 world_size, ..., in this order.",
 )
 
 
@@ -114,93 +128,63 @@ def deal_mistake(shares, n: int) -> Finding | None:
     return None
 
 
-class StridedShare(Exercise):
+class StridedShare(PlainExercise):
     """Like a card dealer"""
 
-    unit, function = UNIT, "strided_share"
     signature = "strided_share(n, rank, world_size) -> ids of this rank's samples"
     levels = {"n divides": 1, "n does not divide": 1}
-    runtime = "plain"
-    harness = (
-        AS_LISTS
-        + """
-
-def harness(strided_share, n, world_size):
-    return [as_lists(strided_share(n, rank, world_size)) for rank in range(world_size)]
-"""
-    )
-    reference = """
-def strided_share(n, rank, world_size):
-    return list(range(rank, n, world_size))
-"""
-    diagnoses = {
-        "ignores_rank": IGNORES_RANK,
-        "items": ITEMS,
-        "out_of_range": OUT_OF_RANGE,
-        "sample_twice": SAMPLE_TWICE,
-        "sample_left_out": SAMPLE_LEFT_OUT,
-        "not_integers": NOT_INTEGERS,
-        "own_order": Diagnosis(
-            "Each rank has the right samples, but not in the order in which they were dealt.",
-            "Rank r gets r, r + world_size, r + 2 world_size, ..., in this order.",
-        ),
-        "blocks": Diagnosis(
+    reference = "def strided_share(n, rank, world_size):\n    return list(range(rank, n, world_size))\n"
+    mistakes = [
+        Mistake(
+            "blocks",
             "Each rank got a block of neighbours. That is unit 01's way; here the samples are dealt out one by one.",
             "Rank r gets r, r + world_size, r + 2 world_size, ...: a range with a step.",
+            lambda c: blocks(np.arange(c.n), c.world_size),
         ),
-        "drops_the_rest": Diagnosis(
+        Mistake(
+            "drops_the_rest",
             "Shares of n // world_size leave the last n % world_size samples to nobody.",
             "Let the range run to n: it stops by itself, on some ranks one sample later.",
+            lambda c: strides(evened(np.arange(c.n), c.world_size, True), c.world_size) if c.n > c.world_size else None,
         ),
-        "padded": Diagnosis(
+        Mistake(
+            "padded",
             "All shares are equally long because some samples were dealt twice.",
             "Shares may differ by one here; leave the short ones short.",
+            lambda c: strides(evened(np.arange(c.n), c.world_size), c.world_size),
         ),
-        "starts_at_one": Diagnosis(
-            "The deal starts one place too late: nobody has sample 0.", "Rank 0 has sample 0, so start at `rank`."
+        Mistake(
+            "starts_at_one",
+            "The deal starts one place too late: nobody has sample 0.",
+            "Rank 0 has sample 0, so start at `rank`.",
+            lambda c: [list(range(rank + 1, c.n, c.world_size)) for rank in range(c.world_size)],
         ),
-        "dealt_otherwise": Diagnosis(
+        ITEMS.giving(lambda c: [[10 * i for i in share] for share in c.right]),
+        *(IGNORES_RANK, OUT_OF_RANGE, SAMPLE_TWICE, SAMPLE_LEFT_OUT, NOT_INTEGERS, OWN_ORDER),
+        Mistake(
+            "dealt_otherwise",
             "Every sample has exactly one rank, but not the one that a dealer would give it to.",
             "Rank r gets r, r + world_size, r + 2 world_size, ..., in this order.",
         ),
-    }
+    ]
 
-    def cases(self, rng):
-        sizes = [
-            ("n divides", 4, 4 * int(rng.integers(3, 8))),
-            ("n divides", 3, 3 * int(rng.integers(3, 8))),
-            ("n does not divide", 4, 4 * int(rng.integers(2, 8)) + 2),
-            ("n does not divide", 3, 3 * int(rng.integers(2, 8)) + 2),
-            ("n does not divide", 5, 3),
-            ("n does not divide", 2, 1),
-        ]
-        return [Case(level, 1, (n, p), says=f"n = {n}, {p} ranks", known={"n": n, "p": p}) for level, p, n in sizes]
+    def draw(self, rng):
+        for level, rest in (("n divides", 0), ("n does not divide", 2)):
+            for p in (4, 3):
+                yield level, {"n": p * rng.integers(3 - rest // 2, 8) + rest, "world_size": p}
+        for n, p in ((3, 5), (1, 2)):
+            yield "n does not divide", {"n": n, "world_size": p}
 
-    def expected(self, case):
-        return [strides(np.arange(case.known["n"]), case.known["p"])]
+    def right(self, n, world_size):
+        return strides(np.arange(n), world_size)
 
-    def misconceptions(self, case):
-        n, p = case.known["n"], case.known["p"]
-        ids = np.arange(n)
-        right = strides(ids, p)
-        return only_distinct(
-            right,
-            {
-                "blocks": blocks(ids, p),
-                "drops_the_rest": strides(evened(ids, p, drop_last=True), p) if n > p else None,
-                "padded": strides(evened(ids, p), p),
-                "starts_at_one": [list(range(rank + 1, n, p)) for rank in range(p)],
-                "items": [[10 * i for i in share] for share in right],
-            },
-        )
-
-    def facts(self, case: Case, run: Run):
-        shares, right = run.ranks[0].value, self.expected(case)[0]
-        if shares == right:
-            return "not_integers" if has_floats(shares) else None
-        if [sorted(share) for share in shares] == right:
+    def read(self, shares, n, world_size):
+        if [sorted(share) for share in shares] == self.right(n, world_size):
             return "own_order"
-        return deal_mistake(shares, case.known["n"]) or Finding("dealt_otherwise")
+        return deal_mistake(shares, n) or "dealt_otherwise"
+
+    def read_right(self, shares, n, world_size):
+        return "not_integers" if has_floats(shares) else None
 
 
 class StockIndices(Exercise):

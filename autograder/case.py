@@ -1,0 +1,110 @@
+"""Cases and what came of them, as data: what goes in, what each rank did, and the values that stand for the special ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from labkit.relay.wire import COMM, Opaque, Tensor
+
+__all__ = ["ANYTHING", "COMM", "Case", "Finding", "Opaque", "RankRun", "Run", "Tensor", "Typed"]
+
+
+class _Sentinel:
+    def __init__(self, name: str):
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+# An expected value that is not looked at (for example on the ranks that are not the root).
+ANYTHING = _Sentinel("ANYTHING")
+
+
+@dataclass(frozen=True)
+class Typed:
+    """An expected numpy array whose dtype counts as well as its values, because the text asks for it. (A `Tensor`'s always counts.)"""
+
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of the student's function on `world_size` ranks.
+
+    arguments: one tuple of positional arguments per rank, or a single tuple that every rank gets. An argument is None, a bool, a
+        number, a string, a list, tuple or dict of such, a numpy array (the rank gets a numpy array), a `Tensor` (the rank gets a
+        torch tensor), or `COMM` (the rank gets its mpi4py communicator; runtime "mpi4py").
+    says: what the card tells about the case, for example "n = 10, float64".
+    known: anything `expected` and the diagnoses need to remember; never sent to the ranks.
+    late: ranks that start only when all others wait or have returned. Makes "it worked because it happened to be first" fail.
+    rtol, atol: tolerance of floating-point comparisons; integers are compared exactly. None: what the type of the expected value
+        promises (`autograder.compare.TOLERANCES`), so that float64 is not mistaken for float32. Sums in another order pass.
+    alpha, beta: seconds per message and per byte of the relay's network (virtual time).
+    ranks_per_node: runtime "horovod": `hvd.local_rank()` counts within nodes of so many ranks; 0: all ranks on one node.
+    """
+
+    level: str
+    world_size: int
+    arguments: Any
+    says: str = ""
+    known: dict[str, Any] = field(default_factory=dict)
+    late: tuple[int, ...] = ()
+    rtol: float | None = None
+    atol: float | None = None
+    alpha: float = 5e-6
+    beta: float = 1e-10
+    ranks_per_node: int = 0
+
+    def arguments_of(self, rank: int) -> tuple:
+        return self.arguments[rank] if isinstance(self.arguments, list) else self.arguments
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A diagnosis reached from facts rather than from the returned values; `detail` is shown before its `why`."""
+
+    diagnosis: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class RankRun:
+    """What one rank did. value: what it returned, as plain data (`Tensor`, numpy array, number, list, dict ...).
+
+    after: its positional arguments as they were when the function had returned (same plain data).
+    printed: what it printed. sends, sent_bytes: point-to-point messages it sent. recvs, received_bytes: those it received.
+    collectives: names of the collectives it called, in order ("all_reduce", "broadcast", ...).
+    collective_bytes: bytes it handed to them. finish: virtual time at which it returned, seconds.
+    unwaited: isend/irecv and asynchronous collectives it never waited for. carried: bytes it handed to Horovod's collectives;
+        infinite where it called MPI more often than can be recorded.
+    """
+
+    value: Any
+    after: tuple = ()
+    printed: str = ""
+    sends: int = 0
+    sent_bytes: int = 0
+    recvs: int = 0
+    received_bytes: int = 0
+    collectives: tuple[str, ...] = ()
+    collective_bytes: int = 0
+    finish: float = 0.0
+    unwaited: int = 0
+    carried: float = 0.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """What happened in one case: one `RankRun` per rank, all printed lines in their causal order, and the virtual time it took.
+
+    printed: [(rank, line), ...]. elapsed: virtual seconds until the last rank returned. events: `labkit.watch.events.Event` list.
+    """
+
+    ranks: tuple[RankRun, ...]
+    printed: tuple[tuple[int, str], ...] = ()
+    elapsed: float = 0.0
+    events: tuple = ()
