@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from autograder import scaffold
 from autograder.exercise import PUBLIC_KEY
 from autograder.grading import isolation
 from autograder.judging import bank as bank_module
@@ -105,6 +106,28 @@ def doctor(as_json: AsJson = False) -> None:
         else:
             print("This machine enforces all of them: grade.")
     raise typer.Exit(1 if found.missing else 0)
+
+
+@app.command("new")
+def new(
+    unit: Annotated[str, typer.Argument(help="03_collectives, just 03, or a unit that does not exist yet: 15_sharding")],
+    function: Annotated[str, typer.Argument(help="the name of the function that students write")],
+    kind: Annotated[str, typer.Option(help=f"How its cases run: {', '.join(scaffold.KINDS)}.")] = "torch",
+    title: Annotated[str, typer.Option(help="The heading on the page and on the card.")] = "",
+) -> None:
+    """Write a new exercise that works: its cells, its class with one mistake, seven answers. Then change one thing after the other."""
+    try:
+        created = scaffold.create(unit, function, kind, title)
+    except scaffold.CannotCreate as error:
+        _refuse(str(error))
+    for path, holds in created.files.items():
+        print(f"{path.relative_to(scaffold.ROOT)}: {holds}")
+    name = f"{created.unit}/{function}"
+    print(
+        f"\nIt can be judged as it stands:\n  autograder bank {name}\n"
+        f"After every change of its class or its answers:\n  autograder bank {name} --record\n"
+        f"Then its page:\n  make notebooks OPTIONS=\"--execute {created.unit}\""
+    )
 
 
 @app.command("bank")
