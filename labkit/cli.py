@@ -11,7 +11,11 @@ import typer
 
 from labkit import doctor as doctor_module
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Tools of the distributed deep learning course.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Tools of the distributed deep learning course.",
+)
 
 
 @app.callback()
@@ -20,7 +24,9 @@ def labkit() -> None:
 
 
 @app.command()
-def doctor(as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table.")) -> None:
+def doctor(
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+) -> None:
     """Show what this machine can do for the course, and what to do about what it cannot."""
     findings = doctor_module.examine()
     if as_json:
@@ -32,16 +38,29 @@ def doctor(as_json: bool = typer.Option(False, "--json", help="Print JSON instea
 
 @app.command("lint-pbs")
 def lint_pbs(
-    files: Annotated[list[Path] | None, typer.Argument(help="Job scripts.", metavar="FILE...", show_default=False)] = None,
-    site: Annotated[str, typer.Option(help="The cluster's nodes as chunks, for example 560:ncpus=64:ngpus=4:mem=512gb.")] = "",
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Job scripts.", metavar="FILE...", show_default=False),
+    ] = None,
+    site: Annotated[
+        str,
+        typer.Option(
+            help="The cluster's nodes as chunks, for example 560:ncpus=64:ngpus=4:mem=512gb."
+        ),
+    ] = "",
     resource: Annotated[
-        list[str] | None, typer.Option(help="A resource that only your site has; may be given several times.")
+        list[str] | None,
+        typer.Option(help="A resource that only your site has; may be given several times."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings, too.")] = False,
-    rules: Annotated[bool, typer.Option("--rules", help="Show what is looked for, and where it is known from.")] = False,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Show what is looked for, and where it is known from.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Find in a PBS job script what qsub would refuse, what would wait for ever and what would not run as written."""
+    """Find in a PBS job script what qsub would refuse, what would wait for ever and what would not
+    run as written.
+    """
     from labkit.jobs import pbs_lint
 
     if rules:
@@ -61,38 +80,68 @@ def lint_pbs(
         del texts[path]
     findings = {path: pbs_lint.lint(text, cluster, resource or ()) for path, text in texts.items()}
     typer.echo(pbs_lint.as_json(findings) if as_json else pbs_lint.as_text(findings))
-    bad = [finding for found in findings.values() for finding in found if strict or finding.level == "error"]
+    bad = [
+        finding
+        for found in findings.values()
+        for finding in found
+        if strict or finding.level == "error"
+    ]
     raise typer.Exit(1 if bad else 0)
 
 
 @app.command("submit", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def submit_command(
     context: typer.Context,
-    script: str = typer.Argument(None, help="The job script; what follows it and is no option here goes to the script."),
-    nodes: int = typer.Option(None, metavar="N", help="How many nodes, instead of what the script says."),
+    script: str = typer.Argument(
+        None, help="The job script; what follows it and is no option here goes to the script."
+    ),
+    nodes: int = typer.Option(
+        None, metavar="N", help="How many nodes, instead of what the script says."
+    ),
     ranks_per_node: int = typer.Option(None, metavar="R", help="How many ranks on each node."),
-    time: str = typer.Option(None, metavar="T", help="The time limit: 30 (minutes), 1h30m, 00:10:00."),
+    time: str = typer.Option(
+        None, metavar="T", help="The time limit: 30 (minutes), 1h30m, 00:10:00."
+    ),
     scheduler: str = typer.Option(None, help="slurm or pbs; by default the one that is here."),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only show the command and what the scheduler would be asked for."),
+    dry_run: bool = typer.Option(
+        False, "--dry-run", help="Only show the command and what the scheduler would be asked for."
+    ),
     detach: bool = typer.Option(False, "--detach", help="Submit, and do not follow the job."),
-    follow: str = typer.Option(None, metavar="JOB", help="Take up a job that was submitted before."),
+    follow: str = typer.Option(
+        None, metavar="JOB", help="Take up a job that was submitted before."
+    ),
     cancel: str = typer.Option(None, metavar="JOB", help="End a job."),
 ) -> None:
-    """Submit a job script to Slurm or PBS, follow its queue and output, and show its report card."""
+    """Submit a job script to Slurm or PBS, follow it, and show its report card."""
     from labkit.jobs import submit
 
     raise typer.Exit(
-        submit.command(script, context.args, nodes, ranks_per_node, time, scheduler, dry_run, detach, follow, cancel)
+        submit.command(
+            script,
+            context.args,
+            nodes,
+            ranks_per_node,
+            time,
+            scheduler,
+            dry_run,
+            detach,
+            follow,
+            cancel,
+        )
     )
 
 
 @app.command("job-monitor")
 def job_monitor_command(
     action: Annotated[str, typer.Argument(metavar="start")],
-    folder: Annotated[Path, typer.Argument(help="The job's folder; the samples go to its subfolder monitor.")],
+    folder: Annotated[
+        Path, typer.Argument(help="The job's folder; the samples go to its subfolder monitor.")
+    ],
     interval: float = typer.Option(1.0, help="Seconds between two samples."),
 ) -> None:
-    """For job scripts: sample processors, memory and GPUs of the job's ranks on all of its nodes, until the job ends."""
+    """For job scripts: sample processors, memory and GPUs of the job's ranks on all of its nodes,
+    until the job ends.
+    """
     from labkit.jobs import monitor
 
     if action != "start":

@@ -1,11 +1,12 @@
-"""The data sets of the course: MNIST and Fashion-MNIST in their published formats, and the built-in digits.
+"""The data sets of the course: MNIST and Fashion-MNIST as published, and the built-in digits.
 
-    images, labels = load("digits")                    # 60,000 images, drawn on this machine once, no download
-    images, labels = load("mnist", train=False)        # 10,000 images, from a local copy or downloaded once
+    images, labels = load("digits")                # 60,000 images, drawn on this machine once
+    images, labels = load("mnist", train=False)    # 10,000 images, a local copy or downloaded once
 
-Everything is looked for, and kept, in one folder: the environment variable LABKIT_DATA, or else ~/.cache/labkit. A copy of MNIST may
-lie there as the four published IDX files (compressed or not) in mnist/ or MNIST/raw/, or as Keras' mnist.npz; Fashion-MNIST likewise
-in fashion_mnist/, FashionMNIST/raw/ or fashion_mnist.npz. A file that is already there is never overwritten.
+Everything is looked for, and kept, in one folder: the environment variable LABKIT_DATA, or else
+~/.cache/labkit. A copy of MNIST may lie there as the four published IDX files (compressed or not)
+in mnist/ or MNIST/raw/, or as Keras' mnist.npz; Fashion-MNIST likewise in fashion_mnist/,
+FashionMNIST/raw/ or fashion_mnist.npz. A file that is already there is never overwritten.
 """
 
 from __future__ import annotations
@@ -32,7 +33,18 @@ NAMES = ("digits", "mnist", "fashion_mnist")
 CLASSES = {
     "digits": tuple("0123456789"),
     "mnist": tuple("0123456789"),
-    "fashion_mnist": ("T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"),
+    "fashion_mnist": (
+        "T-shirt",
+        "trousers",
+        "pullover",
+        "dress",
+        "coat",
+        "sandal",
+        "shirt",
+        "sneaker",
+        "bag",
+        "ankle boot",
+    ),
 }
 
 FILES = {
@@ -44,13 +56,17 @@ FOLDERS = {
     "fashion_mnist": ("fashion_mnist", "FashionMNIST/raw", "FashionMNIST", "fashion-mnist"),
 }
 MIRRORS = {
-    "mnist": ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/"),
+    "mnist": (
+        "https://ossci-datasets.s3.amazonaws.com/mnist/",
+        "https://storage.googleapis.com/cvdf-datasets/mnist/",
+    ),
     "fashion_mnist": (
         "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
         "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
     ),
 }
-# MD5 as published by the authors of Fashion-MNIST and, for both, by torchvision (torchvision/datasets/mnist.py).
+# MD5 as published by the authors of Fashion-MNIST and, for both, by torchvision
+# (torchvision/datasets/mnist.py).
 CHECKSUMS = {
     "mnist": {
         "train-images-idx3-ubyte.gz": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
@@ -76,9 +92,11 @@ class DataError(Exception):
 def load(name: str, train: bool = True, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Images and labels of a data set.
 
-    name: "digits" (built in), "mnist" or "fashion_mnist". train: the training images (60,000) or the test images (10,000).
-    n: only the first n of them. Returns images, uint8, shape (n, 28, 28), 0 is paper and 255 ink; and labels, int64, shape (n,).
-    Raises DataError when there is no intact copy and none can be downloaded, or when n is more than there are.
+    name: "digits" (built in), "mnist" or "fashion_mnist". train: the training images (60,000) or
+        the test images (10,000).
+    n: only the first n of them. Returns images, uint8, shape (n, 28, 28), 0 is paper and 255 ink;
+    and labels, int64, shape (n,). Raises DataError when there is no intact copy and none can be
+    downloaded, or when n is more than there are.
     """
     if name not in NAMES:
         raise DataError(f"There is no data set {name!r}: choose one of {', '.join(NAMES)}.")
@@ -86,12 +104,16 @@ def load(name: str, train: bool = True, n: int | None = None) -> tuple[np.ndarra
         raise DataError(f"n = {n}: ask for at least one image, or for all of them with n=None.")
     images, labels = _load_digits(train, n) if name == "digits" else _load_published(name, train)
     if n is not None and n > len(images):
-        raise DataError(f"n = {n}, but {name} has {len(images)} {'training' if train else 'test'} images.")
+        raise DataError(
+            f"n = {n}, but {name} has {len(images)} {'training' if train else 'test'} images."
+        )
     return np.array(images[:n], dtype=np.uint8), np.array(labels[:n], dtype=np.int64)
 
 
 def directory() -> Path:
-    """The folder in which data sets are looked for and kept: LABKIT_DATA, or else labkit in the user's cache."""
+    """The folder in which data sets are looked for and kept: LABKIT_DATA, or else labkit in the
+    user's cache.
+    """
     if os.environ.get("LABKIT_DATA"):
         return Path(os.environ["LABKIT_DATA"]).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "labkit"
@@ -102,18 +124,22 @@ def is_here(name: str) -> bool:
     return name == "digits" or all(_find(name, train) is not None for train in (True, False))
 
 
-# ---------------------------------------------------------------------------------------------------------------- built-in digits
+# ---------------------------------------------------------------------------------- built-in digits
 
 
 def _load_digits(train: bool, n: int | None) -> tuple[np.ndarray, np.ndarray]:
     split = "train" if train else "test"
     blocks = -(-min(n or digits.IMAGES[split], digits.IMAGES[split]) // digits.BLOCK)
     parts = [_digits_block(split, block) for block in range(blocks)]
-    return np.concatenate([images for images, _ in parts]), np.concatenate([labels for _, labels in parts])
+    return np.concatenate([images for images, _ in parts]), np.concatenate(
+        [labels for _, labels in parts]
+    )
 
 
 def _digits_block(split: str, block: int) -> tuple[np.ndarray, np.ndarray]:
-    """A block of the digits from the cache; drawn first, by one rank while the others wait, where it is not there yet."""
+    """A block of the digits from the cache; drawn first, by one rank while the others wait, where
+    it is not there yet.
+    """
     path = directory() / f"digits-{digits.VERSION}" / f"{split}-{block:02}.npz"
     if not path.exists():
         try:
@@ -122,20 +148,23 @@ def _digits_block(split: str, block: int) -> tuple[np.ndarray, np.ndarray]:
                     images, labels = digits.draw_block(split, block)
                     _write_whole(path, lambda file: np.savez(file, images=images, labels=labels))
         except OSError:
-            # A folder that cannot be written to, or a full disk, costs a few seconds each time, no more.
+            # A folder that cannot be written to, or a full disk, costs a few seconds each time, no
+            # more.
             return digits.draw_block(split, block)
     arrays = _read_npz(path, ("images", "labels"))
     return _validated(path, path, *arrays)
 
 
-# ------------------------------------------------------------------------------------------------------- MNIST and Fashion-MNIST
+# -------------------------------------------------------------------------- MNIST and Fashion-MNIST
 
 
 def _load_published(name: str, train: bool) -> tuple[np.ndarray, np.ndarray]:
     found = _find(name, train)
     if found is None:
         wanted = [f"{stem}.gz" for stem in FILES[train]]
-        download(directory() / name, {file: CHECKSUMS[name][file] for file in wanted}, MIRRORS[name])
+        download(
+            directory() / name, {file: CHECKSUMS[name][file] for file in wanted}, MIRRORS[name]
+        )
         found = _find(name, train)
     if len(found) == 1:
         part = "train" if train else "test"
@@ -146,12 +175,20 @@ def _load_published(name: str, train: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _find(name: str, train: bool) -> tuple[Path, ...] | None:
-    """The files of a split: images and labels in IDX format, or one npz file; None where they are not complete."""
+    """The files of a split: images and labels in IDX format, or one npz file; None where they are
+    not complete.
+    """
     folders = [directory() / folder for folder in FOLDERS[name]]
     for folder in folders:
         # Unpacked, some archives have train-images.idx3-ubyte.
-        spellings = [[stem + end for end in ("", ".gz")] + [stem.replace("-idx", ".idx")] for stem in FILES[train]]
-        pair = [next((folder / file for file in files if (folder / file).is_file()), None) for files in spellings]
+        spellings = [
+            [stem + end for end in ("", ".gz")] + [stem.replace("-idx", ".idx")]
+            for stem in FILES[train]
+        ]
+        pair = [
+            next((folder / file for file in files if (folder / file).is_file()), None)
+            for files in spellings
+        ]
         if all(pair):
             return tuple(pair)
     npz = [folder / f"{name}.npz" for folder in (directory(), *folders)]
@@ -159,10 +196,12 @@ def _find(name: str, train: bool) -> tuple[Path, ...] | None:
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """An array of bytes in the IDX format of MNIST, gzip-compressed or not: uint8, of the shape its header tells.
+    """An array of bytes in the IDX format of MNIST, gzip-compressed or not: uint8, of the shape its
+    header tells.
 
-    Format: two zero bytes, 8 for unsigned bytes, the number of dimensions, each size as a big-endian 32-bit number, the data
-    (Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten digits").
+    Format: two zero bytes, 8 for unsigned bytes, the number of dimensions, each size as a
+    big-endian 32-bit number, the data (Y. LeCun, C. Cortes, C. Burges, "The MNIST database of
+    handwritten digits").
     """
     try:
         data = path.read_bytes()
@@ -171,12 +210,19 @@ def read_idx(path: Path) -> np.ndarray:
     except (OSError, EOFError, zlib.error) as error:
         raise _broken(path, f"it cannot be unpacked ({error})") from error
     if len(data) < 4 or data[:3] != b"\0\0\x08" or not 1 <= data[3] <= 4:
-        raise _broken(path, f"it does not begin like an IDX file of bytes (found {data[:4].hex(' ') or 'nothing'})")
+        raise _broken(
+            path,
+            f"it does not begin like an IDX file of bytes (found {data[:4].hex(' ') or 'nothing'})",
+        )
     header = 4 + 4 * data[3]
     shape = np.frombuffer(data[4:header], dtype=">u4") if len(data) >= header else ()
     expected = int(np.prod(shape, dtype=object))
     if len(data) - header != expected:
-        raise _broken(path, f"its header announces {expected:,} bytes of data and {max(0, len(data) - header):,} follow")
+        raise _broken(
+            path,
+            f"its header announces {expected:,} bytes of data and {max(0, len(data) - header):,} "
+            "follow",
+        )
     return np.frombuffer(data, dtype=np.uint8, offset=header).reshape([int(size) for size in shape])
 
 
@@ -190,30 +236,48 @@ def _read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
         raise _broken(path, f"it is not an intact npz file ({error})") from error
 
 
-def _validated(images_path: Path, labels_path: Path, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _validated(
+    images_path: Path, labels_path: Path, images: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The arrays, when they are what a data set of this family consists of."""
-    if images.ndim != 3 or images.shape[1:] != (digits.SIDE, digits.SIDE) or images.dtype != np.uint8:
-        raise _broken(images_path, f"expected bytes of shape (n, 28, 28), found {images.dtype} of shape {images.shape}")
+    if (
+        images.ndim != 3
+        or images.shape[1:] != (digits.SIDE, digits.SIDE)
+        or images.dtype != np.uint8
+    ):
+        raise _broken(
+            images_path,
+            f"expected bytes of shape (n, 28, 28), found {images.dtype} of shape {images.shape}",
+        )
     if labels.shape != (len(images),):
-        raise _broken(labels_path, f"expected {len(images):,} labels, one per image, found shape {labels.shape}")
+        raise _broken(
+            labels_path,
+            f"expected {len(images):,} labels, one per image, found shape {labels.shape}",
+        )
     if len(labels) == 0 or labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() > 9:
         raise _broken(labels_path, "the labels are not numbers from 0 to 9")
     return images, labels
 
 
 def _broken(path: Path, why: str) -> DataError:
-    return DataError(f"{path} is not usable: {why}. It was left as it is; delete it, or put an intact copy there, and try again.")
+    return DataError(
+        f"{path} is not usable: {why}. It was left as it is; delete it, or put an intact copy "
+        "there, and try again."
+    )
 
 
-# ----------------------------------------------------------------------------------------------------------------------- download
+# ----------------------------------------------------------------------------------------- download
 
 
-def download(folder: Path, checksums: Mapping[str, str], mirrors: Sequence[str], timeout: float = 20) -> None:
+def download(
+    folder: Path, checksums: Mapping[str, str], mirrors: Sequence[str], timeout: float = 20
+) -> None:
     """Fetch the files that are missing in `folder`.
 
-    checksums: MD5 of each file by its name. mirrors: addresses to try in turn, each ending in "/". timeout: seconds without an
-    answer. Of several ranks one downloads and the others wait. A file appears under its name only when it is complete and its
-    checksum is right. Raises DataError when no mirror has it.
+    checksums: MD5 of each file by its name. mirrors: addresses to try in turn, each ending in "/".
+    timeout: seconds without an answer. Of several ranks one downloads and the others wait. A file
+    appears under its name only when it is complete and its checksum is right. Raises DataError when
+    no mirror has it.
     """
     try:
         with _alone(folder):
@@ -222,7 +286,8 @@ def download(folder: Path, checksums: Mapping[str, str], mirrors: Sequence[str],
                     _download_one(folder / file, checksum, mirrors, timeout)
     except OSError as error:
         raise DataError(
-            f"{folder} cannot be written to ({error}). Set LABKIT_DATA to a folder of yours and try again."
+            f"{folder} cannot be written to ({error}). Set LABKIT_DATA to a folder of yours and "
+            "try again."
         ) from error
 
 
@@ -240,7 +305,9 @@ def _download_one(path: Path, checksum: str, mirrors: Sequence[str], timeout: fl
         if found == checksum:
             _write_whole(path, lambda file, content=content: file.write(content))
             return
-        reasons.append(f"{mirror}{path.name}: {len(content):,} bytes with MD5 {found}, expected {checksum}")
+        reasons.append(
+            f"{mirror}{path.name}: {len(content):,} bytes with MD5 {found}, expected {checksum}"
+        )
     raise DataError(
         f"{path.name} could not be downloaded:\n  "
         + "\n  ".join(reasons)
@@ -249,7 +316,7 @@ def _download_one(path: Path, checksum: str, mirrors: Sequence[str], timeout: fl
     )
 
 
-# -------------------------------------------------------------------------------------------------------------- files and ranks
+# ---------------------------------------------------------------------------------- files and ranks
 
 
 @contextlib.contextmanager
@@ -262,12 +329,13 @@ def _alone(folder: Path) -> Iterator[None]:
             yield
     except filelock.Timeout as error:
         raise DataError(
-            f"Another process has held {lock} for {WAIT_FOR_OTHERS} s. If none is at work, delete it and try again."
+            f"Another process has held {lock} for {WAIT_FOR_OTHERS} s. If none is at work, delete "
+            "it and try again."
         ) from error
 
 
 def _write_whole(path: Path, write: Callable) -> None:
-    """Write a file so that others see all of it or nothing: under another name first, then renamed."""
+    """Write a file so that others see all of it or nothing: under another name, then renamed."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

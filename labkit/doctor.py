@@ -1,7 +1,7 @@
 """What this machine can do for the course: one finding per subject, each with its remedy.
 
-Nothing is imported that the finding is about (torch takes seconds and may be what is broken): versions are read from metadata,
-and MPI is tried in a process of its own.
+Nothing is imported that the finding is about (torch takes seconds and may be what is broken):
+versions are read from metadata, and MPI is tried in a process of its own.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ from labkit.launch.horovod_rendezvous import name_is_known
 
 ROOT = Path(__file__).resolve().parents[1]
 GIB = 2**30
-# good: as the course expects. limited: works, with less. none: not here, not needed. broken: the course does not work like this.
+# good: as the course expects. limited: works, with less. none: not here, not needed. broken: the
+#     course does not work like this.
 STATUSES = ("good", "limited", "none", "broken")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """subject: "MPI". status: one of STATUSES. found: what there is. remedy: what to do about it, "" if nothing."""
+    """subject: "MPI". status: one of STATUSES. found: what there is. remedy: what to do about it,
+    "" if nothing.
+    """
 
     subject: str
     status: str
@@ -38,8 +41,22 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """All findings, in the order of the table. Takes about two seconds, most of them to start two MPI ranks."""
-    return [python(), packages(), cores(), memory(), disk(), gpus(), mpi(), horovod(), scheduler(), isolation(), browser()]
+    """All findings, in the order of the table. Takes about two seconds, most of them to start two
+    MPI ranks.
+    """
+    return [
+        python(),
+        packages(),
+        cores(),
+        memory(),
+        disk(),
+        gpus(),
+        mpi(),
+        horovod(),
+        scheduler(),
+        isolation(),
+        browser(),
+    ]
 
 
 def show(findings: list[Finding]) -> None:
@@ -53,40 +70,72 @@ def show(findings: list[Finding]) -> None:
     for column in ("", "status", "found, and what to do"):
         table.add_column(column, overflow="fold")
     for finding in findings:
-        text = escape(finding.found) + (f"\n[italic]{escape(finding.remedy)}[/]" if finding.remedy else "")
+        text = escape(finding.found) + (
+            f"\n[italic]{escape(finding.remedy)}[/]" if finding.remedy else ""
+        )
         table.add_row(finding.subject, f"[{colours[finding.status]}]{finding.status}[/]", text)
     console = Console(highlight=False)
     # In a notebook rich thinks of 115 columns; beside Lab's side bar a page shows fewer.
     console.print(table, width=min(console.width, 92))
 
 
-# ----------------------------------------------------------------------------------------------------------------- software
+# ----------------------------------------------------------------------------------------- software
 
 
 def python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
     if not lock_file().exists():
-        return Finding("Python", "broken", f"{version}, {sys.prefix}", "The course has no lock file for it: run `make doctor`.")
+        return Finding(
+            "Python",
+            "broken",
+            f"{version}, {sys.prefix}",
+            "The course has no lock file for it: run `make doctor`.",
+        )
     if sys.version_info[:2] != environment.FRAMEWORKS_PYTHON:
-        remedy = "Only unit 07, Keras in 09 and the homework's port need them: `make lab PYTHON=3.11` has them."
-        return Finding("Python", "limited", f"{version}, without TensorFlow 2.15 and Horovod; {sys.prefix}", remedy)
+        remedy = (
+            "Only unit 07, Keras in 09 and the homework's port need them: `make lab PYTHON=3.11` "
+            "has them."
+        )
+        return Finding(
+            "Python",
+            "limited",
+            f"{version}, without TensorFlow 2.15 and Horovod; {sys.prefix}",
+            remedy,
+        )
     return Finding("Python", "good", f"{version}, {sys.prefix}")
 
 
 def lock_file() -> Path:
     """The pins for this Python."""
     own = ROOT / f"requirements.lock.{sys.version_info[0]}.{sys.version_info[1]}.txt"
-    return ROOT / "requirements.lock.txt" if sys.version_info[:2] == environment.FRAMEWORKS_PYTHON else own
+    return (
+        ROOT / "requirements.lock.txt"
+        if sys.version_info[:2] == environment.FRAMEWORKS_PYTHON
+        else own
+    )
 
 
 def packages() -> Finding:
     """The environment against the lock file."""
     wanted = dict(re.findall(r"^([\w.-]+)==(\S+)", lock_file().read_text(), flags=re.MULTILINE))
-    wrong = [name for name, version in wanted.items() if (installed_version(name) or "").split("+")[0] != version]
+    wrong = [
+        name
+        for name, version in wanted.items()
+        if (installed_version(name) or "").split("+")[0] != version
+    ]
     if wrong:
         few = ", ".join(wrong[:5]) + (" ..." if len(wrong) > 5 else "")
-        return Finding("packages", "broken", f"{len(wrong)} of {len(wanted)} differ from the lock file: {few}", "Run `make lab`.")
-    return Finding("packages", "good", f"{len(wanted)} as pinned: torch {wanted['torch']}, jupyterlab {wanted['jupyterlab']}")
+        return Finding(
+            "packages",
+            "broken",
+            f"{len(wrong)} of {len(wanted)} differ from the lock file: {few}",
+            "Run `make lab`.",
+        )
+    return Finding(
+        "packages",
+        "good",
+        f"{len(wanted)} as pinned: torch {wanted['torch']}, jupyterlab {wanted['jupyterlab']}",
+    )
 
 
 def installed_version(name: str) -> str | None:
@@ -106,39 +155,78 @@ def mpi() -> Finding:
     try:
         command = [*environment.mpiexec(), "-n", "2", sys.executable, "-c", program]
         variables = os.environ | environment.mpi_environment(2)
-        ran = subprocess.run(command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        ran = subprocess.run(
+            command,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
     except FileNotFoundError as error:
         return Finding("MPI", "broken", str(error), again)
     except subprocess.TimeoutExpired:
-        return Finding("MPI", "broken", "two ranks did not finish within 60 s", "Is a firewall between this machine and itself?")
+        return Finding(
+            "MPI",
+            "broken",
+            "two ranks did not finish within 60 s",
+            "Is a firewall between this machine and itself?",
+        )
     if ran.returncode or "sum 3" not in ran.stdout:
-        last = (ran.stderr.strip() or ran.stdout.strip() or f"exit status {ran.returncode}").splitlines()[-1]
+        last = (
+            ran.stderr.strip() or ran.stdout.strip() or f"exit status {ran.returncode}"
+        ).splitlines()[-1]
         return Finding("MPI", "broken", f"two ranks did not run: {last}", again)
     library = re.search(r"Open MPI v[\d.]+|MPICH Version:\s*\S+", ran.stdout)
-    return Finding("MPI", "good", f"{library.group() if library else 'an MPI'}, two ranks ran; {command[0]}")
+    return Finding(
+        "MPI", "good", f"{library.group() if library else 'an MPI'}, two ranks ran; {command[0]}"
+    )
 
 
 def horovod() -> Finding:
     """How Horovod's wheel stands (it is compiled on this machine, in the background)."""
     bootstrap = ROOT / "tools" / "bootstrap.py"
-    asked = subprocess.run([sys.executable, str(bootstrap), "horovod-status"], capture_output=True, text=True, timeout=60)
+    asked = subprocess.run(
+        [sys.executable, str(bootstrap), "horovod-status"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     if asked.returncode:
-        return Finding("Horovod", "limited", f"unknown: {asked.stderr.strip()[-200:]}", "Only unit 07 needs it.")
+        return Finding(
+            "Horovod",
+            "limited",
+            f"unknown: {asked.stderr.strip()[-200:]}",
+            "Only unit 07 needs it.",
+        )
     wheel = json.loads(asked.stdout)
     if wheel["state"] == "installed" and not name_is_known():
         name = socket.gethostname()
-        remedy = f"`horovodrun --gloo` crashes then; mpiexec does not. A line `127.0.1.1 {name}` in /etc/hosts mends it."
+        remedy = (
+            f"`horovodrun --gloo` crashes then; mpiexec does not. A line `127.0.1.1 {name}` in "
+            "/etc/hosts mends it."
+        )
         return Finding(
-            "Horovod", "limited", f"{installed_version('horovod')}, but this machine's name, {name}, is unknown to it", remedy
+            "Horovod",
+            "limited",
+            f"{installed_version('horovod')}, but this machine's name, {name}, is unknown to it",
+            remedy,
         )
     percent = f", {wheel['percent']} %" if wheel["percent"] is not None else ""
     return {
         "installed": Finding("Horovod", "good", f"{installed_version('horovod')}, compiled here"),
-        "built": Finding("Horovod", "limited", "compiled, not yet installed", "`make horovod` installs it."),
-        "building": Finding(
-            "Horovod", "limited", f"being compiled in the background{percent}", "Wait, or watch: " + wheel["log"]
+        "built": Finding(
+            "Horovod", "limited", "compiled, not yet installed", "`make horovod` installs it."
         ),
-        "waiting": Finding("Horovod", "limited", "another clone is compiling it", "Wait: it will be shared."),
+        "building": Finding(
+            "Horovod",
+            "limited",
+            f"being compiled in the background{percent}",
+            "Wait, or watch: " + wheel["log"],
+        ),
+        "waiting": Finding(
+            "Horovod", "limited", "another clone is compiling it", "Wait: it will be shared."
+        ),
         "impossible": Finding(
             "Horovod",
             "limited",
@@ -147,21 +235,29 @@ def horovod() -> Finding:
             if sys.version_info[:2] != environment.FRAMEWORKS_PYTHON
             else "Then `make horovod`. Only unit 07 needs it.",
         ),
-        "failed": Finding("Horovod", "limited", wheel["reason"], f"`make horovod` tries again; {wheel['log']}"),
+        "failed": Finding(
+            "Horovod", "limited", wheel["reason"], f"`make horovod` tries again; {wheel['log']}"
+        ),
         "absent": Finding(
-            "Horovod", "limited", "not compiled", "`make horovod` compiles it (5-8 minutes). Only unit 07 needs it."
+            "Horovod",
+            "limited",
+            "not compiled",
+            "`make horovod` compiles it (5-8 minutes). Only unit 07 needs it.",
         ),
     }[wheel["state"]]
 
 
-# ------------------------------------------------------------------------------------------------------------------ machine
+# ------------------------------------------------------------------------------------------ machine
 
 
 def cores() -> Finding:
     usable = environment.cores()
     if usable >= 4:
         return Finding("cores", "good", f"{usable} usable")
-    remedy = "Four ranks take turns. Lessons say where that shows; a machine with 4 cores or more shows real speedups."
+    remedy = (
+        "Four ranks take turns. Lessons say where that shows; a machine with 4 cores or more "
+        "shows real speedups."
+    )
     return Finding("cores", "limited", f"{usable} usable", remedy)
 
 
@@ -180,7 +276,11 @@ def memory() -> Finding:
     if free >= 4 * GIB:
         return Finding("memory", "good", found)
     return Finding(
-        "memory", "limited", found, "Four ranks with torch take about 2 GiB, compiling Horovod up to 3.2: close other programs."
+        "memory",
+        "limited",
+        found,
+        "Four ranks with torch take about 2 GiB, compiling Horovod up to 3.2: close other "
+        "programs.",
     )
 
 
@@ -189,10 +289,15 @@ def disk() -> Finding:
     shared = shutil.disk_usage("/dev/shm").free / GIB if Path("/dev/shm").is_dir() else 0.0
     found = f"{free:.0f} GiB free here, {shared:.1f} GiB of shared memory"
     if free < 1:
-        return Finding("disk", "limited", found, "Free a few GiB: packages, data and run logs need them.")
+        return Finding(
+            "disk", "limited", found, "Free a few GiB: packages, data and run logs need them."
+        )
     if shared < 0.25:
         return Finding(
-            "disk", "limited", found, "MPI exchanges data through /dev/shm; in a container start it with --shm-size=1g."
+            "disk",
+            "limited",
+            found,
+            "MPI exchanges data through /dev/shm; in a container start it with --shm-size=1g.",
         )
     return Finding("disk", "good", found)
 
@@ -202,7 +307,11 @@ def gpus() -> Finding:
     command = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"]
     try:
         listed = subprocess.run(command, capture_output=True, text=True, timeout=20)
-        names = [line.strip() for line in listed.stdout.splitlines() if line.strip()] if listed.returncode == 0 else []
+        names = (
+            [line.strip() for line in listed.stdout.splitlines() if line.strip()]
+            if listed.returncode == 0
+            else []
+        )
     except (OSError, subprocess.TimeoutExpired):
         names = []
     if not names:
@@ -210,13 +319,20 @@ def gpus() -> Finding:
     found = f"{len(names)}: {', '.join(sorted(set(names)))}"
     if torch_cuda_version():
         return Finding("GPUs", "good", f"{found}; torch for CUDA {torch_cuda_version()}")
-    return Finding("GPUs", "limited", f"{found}; this torch is a CPU build", 'See "Machines with GPUs" in the README.')
+    return Finding(
+        "GPUs",
+        "limited",
+        f"{found}; this torch is a CPU build",
+        'See "Machines with GPUs" in the README.',
+    )
 
 
 def torch_cuda_version() -> str | None:
     """The CUDA version torch was built for, read from its version.py without importing it."""
     try:
-        text = Path(importlib.metadata.distribution("torch").locate_file("torch/version.py")).read_text()
+        text = Path(
+            importlib.metadata.distribution("torch").locate_file("torch/version.py")
+        ).read_text()
     except (importlib.metadata.PackageNotFoundError, OSError):
         return None
     match = re.search(r"^cuda\b[^=]*=\s*'([\d.]+)'", text, flags=re.MULTILINE)
@@ -226,26 +342,49 @@ def torch_cuda_version() -> str | None:
 def scheduler() -> Finding:
     """The Slurm or PBS allocation this runs in, or the scheduler that could give one."""
     if "SLURM_JOB_ID" in os.environ:
-        nodes, tasks = os.environ.get("SLURM_JOB_NUM_NODES", "1"), os.environ.get("SLURM_NTASKS", "?")
-        return Finding("scheduler", "good", f"in Slurm job {os.environ['SLURM_JOB_ID']}: {nodes} nodes, {tasks} tasks")
+        nodes, tasks = (
+            os.environ.get("SLURM_JOB_NUM_NODES", "1"),
+            os.environ.get("SLURM_NTASKS", "?"),
+        )
+        return Finding(
+            "scheduler",
+            "good",
+            f"in Slurm job {os.environ['SLURM_JOB_ID']}: {nodes} nodes, {tasks} tasks",
+        )
     if "PBS_JOBID" in os.environ:
-        return Finding("scheduler", "good", f"in PBS job {os.environ['PBS_JOBID']}: {environment.hosts()} nodes")
+        return Finding(
+            "scheduler",
+            "good",
+            f"in PBS job {os.environ['PBS_JOBID']}: {environment.hosts()} nodes",
+        )
     for program, name, ask in (
         ("salloc", "Slurm", "salloc --nodes=2 --ntasks-per-node=2"),
         ("qsub", "PBS", "qsub -I -l select=2:ncpus=2"),
     ):
         if shutil.which(program):
-            return Finding("scheduler", "limited", f"{name} is here, but this is outside of a job", f"Ask for nodes: {ask}")
+            return Finding(
+                "scheduler",
+                "limited",
+                f"{name} is here, but this is outside of a job",
+                f"Ask for nodes: {ask}",
+            )
     return Finding("scheduler", "none", "none; ranks run on this machine")
 
 
 def isolation() -> Finding:
-    """Whether this machine can run somebody else's code in namespaces of its own. Only an instructor who grades needs that."""
+    """Whether this machine can run somebody else's code in namespaces of its own. Only an
+    instructor who grades needs that.
+    """
     as_root = os.geteuid() == 0
     if can_unshare(with_user_namespace=not as_root):
-        return Finding("isolation", "good", "namespaces, as root" if as_root else "user namespaces, as an ordinary user")
+        return Finding(
+            "isolation",
+            "good",
+            "namespaces, as root" if as_root else "user namespaces, as an ordinary user",
+        )
     remedy = (
-        "Only for grading: run it as root, or let the administrator allow user namespaces (kernel.unprivileged_userns_clone=1)."
+        "Only for grading: run it as root, or let the administrator allow user namespaces "
+        "(kernel.unprivileged_userns_clone=1)."
     )
     return Finding("isolation", "limited", "no namespaces for this user", remedy)
 
@@ -262,7 +401,14 @@ def can_unshare(with_user_namespace: bool) -> bool:
 
 def browser() -> Finding:
     if os.environ.get("SSH_CONNECTION"):
-        return Finding("browser", "limited", "you are here over SSH", "Forward the port: ssh -L 8888:localhost:8888 this-machine")
+        return Finding(
+            "browser",
+            "limited",
+            "you are here over SSH",
+            "Forward the port: ssh -L 8888:localhost:8888 this-machine",
+        )
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
-        return Finding("browser", "good", "there is a screen; `make lab` opens a browser (not as root)")
+        return Finding(
+            "browser", "good", "there is a screen; `make lab` opens a browser (not as root)"
+        )
     return Finding("browser", "none", "no screen; `make lab` prints the address to open")

