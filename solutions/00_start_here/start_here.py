@@ -1,23 +1,28 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# A network that takes a week on one GPU can take a day on eight. Not because the eight are clever, but because somebody
-# told each of them what to do and what to say to the others. This course is about telling them.
+# A network that takes a week on one GPU can take a day on eight. Not because the eight
+# are clever, but because somebody told each of them what to do and what to say to the
+# others. This course is about telling them.
 #
-# **At the end of this page** four processes on your own machine obey one notebook cell, you know which of them is speaking,
-# a check has told you what is wrong with a function, and you have watched a parallel program hang and read its report.
+# **At the end of this page** four processes on your own machine obey one notebook cell,
+# you know which of them is speaking, a check has told you what is wrong with a
+# function, and you have watched a parallel program hang and read its report.
 #
 # **You need** Python and nothing else: no GPU, no cluster, no earlier unit.
-# **It takes** about 45 minutes of reading and trying. The cells themselves run for 20 seconds on two cores.
+# **It takes** about 45 minutes of reading and trying. The cells themselves run for 20
+# seconds on two cores.
 
 # %% [markdown]
 # ## Why more than one?
 #
-# Sooner or later a network outgrows one device, in one of two ways. It takes too long: the images do not pass through in
-# the time you have. Or it is too large: the numbers do not fit into the memory. The two troubles have different cures.
+# Sooner or later a network outgrows one device, in one of two ways. It takes too long:
+# the images do not pass through in the time you have. Or it is too large: the numbers
+# do not fit into the memory. The two troubles have different cures.
 #
-# **Guess first.** GPT-3 has 175 billion parameters. How many GPUs with 80 GB each does it take just to *hold* it, four bytes
-# a parameter? Write your guess into the next cell, then run both. Nobody marks it. A guess is a hook to hang the answer on.
+# **Guess first.** GPT-3 has 175 billion parameters. How many GPUs with 80 GB each does
+# it take just to *hold* it, four bytes a parameter? Write your guess into the next
+# cell, then run both. Nobody marks it. A guess is a hook to hang the answer on.
 
 # %%
 my_guess = "?"  # GPUs with 80 GB each
@@ -25,7 +30,8 @@ my_guess = "?"  # GPUs with 80 GB each
 # %%
 parameters = 175e9  # Brown et al., "Language Models are Few-Shot Learners", 2020
 to_hold = 4 * parameters / 1e9
-to_train = 4 * to_hold  # its gradients, and the two running averages that Adam keeps, are as large again
+# its gradients, and the two running averages that Adam keeps, are as large again
+to_train = 4 * to_hold
 
 print(f"your guess      {my_guess} GPUs")
 print(f"to hold it      {to_hold:6.0f} GB  = {to_hold / 80:.1f} GPUs")
@@ -36,41 +42,47 @@ print(f"to train it     {to_train:6.0f} GB  = {to_train / 80:.1f} GPUs")
 #
 # ![Data parallelism: every rank holds the whole model and gets its own part of the batch; the gradients are averaged over the ranks by an all-reduce, so all copies stay equal.](../../images/data_parallel.svg)
 #
-# Every process holds a complete copy of the model. The batch is cut: of 1000 images and 10 processes, each sees 100.
-# Each computes the gradient of its own share. Then they average their gradients, and all take the same step, so the
-# copies stay equal for ever.
+# Every process holds a complete copy of the model. The batch is cut: of 1000 images and
+# 10 processes, each sees 100. Each computes the gradient of its own share. Then they
+# average their gradients, and all take the same step, so the copies stay equal for
+# ever.
 #
-# You pay with one conversation per step, as large as the model. You gain time. You save no memory: the model must fit on
-# one device. This is how most networks are trained, and what most of this course is about.
+# You pay with one conversation per step, as large as the model. You gain time. You save
+# no memory: the model must fit on one device. This is how most networks are trained,
+# and what most of this course is about.
 
 # %% [markdown]
 # ### Too large: model parallelism
 #
 # ![Model parallelism: one copy of the model is cut over the ranks. Left, network parallelism: every layer is cut, each rank computes some neurons of every layer and the ranks exchange activations after each layer. Right, layer pipelining: whole layers are placed on different ranks and activations are passed from one rank to the next.](../../images/model_parallel.svg)
 #
-# There is only one copy of the model, and it is cut. You can cut *through* every layer, so that each process computes some
-# of its neurons and everybody talks after each layer. Or you cut *between* layers, and the processes hand activations down
-# the line as on a conveyor belt.
+# There is only one copy of the model, and it is cut. You can cut *through* every layer,
+# so that each process computes some of its neurons and everybody talks after each
+# layer. Or you cut *between* layers, and the processes hand activations down the line
+# as on a conveyor belt.
 #
-# You gain memory. You pay in every layer, forward and backward, and a process whose turn it is not has nothing to do unless
-# you find it something. Cutting evenly is hard, too: the slowest piece sets the pace.
+# You gain memory. You pay in every layer, forward and backward, and a process whose
+# turn it is not has nothing to do unless you find it something. Cutting evenly is hard,
+# too: the slowest piece sets the pace.
 
 # %% [markdown]
 # ### Both: hybrid parallelism
 #
 # ![Hybrid parallelism: four ranks in a grid of two by two. Each row is one copy of the model cut over two ranks (model parallelism); each column holds the same part of the model and averages its gradients (data parallelism).](../../images/hybrid_parallel.svg)
 #
-# A group of processes holds one copy of the model between them, and there are several such groups, each with its own share
-# of the batch. The largest language models are trained this way.
+# A group of processes holds one copy of the model between them, and there are several
+# such groups, each with its own share of the batch. The largest language models are
+# trained this way.
 #
-# A rule that will carry you far: **cut the model over as few devices as it needs, then copy that group as often as you can
-# afford.** If it fits on one device, the first half of the rule is done, and you are left with data parallelism.
+# A rule that will carry you far: **cut the model over as few devices as it needs, then
+# copy that group as often as you can afford.** If it fits on one device, the first half
+# of the rule is done, and you are left with data parallelism.
 
 # %% [markdown]
 # ## Four processes, one notebook
 #
-# Enough pictures. The next cell loads the two helpers that every unit uses: `ranks` starts processes, `check` looks at
-# your answers.
+# Enough pictures. The next cell loads the two helpers that every unit uses: `ranks`
+# starts processes, `check` looks at your answers.
 
 # %%
 import os
@@ -84,11 +96,13 @@ RANKS = 4  # more ranks than cores is fine: they take turns
 ranks.start(RANKS)
 
 # %% [markdown]
-# These are four real processes, joined by MPI, the standard by which programs have passed messages between the machines of
-# supercomputers since 1994. (Here a library called Open MPI does it.) A cell that begins with `%%ranks` runs on all of them instead of in the notebook.
+# These are four real processes, joined by MPI, the standard by which programs have
+# passed messages between the machines of supercomputers since 1994. (Here a library
+# called Open MPI does it.) A cell that begins with `%%ranks` runs on all of them
+# instead of in the notebook.
 #
-# **Guess first.** There is a single `print` in the next cell. How many lines will appear? Will rank 0 always be the first
-# to finish?
+# **Guess first.** There is a single `print` in the next cell. How many lines will
+# appear? Will rank 0 always be the first to finish?
 
 # %%
 my_guess = "? lines"
@@ -100,11 +114,13 @@ import os
 print(f"I am rank {rank} of {world_size}. My process number is {os.getpid()}.")
 
 # %% [markdown]
-# One program, run four times at once. The copies differ in one thing only: each has a number, its **rank**, from 0 to
-# `world_size - 1`. Everything that makes a parallel program parallel starts from that number. *If you are rank 0, read the
-# file. Take the images from `rank * 100` on. Send to rank + 1.*
+# One program, run four times at once. The copies differ in one thing only: each has a
+# number, its **rank**, from 0 to `world_size - 1`. Everything that makes a parallel
+# program parallel starts from that number. *If you are rank 0, read the file. Take the
+# images from `rank * 100` on. Send to rank + 1.*
 #
-# They may finish in any order. The notebook sorts their lines for you, so you can read them.
+# They may finish in any order. The notebook sorts their lines for you, so you can read
+# them.
 #
 # ### What a rank owns
 #
@@ -136,7 +152,8 @@ print("my x is", x)
 ranks.pull("x")
 
 # %% [markdown]
-# The other way needs no command. What you define in the notebook and use in a `%%ranks` cell is copied to every rank:
+# The other way needs no command. What you define in the notebook and use in a `%%ranks`
+# cell is copied to every rank:
 
 # %%
 greeting = "good morning"
@@ -153,7 +170,8 @@ print(greeting)
 greeting
 
 # %% [markdown]
-# Sometimes you want to hear one rank only. Name it behind `%%ranks`, or name several: `%%ranks 0,2`.
+# Sometimes you want to hear one rank only. Name it behind `%%ranks`, or name several:
+# `%%ranks 0,2`.
 
 # %%
 # %%ranks 0
@@ -162,9 +180,10 @@ print("only rank", rank, "runs this")
 # %% [markdown]
 # ### The first conversation
 #
-# Four memories, and no rank can look into another's. How do they find the sum of all `x`? They send messages. `comm` is
-# the line they talk on, and `allreduce` is the most important conversation in this course: everybody brings a number,
-# everybody leaves with the sum.
+# Four memories, and no rank can look into another's. How do they find the sum of all
+# `x`? They send messages. `comm` is the line they talk on, and `allreduce` is the most
+# important conversation in this course: everybody brings a number, everybody leaves
+# with the sum.
 #
 # With `--timeline` the cell draws who talked when.
 
@@ -174,20 +193,23 @@ total = comm.allreduce(x)
 print(f"I brought {x:2d}, the sum is {total}")
 
 # %% [markdown]
-# Time runs to the right, one line per rank. Hatched means waiting: whoever comes first waits for the last, because there is no
-# sum before everybody has brought a number. You will read many such pictures, and most of them will be about the hatching.
+# Time runs to the right, one line per rank. Hatched means waiting: whoever comes first
+# waits for the last, because there is no sum before everybody has brought a number. You
+# will read many such pictures, and most of them will be about the hatching.
 #
-# Now think of `x` as a gradient, and divide the sum by 4. You have just seen the heart of data parallelism. What is left
-# to learn is how to make it fast, how to cut the data, and how to notice when it is quietly wrong.
+# Now think of `x` as a gradient, and divide the sum by 4. You have just seen the heart
+# of data parallelism. What is left to learn is how to make it fast, how to cut the
+# data, and how to notice when it is quietly wrong.
 
 # %% [markdown]
 # ## How a check talks
 #
-# In the coming units you write functions, and `check` tries each of them on several numbers of ranks. Let it
-# look at one that is wrong.
+# In the coming units you write functions, and `check` tries each of them on several
+# numbers of ranks. Let it look at one that is wrong.
 #
-# Imagine the ranks in a circle. Everybody's *right neighbour* is the rank with the next number, and the last rank's
-# right neighbour is rank 0. Somebody with four ranks on the screen wrote this:
+# Imagine the ranks in a circle. Everybody's *right neighbour* is the rank with the next
+# number, and the last rank's right neighbour is rank 0. Somebody with four ranks on the
+# screen wrote this:
 
 # %%
 def right_neighbour(rank: int, world_size: int) -> int:
@@ -200,18 +222,22 @@ check(right_neighbour)
 # %% [markdown]
 # Read the card slowly, all cards look like this one.
 #
-# - One line per **level**. Later, levels carry points, and you keep those of every level that passed.
-# - For the first case that failed: how many ranks there were, what your function **returned** on one of them, and what was
-#   **expected**.
-# - Then, where the mistake is a known one, its name in plain words: what your code does, and what to do about it.
+# - One line per **level**. Later, levels carry points, and you keep those of every
+#   level that passed.
+# - For the first case that failed: how many ranks there were, what your function
+#   **returned** on one of them, and what was **expected**.
+# - Then, where the mistake is a known one, its name in plain words: what your code
+#   does, and what to do about it.
 #
-# A check never says just *wrong*. If it does not know your mistake it still shows you the numbers. Nothing is hidden
-# either: what you are asked here is what the grader asks, with other numbers.
+# A check never says just *wrong*. If it does not know your mistake it still shows you
+# the numbers. Nothing is hidden either: what you are asked here is what the grader
+# asks, with other numbers.
 #
 # ### Your turn
 #
-# Write it so that it holds on any number of ranks. This one carries no points. Make a mistake or two on purpose: return
-# nothing, misspell a name, go left. You will meet those cards again, and it is good to know their faces.
+# Write it so that it holds on any number of ranks. This one carries no points. Make a
+# mistake or two on purpose: return nothing, misspell a name, go left. You will meet
+# those cards again, and it is good to know their faces.
 
 # %% nbgrader={"grade": false, "grade_id": "right_neighbour", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def right_neighbour(rank: int, world_size: int) -> int:
@@ -229,12 +255,14 @@ check(right_neighbour)
 # %% [markdown]
 # ## A program that never ends
 #
-# A sequential program that is wrong stops with an error. A parallel program that is wrong often does not stop at all: one rank
-# waits for a word that another never says. You cannot learn this trade without hanging a few programs, so hang one now,
-# on purpose.
+# A sequential program that is wrong stops with an error. A parallel program that is
+# wrong often does not stop at all: one rank waits for a word that another never says.
+# You cannot learn this trade without hanging a few programs, so hang one now, on
+# purpose.
 #
-# `comm.Barrier()` is a meeting point: nobody leaves it before everybody has arrived. In the next cell the last rank does
-# not go. `--deadline 4` says how many seconds you are willing to wait. Without it a cell gets 60.
+# `comm.Barrier()` is a meeting point: nobody leaves it before everybody has arrived. In
+# the next cell the last rank does not go. `--deadline 4` says how many seconds you are
+# willing to wait. Without it a cell gets 60.
 
 # %%
 # %%ranks --deadline 4
@@ -243,14 +271,15 @@ if rank != world_size - 1:
 print("I am through")
 
 # %% [markdown]
-# That is a **hang report**. It tells you for every rank where it stands, and on which line. Read it like a detective. Who is
-# waiting? For what? And who is missing?
+# That is a **hang report**. It tells you for every rank where it stands, and on which
+# line. Read it like a detective. Who is waiting? For what? And who is missing?
 #
-# Here three ranks stand in the `Barrier` on line 3, and the last rank has returned long ago. That is the most common way to
-# hang a training run, usually better hidden: an `if rank == 0:` around a line in which *everybody* has to take part.
+# Here three ranks stand in the `Barrier` on line 3, and the last rank has returned long
+# ago. That is the most common way to hang a training run, usually better hidden: an
+# `if rank == 0:` around a line in which *everybody* has to take part.
 #
-# A rank that is stuck cannot be rescued. So the old ranks were ended and fresh ones started. Their variables are gone: `x` must
-# be made again before you can use it.
+# A rank that is stuck cannot be rescued. So the old ranks were ended and fresh ones
+# started. Their variables are gone: `x` must be made again before you can use it.
 
 # %%
 # %%ranks
@@ -262,10 +291,11 @@ print("x" in globals())
 # **In a course that uses nbgrader**, on a hub or on your own machine:
 #
 # 1. *Nbgrader → Assignment List → Fetch*, then open the unit and work.
-# 2. Before you hand in: *Kernel → Restart Kernel and Run All Cells*. What only works because of a cell you have deleted
-#    since will not work for the grader.
+# 2. Before you hand in: *Kernel → Restart Kernel and Run All Cells*. What only works
+#    because of a cell you have deleted since will not work for the grader.
 # 3. *Validate* runs all checks as the grader does and tells you which fail.
-# 4. *Submit* hands the unit in. Submit as often as you like; the last one before the deadline counts.
+# 4. *Submit* hands the unit in. Submit as often as you like; the last one before the
+#    deadline counts.
 #
 # The same from a terminal, in the folder of the unit:
 #
@@ -274,15 +304,18 @@ print("x" in globals())
 # nbgrader submit 00_start_here
 # ```
 #
-# **Alone**, there is nobody to hand in to. The checks in your notebook are the grader's own, so a notebook whose checks all
-# pass is finished. You may compare with `solutions/` afterwards. Afterwards.
+# **Alone**, there is nobody to hand in to. The checks in your notebook are the grader's
+# own, so a notebook whose checks all pass is finished. You may compare with
+# `solutions/` afterwards. Afterwards.
 #
-# Do not delete or split the cells with a check; the grader looks for them. Add as many cells of your own as you like.
+# Do not delete or split the cells with a check; the grader looks for them. Add as many
+# cells of your own as you like.
 
 # %% [markdown]
 # ## Where your ranks live
 #
-# This course runs in three kinds of places. What can yours do? (In a terminal the same table is `labkit doctor`.)
+# This course runs in three kinds of places. What can yours do? (In a terminal the same
+# table is `labkit doctor`.)
 
 # %%
 from labkit import doctor
@@ -292,24 +325,25 @@ doctor.show(doctor.examine())
 # %% [markdown]
 # ### On a laptop
 #
-# You are there already if you started with `make lab`. Four ranks on two cores take turns, and that is fine: everything you
-# learn about *correctness* is the same as on a thousand GPUs. About *speed* the lessons tell you what turns do to a
-# measurement.
+# You are there already if you started with `make lab`. Four ranks on two cores take
+# turns, and that is fine: everything you learn about *correctness* is the same as on a
+# thousand GPUs. About *speed* the lessons tell you what turns do to a measurement.
 #
 # ### On a cluster, in an interactive allocation
 #
-# A cluster has *login nodes*, shared by everybody and only for editing, and *compute nodes*, which a scheduler lends you.
-# Four steps.
+# A cluster has *login nodes*, shared by everybody and only for editing, and *compute
+# nodes*, which a scheduler lends you. Four steps.
 #
-# **1. Once, on the login node: environment.** The login node has the internet, compute nodes often do not.
+# **1. Once, on the login node: environment.** The login node has the internet, compute
+# nodes often do not.
 #
 # ```
 # module avail python          # what the centre offers; this course needs Python 3.11
 # module load python/3.11      # the exact name differs from centre to centre
 # module load gcc              # a compiler, for Horovod in unit 07
-# git clone ADDRESS course     # this course, on a file system that the compute nodes see
+# git clone ADDRESS course   # this course, on a file system that the compute nodes see
 # cd course
-# make lab                     # installs everything; stop it with Ctrl-C once it prints its address
+# make lab   # installs everything; stop it with Ctrl-C once it prints its address
 # ```
 #
 # **2. Ask for nodes.** Two nodes with two ranks each, for one hour.
@@ -322,54 +356,63 @@ doctor.show(doctor.examine())
 # | who is waiting | `squeue --me` | `qstat -u $USER` |
 # | give it back | `exit` | `exit` |
 #
-# Most centres also want an account (`-A`) and a queue (Slurm `-p`, PBS `-q`). Without `place=scatter` PBS may put both
-# halves on one node.
+# Most centres also want an account (`-A`) and a queue (Slurm `-p`, PBS `-q`). Without
+# `place=scatter` PBS may put both halves on one node.
 #
-# **3. A first job.** Before anything complicated, ask every rank its name. Save the three lines of `hello.py` that you find
-# at the end of this page, and run them on all of your ranks. You must see *two* host names.
+# **3. A first job.** Before anything complicated, ask every rank its name. Save the
+# three lines of `hello.py` that you find at the end of this page, and run them on all
+# of your ranks. You must see *two* host names.
 #
 # ```
 # # Slurm
 # .venv/bin/mpiexec -n 4 .venv/bin/python hello.py
 #
-# # PBS: a job starts in your home folder, so go back to where you came from; two files say how to reach its other nodes
+# # PBS: a job starts in your home folder, so go back to where you came from;
+# # two files say how to reach its other nodes
 # cd $PBS_O_WORKDIR
 # COURSE=$PWD; source job_scripts/site.sh; source job_scripts/pbs/launch.sh
 # mpiexec -n 4 python hello.py
 # ```
 #
-# **4. The notebook.** Type `hostname` in the allocation. If that still is the login node, your centre wants
-# `srun --nodes=1 --ntasks=1 --overlap --pty bash` first. Then type `make lab`. It prints an address that begins with
-# `http://localhost:8888`. Your browser cannot see that yet: dig a tunnel from your laptop to the node, here `node17`, leave
-# its terminal open, and paste the address into the browser.
+# **4. The notebook.** Type `hostname` in the allocation. If that still is the login
+# node, your centre wants `srun --nodes=1 --ntasks=1 --overlap --pty bash` first. Then
+# type `make lab`. It prints an address that begins with `http://localhost:8888`. Your
+# browser cannot see that yet: dig a tunnel from your laptop to the node, here `node17`,
+# leave its terminal open, and paste the address into the browser.
 #
 # ```
 # ssh -J you@login.your-centre.org -L 8888:localhost:8888 you@node17
 # ```
 #
-# `ranks.start(RANKS)` notices the allocation and starts its ranks on its nodes. The lessons stay as they are; where they can
-# use a GPU, one constant at the top changes.
+# `ranks.start(RANKS)` notices the allocation and starts its ranks on its nodes. The
+# lessons stay as they are; where they can use a GPU, one constant at the top changes.
 #
 # ### On a hub
 #
-# Your instructor has installed everything: you log in, and this page is there. Two things are different. You share the
-# machine, so let go of your ranks when you are done (the last cell of every unit does). And your server may be stopped when
-# it idles: your files stay, your variables do not.
+# Your instructor has installed everything: you log in, and this page is there. Two
+# things are different. You share the machine, so let go of your ranks when you are done
+# (the last cell of every unit does). And your server may be stopped when it idles: your
+# files stay, your variables do not.
 
 # %% [markdown]
 # ## What to remember
 #
-# - **Data parallelism** copies the model and cuts the batch: it buys time. **Model parallelism** cuts the model: it buys
-#   memory. **Hybrid** does both.
-# - A **rank** is a process with a number. Same program, own memory. What one rank knows, another learns only from a message.
-# - `%%ranks` runs a cell on all ranks, `%%ranks 0` on one. `ranks.pull("x")` looks at what they hold.
+# - **Data parallelism** copies the model and cuts the batch: it buys time. **Model
+#   parallelism** cuts the model: it buys memory. **Hybrid** does both.
+# - A **rank** is a process with a number. Same program, own memory. What one rank
+#   knows, another learns only from a message.
+# - `%%ranks` runs a cell on all ranks, `%%ranks 0` on one. `ranks.pull("x")` looks at
+#   what they hold.
 # - A **hang** is an answer: look who waits, for what, and who is missing.
-# - A check shows what you returned, what was expected, and, if it knows it, your mistake by its name.
+# - A check shows what you returned, what was expected, and, if it knows it, your
+#   mistake by its name.
 #
-# **To think about.** Three of four ranks have computed their gradients; the fourth sits on a slower machine and needs twice
-# as long. When does the next step begin? Whose speed does the training have? You will measure the answer in unit 08.
+# **To think about.** Three of four ranks have computed their gradients; the fourth sits
+# on a slower machine and needs twice as long. When does the next step begin? Whose
+# speed does the training have? You will measure the answer in unit 08.
 #
-# Now let go of your ranks. On to [unit 01](../01_mpi_pi/mpi_pi.ipynb), where four ranks throw darts.
+# Now let go of your ranks. On to [unit 01](../01_mpi_pi/mpi_pi.ipynb), where four ranks
+# throw darts.
 
 # %%
 ranks.stop()
@@ -377,8 +420,9 @@ ranks.stop()
 # %% [markdown]
 # ## Deeper: the same without a notebook
 #
-# There is no magic in `%%ranks`. MPI programs are plain scripts, started several times by `mpiexec` (on a cluster often
-# by its own `srun`). This is the `hello.py` of the first job:
+# There is no magic in `%%ranks`. MPI programs are plain scripts, started several times
+# by `mpiexec` (on a cluster often by its own `srun`). This is the `hello.py` of the
+# first job:
 
 # %%
 # %%writefile hello.py
@@ -394,10 +438,19 @@ import sys
 from labkit.environment import mpi_environment, mpiexec
 
 command = [*mpiexec(), "-n", str(RANKS), sys.executable, "hello.py"]
-print(subprocess.run(command, env={**os.environ, **mpi_environment(RANKS)}, capture_output=True, text=True, timeout=60).stdout)
+print(
+    subprocess.run(
+        command,
+        env={**os.environ, **mpi_environment(RANKS)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    ).stdout
+)
 
 # %% [markdown]
-# Run the cell a few times. This time nobody sorts the lines, and the order changes: each rank prints when it gets there.
-# `mpi_environment` holds the few settings that a small machine needs, such as the leave to start more ranks than there are
-# cores; `labkit/environment.py` explains each. Behind `%%ranks` stands the same MPI: the ranks were started by `mpiexec`
-# too, and then wait for your next cell instead of ending.
+# Run the cell a few times. This time nobody sorts the lines, and the order changes:
+# each rank prints when it gets there. `mpi_environment` holds the few settings that a
+# small machine needs, such as the leave to start more ranks than there are cores;
+# `labkit/environment.py` explains each. Behind `%%ranks` stands the same MPI: the ranks
+# were started by `mpiexec` too, and then wait for your next cell instead of ending.

@@ -1,16 +1,18 @@
 # %% [markdown]
 # # 01 · Pi on four ranks
 #
-# Throw darts at a square, count how many hit the circle inside it, and you know pi. No problem in parallel computing is
-# easier to cut into pieces: nobody's dart depends on anybody else's. And still there are half a dozen ways to get it
-# quietly wrong. You will meet every one of them again, with images in place of darts.
+# Throw darts at a square, count how many hit the circle inside it, and you know pi. No
+# problem in parallel computing is easier to cut into pieces: nobody's dart depends on
+# anybody else's. And still there are half a dozen ways to get it quietly wrong. You
+# will meet every one of them again, with images in place of darts.
 #
-# **At the end of this page** four ranks estimate pi together, without losing a dart or throwing one twice. You know how
-# much better four times the darts are, how much faster four ranks are, and why on your machine it is less than four
-# times.
+# **At the end of this page** four ranks estimate pi together, without losing a dart or
+# throwing one twice. You know how much better four times the darts are, how much faster
+# four ranks are, and why on your machine it is less than four times.
 #
-# **You need** [unit 00](../00_start_here/start_here.ipynb): what a rank is, and what `%%ranks` does.
-# **It takes** about an hour. The cells themselves run for half a minute on two cores.
+# **You need** [unit 00](../00_start_here/start_here.ipynb): what a rank is, and what
+# `%%ranks` does. **It takes** about an hour. The cells themselves run for half a minute
+# on two cores.
 
 # %%
 import os
@@ -31,8 +33,8 @@ CORES = environment.cores()
 # %% [markdown]
 # ## Darts
 #
-# The square has side 1, the circle in it has radius 1/2. The circle covers pi/4 of the square, so pi/4 of the darts land in
-# it, and
+# The square has side 1, the circle in it has radius 1/2. The circle covers pi/4 of the
+# square, so pi/4 of the darts land in it, and
 #
 # $$\pi \approx 4 \, \frac{\text{darts inside}}{\text{all darts}}$$
 
@@ -44,18 +46,25 @@ figure, axes = plt.subplots(figsize=(3.6, 3.6))
 axes.plot(x[inside], y[inside], ".", color=BLUE, markersize=3)
 axes.plot(x[~inside], y[~inside], "x", color=ORANGE, markersize=3)
 axes.add_patch(plt.Circle((0, 0), 0.5, fill=False, color=INK))
-axes.set(aspect="equal", xticks=[-0.5, 0, 0.5], yticks=[-0.5, 0, 0.5], xlabel="x", ylabel="y")
-axes.set_title(f"{inside.sum()} of {inside.size} inside: pi is about {4 * inside.mean():.3f}", fontsize=10)
+axes.set(
+    aspect="equal", xticks=[-0.5, 0, 0.5], yticks=[-0.5, 0, 0.5], xlabel="x", ylabel="y"
+)
+axes.set_title(
+    f"{inside.sum()} of {inside.size} inside: pi is about {4 * inside.mean():.3f}",
+    fontsize=10,
+)
 plt.show()
 
 # %% [markdown]
 # ### Guess first
 #
-# Three questions, and you will measure the answer to each. Write down what you believe now. Nobody marks it.
+# Three questions, and you will measure the answer to each. Write down what you believe
+# now. Nobody marks it.
 
 # %%
 my_guess_error = "?"  # with 100 times as many darts, the error is ... times smaller
-my_guess_seed = "?"  # four ranks that start from the same seed know pi as well as ... ranks
+# four ranks that start from the same seed know pi as well as ... ranks
+my_guess_seed = "?"
 my_guess_speedup = "?"  # four ranks on this machine are ... times as fast as one
 
 print(f"this machine has {CORES} cores for {RANKS} ranks")
@@ -63,10 +72,9 @@ print(f"this machine has {CORES} cores for {RANKS} ranks")
 # %% [markdown]
 # ## One dart after the other
 #
-# This is the loop of a well-known tutorial, by Huihuo Zheng at the Argonne Leadership Computing Facility (ALCF,
-# *ai-science-training-series*, part 6). It throws 5,000,000 darts one by one, and one rank of their machine took 8.029
-# s for it. We throw fewer.
-
+# This is the loop of a well-known tutorial, by Huihuo Zheng at the Argonne Leadership
+# Computing Facility (ALCF, *ai-science-training-series*, part 6). It throws 5,000,000
+# darts one by one, and one rank of their machine took 8.029 s for it. We throw fewer.
 
 # %%
 def loop_inside(n: int, rng: random.Random) -> int:
@@ -89,19 +97,22 @@ print(f"here        {loop_nanoseconds:5.0f} ns per dart")
 print(f"published   {8.029 / 5_000_000 * 1e9:5.0f} ns per dart")
 
 # %% [markdown]
-# Before you spend four processors on a problem, spend the first one well. Almost all of this time goes into Python itself,
-# which looks up names, makes float objects and throws them away. NumPy does the same sums on whole arrays, in C.
+# Before you spend four processors on a problem, spend the first one well. Almost all of
+# this time goes into Python itself, which looks up names, makes float objects and
+# throws them away. NumPy does the same sums on whole arrays, in C.
 #
 # ### Count without a loop (2 points)
 #
-# Count the darts inside, with array operations only. One point is for the count, one for doing without a loop.
+# Count the darts inside, with array operations only. One point is for the count, one
+# for doing without a loop.
 
 # %% nbgrader={"grade": false, "grade_id": "count_inside", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def count_inside(x: np.ndarray, y: np.ndarray) -> int:
-    """How many of the points (x[i], y[i]) lie inside the circle of radius 1/2 around (0, 0).
+    """How many of the points (x[i], y[i]) lie inside the circle of radius 1/2 around
+    (0, 0).
 
-    x, y: shape (n,), float64, n may be 0; they are not changed. No Python loop over the points, nor `map`, `np.vectorize` or
-    `np.frompyfunc`, which are loops in disguise.
+    x, y: shape (n,), float64, n may be 0; they are not changed. No Python loop over the
+    points, nor `map`, `np.vectorize` or `np.frompyfunc`, which are loops in disguise.
     """
     ### BEGIN SOLUTION
     return np.count_nonzero(x * x + y * y < 0.25)
@@ -117,31 +128,37 @@ count_inside(*rng.uniform(-0.5, 0.5, (2, 1_000_000)))
 nanoseconds = (time.perf_counter() - start) / 1_000_000 * 1e9
 
 print(f"loop   {loop_nanoseconds:5.0f} ns per dart")
-print(f"yours  {nanoseconds:5.0f} ns per dart: {loop_nanoseconds / nanoseconds:.0f} times faster, on a single rank")
+print(
+    f"yours  {nanoseconds:5.0f} ns per dart: {loop_nanoseconds / nanoseconds:.0f} "
+    "times faster, on a single rank"
+)
 
 # %% [markdown]
-# That is more than any four ranks will give you. Keep it in mind when somebody shows you a fine speedup: *compared with
-# what?*
+# That is more than any four ranks will give you. Keep it in mind when somebody shows
+# you a fine speedup: *compared with what?*
 #
 # ## Fair shares
 #
-# Ten darts, four ranks. `10 // 4` is 2, and if every rank throws two, two darts are never thrown. Nothing crashes, and
-# the estimate even looks right. Give the last rank the rest, and it throws four: everybody waits for it. Round up to
-# three, and the last rank has only one left.
+# Ten darts, four ranks. `10 // 4` is 2, and if every rank throws two, two darts are
+# never thrown. Nothing crashes, and the estimate even looks right. Give the last rank
+# the rest, and it throws four: everybody waits for it. Round up to three, and the last
+# rank has only one left.
 #
 # Fair means: the shares differ by at most one.
 #
 # ### Fair shares (2 points)
 #
-# Number the darts 0 to n - 1 and cut them into blocks, one for each rank. As everywhere in Python, `start` belongs to the
-# block and `stop` does not. Who gets one dart more is up to you. With fewer darts than ranks some blocks are empty.
+# Number the darts 0 to n - 1 and cut them into blocks, one for each rank. As everywhere
+# in Python, `start` belongs to the block and `stop` does not. Who gets one dart more is
+# up to you. With fewer darts than ranks some blocks are empty.
 
 # %% nbgrader={"grade": false, "grade_id": "fair_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fair_share(n: int, rank: int, world_size: int) -> tuple[int, int]:
     """The block start:stop of n items that belongs to `rank`.
 
-    Over all ranks, the blocks hold each of the items 0 to n - 1 exactly once and differ in size by at most one.
-    Returns (start, stop), integers with start <= stop. n may be 0 or smaller than world_size.
+    Over all ranks, the blocks hold each of the items 0 to n - 1 exactly once and differ
+    in size by at most one. Returns (start, stop), integers with start <= stop. n may be
+    0 or smaller than world_size.
     """
     ### BEGIN SOLUTION
     size, rest = divmod(n, world_size)
@@ -154,13 +171,16 @@ check(fair_share)
 
 # %% tags=["raises-exception"]
 for n in (8, 10, 3):
-    print(f"n = {n:2d}:", "  ".join(f"rank {r} has {fair_share(n, r, RANKS)}" for r in range(RANKS)))
+    print(
+        f"n = {n:2d}:",
+        "  ".join(f"rank {r} has {fair_share(n, r, RANKS)}" for r in range(RANKS)),
+    )
 
 # %% [markdown]
 # ## The same seed on every rank
 #
-# A good experiment can be repeated, so you fix the seed. All ranks run the same program. What happens if you fix it in the
-# most natural way?
+# A good experiment can be repeated, so you fix the seed. All ranks run the same
+# program. What happens if you fix it in the most natural way?
 
 # %%
 ranks.start(RANKS)
@@ -169,34 +189,54 @@ ranks.start(RANKS)
 # %%ranks
 rng = np.random.default_rng(SEED)
 x, y = rng.uniform(-0.5, 0.5, (2, 150))
-print(f"{np.count_nonzero(x * x + y * y < 0.25)} of 150 inside, the first dart at ({x[0]:+.4f}, {y[0]:+.4f})")
+print(
+    f"{np.count_nonzero(x * x + y * y < 0.25)} of 150 inside, the first dart at "
+    f"({x[0]:+.4f}, {y[0]:+.4f})"
+)
 
 # %% [markdown]
-# Four ranks, one set of darts. Each rank draws rings of its own size around its darts. Do you find a ring that stands
-# alone?
+# Four ranks, one set of darts. Each rank draws rings of its own size around its darts.
+# Do you find a ring that stands alone?
 
 # %%
 figure, axes = plt.subplots(figsize=(4.4, 3.6))
 for r, (x, y) in enumerate(zip(ranks.pull("x"), ranks.pull("y"))):
-    axes.plot(x, y, "o", color="none", markeredgecolor=CYCLE[r % 4], markersize=2 + 3 * r, label=f"rank {r}")
+    axes.plot(
+        x,
+        y,
+        "o",
+        color="none",
+        markeredgecolor=CYCLE[r % 4],
+        markersize=2 + 3 * r,
+        label=f"rank {r}",
+    )
 axes.add_patch(plt.Circle((0, 0), 0.5, fill=False, color=INK))
-axes.set(aspect="equal", xlim=(-0.02, 0.52), ylim=(-0.02, 0.52), xlabel="x", ylabel="y", title="the upper right quarter")
+axes.set(
+    aspect="equal",
+    xlim=(-0.02, 0.52),
+    ylim=(-0.02, 0.52),
+    xlabel="x",
+    ylabel="y",
+    title="the upper right quarter",
+)
 axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
 
 # %% [markdown]
-# Does it matter? Nothing fails, and the estimate is not even biased. To see the harm you must repeat the experiment. We
-# do it 400 times, with 1000 darts on every rank, and look at how far the estimates scatter. Four independent ranks have
-# four times the darts, so they should scatter half as much as one rank alone.
+# Does it matter? Nothing fails, and the estimate is not even biased. To see the harm
+# you must repeat the experiment. We do it 400 times, with 1000 darts on every rank, and
+# look at how far the estimates scatter. Four independent ranks have four times the
+# darts, so they should scatter half as much as one rank alone.
 
 # %%
 EXPERIMENTS, SHARE = 400, 1000
 
-
 # %%
 # %%ranks
 def estimates(make_rng):
-    """For every experiment: pi from this rank's darts alone, and from the darts of all ranks. Two arrays."""
+    """For every experiment: pi from this rank's darts alone, and from the darts of all
+    ranks. Two arrays.
+    """
     counts = np.empty(EXPERIMENTS, dtype=np.int64)
     for experiment in range(EXPERIMENTS):
         x, y = make_rng(experiment).uniform(-0.5, 0.5, (2, SHARE))
@@ -204,31 +244,37 @@ def estimates(make_rng):
     return 4 * counts / SHARE, 4 * comm.allreduce(counts) / (SHARE * world_size)
 
 
-alone, together = estimates(lambda experiment: np.random.default_rng(experiment))  # the same seed on every rank
+# the same seed on every rank
+alone, together = estimates(lambda experiment: np.random.default_rng(experiment))
 if rank == 0:
     print(f"rank 0 alone                scatter {alone.std():.4f}")
     print(f"{world_size} ranks with the same seed  scatter {together.std():.4f}")
 
 # %% [markdown]
-# Four times the work, and not one digit more. This is the nastiest kind of parallel bug: the program is fast, it is stable,
-# its answer is plausible, and three of its four ranks are useless. In training, the same bug makes every rank load the same
-# images, or draw the same augmentation.
+# Four times the work, and not one digit more. This is the nastiest kind of parallel
+# bug: the program is fast, it is stable, its answer is plausible, and three of its four
+# ranks are useless. In training, the same bug makes every rank load the same images, or
+# draw the same augmentation.
 #
 # ### A stream for every rank (2 points)
 #
-# Give every rank a generator of its own. `seed` names the experiment: the same seed must give the same run again, another
-# seed an independent one. So the stream has to depend on `seed` *and* on `rank`.
+# Give every rank a generator of its own. `seed` names the experiment: the same seed
+# must give the same run again, another seed an independent one. So the stream has to
+# depend on `seed` *and* on `rank`.
 #
-# `seed + rank` comes to mind, and it earns you one of the two points. Why not both? NumPy's page on
-# [parallel random number generation](https://numpy.org/doc/1.26/reference/random/parallel.html) shows several right ways.
+# `seed + rank` comes to mind, and it earns you one of the two points. Why not both?
+# NumPy's page on
+# [parallel random number generation](https://numpy.org/doc/1.26/reference/random/parallel.html)
+# shows several right ways.
 
 # %% nbgrader={"grade": false, "grade_id": "rank_rng", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rank_rng(seed: int, rank: int, world_size: int) -> np.random.Generator:
     """A new random generator for this rank in the experiment `seed`.
 
-    The same arguments always give the same stream, in every process. Two ranks, or two seeds (whatever the ranks), never
-    share one, not even shifted. seed: from 0 to 2**32 - 1; world_size: up to 10,000. NumPy's and Python's global generators are
-    neither seeded nor used.
+    The same arguments always give the same stream, in every process. Two ranks, or two
+    seeds (whatever the ranks), never
+    share one, not even shifted. seed: from 0 to 2**32 - 1; world_size: up to 10,000.
+    NumPy's and Python's global generators are neither seeded nor used.
     """
     ### BEGIN SOLUTION
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(world_size)[rank])
@@ -245,20 +291,25 @@ check(rank_rng)
 alone, together = estimates(lambda experiment: rank_rng(experiment, rank, world_size))
 if rank == 0:
     print(f"rank 0 alone                scatter {alone.std():.4f}")
-    print(f"{world_size} ranks, own streams      scatter {together.std():.4f}  = 1 / {alone.std() / together.std():.2f} of it")
+    print(
+        f"{world_size} ranks, own streams      scatter {together.std():.4f}  = 1 / "
+        f"{alone.std() / together.std():.2f} of it"
+    )
 
 # %% [markdown]
 # ## Adding up
 #
-# Every rank has counted, and now everybody wants the sum. mpi4py has two ways to say so:
+# Every rank has counted, and now everybody wants the sum. mpi4py has two ways to say
+# so:
 #
 # | | you write | what travels |
 # |---|---|---|
 # | lower case | `total = comm.allreduce(value)` | any Python object, pickled; Python does the adding |
 # | upper case | `comm.Allreduce(array, total)` | the memory of an array, as it is; MPI does the adding |
 #
-# The first is convenient. The second needs an array for the result, made by you *before* the call, of the same size and
-# type. In return it neither packs nor unpacks nor makes a single Python object.
+# The first is convenient. The second needs an array for the result, made by you
+# *before* the call, of the same size and type. In return it neither packs nor unpacks
+# nor makes a single Python object.
 #
 # ### Add up without pickles (2 points)
 #
@@ -268,8 +319,9 @@ if rank == 0:
 def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
     """The sum of `counts` over all ranks of `comm`, element by element, on every rank.
 
-    counts: any shape and any type of number, contiguous, the same on all ranks; it is not changed.
-    Returns a new array of that shape and type. Collectives on buffers only.
+    counts: any shape and any type of number, contiguous, the same on all ranks; it is
+    not changed. Returns a new array of that shape and type. Collectives on buffers
+    only.
     """
     ### BEGIN SOLUTION
     total = np.empty_like(counts)
@@ -281,12 +333,12 @@ def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
 check(sum_counts)
 
 # %% [markdown]
-# What is a pickle worth? Here is your function against the lower-case one, from a single number up to 8 MB.
-# The times are medians. Guess the factor at the two ends before you look.
+# What is a pickle worth? Here is your function against the lower-case one, from a
+# single number up to 8 MB. The times are medians. Guess the factor at the two ends
+# before you look.
 
 # %%
 SIZES = [8 * 10**k for k in range(7)]  # bytes
-
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -302,47 +354,61 @@ def median_seconds(work, repeats):
 
 
 def both_ways(nbytes):
-    """Median seconds of the pickled and of the buffer all-reduce of an array of this size."""
+    """Median seconds of the pickled and of the buffer all-reduce of an array of this
+    size.
+    """
     counts = np.ones(nbytes // 8, dtype=np.int64)
     repeats = 7 if nbytes > 1_000_000 else 30
-    return median_seconds(lambda: comm.allreduce(counts), repeats), median_seconds(lambda: sum_counts(comm, counts), repeats)
+    return median_seconds(lambda: comm.allreduce(counts), repeats), median_seconds(
+        lambda: sum_counts(comm, counts), repeats
+    )
 
 
 all_reduce_seconds = [both_ways(nbytes) for nbytes in SIZES]
 
 # %% tags=["raises-exception"]
-pickled, buffered = np.array(ranks.pull("all_reduce_seconds")).max(axis=0).T  # the slowest rank counts
+# the slowest rank counts
+pickled, buffered = np.array(ranks.pull("all_reduce_seconds")).max(axis=0).T
 
 figure, axes = plt.subplots(figsize=(5.5, 3.4))
 axes.loglog(SIZES, pickled * 1e6, "s--", color=ORANGE, label="comm.allreduce, pickled")
 axes.loglog(SIZES, buffered * 1e6, "o-", color=BLUE, label="comm.Allreduce, buffers")
-axes.set(xlabel="size of the array (bytes)", ylabel="time (microseconds)", title=f"sum over {RANKS} ranks on {CORES} cores")
+axes.set(
+    xlabel="size of the array (bytes)",
+    ylabel="time (microseconds)",
+    title=f"sum over {RANKS} ranks on {CORES} cores",
+)
 axes.grid(alpha=0.3)
 axes.legend()
 plt.show()
-print(f"pickled / buffered: {pickled[0] / buffered[0]:.1f} for 8 bytes, {pickled[-1] / buffered[-1]:.1f} for 8 MB")
+print(
+    f"pickled / buffered: {pickled[0] / buffered[0]:.1f} for 8 bytes, "
+    f"{pickled[-1] / buffered[-1]:.1f} for 8 MB"
+)
 
 # %% [markdown]
-# The gradients of a network are millions of numbers, summed over all ranks in every single step. They always travel as
-# buffers.
+# The gradients of a network are millions of numbers, summed over all ranks in every
+# single step. They always travel as buffers.
 #
 # ## All together
 #
 # ### Pi on all ranks (3 points)
 #
-# Everything is there: shares, counting, adding up. `draw` is this rank's supply of darts: `x, y = draw(k)` gives you
-# `k` fresh ones. Together the ranks throw exactly `n`, in fair shares, and every rank returns the same estimate.
+# Everything is there: shares, counting, adding up. `draw` is this rank's supply of
+# darts: `x, y = draw(k)` gives you `k` fresh ones. Together the ranks throw exactly
+# `n`, in fair shares, and every rank returns the same estimate.
 #
-# Be careful what you average. An average of averages is right only if every rank has thrown equally often, and a rank
-# with an empty share has no average at all.
+# Be careful what you average. An average of averages is right only if every rank has
+# thrown equally often, and a rank with an empty share has no average at all.
 
 # %% nbgrader={"grade": false, "grade_id": "estimate_pi", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def estimate_pi(comm, n: int, draw) -> float:
     """Pi from n points, thrown by all ranks of `comm` together in fair shares.
 
     n: at least 1, over all ranks; need not divide by their number and may be smaller.
-    draw: draw(k) gives this rank's next k random points as two arrays x, y of shape (k,), each in [-1/2, 1/2].
-    Returns 4 * (points inside) / n over all ranks, the same on every rank.
+    draw: draw(k) gives this rank's next k random points as two arrays x, y of shape
+    (k,), each in [-1/2, 1/2]. Returns 4 * (points inside) / n over all ranks, the same
+    on every rank.
     """
     ### BEGIN SOLUTION
     start, stop = fair_share(n, comm.rank, comm.size)
@@ -364,17 +430,19 @@ pi = estimate_pi(comm, 10_000_000, lambda k: rng.uniform(-0.5, 0.5, (2, k)))
 print(f"pi is about {pi:.5f}")
 
 # %% [markdown]
-# In the picture, look for the only moment in which the ranks talk. It moves 8 bytes. A rank that comes to it early, waits.
+# In the picture, look for the only moment in which the ranks talk. It moves 8 bytes. A
+# rank that comes to it early, waits.
 #
 # ## How good is it?
 #
-# A dart is worth 4 if it is inside, which happens with probability pi/4, and 0 if it is not. That makes pi on average. Its
-# standard deviation is
+# A dart is worth 4 if it is inside, which happens with probability pi/4, and 0 if it is
+# not. That makes pi on average. Its standard deviation is
 #
 # $$\sigma = 4\sqrt{\tfrac{\pi}{4}\left(1-\tfrac{\pi}{4}\right)} = \sqrt{\pi(4-\pi)} \approx 1.64$$
 #
-# and the standard deviation of the mean of n independent darts, its **standard error**, is $\sigma / \sqrt{n}$. Does your
-# program keep to it? Twenty experiments for each n, from a hundred darts to a million:
+# and the standard deviation of the mean of n independent darts, its **standard error**,
+# is $\sigma / \sqrt{n}$. Does your program keep to it? Twenty experiments for each n,
+# from a hundred darts to a million:
 
 # %%
 DARTS = [int(10 ** (k / 2)) for k in range(4, 13)]
@@ -389,32 +457,54 @@ def error_of(n, experiment):
 errors = [[error_of(n, experiment) for experiment in range(20)] for n in DARTS]
 
 # %% tags=["raises-exception"]
-errors = np.array(ranks.pull("errors")[0])  # shape (sizes, experiments); the same on every rank
+# shape (sizes, experiments); the same on every rank
+errors = np.array(ranks.pull("errors")[0])
 root_mean_square = np.sqrt((errors**2).mean(axis=1))
 slope = np.polyfit(np.log(DARTS), np.log(root_mean_square), 1)[0]
 
 figure, axes = plt.subplots(figsize=(5.5, 3.6))
-axes.loglog(np.repeat(DARTS, 20), errors.ravel(), ".", color=GREY, markersize=3, alpha=0.6, label="one experiment")
+axes.loglog(
+    np.repeat(DARTS, 20),
+    errors.ravel(),
+    ".",
+    color=GREY,
+    markersize=3,
+    alpha=0.6,
+    label="one experiment",
+)
 axes.loglog(DARTS, root_mean_square, "o", color=BLUE, label="root mean square of 20")
 axes.loglog(DARTS, 1.64 / np.sqrt(DARTS), "-", color=ORANGE, label=r"$1.64\,/\sqrt{n}$")
-axes.set(xlabel="darts n", ylabel="error of the estimate", ylim=(1e-5, 1), title=f"measured slope {slope:.2f}, theory -0.5")
+axes.set(
+    xlabel="darts n",
+    ylabel="error of the estimate",
+    ylim=(1e-5, 1),
+    title=f"measured slope {slope:.2f}, theory -0.5",
+)
 axes.grid(alpha=0.3)
 axes.legend(fontsize=8)
 plt.show()
-first, second = root_mean_square[0] / root_mean_square[4], root_mean_square[4] / root_mean_square[8]
-print(f"with 100 times as many darts the error was {first:.1f} times smaller, and with 100 times more {second:.1f} times again")
+first, second = (
+    root_mean_square[0] / root_mean_square[4],
+    root_mean_square[4] / root_mean_square[8],
+)
+print(
+    f"with 100 times as many darts the error was {first:.1f} times smaller, and with "
+    f"100 times more {second:.1f} times again"
+)
 print(f"you guessed {my_guess_error} times")
 
 # %% [markdown]
 # ### How many darts for how many digits? (1 point)
 #
-# Turn the formula round. The answer is sobering: it is why nobody computes pi this way. It is also a law of training:
-# the gradient of a batch is an average over its images, and four times the batch halves its noise, no more. Unit 08
-# comes back to this.
+# Turn the formula round. The answer is sobering: it is why nobody computes pi this way.
+# It is also a law of training: the gradient of a batch is an average over its images,
+# and four times the batch halves its noise, no more. Unit 08 comes back to this.
 
 # %% nbgrader={"grade": false, "grade_id": "samples_needed", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def samples_needed(error: float) -> int:
-    """How many points it takes until the standard error of the estimate of pi is at most `error`. error > 0."""
+    """How many points it takes until the standard error of the estimate of pi is at
+    most `error`. error > 0.
+    """
     ### BEGIN SOLUTION
     return int(np.ceil(np.pi * (4 - np.pi) / error**2))
     ### END SOLUTION
@@ -426,39 +516,47 @@ check(samples_needed)
 for digits in (2, 4, 6, 8):
     n = samples_needed(10.0**-digits)
     seconds = n * loop_nanoseconds * 1e-9
-    print(f"{digits} digits: {n:24,} darts, in the loop above {seconds:16,.1f} s = {seconds / 31_557_600:7.1f} years")
+    print(
+        f"{digits} digits: {n:24,} darts, in the loop above {seconds:16,.1f} s = "
+        f"{seconds / 31_557_600:7.1f} years"
+    )
 
 # %% [markdown]
 # ## How fast is it?
 #
-# Now the clock. **Strong scaling** means: the same work, on more and more ranks. ALCF published these times for 5,000,000
-# darts, thrown one by one:
+# Now the clock. **Strong scaling** means: the same work, on more and more ranks. ALCF
+# published these times for 5,000,000 darts, thrown one by one:
 #
 # | ranks | 1 | 2 | 4 | 8 |
 # |---|---|---|---|---|
 # | seconds | 8.029 | 4.213 | 2.094 | 1.061 |
 #
-# Source: [ALCF ai-science-training-series](https://github.com/argonne-lcf/ai-science-training-series),
-# 06_distributedTraining, on ThetaGPU. You will repeat it with fewer darts. One thing before: how do you *time* a
-# parallel program? It is done when its slowest rank is done. So all start at the same moment, and the clock stops when
-# the last one has arrived. That is what the two barriers are for. And close what else runs on your machine: it would be
-# timed, too. The best of three runs is the least disturbed one.
+# Source:
+# [ALCF ai-science-training-series](https://github.com/argonne-lcf/ai-science-training-series),
+# 06_distributedTraining, on ThetaGPU. You will repeat it with fewer darts. One thing
+# before: how do you *time* a parallel program? It is done when its slowest rank is
+# done. So all start at the same moment, and the clock stops when the last one has
+# arrived. That is what the two barriers are for. And close what else runs on your
+# machine: it would be timed, too. The best of three runs is the least disturbed one.
 
 # %%
 WORK = 400_000  # darts
 
-
 # %%
 # %%ranks
 def rest():
-    """A barrier for sleepers. An ordinary one keeps asking "are you there?", and takes the core from those who work."""
+    """A barrier for sleepers. An ordinary one keeps asking "are you there?", and takes
+    the core from those who work.
+    """
     everybody = comm.Ibarrier()
     while not everybody.Test():
         time.sleep(0.002)
 
 
 def seconds_on(p, work):
-    """Seconds that work(group) takes on the first p ranks, until the slowest is done. The other ranks sleep, and get 0."""
+    """Seconds that work(group) takes on the first p ranks, until the slowest is done.
+    The other ranks sleep, and get 0.
+    """
     group = comm.Split(color=int(rank < p), key=rank)
     seconds = 0.0
     if rank < p:
@@ -485,27 +583,32 @@ if rank == 0:
         print(f"{p} rank{'s' if p > 1 else ' '}  {seconds:.3f} s")
 
 # %% [markdown]
-# Did four ranks disappoint you? A rank is a process, and a process needs a core to run on. Two cores do two things at a
-# time, however many ranks there are: four ranks take turns, and turns do not make anybody faster. So the best you can
-# hope for is
+# Did four ranks disappoint you? A rank is a process, and a process needs a core to run
+# on. Two cores do two things at a time, however many ranks there are: four ranks take
+# turns, and turns do not make anybody faster. So the best you can hope for is
 #
 # $$T_p = \frac{T_1}{\min(p, \text{cores})}$$
 #
-# On a machine with four idle cores the same cell gives you the published curve. (Cores in a laptop or a cloud are often
-# half cores, two *hardware threads* that share one. Then even two ranks do not reach twice the speed.)
+# On a machine with four idle cores the same cell gives you the published curve. (Cores
+# in a laptop or a cloud are often half cores, two *hardware threads* that share one.
+# Then even two ranks do not reach twice the speed.)
 #
 # ### Speedup and efficiency (2 points)
 #
-# Two numbers tell the whole story of such a table. **Speedup**: how many times faster than the first row.
-# **Efficiency**: the speedup divided by how many times more ranks it took; 1 means that nothing was lost. Often a job
-# does not fit on one rank, so the first row may well have more than one.
+# Two numbers tell the whole story of such a table. **Speedup**: how many times faster
+# than the first row. **Efficiency**: the speedup divided by how many times more ranks
+# it took; 1 means that nothing was lost. Often a job does not fit on one rank, so the
+# first row may well have more than one.
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_and_efficiency", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def speedup_and_efficiency(ranks: np.ndarray, seconds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def speedup_and_efficiency(
+    ranks: np.ndarray, seconds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Speedup and efficiency of each run, compared with the first one.
 
-    ranks: number of ranks of each run, shape (m,), rising, ranks[0] >= 1. seconds: what each run took, shape (m,).
-    Returns (speedup, efficiency), each of shape (m,) and 1.0 in the first place.
+    ranks: number of ranks of each run, shape (m,), rising, ranks[0] >= 1. seconds: what
+    each run took, shape (m,). Returns (speedup, efficiency), each of shape (m,) and 1.0
+    in the first place.
     """
     ### BEGIN SOLUTION
     speedup = seconds[0] / seconds
@@ -517,11 +620,19 @@ def speedup_and_efficiency(ranks: np.ndarray, seconds: np.ndarray) -> tuple[np.n
 check(speedup_and_efficiency)
 
 # %% tags=["raises-exception"]
-p_here, t_here = np.array(ranks.pull("p_measured")[0]), np.array(ranks.pull("measured")[0])
+p_here, t_here = (
+    np.array(ranks.pull("p_measured")[0]),
+    np.array(ranks.pull("measured")[0]),
+)
 p_alcf, t_alcf = np.array([1, 2, 4, 8]), np.array([8.029, 4.213, 2.094, 1.061])
 p_best = np.arange(1, max(p_alcf) + 1)
 curves = {
-    "published (ALCF)": (p_alcf, *speedup_and_efficiency(p_alcf, t_alcf), "s--", ORANGE),
+    "published (ALCF)": (
+        p_alcf,
+        *speedup_and_efficiency(p_alcf, t_alcf),
+        "s--",
+        ORANGE,
+    ),
     "here": (p_here, *speedup_and_efficiency(p_here, t_here), "o-", BLUE),
 }
 
@@ -530,7 +641,14 @@ for name, (p, speedup, efficiency, style, colour) in curves.items():
     left.plot(p, speedup, style, color=colour, label=name)
     right.plot(p, efficiency, style, color=colour, label=name)
 left.plot(p_best, p_best, ":", color=GREY, label="perfect")
-left.plot(p_best, np.minimum(p_best, CORES), "-", color=INK, linewidth=0.8, label=f"what {CORES} cores can do")
+left.plot(
+    p_best,
+    np.minimum(p_best, CORES),
+    "-",
+    color=INK,
+    linewidth=0.8,
+    label=f"what {CORES} cores can do",
+)
 right.plot(p_best, p_best / p_best, ":", color=GREY)
 right.plot(p_best, np.minimum(p_best, CORES) / p_best, "-", color=INK, linewidth=0.8)
 left.set(xlabel="ranks", ylabel="speedup", xticks=p_alcf)
@@ -540,15 +658,19 @@ for axes in (left, right):
     axes.grid(alpha=0.3)
 plt.show()
 
-print(f"{p_here[-1]} ranks are {speedup[-1]:.2f} times as fast as one; you guessed {my_guess_speedup}")
+print(
+    f"{p_here[-1]} ranks are {speedup[-1]:.2f} times as fast as one; you guessed "
+    f"{my_guess_speedup}"
+)
 
 # %% [markdown]
 # ## Ranks, threads and cores
 #
-# Ranks are not the only way to keep cores busy. One process can have several **threads**, which share its memory. On
-# clusters you choose how many of each: 2 ranks with 24 threads on a node of 48 cores, or 48 ranks with one. NumPy lets
-# go of Python's lock while it works on a large array, so even Python threads can throw darts side by side. Each needs a
-# stream of its own, of course.
+# Ranks are not the only way to keep cores busy. One process can have several
+# **threads**, which share its memory. On clusters you choose how many of each: 2 ranks
+# with 24 threads on a node of 48 cores, or 48 ranks with one. NumPy lets go of Python's
+# lock while it works on a large array, so even Python threads can throw darts side by
+# side. Each needs a stream of its own, of course.
 
 # %%
 # %%ranks
@@ -567,19 +689,34 @@ def throw(blocks, stream):
 
 
 def threaded_pi(threads, blocks=240):
-    """A piece of work for `seconds_on`: `blocks` blocks of darts in all, shared by the ranks and again by their threads."""
+    """A piece of work for `seconds_on`: `blocks` blocks of darts in all, shared by the
+    ranks and again by their threads.
+    """
 
     def work(group):
         each = blocks // (group.size * threads)
         with ThreadPoolExecutor(threads) as pool:
-            return sum(pool.map(throw, [each] * threads, np.random.SeedSequence([SEED, rank]).spawn(threads)))
+            return sum(
+                pool.map(
+                    throw,
+                    [each] * threads,
+                    np.random.SeedSequence([SEED, rank]).spawn(threads),
+                )
+            )
 
     return work
 
 
-seconds_on(world_size, threaded_pi(1, blocks=world_size))  # once for nothing: the first time is always slower
-shapes = [(p, threads) for p, threads in ((1, 1), (1, 2), (2, 1), (1, 4), (2, 2), (4, 1), (4, 2)) if p <= world_size]
-took = [min(seconds_on(p, threaded_pi(threads)) for _ in range(3)) for p, threads in shapes]
+# once for nothing: the first time is always slower
+seconds_on(world_size, threaded_pi(1, blocks=world_size))
+shapes = [
+    (p, threads)
+    for p, threads in ((1, 1), (1, 2), (2, 1), (1, 4), (2, 2), (4, 1), (4, 2))
+    if p <= world_size
+]
+took = [
+    min(seconds_on(p, threaded_pi(threads)) for _ in range(3)) for p, threads in shapes
+]
 
 # %%
 shapes, took = ranks.pull("shapes")[0], ranks.pull("took")[0]
@@ -589,18 +726,24 @@ colours = [BLUE if p * threads <= CORES else ORANGE for p, threads in shapes]
 bars = axes.bar([f"{p} x {threads}" for p, threads in shapes], took, color=colours)
 axes.bar_label(bars, fmt="%.2f", fontsize=8)
 axes.margins(y=0.12)
-axes.set(xlabel="ranks x threads", ylabel="seconds", title=f"24 million darts on {CORES} cores (orange: more than cores)")
+axes.set(
+    xlabel="ranks x threads",
+    ylabel="seconds",
+    title=f"24 million darts on {CORES} cores (orange: more than cores)",
+)
 plt.show()
 
 # %% [markdown]
-# What counts is the product, and only up to the number of cores. In *this* program. Threads share memory, so one copy
-# of the model serves them all, and they need no messages. Ranks can live on different machines.
+# What counts is the product, and only up to the number of cores. In *this* program.
+# Threads share memory, so one copy of the model serves them all, and they need no
+# messages. Ranks can live on different machines.
 #
 # ### Who sits where
 #
-# The operating system decides which core runs whom, and moves processes as it likes. **Binding** takes that choice from
-# it. Good binding keeps a rank near its memory and its caches. Bad binding is a disaster, and easy to have by accident:
-# a job script that puts every rank on core 0. Try it with two ranks:
+# The operating system decides which core runs whom, and moves processes as it likes.
+# **Binding** takes that choice from it. Good binding keeps a rank near its memory and
+# its caches. Bad binding is a disaster, and easy to have by accident: a job script that
+# puts every rank on core 0. Try it with two ranks:
 
 # %%
 # %%ranks
@@ -634,26 +777,32 @@ else:
             print(f"2 ranks, {name:16s} {seconds:.3f} s")
 
 # %% [markdown]
-# Two ranks on one core are one rank that pays for two. When a job on a cluster is slower than it should be, look at the
-# binding first: `mpiexec --report-bindings ...`, or `srun --cpu-bind=verbose ...`.
+# Two ranks on one core are one rank that pays for two. When a job on a cluster is
+# slower than it should be, look at the binding first: `mpiexec --report-bindings ...`,
+# or `srun --cpu-bind=verbose ...`.
 #
 # ## What to remember
 #
-# - **Spend the first core well.** Whole arrays beat a Python loop by more than four ranks can.
-# - **Fair shares** differ by at most one. Lost remainders and doubled samples do not crash, they only make the answer
-#   worse.
-# - **A stream for every rank**, named by seed *and* rank. With one seed for all, p ranks know no more than one.
-# - **Add up counts, not averages**, and divide once. Everybody needs the result: all-reduce.
+# - **Spend the first core well.** Whole arrays beat a Python loop by more than four
+#   ranks can.
+# - **Fair shares** differ by at most one. Lost remainders and doubled samples do not
+#   crash, they only make the answer worse.
+# - **A stream for every rank**, named by seed *and* rank. With one seed for all, p
+#   ranks know no more than one.
+# - **Add up counts, not averages**, and divide once. Everybody needs the result:
+#   all-reduce.
 # - **Upper case for arrays**, lower case for small odds and ends.
 # - The error falls as $1/\sqrt{n}$. The time falls as 1/p, until you run out of cores.
 # - Measure until the **slowest** rank is done, and say what you compare with.
 #
-# **To think about.** Four ranks train copies of one network, and each has a random generator. They use it for four
-# things: the initial weights, the order of the images in an epoch (before the ranks take their shares), the
-# augmentation of an image, and dropout. Which of these must be the *same* on all ranks, which must *differ*, and what
+# **To think about.** Four ranks train copies of one network, and each has a random
+# generator. They use it for four things: the initial weights, the order of the images
+# in an epoch (before the ranks take their shares), the augmentation of an image, and
+# dropout. Which of these must be the *same* on all ranks, which must *differ*, and what
 # would each mistake look like? Units 04 to 06 answer it.
 #
-# Next: [unit 02](../02_point_to_point/point_to_point.ipynb), where ranks send each other messages by hand.
+# Next: [unit 02](../02_point_to_point/point_to_point.ipynb), where ranks send each
+# other messages by hand.
 
 # %%
 ranks.stop()
@@ -661,9 +810,9 @@ ranks.stop()
 # %% [markdown]
 # ## Deeper: what the published times tell
 #
-# **A serial part?** Amdahl's law says that if a fraction f of the work cannot be shared, the speedup is
-# $S = 1 / (f + (1 - f) / p)$, and never more than 1/f. Turn it round, and every measured speedup gives you an f (Karp and
-# Flatt, 1990):
+# **A serial part?** Amdahl's law says that if a fraction f of the work cannot be
+# shared, the speedup is $S = 1 / (f + (1 - f) / p)$, and never more than 1/f. Turn it
+# round, and every measured speedup gives you an f (Karp and Flatt, 1990):
 #
 # $$f = \frac{1/S - 1/p}{1 - 1/p}$$
 
@@ -671,32 +820,37 @@ ranks.stop()
 for p, seconds in ((2, 4.213), (4, 2.094), (8, 1.061)):
     speedup = 8.029 / seconds
     serial = (1 / speedup - 1 / p) / (1 - 1 / p)
-    print(f"{p} ranks: speedup {speedup:.3f}, efficiency {speedup / p:.3f}, f = {serial:.4f}")
+    print(
+        f"{p} ranks: speedup {speedup:.3f}, efficiency {speedup / p:.3f}, f = "
+        f"{serial:.4f}"
+    )
 
 # %% [markdown]
-# A true serial part would give the same f in every row. It falls instead, so Amdahl is not what costs these runs their
-# few percent. Look at the time per dart and rank: from one to two ranks it rises by a twentieth, and then it stays. One
-# busy core may clock higher than two busy ones, or two ranks share something. The law is a model. Ask it, do not
-# believe it.
+# A true serial part would give the same f in every row. It falls instead, so Amdahl is
+# not what costs these runs their few percent. Look at the time per dart and rank: from
+# one to two ranks it rises by a twentieth, and then it stays. One busy core may clock
+# higher than two busy ones, or two ranks share something. The law is a model. Ask it,
+# do not believe it.
 #
 # ## Deeper: reading the published program
 #
 # The program behind that table is fifteen lines long, and you can now review it.
 #
-# - It cuts the darts with `range(comm.rank, N, comm.size)`: rank 0 takes 0, 4, 8, ... That is fair as well. Your
-#   `fair_share` would have
-#   been no better, until the items are rows of a file that one wants to read in one piece.
-# - It never seeds `random`, so every process starts from the operating system's entropy. The streams differ, and no
-#   run can be
-#   repeated.
-# - It uses `Allreduce` on buffers of 8 bytes. Whether these are pickled makes no difference to eight seconds.
-# - Only rank 0 looks at its clock. The all-reduce before makes sure that the others are done too. Move the clock up
-#   one line and it would
-#   measure the wrong thing.
+# - It cuts the darts with `range(comm.rank, N, comm.size)`: rank 0 takes 0, 4, 8, ...
+#   That is fair as well. Your `fair_share` would have been no better, until the items
+#   are rows of a file that one wants to read in one piece.
+# - It never seeds `random`, so every process starts from the operating system's
+#   entropy. The streams differ, and no run can be repeated.
+# - It uses `Allreduce` on buffers of 8 bytes. Whether these are pickled makes no
+#   difference to eight seconds.
+# - Only rank 0 looks at its clock. The all-reduce before makes sure that the others are
+#   done too. Move the clock up one line and it would measure the wrong thing.
 #
 # ## Deeper: why not seed + rank
 #
-# In a single run `seed + rank` is fine: NumPy scrambles seeds so well that 7 and 8 give streams as different as any
-# two. The harm comes with the second run. You repeat with seed 8 to see how far results scatter, and three of the four
-# streams are the ones you had. The runs are not independent, and they scatter too little. `SeedSequence(seed).spawn(p)`
-# and `default_rng([rank, seed])` mix the two numbers instead of adding them.
+# In a single run `seed + rank` is fine: NumPy scrambles seeds so well that 7 and 8 give
+# streams as different as any two. The harm comes with the second run. You repeat with
+# seed 8 to see how far results scatter, and three of the four streams are the ones you
+# had. The runs are not independent, and they scatter too little.
+# `SeedSequence(seed).spawn(p)` and `default_rng([rank, seed])` mix the two numbers
+# instead of adding them.

@@ -1,16 +1,19 @@
 # %% [markdown]
 # # 02 · Point to point
 #
-# In unit 01 every rank worked by itself, and they met once, at the end. From now on they talk. The smallest conversation has two
-# ends: one rank **sends**, another **receives**. Everything else in this course, the all-reduce that averages your gradients
-# included, is made of that.
+# In unit 01 every rank worked by itself, and they met once, at the end. From now on
+# they talk. The smallest conversation has two ends: one rank **sends**, another
+# **receives**. Everything else in this course, the all-reduce that averages your
+# gradients included, is made of that.
 #
-# **At the end of this page** you can move a tensor from any rank to any other, in two ways; you know what a message costs on your
-# machine, before it moves and per byte; you have seen a program that works with small messages and hangs with large ones, and you
+# **At the end of this page** you can move a tensor from any rank to any other, in two
+# ways; you know what a message costs on your machine, before it moves and per byte; you
+# have seen a program that works with small messages and hangs with large ones, and you
 # know three ways to write it so that it never does.
 #
-# **You need** unit 00, and from unit 01 the habit of asking "what if it does not divide?".
-# **It takes** about 75 minutes. The cells themselves run for less than a minute on two cores.
+# **You need** unit 00, and from unit 01 the habit of asking "what if it does not
+# divide?". **It takes** about 75 minutes. The cells themselves run for less than a
+# minute on two cores.
 
 # %%
 import tempfile
@@ -34,12 +37,14 @@ ranks.start(RANKS, torch=True)
 # %% [markdown]
 # ## Guess first
 #
-# Write a number for each. Nobody marks them, but a number you wrote down is one you can be surprised by.
+# Write a number for each. Nobody marks them, but a number you wrote down is one you can
+# be surprised by.
 #
-# 1. How long does it take until 4 bytes that one process sends have arrived in another one on this machine, in microseconds?
+# 1. How long does it take until 4 bytes that one process sends have arrived in another
+#    one on this machine, in microseconds?
 # 2. And 4 *million* bytes?
-# 3. Four ranks sit in a circle. Each calls `recv` from its left neighbour, and in the next line `send` to its right neighbour. How
-#    long does that take?
+# 3. Four ranks sit in a circle. Each calls `recv` from its left neighbour, and in the
+#    next line `send` to its right neighbour. How long does that take?
 
 # %%
 guess_1, guess_2, guess_3 = "? µs", "? µs", "? µs"
@@ -47,23 +52,26 @@ guess_1, guess_2, guess_3 = "? µs", "? µs", "? µs"
 # %% [markdown]
 # ## Who am I?
 #
-# `ranks.start(..., torch=True)` has already called `dist.init_process_group("mpi")` on every rank. Since then `torch.distributed`,
-# `dist` for short, knows who is there. This layer of PyTorch is called *c10d*. What moves the bytes underneath is its **backend**:
+# `ranks.start(..., torch=True)` has already called `dist.init_process_group("mpi")` on
+# every rank. Since then `torch.distributed`, `dist` for short, knows who is there. This
+# layer of PyTorch is called *c10d*. What moves the bytes underneath is its **backend**:
 # here MPI, on GPUs mostly NCCL. Your code stays the same.
 
 # %%
 # %%ranks
-print(f"rank {dist.get_rank()} of {dist.get_world_size()}, backend {dist.get_backend()}")
+print(
+    f"rank {dist.get_rank()} of {dist.get_world_size()}, backend {dist.get_backend()}"
+)
 
 # %% [markdown]
 # ### Exercise: who_am_i (1 point)
 #
-# In a notebook cell `rank` and `world_size` are there for you. A function that is to work anywhere has to ask. The check runs yours
-# on 2, 3, 4 and 5 ranks.
+# In a notebook cell `rank` and `world_size` are there for you. A function that is to
+# work anywhere has to ask. The check runs yours on 2, 3, 4 and 5 ranks.
 
 # %% nbgrader={"grade": false, "grade_id": "who_am_i", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def who_am_i() -> tuple[int, int]:
-    """Returns the rank that calls it, and how many ranks there are: (rank, world_size)."""
+    """The rank that calls it, and how many ranks there are: (rank, world_size)."""
     ### BEGIN SOLUTION
     return dist.get_rank(), dist.get_world_size()
     ### END SOLUTION
@@ -74,15 +82,17 @@ check(who_am_i)
 # %% [markdown]
 # ## A message
 #
-# A message needs both its ends. The sender says *what* and *to whom*, the receiver says *where to* and *from whom*:
+# A message needs both its ends. The sender says *what* and *to whom*, the receiver says
+# *where to* and *from whom*:
 #
 # ```python
 # dist.send(tensor, dst=1)     # on rank 0
 # dist.recv(tensor, src=0)     # on rank 1: fills a tensor that exists already
 # ```
 #
-# Three things about `recv` surprise everybody once. It does not return the data, it **fills the tensor you give it** (what it
-# returns is the rank of the sender). That tensor must have as many elements as the message, and the same dtype: bytes travel,
+# Three things about `recv` surprise everybody once. It does not return the data, it
+# **fills the tensor you give it** (what it returns is the rank of the sender). That
+# tensor must have as many elements as the message, and the same dtype: bytes travel,
 # nothing else. And it waits until the message is there, if need be for ever.
 #
 # All ranks run the same lines, so the lines have to say who does what:
@@ -97,21 +107,25 @@ elif rank == 1:
 print(f"I hold {word.item()}")
 
 # %% [markdown]
-# Time runs from left to right, one lane per rank. The arrow is the message. Ranks 2 and 3 do nothing, and nobody waits for them:
-# that is the difference to the `allreduce` of unit 00, in which everybody had to take part.
+# Time runs from left to right, one lane per rank. The arrow is the message. Ranks 2 and
+# 3 do nothing, and nobody waits for them: that is the difference to the `allreduce` of
+# unit 00, in which everybody had to take part.
 #
 # ### Exercise: send_matrix (2 points)
 #
-# Rank 0 has a 3 x 4 matrix of ones, rank 1 wants it. That is `send_matrix(1.0, 0, 1)`. Write it so that any rank can be the source
-# and any other the destination. **Before you write it:** how many bytes will travel?
+# Rank 0 has a 3 x 4 matrix of ones, rank 1 wants it. That is `send_matrix(1.0, 0, 1)`.
+# Write it so that any rank can be the source and any other the destination. **Before
+# you write it:** how many bytes will travel?
 
 # %% nbgrader={"grade": false, "grade_id": "send_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def send_matrix(value: float, source: int, destination: int) -> torch.Tensor:
-    """Send a matrix from rank `source` to rank `destination`, with blocking send and recv.
+    """Send a matrix from rank `source` to rank `destination`, with blocking send and
+    recv.
 
-    Each rank makes a 3 x 4 matrix (float32): the source fills it with `value`, all others with zeros. The source sends its matrix as
-    one message to the destination. The other ranks neither send nor wait.
-    Returns the rank's matrix: on source and destination filled with `value`, zeros on the others.
+    Each rank makes a 3 x 4 matrix (float32): the source fills it with `value`, all
+    others with zeros. The source sends its matrix as one message to the destination.
+    The other ranks neither send nor wait. Returns the rank's matrix: on source and
+    destination filled with `value`, zeros on the others.
     """
     ### BEGIN SOLUTION
     rank = dist.get_rank()
@@ -136,15 +150,18 @@ print(send_matrix(1.0, 0, 1))
 # %% [markdown]
 # ## Not waiting
 #
-# `send` and `recv` **block**: the next line runs when this one is done. Often you have something better to do meanwhile, or you must
-# not wait yet, as you will see soon. `isend` and `irecv` (the i is for *immediate*) only start the message. They return a
+# `send` and `recv` **block**: the next line runs when this one is done. Often you have
+# something better to do meanwhile, or you must not wait yet, as you will see soon.
+# `isend` and `irecv` (the i is for *immediate*) only start the message. They return a
 # **request** at once, and `request.wait()` returns when it is complete.
 #
-# Until then the tensor does not belong to you. It is as if you had put a letter into the post-box and kept a hand on it: what you
-# write now may or may not be in what arrives. So between `isend` and `wait()` do not write to it, and between `irecv` and `wait()`
-# do not even read it.
+# Until then the tensor does not belong to you. It is as if you had put a letter into
+# the post-box and kept a hand on it: what you write now may or may not be in what
+# arrives. So between `isend` and `wait()` do not write to it, and between `irecv` and
+# `wait()` do not even read it.
 #
-# **Predict:** the receiver prints its tensor before and after waiting. What will you see?
+# **Predict:** the receiver prints its tensor before and after waiting. What will you
+# see?
 
 # %%
 # %%ranks 0,1
@@ -162,16 +179,18 @@ if rank == 1:
 # %% [markdown]
 # ### Exercise: move_matrix (2 points)
 #
-# The same task without blocking, and this time the matrix moves house: when it is over, only the destination has it. The source
-# keeps zeros, and clears no tensor that is still on its way.
+# The same task without blocking, and this time the matrix moves house: when it is over,
+# only the destination has it. The source keeps zeros, and clears no tensor that is
+# still on its way.
 
 # %% nbgrader={"grade": false, "grade_id": "move_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
     """Move a matrix from rank `source` to rank `destination`, with isend and irecv.
 
-    Each rank makes a 3 x 4 matrix (float32): the source fills it with `value`, all others with zeros. The source's matrix travels to
-    the destination as one message, and zeros are left in its place. Every request is waited for.
-    Returns the rank's matrix: on the destination filled with `value`, zeros on all others.
+    Each rank makes a 3 x 4 matrix (float32): the source fills it with `value`, all
+    others with zeros. The source's matrix travels to the destination as one message,
+    and zeros are left in its place. Every request is waited for. Returns the rank's
+    matrix: on the destination filled with `value`, zeros on all others.
     """
     ### BEGIN SOLUTION
     rank = dist.get_rank()
@@ -190,8 +209,9 @@ check(move_matrix)
 # %% [markdown]
 # ## One after the other
 #
-# Ranks run at their own pace. If all of them write into one file, whose line comes first? In the notebook you never see it, because
-# `%%ranks` sorts what they print. A file does not sort.
+# Ranks run at their own pace. If all of them write into one file, whose line comes
+# first? In the notebook you never see it, because `%%ranks` sorts what they print. A
+# file does not sort.
 
 # %%
 folder = tempfile.TemporaryDirectory()  # goes away with the notebook's kernel
@@ -208,23 +228,26 @@ for turn in range(3):
 print(log.read_text())
 
 # %% [markdown]
-# Run the two cells again, and the order is another one. An order that nobody enforces is luck, and luck runs out on the day of the
-# deadline.
+# Run the two cells again, and the order is another one. An order that nobody enforces
+# is luck, and luck runs out on the day of the deadline.
 #
-# A message can enforce it. **A receive cannot end before its send has begun**: that is the only way in which one rank can know what
-# another has already done. So pass a token, like runners in a relay race: nobody runs before the token is there.
+# A message can enforce it. **A receive cannot end before its send has begun**: that is
+# the only way in which one rank can know what another has already done. So pass a
+# token, like runners in a relay race: nobody runs before the token is there.
 #
 # ### Exercise: print_in_turn (2 points)
 #
-# Every rank prints its own line, in the order of the ranks. Use messages between two ranks only. The check is not kind: it
-# starts some ranks late, and whatever your messages leave open comes out in the wrong order.
+# Every rank prints its own line, in the order of the ranks. Use messages between two
+# ranks only. The check is not kind: it starts some ranks late, and whatever your
+# messages leave open comes out in the wrong order.
 
 # %% nbgrader={"grade": false, "grade_id": "print_in_turn", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def print_in_turn(line: str) -> None:
     """Print `line` on every rank: rank 0's first, then rank 1's, and so on.
 
-    A rank prints its own line, once, with print(line), and not before the line of the rank before it is out. It learns that from
-    a message (send and recv, or isend and irecv); no collectives, no barrier.
+    A rank prints its own line, once, with print(line), and not before the line of the
+    rank before it is out. It learns that from a message (send and recv, or isend and
+    irecv); no collectives, no barrier.
     """
     ### BEGIN SOLUTION
     rank, world_size = dist.get_rank(), dist.get_world_size()
@@ -253,18 +276,22 @@ with log.open("a", buffering=1) as file, redirect_stdout(file):
 print(log.read_text())
 
 # %% [markdown]
-# Look at the staircase in the timeline (if your function works). It is the price: while one rank prints, all others wait. You have
-# turned a parallel program into a sequential one. Use such a token for printing, never for work.
+# Look at the staircase in the timeline (if your function works). It is the price: while
+# one rank prints, all others wait. You have turned a parallel program into a sequential
+# one. Use such a token for printing, never for work.
 
 # %% [markdown]
 # ## What does a message cost?
 #
-# You cannot simply time one message with a clock on each side: two machines agree on the time to the microsecond only where something
-# keeps their clocks together (PTP, the Precision Time Protocol, does; most clusters lack it). So let the message come back, and use
-# one clock. Rank 0 sends, rank 1 returns it: **ping-pong**. The others keep quiet.
+# You cannot simply time one message with a clock on each side: two machines agree on
+# the time to the microsecond only where something keeps their clocks together (PTP, the
+# Precision Time Protocol, does; most clusters lack it). So let the message come back,
+# and use one clock. Rank 0 sends, rank 1 returns it: **ping-pong**. The others keep
+# quiet.
 #
-# A single ping-pong may be unlucky, when the operating system was busy elsewhere. Hence many, and their median. And the first ones
-# do not count: buffers are set up, pages touched for the first time.
+# A single ping-pong may be unlucky, when the operating system was busy elsewhere. Hence
+# many, and their median. And the first ones do not count: buffers are set up, pages
+# touched for the first time.
 
 # %%
 SIZES = [4**k for k in range(1, 13)]  # bytes: 4 B to 16 MiB
@@ -291,7 +318,9 @@ round_trip_s = None
 if rank < 2:
     for nbytes in SIZES:
         ping_pong(nbytes, 3)  # to warm up
-    round_trip_s = [ping_pong(nbytes, 300 if nbytes < 100_000 else 15) for nbytes in SIZES]
+    round_trip_s = [
+        ping_pong(nbytes, 300 if nbytes < 100_000 else 15) for nbytes in SIZES
+    ]
 
 # %%
 round_trip_s = ranks.pull("round_trip_s")[0]
@@ -299,34 +328,44 @@ one_way_us = 1e6 * np.array(round_trip_s) / 2
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.plot(SIZES, one_way_us, "o", color=palette.BLUE)
-ax.set(xscale="log", yscale="log", xlabel="size of the message, bytes", ylabel="time for one way, µs")
+ax.set(
+    xscale="log",
+    yscale="log",
+    xlabel="size of the message, bytes",
+    ylabel="time for one way, µs",
+)
 ax.set_title("Half a ping-pong between ranks 0 and 1")
 ax.grid(color=palette.FAINT)
 
 # %% [markdown]
-# Both axes are logarithmic. Compare with your guesses. Now look at the two ends of the curve.
+# Both axes are logarithmic. Compare with your guesses. Now look at the two ends of the
+# curve.
 #
-# On the left it is nearly flat: 4 bytes take as long as 64. You do not pay for the bytes but for the message, and that is called
-# the **latency**, $\alpha$. On the right the time grows with the size, and what you pay for is the bytes: $\beta$ seconds for each,
-# and $1/\beta$ is the **bandwidth**. Between them lies a bend. Together:
+# On the left it is nearly flat: 4 bytes take as long as 64. You do not pay for the
+# bytes but for the message, and that is called the **latency**, $\alpha$. On the right
+# the time grows with the size, and what you pay for is the bytes: $\beta$ seconds for
+# each, and $1/\beta$ is the **bandwidth**. Between them lies a bend. Together:
 #
 # $$ t(n) = \alpha + \beta\, n $$
 #
-# It is the simplest model of a network that is of any use, and in unit 03 it will decide which all-reduce is the fastest.
+# It is the simplest model of a network that is of any use, and in unit 03 it will
+# decide which all-reduce is the fastest.
 #
 # ### Exercise: fit_alpha_beta (2 points)
 #
-# Get the two numbers out of measurements. This is a plain function: no ranks. Two hints. What was measured went *there and back*.
-# And a fit that minimises the squared errors in seconds listens to the large messages only: 5 % of 3 ms is more than all your small
-# messages together. `np.polyfit` takes weights, and with `w=1/time` every measurement counts in per cent. (The check's
-# measurements are clean enough that it accepts both.)
+# Get the two numbers out of measurements. This is a plain function: no ranks. Two
+# hints. What was measured went *there and back*. And a fit that minimises the squared
+# errors in seconds listens to the large messages only: 5 % of 3 ms is more than all
+# your small messages together. `np.polyfit` takes weights, and with `w=1/time` every
+# measurement counts in per cent. (The check's measurements are clean enough that it
+# accepts both.)
 
 # %% nbgrader={"grade": false, "grade_id": "fit_alpha_beta", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
     """Fit t(n) = alpha + beta n to ping-pong times, using all of them.
 
-    sizes_bytes: sizes of the messages, shape (k,), in any order. round_trip_s: seconds until a message of that size had gone there
-    and come back, shape (k,).
+    sizes_bytes: sizes of the messages, shape (k,), in any order. round_trip_s: seconds
+    until a message of that size had gone there and come back, shape (k,).
     Returns (alpha, beta) of one way: alpha in seconds, beta in seconds per byte.
     """
     ### BEGIN SOLUTION
@@ -350,25 +389,37 @@ print(f"both cost the same at {alpha / beta / 1000:.0f} kB")
 n = np.geomspace(SIZES[0], SIZES[-1], 200)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.plot(SIZES, one_way_us, "o", color=palette.BLUE, label="measured")
-ax.plot(n, 1e6 * (alpha + beta * n), color=palette.VERMILLION, label="$\\alpha + \\beta n$")
-ax.axvline(alpha / beta, color=palette.GREY, linestyle=":", label="$n = \\alpha / \\beta$")
-ax.set(xscale="log", yscale="log", xlabel="size of the message, bytes", ylabel="time for one way, µs")
+ax.plot(
+    n, 1e6 * (alpha + beta * n), color=palette.VERMILLION, label="$\\alpha + \\beta n$"
+)
+ax.axvline(
+    alpha / beta, color=palette.GREY, linestyle=":", label="$n = \\alpha / \\beta$"
+)
+ax.set(
+    xscale="log",
+    yscale="log",
+    xlabel="size of the message, bytes",
+    ylabel="time for one way, µs",
+)
 ax.grid(color=palette.FAINT)
 ax.legend(frameon=False);
 
 # %% [markdown]
-# The line is straight, it only looks bent on these axes. It will not go through all your points, and that is a finding too: the
-# library treats small and large messages in different ways (you will find out how in a moment), and data that fits into a cache of
+# The line is straight, it only looks bent on these axes. It will not go through all
+# your points, and that is a finding too: the library treats small and large messages in
+# different ways (you will find out how in a moment), and data that fits into a cache of
 # the processor is copied faster than data that does not.
 #
-# Keep the third number in mind. A message much smaller than $\alpha/\beta$ costs as much as an empty one, so **send few large
-# messages rather than many small ones**. This is why DistributedDataParallel collects gradients in buckets (of 25 MB, unless told
+# Keep the third number in mind. A message much smaller than $\alpha/\beta$ costs as
+# much as an empty one, so **send few large messages rather than many small ones**. This
+# is why DistributedDataParallel collects gradients in buckets (of 25 MB, unless told
 # otherwise) before it sends them.
 
 # %% [markdown]
 # ## Break it: the deadlock
 #
-# Your third guess. Every rank hands its number to the right and takes one from the left. Read the code. It looks fair to everybody.
+# Your third guess. Every rank hands its number to the right and takes one from the
+# left. Read the code. It looks fair to everybody.
 
 # %%
 # %%ranks --deadline 3
@@ -381,17 +432,21 @@ dist.send(mine, dst=right)
 print(f"I got {arrived.item()} from rank {left}")
 
 # %% [markdown]
-# Read the report from any rank and follow it: it waits for its left neighbour, which waits for its left neighbour, and after four
-# steps you are back. Nobody has sent anything, because sending comes in the *next* line. This circle is a **deadlock**, and it
-# takes exactly as long as you have patience.
+# Read the report from any rank and follow it: it waits for its left neighbour, which
+# waits for its left neighbour, and after four steps you are back. Nobody has sent
+# anything, because sending comes in the *next* line. This circle is a **deadlock**, and
+# it takes exactly as long as you have patience.
 #
 # ### The other way round
 #
-# Then send first! **Predict** what happens. Write it down, then run both cells: the first sends one number, the second a million.
+# Then send first! **Predict** what happens. Write it down, then run both cells: the
+# first sends one number, the second a million.
 
 # %%
 def send_first(n: int) -> float:
-    """Every rank sends n numbers to the right, then receives from the left. Returns the first number that arrived."""
+    """Every rank sends n numbers to the right, then receives from the left. Returns the
+    first number that arrived.
+    """
     rank, world_size = dist.get_rank(), dist.get_world_size()
     mine, arrived = torch.full((n,), 10.0 * rank), torch.zeros(n)
     dist.send(mine, dst=(rank + 1) % world_size)
@@ -407,16 +462,21 @@ print("I got", send_first(1))
 print("I got", send_first(1_000_000))
 
 # %% [markdown]
-# The same lines. One number works, a million hang. That is the nastiest bug of this unit, because it passes every test you make with
-# small data and strikes when the model grows.
+# The same lines. One number works, a million hang. That is the nastiest bug of this
+# unit, because it passes every test you make with small data and strikes when the model
+# grows.
 #
-# The reason is how a library sends. A short message goes out at once and is kept in a buffer of the receiver until it is asked for:
-# the **eager** way, and `send` is done before anybody has received. A long one has no room there. So the sender only announces it,
-# and waits until the receiver has said where to put it: the **rendezvous** way. Where short ends and long begins is up to the
-# library and the network (kilobytes, not megabytes), and no standard promises it. Formally, `send` *may* wait for its receive, always.
+# The reason is how a library sends. A short message goes out at once and is kept in a
+# buffer of the receiver until it is asked for: the **eager** way, and `send` is done
+# before anybody has received. A long one has no room there. So the sender only
+# announces it, and waits until the receiver has said where to put it: the
+# **rendezvous** way. Where short ends and long begins is up to the library and the
+# network (kilobytes, not megabytes), and no standard promises it. Formally, `send`
+# *may* wait for its receive, always.
 #
-# A program that needs the buffer is called **unsafe**. The checks in this course find it at once: their network has no buffers at
-# all. On it every send waits for its receive, so even a single number hangs:
+# A program that needs the buffer is called **unsafe**. The checks in this course find
+# it at once: their network has no buffers at all. On it every send waits for its
+# receive, so even a single number hangs:
 
 # %%
 outcome = simulation.run(send_first, RANKS, (1,))
@@ -425,17 +485,20 @@ print(outcome.hang)
 # %% [markdown]
 # ### Three ways out
 #
-# **One: an order.** Somebody has to go first. Even ranks send and then receive, odd ranks receive and then send: each send meets a
-# receive.
+# **One: an order.** Somebody has to go first. Even ranks send and then receive, odd
+# ranks receive and then send: each send meets a receive.
 #
 # **Two: do not wait.** Start the send, receive, and only then wait for the send.
 #
-# **Three: tell the library everything at once.** `batch_isend_irecv` takes a list of sends and receives and sorts out the order. On
-# GPUs this is the safe way: with NCCL, even `isend` may have to wait for its place in a queue.
+# **Three: tell the library everything at once.** `batch_isend_irecv` takes a list of
+# sends and receives and sorts out the order. On GPUs this is the safe way: with NCCL,
+# even `isend` may have to wait for its place in a queue.
 
 # %%
 def by_parity(mine: torch.Tensor) -> torch.Tensor:
-    """Way one. On a ring of 3 or 5 two neighbours are both even: it still ends, only later."""
+    """Way one. On a ring of 3 or 5 two neighbours are both even: it still ends, only
+    later.
+    """
     rank, world_size = dist.get_rank(), dist.get_world_size()
     left, right = (rank - 1) % world_size, (rank + 1) % world_size
     arrived = torch.empty_like(mine)
@@ -477,38 +540,53 @@ for way in (by_parity, without_waiting, as_a_batch):
     print(f"{way.__name__:16} {way(mine)[0].item()}")
 
 # %% [markdown]
-# All three survive the million. Are they equally good? Let the network of the checks tell: it computes the time from $\alpha$ and
-# $\beta$ instead of measuring it, so nothing disturbs the picture. A message of 1 MB, $\alpha$ = 5 µs, 10 GB/s:
+# All three survive the million. Are they equally good? Let the network of the checks
+# tell: it computes the time from $\alpha$ and $\beta$ instead of measuring it, so
+# nothing disturbs the picture. A message of 1 MB, $\alpha$ = 5 µs, 10 GB/s:
 
 # %%
-ways = {"by_parity": by_parity, "without_waiting": without_waiting, "as_a_batch": as_a_batch}
-outcomes = {name: simulation.run(way, RANKS, (torch.zeros(250_000),)) for name, way in ways.items()}
+ways = {
+    "by_parity": by_parity,
+    "without_waiting": without_waiting,
+    "as_a_batch": as_a_batch,
+}
+outcomes = {
+    name: simulation.run(way, RANKS, (torch.zeros(250_000),))
+    for name, way in ways.items()
+}
 for name, outcome in outcomes.items():
     print(f"{name:16} {outcome.elapsed * 1e6:6.1f} µs")
 
 # %%
-timeline.draw(outcomes["by_parity"].events, RANKS, title="an order: even ranks send first")
+timeline.draw(
+    outcomes["by_parity"].events, RANKS, title="an order: even ranks send first"
+)
 
 # %%
-timeline.draw(outcomes["without_waiting"].events, RANKS, title="not waiting: all send at once")
+timeline.draw(
+    outcomes["without_waiting"].events, RANKS, title="not waiting: all send at once"
+)
 
 # %% [markdown]
-# Order costs twice the time: while the even ranks send, the odd ones only listen. Without waiting, every rank sends and receives at
-# the same time, and every link is busy. Remember this picture, a ring in which everybody sends to the right at once. It is the
-# engine of unit 03.
+# Order costs twice the time: while the even ranks send, the odd ones only listen.
+# Without waiting, every rank sends and receives at the same time, and every link is
+# busy. Remember this picture, a ring in which everybody sends to the right at once. It
+# is the engine of unit 03.
 #
 # ### Exercise: exchange (2 points)
 #
-# Two partners swap their tensors. Who is whose partner is said by an argument, and it is not always the neighbour. On an odd number of
-# ranks somebody is left over, and is its own partner. **Think first:** why is "even ranks send first" not enough here?
+# Two partners swap their tensors. Who is whose partner is said by an argument, and it
+# is not always the neighbour. On an odd number of ranks somebody is left over, and is
+# its own partner. **Think first:** why is "even ranks send first" not enough here?
 
 # %% nbgrader={"grade": false, "grade_id": "exchange", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def exchange(x: torch.Tensor, partner: int) -> torch.Tensor:
     """Swap tensors with another rank.
 
-    x: any shape and dtype, the same on all ranks; it must not be changed. partner: the rank to swap with, whose own `partner` is this
-    rank. A rank that is its own partner keeps its data.
-    Returns the partner's x, with the shape and dtype of x. Talks to the partner only, and is safe for messages of any size.
+    x: any shape and dtype, the same on all ranks; it must not be changed. partner: the
+    rank to swap with, whose own `partner` is this rank. A rank that is its own partner
+    keeps its data. Returns the partner's x, with the shape and dtype of x. Talks to the
+    partner only, and is safe for messages of any size.
     """
     ### BEGIN SOLUTION
     if partner == dist.get_rank():
@@ -526,19 +604,22 @@ check(exchange)
 # %% [markdown]
 # ### Exercise: ring_pass (3 points)
 #
-# The last one brings it all together. Every rank has a row of numbers, and in the end every rank has the rows of all. But each
-# talks to its two neighbours only: in every step it passes on to the right what has just come from the left. After how many steps has
-# everybody seen everything? And when something arrives in step $s$, whose is it?
+# The last one brings it all together. Every rank has a row of numbers, and in the end
+# every rank has the rows of all. But each talks to its two neighbours only: in every
+# step it passes on to the right what has just come from the left. After how many steps
+# has everybody seen everything? And when something arrives in step $s$, whose is it?
 #
-# Draw four ranks in a circle on paper, and move the letters A, B, C, D round it. Then write it, for any number of ranks.
+# Draw four ranks in a circle on paper, and move the letters A, B, C, D round it. Then
+# write it, for any number of ranks.
 
 # %% nbgrader={"grade": false, "grade_id": "ring_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ring_pass(x: torch.Tensor) -> torch.Tensor:
     """Pass the rows of all ranks once round the ring.
 
-    x: shape (n,), any dtype, the same n on all ranks. Each rank makes p - 1 sends on p ranks, all of them to its right neighbour
-    (rank + 1) % p, and no collective.
-    Returns shape (p, n), the dtype of x, the same on all ranks: row r is the x of rank r.
+    x: shape (n,), any dtype, the same n on all ranks. Each rank makes p - 1 sends on p
+    ranks, all of them to its right neighbour (rank + 1) % p, and no collective.
+    Returns shape (p, n), the dtype of x, the same on all ranks: row r is the x of rank
+        r.
     """
     ### BEGIN SOLUTION
     rank, world_size = dist.get_rank(), dist.get_world_size()
@@ -546,7 +627,10 @@ def ring_pass(x: torch.Tensor) -> torch.Tensor:
     table = torch.empty(world_size, len(x), dtype=x.dtype)
     table[rank] = x
     for step in range(1, world_size):
-        came_last, comes_now = (rank - step + 1) % world_size, (rank - step) % world_size
+        came_last, comes_now = (
+            (rank - step + 1) % world_size,
+            (rank - step) % world_size,
+        )
         request = dist.isend(table[came_last], dst=right)
         dist.recv(table[comes_now], src=left)
         request.wait()
@@ -574,24 +658,30 @@ timeline.draw(outcome.events, RANKS, title="1 MB per rank, once round the ring")
 # %% [markdown]
 # ## What to remember
 #
-# - A message has two ends: a `send` that names the receiver, a `recv` that names the sender and brings a tensor of the right size
-#   and dtype.
+# - A message has two ends: a `send` that names the receiver, a `recv` that names the
+#   sender and brings a tensor of the right size and dtype.
 # - `isend` and `irecv` return at once. The tensor is yours again after `wait()`.
-# - The only order between two ranks is the one that messages make. Everything else is luck.
-# - $t(n) = \alpha + \beta n$. Small messages pay latency, large ones bandwidth, and one large message is cheaper than many small ones.
-# - A `send` may wait until it is received. Whoever relies on buffers has written a program that hangs when the data grows.
+# - The only order between two ranks is the one that messages make. Everything else is
+#   luck.
+# - $t(n) = \alpha + \beta n$. Small messages pay latency, large ones bandwidth, and one
+#   large message is cheaper than many small ones.
+# - A `send` may wait until it is received. Whoever relies on buffers has written a
+#   program that hangs when the data grows.
 # - Three ways out of a deadlock: an order, not waiting, a batch.
 #
-# **To think about.** `ring_pass` gives every rank the rows of all $p$ ranks. Rank 0 could also collect all rows and send the whole table
-# to everybody. With $t(n) = \alpha + \beta n$ and one message at a time per rank: how long does each take for 8 ranks with 1 MB each?
-# And which links are idle meanwhile? Unit 03 begins where your answer ends.
+# **To think about.** `ring_pass` gives every rank the rows of all $p$ ranks. Rank 0
+# could also collect all rows and send the whole table to everybody. With
+# $t(n) = \alpha + \beta n$ and one message at a time per rank: how long does each take
+# for 8 ranks with 1 MB each? And which links are idle meanwhile? Unit 03 begins where
+# your answer ends.
 
 # %% [markdown]
 # ## Deeper: from anybody
 #
-# A receive may leave the sender open: `dist.recv(tensor)` without `src` takes the next message, whoever sent it, and **returns the
-# sender's rank**. A rank that hands out work uses it to listen to whoever is ready first. Here rank 0 collects, and the others think
-# for different times:
+# A receive may leave the sender open: `dist.recv(tensor)` without `src` takes the next
+# message, whoever sent it, and **returns the sender's rank**. A rank that hands out
+# work uses it to listen to whoever is ready first. Here rank 0 collects, and the others
+# think for different times:
 
 # %%
 # %%ranks
@@ -607,21 +697,27 @@ else:
     dist.send(result, dst=0)
 
 # %% [markdown]
-# Had rank 0 asked for rank 1, then 2, then 3, it would have waited for the slowest first, while the others stood in line. The price: the
-# order changes from run to run. So file what comes by *who sent it*, never by when it came, or your sums will differ in the last
-# digits each time, and once in a year of runs your results will be swapped.
+# Had rank 0 asked for rank 1, then 2, then 3, it would have waited for the slowest
+# first, while the others stood in line. The price: the order changes from run to run.
+# So file what comes by *who sent it*, never by when it came, or your sums will differ
+# in the last digits each time, and once in a year of runs your results will be swapped.
 #
 # ## Deeper: tags, and who may overtake whom
 #
-# `send` and `recv` take a `tag`, a number that both sides must agree on. Two messages between the *same* two ranks never overtake each
-# other if they have the same tag: first sent, first received. Messages from *different* ranks keep no order whatsoever. With tags a
-# receiver can take the second message first, if the first was sent without waiting:
+# `send` and `recv` take a `tag`, a number that both sides must agree on. Two messages
+# between the *same* two ranks never overtake each other if they have the same tag:
+# first sent, first received. Messages from *different* ranks keep no order whatsoever.
+# With tags a receiver can take the second message first, if the first was sent without
+# waiting:
 
 # %%
 # %%ranks 0,1
 DATA, NEWS = 1, 2
 if rank == 0:
-    requests = [dist.isend(torch.tensor([1.5]), dst=1, tag=DATA), dist.isend(torch.tensor([9.0]), dst=1, tag=NEWS)]
+    requests = [
+        dist.isend(torch.tensor([1.5]), dst=1, tag=DATA),
+        dist.isend(torch.tensor([9.0]), dst=1, tag=NEWS),
+    ]
     for request in requests:
         request.wait()
 else:
@@ -631,23 +727,34 @@ else:
         print(f"{name}: {box.item()}")
 
 # %% [markdown]
-# You rarely need them, and NCCL has none. When two parts of a program must not take each other's messages, give each its own group
-# (`dist.new_group`) instead.
+# You rarely need them, and NCCL has none. When two parts of a program must not take
+# each other's messages, give each its own group (`dist.new_group`) instead.
 #
 # ## Deeper: how long is a ring?
 #
-# One step of `ring_pass` costs $\alpha + \beta n$, and there are $p - 1$ of them. Does your function keep to that? On the computed
-# network you can try more ranks than your machine would bear:
+# One step of `ring_pass` costs $\alpha + \beta n$, and there are $p - 1$ of them. Does
+# your function keep to that? On the computed network you can try more ranks than your
+# machine would bear:
 
 # %% tags=["raises-exception"]
 n_bytes, network_alpha, network_beta = 4000, 5e-6, 1e-10
 for p in (2, 4, 8, 16):
-    outcome = simulation.run(ring_pass, p, (torch.zeros(n_bytes // 4),), alpha=network_alpha, beta=network_beta)
+    outcome = simulation.run(
+        ring_pass,
+        p,
+        (torch.zeros(n_bytes // 4),),
+        alpha=network_alpha,
+        beta=network_beta,
+    )
     formula = (p - 1) * (network_alpha + network_beta * n_bytes)
-    print(f"{p:3} ranks   computed {outcome.elapsed * 1e6:6.1f} µs   formula {formula * 1e6:6.1f} µs")
+    print(
+        f"{p:3} ranks   computed {outcome.elapsed * 1e6:6.1f} µs   formula "
+        f"{formula * 1e6:6.1f} µs"
+    )
 
 # %% [markdown]
-# If yours takes longer than the formula, somewhere a rank waits although it could send. Draw its timeline and find the gap.
+# If yours takes longer than the formula, somewhere a rank waits although it could send.
+# Draw its timeline and find the gap.
 
 # %%
 ranks.stop()

@@ -1,15 +1,19 @@
 # %% [markdown]
 # # 03 · Collectives
 #
-# In unit 02 one rank spoke to one other. Training needs something else: after every step *all* ranks need the sum of *all*
-# gradients. You could write that with sends and receives, and on this page you will, three times. First you learn what the
-# library offers ready-made: conversations in which every rank takes part. They are called **collectives**.
+# In unit 02 one rank spoke to one other. Training needs something else: after every
+# step *all* ranks need the sum of *all* gradients. You could write that with sends and
+# receives, and on this page you will, three times. First you learn what the library
+# offers ready-made: conversations in which every rank takes part. They are called
+# **collectives**.
 #
-# **At the end of this page** you know five collectives by their pictures, you have built the most important one in three
-# ways, and from the latency and the bandwidth of a network you can say which way wins, and by how much.
+# **At the end of this page** you know five collectives by their pictures, you have
+# built the most important one in three ways, and from the latency and the bandwidth of
+# a network you can say which way wins, and by how much.
 #
 # **You need** units 00 and 02.
-# **It takes** about 90 minutes. The cells themselves run for less than a minute on two cores.
+# **It takes** about 90 minutes. The cells themselves run for less than a minute on two
+# cores.
 
 # %%
 import math
@@ -33,12 +37,14 @@ ranks.start(RANKS, torch=True)
 # %% [markdown]
 # ## Guess first
 #
-# Three questions. Write down what you think before you read on; the page answers all of them.
+# Three questions. Write down what you think before you read on; the page answers all of
+# them.
 #
-# 1. Every one of 4 ranks holds the matrix of the numbers 1 to 12, in 3 rows of 4. They add them up, element by element. What
-#    stands in the last row, last column?
-# 2. 64 ranks add up *one number* each. Which is fastest: everybody sends to rank 0 and gets the sum back; a tree of pairs; a ring
-#    in which everybody talks to two neighbours only?
+# 1. Every one of 4 ranks holds the matrix of the numbers 1 to 12, in 3 rows of 4. They
+#    add them up, element by element. What stands in the last row, last column?
+# 2. 64 ranks add up *one number* each. Which is fastest: everybody sends to rank 0 and
+#    gets the sum back; a tree of pairs; a ring in which everybody talks to two
+#    neighbours only?
 # 3. The same 64 ranks, with *100 MB* each. Which is fastest now?
 
 # %%
@@ -47,7 +53,8 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## Everybody at once
 #
-# The first answer takes one line. `all_reduce` adds up the tensors of all ranks and leaves the sum on every one of them.
+# The first answer takes one line. `all_reduce` adds up the tensors of all ranks and
+# leaves the sum on every one of them.
 
 # %%
 # %%ranks
@@ -56,13 +63,15 @@ dist.all_reduce(x, op=dist.ReduceOp.SUM)
 print(x)
 
 # %% [markdown]
-# Two things to notice. The call returned nothing: it wrote the sum **into its argument**, and the old `x` is gone. And *every*
-# rank called it. A collective is complete only when all ranks have called it, with tensors of the same shape and dtype.
+# Two things to notice. The call returned nothing: it wrote the sum **into its
+# argument**, and the old `x` is gone. And *every* rank called it. A collective is
+# complete only when all ranks have called it, with tensors of the same shape and dtype.
 #
 # ### The five you will meet all the time
 #
-# In the next cell rank 0 holds 10, 11, 12, 13, rank 1 holds 20, 21, 22, 23, and so on: the tens tell whose number it is. Each
-# collective gets its turn. What it was given and what it left goes into `before` and `after`; -1 stands for nothing.
+# In the next cell rank 0 holds 10, 11, 12, 13, rank 1 holds 20, 21, 22, 23, and so on:
+# the tens tell whose number it is. Each collective gets its turn. What it was given and
+# what it left goes into `before` and `after`; -1 stands for nothing.
 
 # %%
 # %%ranks
@@ -94,22 +103,60 @@ after["all_reduce"] = mine.clone()
 dist.all_reduce(after["all_reduce"])
 
 # %% [markdown]
-# Pull what the ranks hold and draw it: one row per rank, one column per element. A colour is a rank, white is a sum.
+# Pull what the ranks hold and draw it: one row per rank, one column per element. A
+# colour is a rank, white is a sum.
 
 # %%
 def draw_grid(ax, rows, title):
-    """One row per rank. A number below 10 (p + 1) came from one rank and has its colour; a larger one is a sum."""
+    """One row per rank. A number below 10 (p + 1) came from one rank and has its
+    colour; a larger one is a sum.
+    """
     p = len(rows)
     for rank, row in enumerate(rows):
         for column, value in enumerate(row.tolist()):
             owner = value // 10 - 1
-            colour = "white" if owner >= p else palette.tint(palette.CYCLE[owner % len(palette.CYCLE)], 0.45)
+            colour = (
+                "white"
+                if owner >= p
+                else palette.tint(palette.CYCLE[owner % len(palette.CYCLE)], 0.45)
+            )
             if value >= 0:
-                ax.add_patch(Rectangle((column, rank), 1, 1, facecolor=colour, edgecolor=palette.INK, linewidth=1))
-                ax.text(column + 0.5, rank + 0.5, value, ha="center", va="center", fontsize=9)
+                ax.add_patch(
+                    Rectangle(
+                        (column, rank),
+                        1,
+                        1,
+                        facecolor=colour,
+                        edgecolor=palette.INK,
+                        linewidth=1,
+                    )
+                )
+                ax.text(
+                    column + 0.5,
+                    rank + 0.5,
+                    value,
+                    ha="center",
+                    va="center",
+                    fontsize=9,
+                )
             else:
-                ax.add_patch(Rectangle((column, rank), 1, 1, fill=False, edgecolor=palette.FAINT, linewidth=0.8))
-    ax.set(xlim=(-0.05, p + 0.05), ylim=(p + 0.05, -0.05), xticks=[], yticks=[], aspect="equal")
+                ax.add_patch(
+                    Rectangle(
+                        (column, rank),
+                        1,
+                        1,
+                        fill=False,
+                        edgecolor=palette.FAINT,
+                        linewidth=0.8,
+                    )
+                )
+    ax.set(
+        xlim=(-0.05, p + 0.05),
+        ylim=(p + 0.05, -0.05),
+        xticks=[],
+        yticks=[],
+        aspect="equal",
+    )
     ax.set_title(title, fontsize=10)
     ax.set_frame_on(False)
 
@@ -117,12 +164,22 @@ def draw_grid(ax, rows, title):
 def draw_collectives():
     """What the real ranks held before and after each collective."""
     before, after = ranks.pull("before"), ranks.pull("after")
-    figure, axes = plt.subplots(2, len(before[0]), figsize=(2.1 * len(before[0]), 4.7), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        2,
+        len(before[0]),
+        figsize=(2.1 * len(before[0]), 4.7),
+        squeeze=False,
+        layout="constrained",
+    )
     for (above, below), name in zip(axes.T, before[0]):
         draw_grid(above, [b[name].cpu() for b in before], name)
         draw_grid(below, [a[name].cpu() for a in after], "")
     for ax, when in zip(axes[:, 0], ("before", "after")):
-        ax.set_yticks([r + 0.5 for r in range(len(before))], [f"rank {r}" for r in range(len(before))], fontsize=9)
+        ax.set_yticks(
+            [r + 0.5 for r in range(len(before))],
+            [f"rank {r}" for r in range(len(before))],
+            fontsize=9,
+        )
         ax.tick_params(length=0)
         ax.set_ylabel(when, fontsize=10)
 
@@ -130,7 +187,8 @@ def draw_collectives():
 draw_collectives()
 
 # %% [markdown]
-# These are numbers from four real processes. Keep the picture in mind, with letters for numbers:
+# These are numbers from four real processes. Keep the picture in mind, with letters for
+# numbers:
 #
 # ![Five collectives as grids of ranks by chunks, before and after. Broadcast copies the chunks of the root to every rank; reduce leaves the sum on the root; all_gather collects one chunk of each rank on every rank; reduce_scatter leaves one summed chunk on each rank; all_reduce leaves the whole sum on every rank.](../../images/collectives_core.svg)
 #
@@ -142,14 +200,16 @@ draw_collectives()
 # | `reduce_scatter` | give each rank the summed gradient of *its* piece |
 # | `all_reduce` | give every rank the summed gradient of everything |
 #
-# Look at the last column of the picture and find it twice in the others. `all_reduce` is `reduce` and then `broadcast`. It is
-# also `reduce_scatter` and then `all_gather`. The same result by two roads, and the roads do not cost the same. The rest of this
+# Look at the last column of the picture and find it twice in the others. `all_reduce`
+# is `reduce` and then `broadcast`. It is also `reduce_scatter` and then `all_gather`.
+# The same result by two roads, and the roads do not cost the same. The rest of this
 # page is about that sentence.
 
 # %% [markdown]
 # ## The sum and the mean
 #
-# The first two exercises use the library's collective, in the way in which every training script does.
+# The first two exercises use the library's collective, in the way in which every
+# training script does.
 #
 # ### Sum over ranks (2 points)
 #
@@ -159,7 +219,8 @@ draw_collectives()
 def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, element by element.
 
-    x: any shape and dtype, the same on every rank. Returns a new tensor of that shape and dtype, on every rank; `x` is kept.
+    x: any shape and dtype, the same on every rank. Returns a new tensor of that shape
+        and dtype, on every rank; `x` is kept.
     """
     ### BEGIN SOLUTION
     total = x.clone()
@@ -171,20 +232,23 @@ def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
 check(sum_over_ranks)
 
 # %% [markdown]
-# The inputs of the checks on this page are made so that you can *see* who is in a sum: rank 0 brings ones, rank 1 tens, rank 2
-# hundreds. If the check expects 3121 and you return 3021, rank 1 is missing.
+# The inputs of the checks on this page are made so that you can *see* who is in a sum:
+# rank 0 brings ones, rank 1 tens, rank 2 hundreds. If the check expects 3121 and you
+# return 3021, rank 1 is missing.
 #
 # ### Mean over ranks (2 points)
 #
-# Gradients are averaged, not summed. That is one division more, and three ways to get it wrong. **Think first:** x may hold
-# integers, for example images: 8 bits per pixel, values from 0 to 255. What is 200 + 100 in 8 bits?
+# Gradients are averaged, not summed. That is one division more, and three ways to get
+# it wrong. **Think first:** x may hold integers, for example images: 8 bits per pixel,
+# values from 0 to 255. What is 200 + 100 in 8 bits?
 
 # %% nbgrader={"grade": false, "grade_id": "mean_over_ranks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
     """The mean of `x` over all ranks, element by element.
 
-    x: any shape, the same on every rank; `x` is kept. Returns a new tensor of that shape on every rank: in the dtype of x if that is
-    a floating-point type; if x holds integers, in a floating-point type of your choice, with all fractions.
+    x: any shape, the same on every rank; `x` is kept. Returns a new tensor of that
+    shape on every rank: in the dtype of x if that is a floating-point type; if x holds
+    integers, in a floating-point type of your choice, with all fractions.
     """
     ### BEGIN SOLUTION
     mean = x.clone() if x.is_floating_point() else x.to(torch.float64)
@@ -198,15 +262,18 @@ check(mean_over_ranks)
 # %% [markdown]
 # ## A network with a clock you can trust
 #
-# From here on you build `all_reduce` yourself, out of `send`, `recv`, `isend` and `irecv`. To compare what you build you need a
-# clock, and the clock of a busy laptop is a poor judge. So the next cells use another network: the one behind the checks.
+# From here on you build `all_reduce` yourself, out of `send`, `recv`, `isend` and
+# `irecv`. To compare what you build you need a clock, and the clock of a busy laptop is
+# a poor judge. So the next cells use another network: the one behind the checks.
 #
-# Its ranks are real processes and your messages really move. Its *time* is computed: a message of n bytes takes
+# Its ranks are real processes and your messages really move. Its *time* is computed: a
+# message of n bytes takes
 #
 # $$\alpha + n \beta$$
 #
-# seconds ($\alpha$, the latency, is paid by every message; $\beta$ is the time per byte, one over the bandwidth), and each rank has
-# one port, which sends one message and receives one message at a time. Everything else costs nothing. It is the line you
+# seconds ($\alpha$, the latency, is paid by every message; $\beta$ is the time per
+# byte, one over the bandwidth), and each rank has one port, which sends one message and
+# receives one message at a time. Everything else costs nothing. It is the line you
 # fitted through your ping-pong in unit 02, made law.
 
 # %%
@@ -215,14 +282,19 @@ BETA = 1e-10  # seconds per byte: 10 GB/s, or 80 Gbit/s
 
 
 def watch(function, p=RANKS, n=250_000):
-    """Let `function` sum n float32 numbers over p ranks of the computed network. Returns the run, or None if it is not written yet."""
+    """Let `function` sum n float32 numbers over p ranks of the computed network.
+    Returns the run, or None if it is not written yet.
+    """
     x = [(torch.full((n,), float(rank)),) for rank in range(p)]
     try:
         run = simulation.run(function, p, x, alpha=ALPHA, beta=BETA)
     except RuntimeError as error:
         if "NotImplementedError" not in str(error):
             raise
-        print(f"{function.__name__} is not written yet: come back to this cell when it is.")
+        print(
+            f"{function.__name__} is not written yet: come back to this cell when it "
+            "is."
+        )
         return None
     if run.hang:
         print(run.hang)
@@ -230,14 +302,17 @@ def watch(function, p=RANKS, n=250_000):
 
 
 def picture(function, **options):
-    """The space-time diagram of one run: time to the right, one lane per rank, an arrow per message."""
+    """The space-time diagram of one run: time to the right, one lane per rank, an arrow
+    per message.
+    """
     run = watch(function, **options)
     if run and not run.hang:
         print(f"{function.__name__}: {run.elapsed * 1e6:.0f} µs")
         return timeline.draw(run.events, title=function.__name__)
 
 # %% [markdown]
-# A first try, to see how it works. Everybody sends everything to everybody, and each rank adds up what it gets:
+# A first try, to see how it works. Everybody sends everything to everybody, and each
+# rank adds up what it gets:
 
 # %%
 def talkative_all_reduce(x):
@@ -254,16 +329,18 @@ def talkative_all_reduce(x):
 picture(talkative_all_reduce)
 
 # %% [markdown]
-# 1 MB in each message, 5 + 100 µs per message, three messages through every port: 315 µs. Not bad on four ranks. On 1000 ranks
-# it is 999 messages through every port. There must be something better.
+# 1 MB in each message, 5 + 100 µs per message, three messages through every port: 315
+# µs. Not bad on four ranks. On 1000 ranks it is 999 messages through every port. There
+# must be something better.
 
 # %% [markdown]
 # ## First way: through rank 0
 #
-# Rank 0 is the meeting point, as in a *parameter server*: everybody sends to it, it adds up, and it sends the sum back to
-# everybody.
+# Rank 0 is the meeting point, as in a *parameter server*: everybody sends to it, it
+# adds up, and it sends the sum back to everybody.
 #
-# **Think first:** how many bytes pass through the port of rank 0? How long will it take on 4 ranks?
+# **Think first:** how many bytes pass through the port of rank 0? How long will it take
+# on 4 ranks?
 #
 # ### All-reduce through rank 0 (2 points)
 
@@ -271,8 +348,9 @@ picture(talkative_all_reduce)
 def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, with rank 0 as the meeting point.
 
-    x: any shape and dtype; it is kept. Returns a new tensor of that shape and dtype, equal on every rank.
-    Every rank but 0 sends one message to rank 0 and receives one from it; no other messages, and no collectives except a barrier.
+    x: any shape and dtype; it is kept. Returns a new tensor of that shape and dtype,
+    equal on every rank. Every rank but 0 sends one message to rank 0 and receives one
+    from it; no other messages, and no collectives except a barrier.
     """
     ### BEGIN SOLUTION
     total, arrived = x.clone(), torch.empty_like(x)
@@ -296,14 +374,17 @@ check(server_all_reduce)
 picture(server_all_reduce)
 
 # %% [markdown]
-# Look at the lane of rank 0: it is never idle. Look at the others: they hardly do anything but wait. $2 (p - 1)$ messages go
-# through one port, one after the other. Twice as many ranks, twice the time.
+# Look at the lane of rank 0: it is never idle. Look at the others: they hardly do
+# anything but wait. $2 (p - 1)$ messages go through one port, one after the other.
+# Twice as many ranks, twice the time.
 
 # %% [markdown]
 # ## Second way: a tree
 #
-# While ranks 0 and 1 talk, ranks 2 and 3 could talk too. In step one, half of the ranks hand their values to a partner and are done.
-# In step two, half of the rest. After $\lceil \log_2 p \rceil$ steps one rank holds the sum. Then the same way back, down the tree.
+# While ranks 0 and 1 talk, ranks 2 and 3 could talk too. In step one, half of the ranks
+# hand their values to a partner and are done. In step two, half of the rest. After
+# $\lceil \log_2 p \rceil$ steps one rank holds the sum. Then the same way back, down
+# the tree.
 #
 # With 8 ranks:
 #
@@ -313,7 +394,8 @@ picture(server_all_reduce)
 # step 3    0 <---------------- 4
 # ```
 #
-# and then 3 steps back, arrows reversed. **Think first:** what happens in this scheme with 5 ranks? With 6?
+# and then 3 steps back, arrows reversed. **Think first:** what happens in this scheme
+# with 5 ranks? With 6?
 #
 # ### All-reduce as a tree (3 points)
 #
@@ -323,10 +405,11 @@ picture(server_all_reduce)
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, up and down a tree of pairs.
 
-    x: any shape and dtype; it is kept. Returns a new tensor of that shape and dtype, equal on every rank. No collectives,
-    except that a barrier, which moves nothing, may be called.
-    In a step a rank can send one message and receive one. 2 ceil(log2 p) steps are enough on p ranks; trees that need up to twice
-    as many are accepted, and no rank sends or receives more than 2 ceil(log2 p) messages.
+    x: any shape and dtype; it is kept. Returns a new tensor of that shape and dtype,
+    equal on every rank. No collectives, except that a barrier, which moves nothing, may
+    be called. In a step a rank can send one message and receive one. 2 ceil(log2 p)
+    steps are enough on p ranks; trees that need up to twice as many are accepted, and
+    no rank sends or receives more than 2 ceil(log2 p) messages.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -353,28 +436,33 @@ check(tree_all_reduce)
 picture(tree_all_reduce)
 
 # %% [markdown]
-# Four steps instead of six. On 1024 ranks it will be 20 instead of 2046. But each step still moves the **whole** vector through a
-# port, and in every step at least half of the ports are idle. For a long vector there is something left to gain.
+# Four steps instead of six. On 1024 ranks it will be 20 instead of 2046. But each step
+# still moves the **whole** vector through a port, and in every step at least half of
+# the ports are idle. For a long vector there is something left to gain.
 
 # %% [markdown]
 # ## Two halves
 #
-# Remember the other road: `reduce_scatter`, then `all_gather`. In the first half every rank becomes responsible for *one chunk*
-# of the vector and adds up only that. All ranks add at the same time, each its own chunk. In the second half they show each other what
-# they have.
+# Remember the other road: `reduce_scatter`, then `all_gather`. In the first half every
+# rank becomes responsible for *one chunk* of the vector and adds up only that. All
+# ranks add at the same time, each its own chunk. In the second half they show each
+# other what they have.
 #
 # ### All-reduce from two halves (2 points)
 #
-# Before you build the halves themselves, put them together from the library's: `dist.reduce_scatter_single(chunk, x)` and
-# `dist.all_gather_single(x, chunk)`. (Before PyTorch 2.13 they were called `reduce_scatter_tensor` and `all_gather_into_tensor`.)
-# They want chunks that are all equally long. **Think first:** what do you do with 10 elements on 3 ranks?
+# Before you build the halves themselves, put them together from the library's:
+# `dist.reduce_scatter_single(chunk, x)` and `dist.all_gather_single(x, chunk)`. (Before
+# PyTorch 2.13 they were called `reduce_scatter_tensor` and `all_gather_into_tensor`.)
+# They want chunks that are all equally long. **Think first:** what do you do with 10
+# elements on 3 ranks?
 
 # %% nbgrader={"grade": false, "grade_id": "all_reduce_in_two_halves", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
-    """The sum of `x` over all ranks, by a reduce_scatter and an all_gather of the library.
+    """The sum of `x` over all ranks, by a reduce_scatter and an all_gather of the
+    library.
 
-    x: shape (n,), any dtype; n need not divide by the number of ranks; x is kept. Returns a new tensor of shape (n,) and the same
-    dtype, equal on every rank.
+    x: shape (n,), any dtype; n need not divide by the number of ranks; x is kept.
+    Returns a new tensor of shape (n,) and the same dtype, equal on every rank.
     """
     ### BEGIN SOLUTION
     p, n = dist.get_world_size(), x.numel()
@@ -391,32 +479,39 @@ check(all_reduce_in_two_halves)
 # %% [markdown]
 # ## Third way: a ring
 #
-# Now build both halves from sends, so that every port is busy all the time. Cut the vector into p chunks. Everybody talks to two
-# neighbours only: send to the right, receive from the left.
+# Now build both halves from sends, so that every port is busy all the time. Cut the
+# vector into p chunks. Everybody talks to two neighbours only: send to the right,
+# receive from the left.
 #
 # ![The ring all-reduce on four ranks, a grid of ranks by chunks after every step: three steps of reduce-scatter, after which each rank holds one chunk summed over all ranks, then three steps of all-gather, after which every rank holds all summed chunks. In each step every rank sends one chunk to its right neighbour.](../../images/ring_all_reduce.svg)
 #
-# - **Reduce-scatter**, $p - 1$ steps. In step $s$ rank $r$ sends chunk $r - s$ and adds what arrives to chunk $r - s - 1$ (chunk
-#   numbers wrap round like ranks). A chunk travels round the ring and picks up a summand at every stop. At the end rank $r$
+# - **Reduce-scatter**, $p - 1$ steps. In step $s$ rank $r$ sends chunk $r - s$ and adds
+#   what arrives to chunk $r - s - 1$ (chunk numbers wrap round like ranks). A chunk
+#   travels round the ring and picks up a summand at every stop. At the end rank $r$
 #   holds the finished chunk $r + 1$.
-# - **All-gather**, $p - 1$ steps. The finished chunks travel round, and what arrives replaces what was there.
+# - **All-gather**, $p - 1$ steps. The finished chunks travel round, and what arrives
+#   replaces what was there.
 #
-# **Think first:** how many bytes does each rank send in all, for n bytes on p ranks? Let p grow. What do you notice?
+# **Think first:** how many bytes does each rank send in all, for n bytes on p ranks?
+# Let p grow. What do you notice?
 #
 # ### Ring all-reduce (4 points)
 #
-# P. Patarasuk and X. Yuan described this algorithm in 2009. Baidu brought it to deep learning in 2017 (A. Gibiansky, *Bringing HPC
-# Techniques to Deep Learning*), and Horovod, which you meet in unit 07, made it known. Two pieces of advice. If everybody begins with a
-# blocking `send`, nobody listens: of the ways out of that in unit 02, take one that lets everybody send at the same time. And draw
-# three ranks on paper before you type.
+# P. Patarasuk and X. Yuan described this algorithm in 2009. Baidu brought it to deep
+# learning in 2017 (A. Gibiansky, *Bringing HPC Techniques to Deep Learning*), and
+# Horovod, which you meet in unit 07, made it known. Two pieces of advice. If everybody
+# begins with a blocking `send`, nobody listens: of the ways out of that in unit 02,
+# take one that lets everybody send at the same time. And draw three ranks on paper
+# before you type.
 
 # %% nbgrader={"grade": false, "grade_id": "ring_all_reduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, talking to the two neighbours only.
 
-    x: shape (n,), any dtype; n need not divide by the number of ranks and may be smaller; x is kept. Returns a new tensor of shape
-    (n,) and the same dtype, equal on every rank. No collectives except a barrier.
-    Each rank makes at most 2 (p - 1) sends of at most ceil(n / p) elements, and all ranks send at the same time.
+    x: shape (n,), any dtype; n need not divide by the number of ranks and may be
+    smaller; x is kept. Returns a new tensor of shape (n,) and the same dtype, equal on
+    every rank. No collectives except a barrier. Each rank makes at most 2 (p - 1) sends
+    of at most ceil(n / p) elements, and all ranks send at the same time.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -443,12 +538,13 @@ check(ring_all_reduce)
 picture(ring_all_reduce)
 
 # %% [markdown]
-# Six steps, as many as through rank 0. But each carries a quarter of the vector, and all four ports are busy from the first
-# microsecond to the last.
+# Six steps, as many as through rank 0. But each carries a quarter of the vector, and
+# all four ports are busy from the first microsecond to the last.
 #
 # ![Traffic of an all-reduce of n bytes on four ranks. Parameter server: the link of rank 0 carries 3 n in and 3 n out. Tree: two steps up and two steps down, n on every link and direction. Ring: six steps, every rank sends 1.5 n, all links are equally busy.](../../images/server_tree_ring.svg)
 #
-# Count it. The next cell asks the network how much the busiest rank sent and received, and when the last rank was done.
+# Count it. The next cell asks the network how much the busiest rank sent and received,
+# and when the last rank was done.
 
 # %%
 WAYS = {"server": server_all_reduce, "tree": tree_all_reduce, "ring": ring_all_reduce}
@@ -458,28 +554,41 @@ WRITTEN = {name: WAYS[name] for name, run in runs.items() if run and not run.han
 print(f"1 MB on {RANKS} ranks   messages  sent, MB  received, MB  time, µs")
 for name in WRITTEN:
     counted = runs[name].ranks
-    messages, sent = max(r.sends for r in counted), max(r.sent_bytes for r in counted) / 1e6
-    received, time_us = max(r.received_bytes for r in counted) / 1e6, runs[name].elapsed * 1e6
+    messages, sent = (
+        max(r.sends for r in counted),
+        max(r.sent_bytes for r in counted) / 1e6,
+    )
+    received, time_us = (
+        max(r.received_bytes for r in counted) / 1e6,
+        runs[name].elapsed * 1e6,
+    )
     print(f"{name:<17}{messages:>9}{sent:>10.2f}{received:>14.2f}{time_us:>10.0f}")
 
 # %% [markdown]
 # ## One formula for each
 #
-# You know the steps and the size of a message in each of the three ways. So you can say what an all-reduce costs on a network
-# you have never seen, for as many ranks as you like.
+# You know the steps and the size of a message in each of the three ways. So you can say
+# what an all-reduce costs on a network you have never seen, for as many ranks as you
+# like.
 #
 # ### The time of an all-reduce (2 points)
 #
-# Nobody quotes $\beta$. Network cards are sold in gigabits per second, so the function takes the bandwidth in **bit/s**.
+# Nobody quotes $\beta$. Network cards are sold in gigabits per second, so the function
+# takes the bandwidth in **bit/s**.
 
 # %% nbgrader={"grade": false, "grade_id": "all_reduce_time", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def all_reduce_time(algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float) -> float:
+def all_reduce_time(
+    algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float
+) -> float:
     """Seconds of an all-reduce of a vector of `nbytes` bytes.
 
-    algorithm: "server" (through rank 0), "tree" (a tree of pairs, up and down) or "ring". latency: seconds per message.
-    bandwidth: of each rank's port, in bit/s, in both directions at once. A rank sends one message at a time and receives one at a
-    time; adding up costs nothing; nbytes divides by world_size.
+    algorithm: "server" (through rank 0), "tree" (a tree of pairs, up and down) or
+        "ring". latency: seconds per message.
+    bandwidth: of each rank's port, in bit/s, in both directions at once. A rank sends
+    one message at a time and receives one at a time; adding up costs nothing; nbytes
+    divides by world_size.
     """
+
     ### BEGIN SOLUTION
     def message(size):
         return latency + 8 * size / bandwidth
@@ -495,11 +604,16 @@ def all_reduce_time(algorithm: str, world_size: int, nbytes: int, latency: float
 check(all_reduce_time)
 
 # %% [markdown]
-# Does it hold? The lines are your formula, the dots are your three functions on the computed network. Left: four ranks, from small
-# to large vectors. Right: a vector of 40 KB on more and more ranks. Every dot has to lie on its line.
+# Does it hold? The lines are your formula, the dots are your three functions on the
+# computed network. Left: four ranks, from small to large vectors. Right: a vector of 40
+# KB on more and more ranks. Every dot has to lie on its line.
 
 # %%
-STYLES = {"server": (palette.VERMILLION, "o", "-"), "tree": (palette.BLUE, "s", "--"), "ring": (palette.GREEN, "^", ":")}
+STYLES = {
+    "server": (palette.VERMILLION, "o", "-"),
+    "tree": (palette.BLUE, "s", "--"),
+    "ring": (palette.GREEN, "^", ":"),
+}
 
 
 def formula(algorithm, p, nbytes, alpha=ALPHA, beta=BETA):
@@ -509,19 +623,49 @@ def formula(algorithm, p, nbytes, alpha=ALPHA, beta=BETA):
     except NotImplementedError:
         return math.nan
 
-
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 some_sizes, all_sizes = 4 * 10 ** np.arange(2, 7), np.geomspace(400, 4_000_000, 50)
 some_worlds, all_worlds = (2, 5, 8, 16), range(2, 25)
 for name, (colour, marker, line) in STYLES.items():
-    left.plot(all_sizes, [formula(name, RANKS, nbytes) for nbytes in all_sizes], line, color=colour, label=name)
-    right.plot(all_worlds, [formula(name, p, 40_000) for p in all_worlds], line, color=colour, label=name)
+    left.plot(
+        all_sizes,
+        [formula(name, RANKS, nbytes) for nbytes in all_sizes],
+        line,
+        color=colour,
+        label=name,
+    )
+    right.plot(
+        all_worlds,
+        [formula(name, p, 40_000) for p in all_worlds],
+        line,
+        color=colour,
+        label=name,
+    )
     if name in WRITTEN:
-        left.plot(some_sizes, [watch(WAYS[name], n=nbytes // 4).elapsed * 1e6 for nbytes in some_sizes], marker, color=colour)
-        right.plot(some_worlds, [watch(WAYS[name], p=p, n=10_000).elapsed * 1e6 for p in some_worlds], marker, color=colour)
-left.set(xscale="log", yscale="log", ylim=(10, 5000), xlabel="bytes per rank", ylabel="virtual time, µs", title=f"{RANKS} ranks")
-right.set(ylim=(0, 450), xlabel="ranks", ylabel="virtual time, µs", title="40 KB per rank")
+        left.plot(
+            some_sizes,
+            [watch(WAYS[name], n=nbytes // 4).elapsed * 1e6 for nbytes in some_sizes],
+            marker,
+            color=colour,
+        )
+        right.plot(
+            some_worlds,
+            [watch(WAYS[name], p=p, n=10_000).elapsed * 1e6 for p in some_worlds],
+            marker,
+            color=colour,
+        )
+left.set(
+    xscale="log",
+    yscale="log",
+    ylim=(10, 5000),
+    xlabel="bytes per rank",
+    ylabel="virtual time, µs",
+    title=f"{RANKS} ranks",
+)
+right.set(
+    ylim=(0, 450), xlabel="ranks", ylabel="virtual time, µs", title="40 KB per rank"
+)
 for ax in (left, right):
     ax.grid(color=palette.FAINT)
     ax.legend(frameon=False)
@@ -533,29 +677,40 @@ for ax in (left, right):
 print(f"your guesses: {guess_2}, {guess_3}\n")
 print(f"{'64 ranks, ms':<14}{'server':>12}{'tree':>12}{'ring':>12}")
 for text, nbytes in (("4 B", 4), ("100 MB", 100_000_000)):
-    print(f"{text:<14}" + "".join(f"{formula(way, 64, nbytes) / 1000:>12.3f}" for way in WAYS))
+    print(
+        f"{text:<14}"
+        + "".join(f"{formula(way, 64, nbytes) / 1000:>12.3f}" for way in WAYS)
+    )
 
 # %% [markdown]
-# One number: the **tree** wins, because a message costs its latency and the tree has the fewest steps. 100 MB: the **ring** wins,
-# because every byte costs its time and the ring moves only $2 n (p - 1) / p$ of them through each port. That is less than $2 n$,
-# however many ranks there are, and Patarasuk and Yuan (2009) prove that no algorithm gets away with less.
+# One number: the **tree** wins, because a message costs its latency and the tree has
+# the fewest steps. 100 MB: the **ring** wins, because every byte costs its time and the
+# ring moves only $2 n (p - 1) / p$ of them through each port. That is less than $2 n$,
+# however many ranks there are, and Patarasuk and Yuan (2009) prove that no algorithm
+# gets away with less.
 #
-# Libraries therefore do not have *an* all-reduce. MPI and NCCL look at the size and the number of ranks and choose.
+# Libraries therefore do not have *an* all-reduce. MPI and NCCL look at the size and the
+# number of ranks and choose.
 
 # %% [markdown]
 # ## On real ranks
 #
-# The computed network was kind. Real ranks on one machine have no ports: a message is a copy in the memory that they all share, made
-# by cores that they all share. Unless you have 4 cores or more, 4 ranks also take turns on them.
+# The computed network was kind. Real ranks on one machine have no ports: a message is a
+# copy in the memory that they all share, made by cores that they all share. Unless you
+# have 4 cores or more, 4 ranks also take turns on them.
 #
-# **Predict before you run it.** On which side, small vectors or large ones, will the formula be further off? For 2 ranks or for 4?
+# **Predict before you run it.** On which side, small vectors or large ones, will the
+# formula be further off? For 2 ranks or for 4?
 #
-# First $\alpha$ and $\beta$ of *this* machine, by ping-pong between ranks 0 and 1, as in unit 02:
+# First $\alpha$ and $\beta$ of *this* machine, by ping-pong between ranks 0 and 1, as
+# in unit 02:
 
 # %%
 # %%ranks
 def ping_pong(nbytes, repeat):
-    """Seconds of one message between ranks 0 and 1: the fastest of `repeat` there-and-backs, the others were disturbed."""
+    """Seconds of one message between ranks 0 and 1: the fastest of `repeat`
+    there-and-backs, the others were disturbed.
+    """
     x = torch.zeros(nbytes, dtype=torch.uint8, device=DEVICE)
     times = []
     for _ in range(repeat):
@@ -575,11 +730,15 @@ if rank < 2:
     alpha = ping_pong(4, 200)
     beta = (ping_pong(4_000_000, 20) - alpha) / 4_000_000
 if rank == 0:
-    print(f"alpha = {alpha * 1e6:.1f} µs, beta = {beta * 1e9:.3f} ns per byte, that is {1e-9 / beta:.1f} GB/s")
+    print(
+        f"alpha = {alpha * 1e6:.1f} µs, beta = {beta * 1e9:.3f} ns per byte, that is "
+        f"{1e-9 / beta:.1f} GB/s"
+    )
 
 # %% [markdown]
-# Then the library's `all_reduce` on all ranks, and on two of them. `dist.new_group([0, 1])` makes a smaller circle: collectives
-# called with `group=pair` concern only its members.
+# Then the library's `all_reduce` on all ranks, and on two of them.
+# `dist.new_group([0, 1])` makes a smaller circle: collectives called with `group=pair`
+# concern only its members.
 
 # %%
 # %%ranks
@@ -605,27 +764,56 @@ on_all = [all_reduce_seconds(nbytes) for nbytes in SIZES]
 
 # %%
 # %%ranks
-on_two = [all_reduce_seconds(nbytes, group=pair) for nbytes in SIZES] if rank < 2 else None
+on_two = (
+    [all_reduce_seconds(nbytes, group=pair) for nbytes in SIZES] if rank < 2 else None
+)
 
 # %%
-SIZES, on_all, on_two, alpha, beta = (ranks.pull(name)[0] for name in ("SIZES", "on_all", "on_two", "alpha", "beta"))
+SIZES, on_all, on_two, alpha, beta = (
+    ranks.pull(name)[0] for name in ("SIZES", "on_all", "on_two", "alpha", "beta")
+)
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-for p, seconds, colour, marker in ((2, on_two, palette.BLUE, "s"), (RANKS, on_all, palette.VERMILLION, "o")):
-    ax.plot(SIZES, [t * 1e6 for t in seconds], marker, color=colour, label=f"{p} ranks, measured")
-    best = [min(formula(way, p, n, alpha, beta) for way in ("tree", "ring")) for n in SIZES]
-    ax.plot(SIZES, best, "--" if p == 2 else ":", color=colour, label=f"{p} ranks, formula (tree or ring)")
-ax.set(xscale="log", yscale="log", xlabel="bytes per rank", ylabel="time of one all_reduce, µs")
+for p, seconds, colour, marker in (
+    (2, on_two, palette.BLUE, "s"),
+    (RANKS, on_all, palette.VERMILLION, "o"),
+):
+    ax.plot(
+        SIZES,
+        [t * 1e6 for t in seconds],
+        marker,
+        color=colour,
+        label=f"{p} ranks, measured",
+    )
+    best = [
+        min(formula(way, p, n, alpha, beta) for way in ("tree", "ring")) for n in SIZES
+    ]
+    ax.plot(
+        SIZES,
+        best,
+        "--" if p == 2 else ":",
+        color=colour,
+        label=f"{p} ranks, formula (tree or ring)",
+    )
+ax.set(
+    xscale="log",
+    yscale="log",
+    xlabel="bytes per rank",
+    ylabel="time of one all_reduce, µs",
+)
 ax.grid(color=palette.FAINT)
 ax.legend(frameon=False);
 
 # %% [markdown]
-# The shape is the formula's: flat as long as latency rules, then a straight line once the bytes do. The distance is what the
-# formula leaves out: adding up is not free, memory is shared, vectors of many megabytes no longer fit into the processor's cache
-# (the ping-pong's did), and where ranks outnumber cores a rank often waits for its turn before it can even look at its message.
-# Your own machine decides how far that goes. Compare the two colours: if you have only 2 cores, it is the 4 ranks that suffer.
+# The shape is the formula's: flat as long as latency rules, then a straight line once
+# the bytes do. The distance is what the formula leaves out: adding up is not free,
+# memory is shared, vectors of many megabytes no longer fit into the processor's cache
+# (the ping-pong's did), and where ranks outnumber cores a rank often waits for its turn
+# before it can even look at its message. Your own machine decides how far that goes.
+# Compare the two colours: if you have only 2 cores, it is the 4 ranks that suffer.
 #
-# One more thing is true on real ranks: your ring works there, as it is. How far is it from the library?
+# One more thing is true on real ranks: your ring works there, as it is. How far is it
+# from the library?
 
 # %%
 # %%ranks
@@ -638,38 +826,51 @@ try:
     mine = ring_all_reduce(x)
     seconds = time.perf_counter() - start
     if rank == 0:
-        print(f"your ring {seconds * 1e3:.1f} ms, largest difference to the library {float((mine - library).abs().max()):.1e}")
+        print(
+            f"your ring {seconds * 1e3:.1f} ms, largest difference to the library "
+            f"{float((mine - library).abs().max()):.1e}"
+        )
 except NotImplementedError:
     if rank == 0:
         print("ring_all_reduce is not written yet: come back to this cell when it is.")
 
 # %% [markdown]
-# The difference need not be zero. Floating-point sums depend on the order of the summands, and each algorithm has its own.
+# The difference need not be zero. Floating-point sums depend on the order of the
+# summands, and each algorithm has its own.
 
 # %% [markdown]
 # ## What changes with GPUs
 #
 # ![Two nodes with four GPUs each. Inside a node the GPUs talk over NVLink, or more slowly over PCIe. Between nodes a message goes through the network card: without RDMA from the GPU into a buffer in host memory and from there to the card and the same way up on the other side; with GPUDirect RDMA straight from GPU memory to the card.](../../images/nccl_rdma_topology.svg)
 #
-# - **NCCL** is the library of collectives for NVIDIA's GPUs; `dist.init_process_group("nccl")` uses it, and your code stays as it
-#   is. It builds rings and trees out of the links that it finds in the machine, and a collective runs on the GPU itself.
-# - **RDMA** lets a network card read and write the memory of another machine without asking its processor. With *GPUDirect* that
-#   memory is the GPU's. The detour through host memory disappears, and with it most of $\alpha$ and part of $\beta$.
-# - **Topology**: links inside a node are many times faster than those between nodes. A good all-reduce first adds up inside each
-#   node, sends one sum per node over the slow links, and spreads the result inside. It is still reduce_scatter and all_gather, once
-#   per kind of link.
+# - **NCCL** is the library of collectives for NVIDIA's GPUs;
+#   `dist.init_process_group("nccl")` uses it, and your code stays as it is. It builds
+#   rings and trees out of the links that it finds in the machine, and a collective runs
+#   on the GPU itself.
+# - **RDMA** lets a network card read and write the memory of another machine without
+#   asking its processor. With *GPUDirect* that memory is the GPU's. The detour through
+#   host memory disappears, and with it most of $\alpha$ and part of $\beta$.
+# - **Topology**: links inside a node are many times faster than those between nodes. A
+#   good all-reduce first adds up inside each node, sends one sum per node over the slow
+#   links, and spreads the result inside. It is still reduce_scatter and all_gather,
+#   once per kind of link.
 #
-# What that is worth: IBM reported for its topology-aware all-reduce 1248.06 images per second on one node and 12043.78 on ten
-# (B. Nelson, *Distributed Deep Learning*, CentOS Dojo at Oak Ridge, 2019). Check their word:
+# What that is worth: IBM reported for its topology-aware all-reduce 1248.06 images per
+# second on one node and 12043.78 on ten (B. Nelson, *Distributed Deep Learning*, CentOS
+# Dojo at Oak Ridge, 2019). Check their word:
 
 # %%
-print(f"speedup on 10 nodes: {12043.78 / 1248.06:.2f}, efficiency {12043.78 / 1248.06 / 10:.1%}")
+print(
+    f"speedup on 10 nodes: {12043.78 / 1248.06:.2f}, efficiency "
+    f"{12043.78 / 1248.06 / 10:.1%}"
+)
 
 # %% [markdown]
 # ## Break it
 #
-# Every rank must call the collective. Here is how that is forgotten, in code that looks perfectly sensible: one rank has nothing to
-# report in this epoch, so it stays away. **Before you run it:** which ranks will hang?
+# Every rank must call the collective. Here is how that is forgotten, in code that looks
+# perfectly sensible: one rank has nothing to report in this epoch, so it stays away.
+# **Before you run it:** which ranks will hang?
 
 # %% tags=["raises-exception"]
 # %%ranks --deadline 4
@@ -679,22 +880,27 @@ if rank != 1:  # rank 1 has no images left in this epoch, so it has nothing to r
 print("loss", loss.item() / world_size)
 
 # %% [markdown]
-# Rank 1 printed happily and went on. The other three wait for it, and would wait for ever. The report names the line, the operation
-# and the rank that never came. The cure: *all* ranks call the collective, also with nothing to add (a zero), and only the `print`
-# is one rank's business. The check says the same, and at once, without a deadline: its network knows who waits for whom.
+# Rank 1 printed happily and went on. The other three wait for it, and would wait for
+# ever. The report names the line, the operation and the rank that never came. The cure:
+# *all* ranks call the collective, also with nothing to add (a zero), and only the
+# `print` is one rank's business. The check says the same, and at once, without a
+# deadline: its network knows who waits for whom.
 
 # %% [markdown]
 # ## What to remember
 #
-# - A **collective** concerns all ranks of a group. All call it, in the same order, with the same shape and dtype. It works in place.
+# - A **collective** concerns all ranks of a group. All call it, in the same order, with
+#   the same shape and dtype. It works in place.
 # - `all_reduce` = `reduce` + `broadcast` = `reduce_scatter` + `all_gather`.
-# - A message costs $\alpha + n \beta$. **Few steps** for small vectors (tree), **few bytes per port** for large ones (ring).
-# - In a ring every rank sends $2 n (p - 1) / p$ bytes: less than $2 n$ on any number of ranks. Through rank 0 it is $(p - 1) n$ in and
-#   as much out, through one port.
+# - A message costs $\alpha + n \beta$. **Few steps** for small vectors (tree), **few
+#   bytes per port** for large ones (ring).
+# - In a ring every rank sends $2 n (p - 1) / p$ bytes: less than $2 n$ on any number of
+#   ranks. Through rank 0 it is $(p - 1) n$ in and as much out, through one port.
 # - Integers overflow and round down: average in floating point.
 #
-# **To think about.** A network has 160 layers, each with its own gradient tensor. You can call `all_reduce` 160 times, or copy all
-# gradients into one long vector and call it once. What speaks for once, and what for 160 times? Unit 05 measures it.
+# **To think about.** A network has 160 layers, each with its own gradient tensor. You
+# can call `all_reduce` 160 times, or copy all gradients into one long vector and call
+# it once. What speaks for once, and what for 160 times? Unit 05 measures it.
 #
 # Next, unit 04 deals out the data.
 
@@ -703,7 +909,8 @@ print("loss", loss.item() / world_size)
 #
 # ![Three more collectives as grids of ranks by chunks, before and after. Scatter deals the chunks of the root out to the ranks; gather collects one chunk of each rank on the root; all_to_all sends chunk j of rank i to rank j as its chunk i, a transposition of the grid.](../../images/collectives_deeper.svg)
 #
-# The same cell as at the beginning, for these three (the ranks are fresh after the hang, so everything is made again):
+# The same cell as at the beginning, for these three (the ranks are fresh after the
+# hang, so everything is made again):
 
 # %%
 # %%ranks
@@ -730,13 +937,13 @@ dist.all_to_all_single(after["all_to_all"], mine)
 draw_collectives()
 
 # %% [markdown]
-# `all_to_all` transposes: row i becomes column i. You will meet it where a model is cut over ranks and each of them holds the
-# images that another one needs.
+# `all_to_all` transposes: row i becomes column i. You will meet it where a model is cut
+# over ranks and each of them holds the images that another one needs.
 #
 # ## Deeper: one long vector or many short ones?
 #
-# The question at the end of *What to remember*, on your machine: 160 gradients of 1000 numbers each, once one by one and once as one
-# vector. Guess the factor first.
+# The question at the end of *What to remember*, on your machine: 160 gradients of 1000
+# numbers each, once one by one and once as one vector. Guess the factor first.
 
 # %%
 # %%ranks
@@ -768,7 +975,9 @@ ranks.stop()
 # %% [markdown]
 # ### To read
 #
-# - R. Thakur, R. Rabenseifner, W. Gropp, *Optimization of Collective Communication Operations in MPICH*, 2005: the costs of this page
-#   and more algorithms than three.
-# - P. Patarasuk, X. Yuan, *Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations*, 2009: the ring, and why
-#   ranks that add up themselves cannot do with less traffic. (Switches that add up on the way can: that is reduction in the network.)
+# - R. Thakur, R. Rabenseifner, W. Gropp, *Optimization of Collective Communication
+#   Operations in MPICH*, 2005: the costs of this page and more algorithms than three.
+# - P. Patarasuk, X. Yuan, *Bandwidth Optimal All-reduce Algorithms for Clusters of
+#   Workstations*, 2009: the ring, and why ranks that add up themselves cannot do with
+#   less traffic. (Switches that add up on the way can: that is reduction in the
+#   network.)

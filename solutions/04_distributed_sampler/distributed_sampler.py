@@ -1,17 +1,21 @@
 # %% [markdown]
 # # 04 · DistributedSampler
 #
-# Four ranks are to train one model. Each holds a copy of it, and in every step each works on its own part of the minibatch. So
-# somebody must decide who gets which samples, in which step, and in which epoch. It sounds like a division. Done carelessly, it
-# deals some samples twice and others never, shows the same minibatches for 90 epochs, or makes the accuracy of your model
-# depend on how many GPUs you measured it with. None of this raises an error.
+# Four ranks are to train one model. Each holds a copy of it, and in every step each
+# works on its own part of the minibatch. So somebody must decide who gets which
+# samples, in which step, and in which epoch. It sounds like a division. Done
+# carelessly, it deals some samples twice and others never, shows the same minibatches
+# for 90 epochs, or makes the accuracy of your model depend on how many GPUs you
+# measured it with. None of this raises an error.
 #
-# **At the end of this page** you can say for any number of samples, ranks and minibatches who gets what. You have rebuilt
-# PyTorch's `DistributedSampler`, you know when it does *not* cut the minibatch that one process would see, and you have a
+# **At the end of this page** you can say for any number of samples, ranks and
+# minibatches who gets what. You have rebuilt PyTorch's `DistributedSampler`, you know
+# when it does *not* cut the minibatch that one process would see, and you have a
 # splitter that does. Your accuracy counts every sample exactly once.
 #
 # **You need** [unit 03](../03_collectives/collectives.ipynb) for `all_reduce`.
-# **It takes** about an hour. The cells themselves run for less than half a minute on two cores.
+# **It takes** about an hour. The cells themselves run for less than half a minute on
+# two cores.
 
 # %%
 import math
@@ -35,11 +39,12 @@ ranks.start(RANKS, torch=True)
 # %% [markdown]
 # ## Guess first
 #
-# 1. 10 samples on 4 ranks, with PyTorch's sampler as it comes. How many samples are worked on in one epoch?
-# 2. A training script shuffles, but never tells its sampler which epoch it is. It runs for 90 epochs. How many different orders
-#    of the data does the model see?
-# 3. A validation set of 50 images, on 4 ranks. The script reports 65.4 %, and on one rank 66 %. Which part of the script is
-#    wrong?
+# 1. 10 samples on 4 ranks, with PyTorch's sampler as it comes. How many samples are
+#    worked on in one epoch?
+# 2. A training script shuffles, but never tells its sampler which epoch it is. It runs
+#    for 90 epochs. How many different orders of the data does the model see?
+# 3. A validation set of 50 images, on 4 ranks. The script reports 65.4 %, and on one
+#    rank 66 %. Which part of the script is wrong?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -47,8 +52,9 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## A data set you can see through
 #
-# Item number $i$ of this data set is the number $10 i$. Whatever happens to the samples on their way, you can read off where
-# each came from. The number 0 to $n - 1$ is a sample's **id**. What the data set returns for it is its **item**.
+# Item number $i$ of this data set is the number $10 i$. Whatever happens to the samples
+# on their way, you can read off where each came from. The number 0 to $n - 1$ is a
+# sample's **id**. What the data set returns for it is its **item**.
 
 # %%
 class SimpleDataSet(torch.utils.data.Dataset):
@@ -63,11 +69,11 @@ class SimpleDataSet(torch.utils.data.Dataset):
     def __getitem__(self, i):
         return 10 * i
 
-
 # %% [markdown]
-# Three things stand between a data set and a training loop. A **sampler** yields ids, in an order. A **batch sampler** cuts
-# them into batches. The **loader** fetches the items and puts each batch into a tensor. With `DistributedSampler` every rank
-# gets other ids:
+# Three things stand between a data set and a training loop. A **sampler** yields ids,
+# in an order. A **batch sampler** cuts them into batches. The **loader** fetches the
+# items and puts each batch into a tensor. With `DistributedSampler` every rank gets
+# other ids:
 
 # %%
 # %%ranks
@@ -77,25 +83,32 @@ loader = DataLoader(dataset, batch_size=2, sampler=sampler)
 print([batch.tolist() for batch in loader])
 
 # %% [markdown]
-# Look at the first batches of the four ranks: together they are items 0 to 70, the first eight. That is no accident, as you
-# will see.
+# Look at the first batches of the four ranks: together they are items 0 to 70, the
+# first eight. That is no accident, as you will see.
 #
-# The sampler asked the process group how many ranks there are and which one it runs on. You can also tell it, with
-# `num_replicas` and `rank`. Then it needs no process group, and you can look at the shares of all ranks from here:
+# The sampler asked the process group how many ranks there are and which one it runs on.
+# You can also tell it, with `num_replicas` and `rank`. Then it needs no process group,
+# and you can look at the shares of all ranks from here:
 
 # %%
 def stock(n, num_replicas, **options):
     """The ids that DistributedSampler gives each rank: one list per rank."""
     return [
-        list(DistributedSampler(range(n), num_replicas=num_replicas, rank=rank, **options)) for rank in range(num_replicas)
+        list(
+            DistributedSampler(
+                range(n), num_replicas=num_replicas, rank=rank, **options
+            )
+        )
+        for rank in range(num_replicas)
     ]
 
 
 stock(24, 4, shuffle=False)
 
 # %% [markdown]
-# And draw them. One row per rank, in the rank's colour; time runs to the right. A sample that has been dealt before gets a
-# thick dashed frame and the word *again*. What nobody got stands below.
+# And draw them. One row per rank, in the rank's colour; time runs to the right. A
+# sample that has been dealt before gets a thick dashed frame and the word *again*. What
+# nobody got stands below.
 
 # %%
 def in_batches(share):
@@ -104,7 +117,9 @@ def in_batches(share):
 
 
 def draw_shares(ax, n, shares, title):
-    """Who gets what of n samples: one row per rank, one box per sample, a gap between batches. A dashed empty box: no sample."""
+    """Who gets what of n samples: one row per rank, one box per sample, a gap between
+    batches. A dashed empty box: no sample.
+    """
     shares = [in_batches(share) for share in shares]
     steps = max(len(share) for share in shares)
     left, seen, middles = 0.0, [], []
@@ -114,19 +129,38 @@ def draw_shares(ax, n, shares, title):
         for place in range(width):
             for rank, batch in enumerate(batches):
                 if place < len(batch):
-                    draw_sample(ax, left + place, rank, batch[place], again=batch[place] in seen)
+                    draw_sample(
+                        ax, left + place, rank, batch[place], again=batch[place] in seen
+                    )
                     seen.append(batch[place])
                 elif place == 0:
-                    ax.add_patch(Rectangle((left + 0.1, rank + 0.1), 0.8, 0.8, fill=False, edgecolor=palette.GREY, linestyle=":"))
+                    ax.add_patch(
+                        Rectangle(
+                            (left + 0.1, rank + 0.1),
+                            0.8,
+                            0.8,
+                            fill=False,
+                            edgecolor=palette.GREY,
+                            linestyle=":",
+                        )
+                    )
         middles.append(left + width / 2)
         left += width + 0.5
     nobody, again = sorted(set(range(n)) - set(seen)), len(seen) - len(set(seen))
-    below = f"{len(seen)} dealt" + f", {again} of them again" * bool(again) + f"; nobody has {nobody}" * bool(nobody)
+    below = (
+        f"{len(seen)} dealt"
+        + f", {again} of them again" * bool(again)
+        + f"; nobody has {nobody}" * bool(nobody)
+    )
     ax.set_xlabel(below, fontsize=9, loc="left")
     ax.set_title(title, fontsize=10, loc="left")
     middles = middles if steps > 1 else []
     ax.set_xticks(middles, [f"step {step}" for step in range(len(middles))], fontsize=8)
-    ax.set_yticks([rank + 0.5 for rank in range(len(shares))], [f"rank {rank}" for rank in range(len(shares))], fontsize=9)
+    ax.set_yticks(
+        [rank + 0.5 for rank in range(len(shares))],
+        [f"rank {rank}" for rank in range(len(shares))],
+        fontsize=9,
+    )
     ax.tick_params(length=0)
     ax.set(ylim=(len(shares) + 0.05, -0.05), aspect="equal", anchor="NW")
     ax.set_frame_on(False)
@@ -136,8 +170,17 @@ def draw_shares(ax, n, shares, title):
 def draw_sample(ax, x, rank, sample, again):
     """One box with the id of a sample, in the colour of its rank."""
     colour = palette.tint(palette.CYCLE[rank % len(palette.CYCLE)], 0.45)
-    ax.add_patch(Rectangle((x, rank), 1, 1, facecolor=colour, edgecolor="white", linewidth=1))
-    ax.text(x + 0.5, rank + (0.4 if again else 0.5), sample, ha="center", va="center", fontsize=9)
+    ax.add_patch(
+        Rectangle((x, rank), 1, 1, facecolor=colour, edgecolor="white", linewidth=1)
+    )
+    ax.text(
+        x + 0.5,
+        rank + (0.4 if again else 0.5),
+        sample,
+        ha="center",
+        va="center",
+        fontsize=9,
+    )
     if again:
         frame = dict(fill=False, edgecolor=palette.INK, linewidth=1.6, linestyle="--")
         ax.add_patch(Rectangle((x + 0.06, rank + 0.06), 0.88, 0.88, **frame))
@@ -145,14 +188,31 @@ def draw_sample(ax, x, rank, sample, again):
 
 
 def show_shares(n, panels, columns=1):
-    """One picture per entry of `panels` (title -> shares), all with boxes of the same size."""
+    """One picture per entry of `panels` (title -> shares), all with boxes of the same
+    size.
+    """
     everybodys = list(panels.values())
-    heights = [max(map(len, everybodys[row : row + columns])) for row in range(0, len(panels), columns)]
-    figure, axes = plt.subplots(len(heights), columns, squeeze=False, layout="constrained", height_ratios=heights)
-    widest = max(draw_shares(ax, n, shares, title) for ax, (title, shares) in zip(axes.flat, panels.items()))
+    heights = [
+        max(map(len, everybodys[row : row + columns]))
+        for row in range(0, len(panels), columns)
+    ]
+    figure, axes = plt.subplots(
+        len(heights),
+        columns,
+        squeeze=False,
+        layout="constrained",
+        height_ratios=heights,
+    )
+    widest = max(
+        draw_shares(ax, n, shares, title)
+        for ax, (title, shares) in zip(axes.flat, panels.items())
+    )
     for ax in axes.flat:
         ax.set_xlim(-0.1, widest)
-    figure.set_size_inches(max(columns * (0.4 * widest + 0.9), 4.8), sum(0.35 * height + 0.85 for height in heights))
+    figure.set_size_inches(
+        max(columns * (0.4 * widest + 0.9), 4.8),
+        sum(0.35 * height + 0.85 for height in heights),
+    )
     plt.show()
 
 
@@ -161,8 +221,9 @@ show_shares(24, {"24 samples, 4 ranks": stock(24, 4, shuffle=False)})
 # %% [markdown]
 # ## Two ways to deal
 #
-# Read the picture column by column: 0, 1, 2, 3, then 4, 5, 6, 7. The sampler deals like a card dealer. Rank $r$ gets ids $r$,
-# $r + p$, $r + 2p$ and so on. These are **strides**. In unit 01 you cut n darts into **blocks** instead, as `np.array_split`
+# Read the picture column by column: 0, 1, 2, 3, then 4, 5, 6, 7. The sampler deals like
+# a card dealer. Rank $r$ gets ids $r$, $r + p$, $r + 2p$ and so on. These are
+# **strides**. In unit 01 you cut n darts into **blocks** instead, as `np.array_split`
 # does:
 
 # %%
@@ -175,25 +236,29 @@ show_shares(
 )
 
 # %% [markdown]
-# Both deal every sample once, and shares differ by at most one sample. So what is the difference? Cut each row into steps of
-# two. With strides, the ranks together hold samples 0 to 7 in the first step: *the minibatch that one process would take*. With
+# Both deal every sample once, and shares differ by at most one sample. So what is the
+# difference? Cut each row into steps of two. With strides, the ranks together hold
+# samples 0 to 7 in the first step: *the minibatch that one process would take*. With
 # blocks they hold 0, 1, 6, 7, 12, 13, 18, 19.
 #
-# Blocks have merits of their own. A rank that reads its samples from one file reads one piece of it. But if the samples lie
-# sorted by class, as they do when they come from folders, a rank with a block sees a few classes only, and most of its batches a
-# single one.
+# Blocks have merits of their own. A rank that reads its samples from one file reads one
+# piece of it. But if the samples lie sorted by class, as they do when they come from
+# folders, a rank with a block sees a few classes only, and most of its batches a single
+# one.
 #
 # ### Like a card dealer (2 points)
 #
-# Nothing is padded and nothing is dropped here: with 10 samples, two of four ranks have three and the others two. You will need
-# this function again when you evaluate. **Think first:** what does rank 4 of 5 get when there are 3 samples?
+# Nothing is padded and nothing is dropped here: with 10 samples, two of four ranks have
+# three and the others two. You will need this function again when you evaluate. **Think
+# first:** what does rank 4 of 5 get when there are 3 samples?
 
 # %% nbgrader={"grade": false, "grade_id": "strided_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def strided_share(n: int, rank: int, world_size: int) -> list[int]:
-    """The ids of the samples that this rank gets when n samples are dealt out one by one, rank 0 first.
+    """The ids of the samples that this rank gets when n samples are dealt out one by
+    one, rank 0 first.
 
-    Returns the ids (integers, 0 to n - 1) in the order in which they are dealt, as a list, an array or a tensor. Every id has exactly
-    one rank; a share may be empty.
+    Returns the ids (integers, 0 to n - 1) in the order in which they are dealt, as a
+    list, an array or a tensor. Every id has exactly one rank; a share may be empty.
     """
     ### BEGIN SOLUTION
     return list(range(rank, n, world_size))
@@ -205,31 +270,50 @@ check(strided_share)
 # %% [markdown]
 # ## The four parameters
 #
-# **`num_replicas`** is the number of ranks that share the data. More ranks, shorter shares:
+# **`num_replicas`** is the number of ranks that share the data. More ranks, shorter
+# shares:
 
 # %%
-show_shares(12, {f"num_replicas = {p}": stock(12, p, shuffle=False) for p in (2, 3, 4)}, columns=3)
+show_shares(
+    12,
+    {f"num_replicas = {p}": stock(12, p, shuffle=False) for p in (2, 3, 4)},
+    columns=3,
+)
 
 # %% [markdown]
-# **`rank`** says which share this process takes. Each rank must name its own. If a launcher does not tell the ranks who they
-# are, and all believe they are rank 0, you pay for four ranks and get the work of one:
+# **`rank`** says which share this process takes. Each rank must name its own. If a
+# launcher does not tell the ranks who they are, and all believe they are rank 0, you
+# pay for four ranks and get the work of one:
 
 # %%
-everybody_is_rank_0 = [list(DistributedSampler(range(12), num_replicas=4, rank=0, shuffle=False)) for rank in range(4)]
+everybody_is_rank_0 = [
+    list(DistributedSampler(range(12), num_replicas=4, rank=0, shuffle=False))
+    for rank in range(4)
+]
 show_shares(12, {"rank = 0 on every rank": everybody_is_rank_0})
 
 # %% [markdown]
-# **`shuffle`** (on unless you switch it off) shuffles the *whole* order first and deals it out then. All ranks shuffle alike,
-# so what they hold still fits together. The order follows from `seed + epoch` and from nothing else:
+# **`shuffle`** (on unless you switch it off) shuffles the *whole* order first and deals
+# it out then. All ranks shuffle alike, so what they hold still fits together. The order
+# follows from `seed + epoch` and from nothing else:
 
 # %%
-show_shares(12, {"shuffle=False": stock(12, 4, shuffle=False), "shuffle=True": stock(12, 4, shuffle=True)}, columns=2)
+show_shares(
+    12,
+    {
+        "shuffle=False": stock(12, 4, shuffle=False),
+        "shuffle=True": stock(12, 4, shuffle=True),
+    },
+    columns=2,
+)
 
 # %% [markdown]
-# **`drop_last`** decides what happens when the samples do not divide. With one sample less a rank may have one batch less: with
-# batches of 2, four samples are two steps and five are three. Then the others wait for it in their last all-reduce, for ever.
-# Equally long shares make equally many steps, whatever the batch size. Without `drop_last` the sampler fills the order up from
-# its own beginning. With it, it cuts the rest off:
+# **`drop_last`** decides what happens when the samples do not divide. With one sample
+# less a rank may have one batch less: with batches of 2, four samples are two steps and
+# five are three. Then the others wait for it in their last all-reduce, for ever.
+# Equally long shares make equally many steps, whatever the batch size. Without
+# `drop_last` the sampler fills the order up from its own beginning. With it, it cuts
+# the rest off:
 
 # %%
 show_shares(
@@ -242,25 +326,35 @@ show_shares(
 )
 
 # %% [markdown]
-# Your first guess: twelve. Samples 0 and 1 were worked on twice in this epoch. With `drop_last` it is eight, and nobody saw 8
-# and 9. When the order is shuffled anew in every epoch, other samples have that luck each time, and in training neither does
+# Your first guess: twelve. Samples 0 and 1 were worked on twice in this epoch. With
+# `drop_last` it is eight, and nobody saw 8 and 9. When the order is shuffled anew in
+# every epoch, other samples have that luck each time, and in training neither does
 # harm. In an evaluation both do.
 #
 # ### What the stock sampler does (4 points)
 #
-# Write it yourself, without `DistributedSampler`. The order is `range(n)`, or with `shuffle` the one that `torch.randperm(n,
-# generator=g)` gives when `g` is a `torch.Generator` seeded with `seed + epoch`. Then pad or cut. Then deal. **Think first:**
-# there are 2 samples and 5 ranks. What is the padded order?
+# Write it yourself, without `DistributedSampler`. The order is `range(n)`, or with
+# `shuffle` the one that `torch.randperm(n, generator=g)` gives when `g` is a
+# `torch.Generator` seeded with `seed + epoch`. Then pad or cut. Then deal. **Think
+# first:** there are 2 samples and 5 ranks. What is the padded order?
 
 # %% nbgrader={"grade": false, "grade_id": "stock_indices", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def stock_indices(
-    n: int, rank: int, world_size: int, shuffle: bool = False, seed: int = 0, epoch: int = 0, drop_last: bool = False
+    n: int,
+    rank: int,
+    world_size: int,
+    shuffle: bool = False,
+    seed: int = 0,
+    epoch: int = 0,
+    drop_last: bool = False,
 ) -> list[int]:
-    """The ids that a DistributedSampler with these parameters gives this rank in this epoch, in their order.
+    """The ids that a DistributedSampler with these parameters gives this rank in this
+    epoch, in their order.
 
-    Built without DistributedSampler. drop_last=False: the order is filled up from its own beginning, as often as necessary, to the next
-    multiple of world_size (to none if n is one). drop_last=True: it is cut off at the last one. n is at least 1. Returns a list, an array
-    or a tensor of ids.
+    Built without DistributedSampler. drop_last=False: the order is filled up from its
+        own beginning, as often as necessary, to the next
+    multiple of world_size (to none if n is one). drop_last=True: it is cut off at the
+    last one. n is at least 1. Returns a list, an array or a tensor of ids.
     """
     ### BEGIN SOLUTION
     if shuffle:
@@ -286,7 +380,12 @@ check(stock_indices)
 # %% tags=["raises-exception"]
 def original(n, rank, world_size, shuffle, seed, epoch, drop_last):
     sampler = DistributedSampler(
-        range(n), num_replicas=world_size, rank=rank, shuffle=shuffle, seed=seed, drop_last=drop_last
+        range(n),
+        num_replicas=world_size,
+        rank=rank,
+        shuffle=shuffle,
+        seed=seed,
+        drop_last=drop_last,
     )
     sampler.set_epoch(epoch)
     return list(sampler)
@@ -296,21 +395,33 @@ equal = 0
 for _ in range(1000):
     p = random.randint(1, 8)
     shuffle, drop_last = random.random() < 0.5, random.random() < 0.5
-    settings = (random.randint(1, 40), random.randrange(p), p, shuffle, random.randint(0, 99), random.randint(0, 99), drop_last)
+    settings = (
+        random.randint(1, 40),
+        random.randrange(p),
+        p,
+        shuffle,
+        random.randint(0, 99),
+        random.randint(0, 99),
+        drop_last,
+    )
     equal += [int(i) for i in stock_indices(*settings)] == original(*settings)
 print(f"equal in {equal} of 1000 settings")
 
 # %% [markdown]
 # ## Batches
 #
-# `BatchSampler` cuts what a sampler yields into batches of ids; a loader with `batch_size=` makes one by itself. It has a
-# `drop_last` of its own. That one drops the *last short batch of this rank*, the sampler's drops *samples that do not divide
-# among the ranks*.
+# `BatchSampler` cuts what a sampler yields into batches of ids; a loader with
+# `batch_size=` makes one by itself. It has a `drop_last` of its own. That one drops the
+# *last short batch of this rank*, the sampler's drops *samples that do not divide among
+# the ranks*.
 
 # %%
 def batched(n, p, batch_size, drop_last):
     """Batches of each rank: the stock sampler, wrapped in a BatchSampler."""
-    return [list(BatchSampler(share, batch_size, drop_last)) for share in stock(n, p, shuffle=False)]
+    return [
+        list(BatchSampler(share, batch_size, drop_last))
+        for share in stock(n, p, shuffle=False)
+    ]
 
 
 show_shares(
@@ -318,33 +429,41 @@ show_shares(
     {
         "batch_size = 3": batched(22, 4, 3, drop_last=False),
         "batch_size = 4": batched(22, 4, 4, drop_last=False),
-        "batch_size = 4, the batch sampler's drop_last=True": batched(22, 4, 4, drop_last=True),
+        "batch_size = 4, the batch sampler's drop_last=True": batched(
+            22, 4, 4, drop_last=True
+        ),
     },
 )
 
 # %% [markdown]
-# `batch_size` counts the samples of *one rank*: it is the **local batch size**. In every step the ranks together work on $p$
-# times as many, the **global batch size**. Papers and schedules of learning rates speak of the global one. A script that hands
-# it to the loader trains with $p$ times the batch that it reports.
+# `batch_size` counts the samples of *one rank*: it is the **local batch size**. In
+# every step the ranks together work on $p$ times as many, the **global batch size**.
+# Papers and schedules of learning rates speak of the global one. A script that hands it
+# to the loader trains with $p$ times the batch that it reports.
 #
 # ### Epochs of a training loop (4 points)
 #
-# Now the real thing, with PyTorch's own sampler and loader, as it stands at the top of every training script. The order must be
-# a new one in every epoch. Somebody has to tell the sampler: `sampler.set_epoch(epoch)`, on every rank, before the loader is
+# Now the real thing, with PyTorch's own sampler and loader, as it stands at the top of
+# every training script. The order must be a new one in every epoch. Somebody has to
+# tell the sampler: `sampler.set_epoch(epoch)`, on every rank, before the loader is
 # asked for its first batch.
 
 # %% nbgrader={"grade": false, "grade_id": "training_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) -> list:
     """The batches of items that this rank would train on.
 
-    torch.distributed is initialised. Shuffled, by a DistributedSampler with this seed; epochs count from 0; nothing is dropped,
-    neither by the sampler nor by the loader. global_batch_size counts the samples of all ranks in one step and divides by the world
-    size.
-    Returns one entry per epoch: the list of this rank's batches, each a tensor or list of items.
+    torch.distributed is initialised. Shuffled, by a DistributedSampler with this seed;
+    epochs count from 0; nothing is dropped, neither by the sampler nor by the loader.
+    global_batch_size counts the samples of all ranks in one step and divides by the
+    world size.
+    Returns one entry per epoch: the list of this rank's batches, each a tensor or list
+        of items.
     """
     ### BEGIN SOLUTION
     sampler = DistributedSampler(dataset, seed=seed)
-    loader = DataLoader(dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler)
+    loader = DataLoader(
+        dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler
+    )
     seen = []
     for epoch in range(epochs):
         sampler.set_epoch(epoch)
@@ -358,12 +477,14 @@ check(training_batches)
 # %% [markdown]
 # ## The minibatch of one process
 #
-# You have a model that trains well on one process, with minibatches of $m$ samples. Now you want $p$ ranks to compute *the same
-# thing*, faster. Then in every step the ranks together must hold exactly the minibatch that the one process would take.
+# You have a model that trains well on one process, with minibatches of $m$ samples. Now
+# you want $p$ ranks to compute *the same thing*, faster. Then in every step the ranks
+# together must hold exactly the minibatch that the one process would take.
 #
-# Does the stock sampler do that? Here are 24 samples in minibatches of 8. With 2 ranks each takes 4 per step. Look at the
-# second batch of rank 0: samples 8, 10, 12, 14, half of the second minibatch. Fine. But with 3 ranks, 8 does not divide. And
-# what if there are 23 samples?
+# Does the stock sampler do that? Here are 24 samples in minibatches of 8. With 2 ranks
+# each takes 4 per step. Look at the second batch of rank 0: samples 8, 10, 12, 14, half
+# of the second minibatch. Fine. But with 3 ranks, 8 does not divide. And what if there
+# are 23 samples?
 
 # %%
 def stock_steps(n, p, m):
@@ -381,34 +502,44 @@ show_shares(
 show_shares(23, {"23 samples, 2 ranks, minibatches of 8": stock_steps(23, 2, 8)})
 
 # %% [markdown]
-# With 3 ranks the first step takes samples 0 to 8: nine, not eight, and sample 8 belongs to the next minibatch. Every step
-# after it is further off. With 23 samples the last minibatch should have seven, and got one of the first again. A different
-# minibatch, a different gradient, a different model: your parallel run and your sequential run can no longer be compared number
-# by number.
+# With 3 ranks the first step takes samples 0 to 8: nine, not eight, and sample 8
+# belongs to the next minibatch. Every step after it is further off. With 23 samples the
+# last minibatch should have seven, and got one of the first again. A different
+# minibatch, a different gradient, a different model: your parallel run and your
+# sequential run can no longer be compared number by number.
 #
-# The cure is to turn the two steps round. The stock sampler first deals and then cuts. **First cut, then deal**: cut the order
-# into minibatches, and deal out each of them. Rank $r$ takes positions $r$, $r + p$, $r + 2p$, ... *of the minibatch*. Every
+# The cure is to turn the two steps round. The stock sampler first deals and then cuts.
+# **First cut, then deal**: cut the order into minibatches, and deal out each of them.
+# Rank $r$ takes positions $r$, $r + p$, $r + 2p$, ... *of the minibatch*. Every
 # minibatch begins with rank 0.
 #
-# - A minibatch that does not divide gives the first ranks one sample more. That is all right: unit 05 weights them.
-# - A minibatch with fewer samples than ranks leaves some ranks with nothing. Their share is an **empty list**. It must be
-#   there, because every rank has to take part in every step, also with nothing to add.
+# - A minibatch that does not divide gives the first ranks one sample more. That is all
+#   right: unit 05 weights them.
+# - A minibatch with fewer samples than ranks leaves some ranks with nothing. Their
+#   share is an **empty list**. It must be there, because every rank has to take part in
+#   every step, also with nothing to add.
 #
 # ### Split the sequential minibatch (4 points)
 #
-# The order is given: shuffling is somebody else's business, and all ranks are handed the same one.
+# The order is given: shuffling is somebody else's business, and all ranks are handed
+# the same one.
 
 # %% nbgrader={"grade": false, "grade_id": "minibatch_shares", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def minibatch_shares(order: list[int], batch_size: int, rank: int, world_size: int) -> list[list[int]]:
+def minibatch_shares(
+    order: list[int], batch_size: int, rank: int, world_size: int
+) -> list[list[int]]:
     """This rank's share of every minibatch.
 
-    order: the ids in the order of this epoch, any permutation. A minibatch is batch_size successive entries of it, the last one what
-    is left. Rank r takes positions r, r + world_size, r + 2 world_size, ... of each minibatch.
-    Returns one list of ids per minibatch, an empty list where this rank has no sample in it. Nothing is padded or dropped, and `order`
-    itself is left as it is.
+    order: the ids in the order of this epoch, any permutation. A minibatch is
+    batch_size successive entries of it, the last one what is left. Rank r takes
+    positions r, r + world_size, r + 2 world_size, ... of each minibatch. Returns one
+    list of ids per minibatch, an empty list where this rank has no sample in it.
+    Nothing is padded or dropped, and `order` itself is left as it is.
     """
     ### BEGIN SOLUTION
-    minibatches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    minibatches = [
+        order[start : start + batch_size] for start in range(0, len(order), batch_size)
+    ]
     return [minibatch[rank::world_size] for minibatch in minibatches]
     ### END SOLUTION
 
@@ -417,7 +548,10 @@ check(minibatch_shares)
 
 # %% tags=["raises-exception"]
 def my_steps(n, p, m):
-    return [[[int(i) for i in ids] for ids in minibatch_shares(list(range(n)), m, rank, p)] for rank in range(p)]
+    return [
+        [[int(i) for i in ids] for ids in minibatch_shares(list(range(n)), m, rank, p)]
+        for rank in range(p)
+    ]
 
 
 show_shares(24, {"24 samples, 3 ranks, minibatches of 8": my_steps(24, 3, 8)})
@@ -425,15 +559,23 @@ show_shares(23, {"23 samples, 2 ranks, minibatches of 8": my_steps(23, 2, 8)})
 show_shares(10, {"10 samples, 5 ranks, minibatches of 4": my_steps(10, 5, 4)})
 
 # %% [markdown]
-# A few lines around your function make it a batch sampler that any loader takes. It has a `set_epoch`, as the stock sampler
-# has:
+# A few lines around your function make it a batch sampler that any loader takes. It has
+# a `set_epoch`, as the stock sampler has:
 
 # %%
 class MinibatchSampler(torch.utils.data.Sampler):
-    """For a loader's `batch_sampler`: this rank's share of every minibatch of a shuffled data set of n samples."""
+    """For a loader's `batch_sampler`: this rank's share of every minibatch of a
+    shuffled data set of n samples.
+    """
 
     def __init__(self, n, batch_size, rank, world_size, seed=0):
-        self.n, self.batch_size, self.rank, self.world_size, self.seed = n, batch_size, rank, world_size, seed
+        self.n, self.batch_size, self.rank, self.world_size, self.seed = (
+            n,
+            batch_size,
+            rank,
+            world_size,
+            seed,
+        )
         self.epoch = 0
 
     def set_epoch(self, epoch):
@@ -445,12 +587,13 @@ class MinibatchSampler(torch.utils.data.Sampler):
     def __iter__(self):
         generator = torch.Generator().manual_seed(self.seed + self.epoch)
         order = torch.randperm(self.n, generator=generator).tolist()
-        return iter(minibatch_shares(order, self.batch_size, self.rank, self.world_size))
-
+        return iter(
+            minibatch_shares(order, self.batch_size, self.rank, self.world_size)
+        )
 
 # %% [markdown]
-# One thing is left to do. Some ranks will get an empty batch, and a loader does not know what to make of it: it puts a batch
-# together by looking at its first item.
+# One thing is left to do. Some ranks will get an empty batch, and a loader does not
+# know what to make of it: it puts a batch together by looking at its first item.
 
 # %%
 empty_in_the_middle = [[0, 1], [], [2]]
@@ -459,20 +602,31 @@ try:
 except IndexError as error:
     print("IndexError:", error)
 
-print(list(DataLoader(SimpleDataSet(3), batch_sampler=empty_in_the_middle, collate_fn=torch.tensor)))
+print(
+    list(
+        DataLoader(
+            SimpleDataSet(3), batch_sampler=empty_in_the_middle, collate_fn=torch.tensor
+        )
+    )
+)
 
 # %% [markdown]
-# A `collate_fn` that can do without a first item solves it. A rank with an empty batch computes a gradient of zeros, from zero
-# samples, and takes part in the all-reduce like everybody else.
+# A `collate_fn` that can do without a first item solves it. A rank with an empty batch
+# computes a gradient of zeros, from zero samples, and takes part in the all-reduce like
+# everybody else.
 #
-# Now on real ranks, with 23 samples in minibatches of 10: the last one has three, and rank 3 gets nothing. Each rank also goes
-# through the epoch as one process would, and compares: is what the ranks hold together, step by step, the minibatch of one
-# process?
+# Now on real ranks, with 23 samples in minibatches of 10: the last one has three, and
+# rank 3 gets nothing. Each rank also goes through the epoch as one process would, and
+# compares: is what the ranks hold together, step by step, the minibatch of one process?
 
 # %% tags=["raises-exception"]
 # %%ranks
 dataset = SimpleDataSet(23)
-loader = DataLoader(dataset, batch_sampler=MinibatchSampler(23, 10, rank, world_size), collate_fn=torch.tensor)
+loader = DataLoader(
+    dataset,
+    batch_sampler=MinibatchSampler(23, 10, rank, world_size),
+    collate_fn=torch.tensor,
+)
 alone = DataLoader(dataset, batch_sampler=MinibatchSampler(23, 10, 0, 1))
 try:
     steps = zip(loader, alone, strict=True)
@@ -481,36 +635,47 @@ try:
         dist.all_gather_object(everybodys, mine.tolist())
         together = sorted(item for items in everybodys for item in items)
         if rank == 0:
-            print(f"step {step}: {everybodys} the same minibatch: {together == sorted(minibatch.tolist())}")
+            print(
+                f"step {step}: {everybodys} the same minibatch: "
+                f"{together == sorted(minibatch.tolist())}"
+            )
 except NotImplementedError:
     print("minibatch_shares is not written yet: come back to this cell when it is.")
 
 # %% [markdown]
-# Everything below, from the gradients of unit 05 to the scaling of unit 08, can now be held against one process, number by
-# number.
+# Everything below, from the gradients of unit 05 to the scaling of unit 08, can now be
+# held against one process, number by number.
 
 # %% [markdown]
 # ## A number that is wrong
 #
-# Time to evaluate. The model is the simplest there is: the mean image of each of the ten digits. It takes an image for the
-# digit whose mean is nearest. You have 50 images to validate it with. `correct` holds, for each of them, whether the model was
-# right.
+# Time to evaluate. The model is the simplest there is: the mean image of each of the
+# ten digits. It takes an image for the digit whose mean is nearest. You have 50 images
+# to validate it with. `correct` holds, for each of them, whether the model was right.
 
 # %%
 train_images, train_labels = data.load("digits", train=True, n=3000)
 images, labels = data.load("digits", train=False, n=50)
-means = np.stack([train_images[train_labels == digit].mean(axis=0) for digit in range(10)])
+means = np.stack(
+    [train_images[train_labels == digit].mean(axis=0) for digit in range(10)]
+)
 distances = ((images[:, None].astype(float) - means) ** 2).sum(axis=(2, 3))
 correct = torch.from_numpy(distances.argmin(axis=1) == labels)
-print(f"{int(correct.sum())} of {len(correct)} images are right: {correct.float().mean():.1%}")
+print(
+    f"{int(correct.sum())} of {len(correct)} images are right: "
+    f"{correct.float().mean():.1%}"
+)
 
 # %% [markdown]
-# Now on four ranks, as it stands in many scripts: a DistributedSampler, each rank counts its own, an `all_reduce` adds up. Look
-# for the mistake. There is none in the arithmetic.
+# Now on four ranks, as it stands in many scripts: a DistributedSampler, each rank
+# counts its own, an `all_reduce` adds up. Look for the mistake. There is none in the
+# arithmetic.
 
 # %%
 # %%ranks
-loader = DataLoader(correct, batch_size=5, sampler=DistributedSampler(correct, shuffle=False))
+loader = DataLoader(
+    correct, batch_size=5, sampler=DistributedSampler(correct, shuffle=False)
+)
 counts = torch.zeros(2)
 for batch in loader:
     counts += torch.tensor([batch.sum(), len(batch)])
@@ -519,50 +684,76 @@ right, seen = counts.tolist()
 print(f"{right:.0f} of {seen:.0f} images are right: {right / seen:.1%}")
 
 # %% [markdown]
-# 52 images. There are 50. So much for your third guess: it is the sampler. It filled up the shares with images 0 and 1, and
-# these count twice. How wrong is that? It depends on the number of ranks, and that is the worst of it. You need no cluster to
-# see it: the stock sampler says who would get what.
+# 52 images. There are 50. So much for your third guess: it is the sampler. It filled up
+# the shares with images 0 and 1, and these count twice. How wrong is that? It depends
+# on the number of ranks, and that is the worst of it. You need no cluster to see it:
+# the stock sampler says who would get what.
 
 # %%
 def reported(correct, p):
     """The accuracy that p ranks with the stock sampler report."""
-    return correct[np.concatenate(stock(len(correct), p, shuffle=False))].float().mean().item()
+    return (
+        correct[np.concatenate(stock(len(correct), p, shuffle=False))]
+        .float()
+        .mean()
+        .item()
+    )
 
 
 worlds = range(1, 65)
 by_class = correct[np.argsort(labels, kind="stable")]
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
-ax.axhline(100 * correct.float().mean(), color=palette.INK, linewidth=1, label="every image once")
+ax.axhline(
+    100 * correct.float().mean(),
+    color=palette.INK,
+    linewidth=1,
+    label="every image once",
+)
 for flags, marker, colour, label in (
     (correct, "o", palette.BLUE, "images as they come"),
     (by_class, "^", palette.VERMILLION, "images sorted by class"),
 ):
-    ax.plot(worlds, [100 * reported(flags, p) for p in worlds], marker, color=colour, markersize=4, label=label)
+    ax.plot(
+        worlds,
+        [100 * reported(flags, p) for p in worlds],
+        marker,
+        color=colour,
+        markersize=4,
+        label=label,
+    )
 ax.set(xlabel="ranks", ylabel="reported accuracy, %", xlim=(0, 65))
 ax.grid(color=palette.FAINT)
-ax.legend(frameon=False, fontsize=9, ncol=3, loc="lower center", bbox_to_anchor=(0.5, 1));
+ax.legend(
+    frameon=False, fontsize=9, ncol=3, loc="lower center", bbox_to_anchor=(0.5, 1)
+);
 
 # %% [markdown]
-# One model, 50 images, and an accuracy that moves by several points with the number of ranks. Where 50 divides by the ranks, it
-# is right. Elsewhere the first images of the data set count twice. When images lie sorted by class, as they do in folders,
-# these are of the first classes only: if they are easy, your model seems to get better with more GPUs.
+# One model, 50 images, and an accuracy that moves by several points with the number of
+# ranks. Where 50 divides by the ranks, it is right. Elsewhere the first images of the
+# data set count twice. When images lie sorted by class, as they do in folders, these
+# are of the first classes only: if they are easy, your model seems to get better with
+# more GPUs.
 #
-# `drop_last=True` is no way out: then images are missing. Nor is the mean of the ranks' own accuracies. The way out is to
-# remember *why* shares had to be equally long: because ranks meet in every step. In an evaluation they meet once, at the end.
+# `drop_last=True` is no way out: then images are missing. Nor is the mean of the ranks'
+# own accuracies. The way out is to remember *why* shares had to be equally long:
+# because ranks meet in every step. In an evaluation they meet once, at the end.
 #
 # ### An accuracy that counts everybody once (3 points)
 #
-# You are handed `is_correct(i)`: it runs the model on sample i, which is the expensive part, and says whether it was right. Use
-# your `strided_share` or deal in another way, but let each sample be looked at by exactly one rank and let shares differ by at
-# most one. **Think first:** what does a rank without samples do?
+# You are handed `is_correct(i)`: it runs the model on sample i, which is the expensive
+# part, and says whether it was right. Use your `strided_share` or deal in another way,
+# but let each sample be looked at by exactly one rank and let shares differ by at most
+# one. **Think first:** what does a rank without samples do?
 
 # %% nbgrader={"grade": false, "grade_id": "exact_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def exact_accuracy(n: int, is_correct) -> float:
-    """The share of n samples for which `is_correct(i)` is True, as a number from 0 to 1, the same on every rank.
+    """The share of n samples for which `is_correct(i)` is True, as a number from 0 to
+    1, the same on every rank.
 
-    torch.distributed is initialised. Over all ranks is_correct is called exactly once for every i from 0 to n - 1, and the numbers
-    of calls of two ranks differ by at most one. n is at least 1; there may be fewer samples than ranks. Returns a float or a tensor of
-    one element.
+    torch.distributed is initialised. Over all ranks is_correct is called exactly once
+    for every i from 0 to n - 1, and the numbers of calls of two ranks differ by at most
+    one. n is at least 1; there may be fewer samples than ranks. Returns a float or a
+    tensor of one element.
     """
     ### BEGIN SOLUTION
     share = strided_share(n, dist.get_rank(), dist.get_world_size())
@@ -581,23 +772,32 @@ def is_correct(i):
 
 
 try:
-    print(f"{exact_accuracy(len(correct), is_correct):.1%} of {len(correct)} images are right")
+    print(
+        f"{exact_accuracy(len(correct), is_correct):.1%} of {len(correct)} images are "
+        "right"
+    )
 except NotImplementedError:
     print("exact_accuracy is not written yet: come back to this cell when it is.")
 
 # %% [markdown]
 # ## Who must agree, and who must not
 #
-# The order of the samples has to be the same on all ranks, or they deal from different packs. See what comes of `seed=rank`:
+# The order of the samples has to be the same on all ranks, or they deal from different
+# packs. See what comes of `seed=rank`:
 
 # %%
-different_packs = [list(DistributedSampler(range(12), num_replicas=4, rank=rank, seed=rank)) for rank in range(4)]
+different_packs = [
+    list(DistributedSampler(range(12), num_replicas=4, rank=rank, seed=rank))
+    for rank in range(4)
+]
 show_shares(12, {"seed = rank": different_packs})
 
 # %% [markdown]
-# So the advice "same seed everywhere" is good advice for the order. For everything else that is random it is bad advice. Images
-# are shifted, turned and cropped at random, so that the network never sees the same one twice. If all ranks start from the same
-# seed, they draw the same numbers: all four images of a step are shifted alike, and four ranks see no more variety than one.
+# So the advice "same seed everywhere" is good advice for the order. For everything else
+# that is random it is bad advice. Images are shifted, turned and cropped at random, so
+# that the network never sees the same one twice. If all ranks start from the same seed,
+# they draw the same numbers: all four images of a step are shifted alike, and four
+# ranks see no more variety than one.
 
 # %%
 # %%ranks
@@ -608,7 +808,10 @@ shift_own = torch.randint(-4, 5, (2,)).tolist()
 
 # %%
 figure, axes = plt.subplots(2, RANKS, figsize=(1.5 * RANKS, 3.4), layout="constrained")
-for row, name, label in ((0, "shift_same", "the same seed"), (1, "shift_own", "a seed per rank")):
+for row, name, label in (
+    (0, "shift_same", "the same seed"),
+    (1, "shift_own", "a seed per rank"),
+):
     for rank, shift in enumerate(ranks.pull(name)):
         ax = axes[row, rank]
         ax.imshow(np.roll(images[rank], shift, axis=(0, 1)), cmap="gray_r")
@@ -617,38 +820,50 @@ for row, name, label in ((0, "shift_same", "the same seed"), (1, "shift_own", "a
     axes[row, 0].set_ylabel(label, fontsize=9)
 
 # %% [markdown]
-# It is worse where the samples themselves are drawn at random: with replacement, or by weight. No `DistributedSampler` divides
-# those up. Each rank draws for itself, and from the same seed each draws the same:
+# It is worse where the samples themselves are drawn at random: with replacement, or by
+# weight. No `DistributedSampler` divides those up. Each rank draws for itself, and from
+# the same seed each draws the same:
 
 # %%
 # %%ranks
 for what, seed in (("the same seed", 0), ("a seed per rank", 1000 + rank)):
     generator = torch.Generator().manual_seed(seed)
-    drawn = list(RandomSampler(range(1000), replacement=True, num_samples=8, generator=generator))
+    drawn = list(
+        RandomSampler(range(1000), replacement=True, num_samples=8, generator=generator)
+    )
     everybodys = [None] * world_size
     dist.all_gather_object(everybodys, drawn)
     if rank == 0:
-        print(f"{what}: {8 * world_size} samples drawn, {len({i for ids in everybodys for i in ids})} different ones")
+        print(
+            f"{what}: {8 * world_size} samples drawn, "
+            f"{len({i for ids in everybodys for i in ids})} different ones"
+        )
 
 # %% [markdown]
 # ### One order, many noises (2 points)
 #
-# Two generators, then. One for the order, which all ranks share. One for everything else, which no two ranks share, and which
-# is a new one in every epoch. Both must follow from the arguments alone, so that a run can be repeated. **Think first:** seed
+# Two generators, then. One for the order, which all ranks share. One for everything
+# else, which no two ranks share, and which is a new one in every epoch. Both must
+# follow from the arguments alone, so that a run can be repeated. **Think first:** seed
 # the noise with `seed + epoch + rank`. What does rank 0 draw tomorrow?
 
 # %% nbgrader={"grade": false, "grade_id": "epoch_generators", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def epoch_generators(seed: int, epoch: int, rank: int, world_size: int) -> tuple[torch.Generator, torch.Generator]:
+def epoch_generators(
+    seed: int, epoch: int, rank: int, world_size: int
+) -> tuple[torch.Generator, torch.Generator]:
     """Two new generators for this rank and epoch: (order, noise).
 
-    order: depends on seed and epoch, and is the same on every rank; no two epochs (0 to 99) of a seed have the same, and another seed
-    has another in every epoch.
-    noise: no two pairs of rank (0 to world_size - 1) and epoch (0 to 99) of a seed have the same; the same pair with another seed has
-    another. The same arguments give the same streams in every process. New: PyTorch's global generator stays as it is.
+    order: depends on seed and epoch, and is the same on every rank; no two epochs (0 to
+    99) of a seed have the same, and another seed has another in every epoch.
+    noise: no two pairs of rank (0 to world_size - 1) and epoch (0 to 99) of a seed have
+    the same; the same pair with another seed has another. The same arguments give the
+    same streams in every process. New: PyTorch's global generator stays as it is.
     """
     ### BEGIN SOLUTION
     order = torch.Generator().manual_seed(seed + epoch)
-    noise = torch.Generator().manual_seed(1_000_000 * (seed + 1) + epoch * world_size + rank)
+    noise = torch.Generator().manual_seed(
+        1_000_000 * (seed + 1) + epoch * world_size + rank
+    )
     return order, noise
     ### END SOLUTION
 
@@ -658,8 +873,9 @@ check(epoch_generators)
 # %% [markdown]
 # ## Break it
 #
-# The most common mistake of this page is one line that is not there. This loop shuffles: `shuffle=True` is the sampler's
-# default. It runs on real ranks, for three epochs. **Before you run it:** what will differ between the epochs?
+# The most common mistake of this page is one line that is not there. This loop
+# shuffles: `shuffle=True` is the sampler's default. It runs on real ranks, for three
+# epochs. **Before you run it:** what will differ between the epochs?
 
 # %%
 # %%ranks
@@ -677,40 +893,54 @@ for epoch in range(3):
 
 # %%
 forgotten, told = ranks.pull("forgotten"), ranks.pull("told")
-panels = {f"set_epoch forgotten, epoch {epoch}": [mine[epoch] for mine in forgotten] for epoch in range(3)}
-panels |= {f"set_epoch called, epoch {epoch}": [mine[epoch] for mine in told] for epoch in range(3)}
+panels = {
+    f"set_epoch forgotten, epoch {epoch}": [mine[epoch] for mine in forgotten]
+    for epoch in range(3)
+}
+panels |= {
+    f"set_epoch called, epoch {epoch}": [mine[epoch] for mine in told]
+    for epoch in range(3)
+}
 show_shares(16, panels, columns=3)
 
 # %% [markdown]
-# Upper row: the same order three times, and it would be the same 90 times. Each rank sees its own four samples, in the same two
-# batches, for as long as you train. Nothing fails. The loss falls. The model is only a little worse than it could be, and you
-# will look for the reason everywhere else. Your second guess: **one** order.
+# Upper row: the same order three times, and it would be the same 90 times. Each rank
+# sees its own four samples, in the same two batches, for as long as you train. Nothing
+# fails. The loss falls. The model is only a little worse than it could be, and you will
+# look for the reason everywhere else. Your second guess: **one** order.
 #
-# A loader with `shuffle=True` on one process needs no such call, because it draws from a generator that moves on. The
-# distributed sampler makes a new generator in every epoch, so that all ranks agree without talking to each other. It has to be
-# told.
+# A loader with `shuffle=True` on one process needs no such call, because it draws from
+# a generator that moves on. The distributed sampler makes a new generator in every
+# epoch, so that all ranks agree without talking to each other. It has to be told.
 
 # %% [markdown]
 # ## What to remember
 #
-# - `DistributedSampler`: shuffle alike on all ranks (`seed + epoch`), fill up or drop, deal with a stride of `num_replicas`,
-#   start at `rank`.
-# - `batch_size` of a loader is the **local** one. The global batch is $p$ times as large.
+# - `DistributedSampler`: shuffle alike on all ranks (`seed + epoch`), fill up or drop,
+#   deal with a stride of `num_replicas`, start at `rank`.
+# - `batch_size` of a loader is the **local** one. The global batch is $p$ times as
+#   large.
 # - `set_epoch(epoch)` before every epoch, on every rank. Nobody reminds you.
-# - Where nothing divides, the stock sampler's steps are **not** the minibatches of one process. Cut first, then deal.
-# - Filling up counts samples twice: harmless in training, wrong in an evaluation. **Add up counts, divide once.**
-# - The order: the same seed on all ranks. Everything else that is random: a different one on each.
+# - Where nothing divides, the stock sampler's steps are **not** the minibatches of one
+#   process. Cut first, then deal.
+# - Filling up counts samples twice: harmless in training, wrong in an evaluation. **Add
+#   up counts, divide once.**
+# - The order: the same seed on all ranks. Everything else that is random: a different
+#   one on each.
 #
-# **To think about.** Your minibatch has 10 samples, on 4 ranks: three, three, two, two. Each rank computes the mean gradient
-# over its own samples, and you average the four means. Is that the gradient of the minibatch? Unit 05 begins there.
+# **To think about.** Your minibatch has 10 samples, on 4 ranks: three, three, two, two.
+# Each rank computes the mean gradient over its own samples, and you average the four
+# means. Is that the gradient of the minibatch? Unit 05 begins there.
 
 # %% [markdown]
 # ## Deeper: the loader's own workers
 #
-# With `num_workers=2` a loader starts two processes that fetch items. Their seeds are a base seed plus the worker's number, and
-# the base seed is drawn from torch's global generator (PyTorch documentation, *Randomness in multi-process data loading*). So
-# if `torch.manual_seed(0)` runs on every rank, worker 0 of every rank has the same seed, too. Hand each loader the noise
-# generator of its rank, `DataLoader(..., generator=noise)`, and it draws the base seed from there.
+# With `num_workers=2` a loader starts two processes that fetch items. Their seeds are a
+# base seed plus the worker's number, and the base seed is drawn from torch's global
+# generator (PyTorch documentation, *Randomness in multi-process data loading*). So if
+# `torch.manual_seed(0)` runs on every rank, worker 0 of every rank has the same seed,
+# too. Hand each loader the noise generator of its rank,
+# `DataLoader(..., generator=noise)`, and it draws the base seed from there.
 
 # %%
 ranks.stop()
@@ -718,7 +948,8 @@ ranks.stop()
 # %% [markdown]
 # ### To read
 #
-# - PyTorch, [`torch/utils/data/distributed.py`](https://github.com/pytorch/pytorch/blob/main/torch/utils/data/distributed.py):
+# - PyTorch,
+#   [`torch/utils/data/distributed.py`](https://github.com/pytorch/pytorch/blob/main/torch/utils/data/distributed.py):
 #   you can now read every line of it.
-# - S. Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel Training*, VLDB 2020: what happens to the
-#   batches next, and the subject of unit 06.
+# - S. Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel
+#   Training*, VLDB 2020: what happens to the batches next, and the subject of unit 06.

@@ -1,15 +1,18 @@
 # %% [markdown]
 # # 05 · Gradient all-reduce by hand
 #
-# You have everything that data-parallel training consists of: ranks, collectives, and a sampler that deals out the data. On this page
-# you put it together yourself, without any library for it. It takes two functions of three lines, and about ten ways to get them
-# wrong without an error message.
+# You have everything that data-parallel training consists of: ranks, collectives, and a
+# sampler that deals out the data. On this page you put it together yourself, without
+# any library for it. It takes two functions of three lines, and about ten ways to get
+# them wrong without an error message.
 #
-# **At the end of this page** a network trains on four ranks and its loss curve is that of one process, to six digits. You can say
-# where the seventh digit comes from, and you can tell a rounding error from a bug.
+# **At the end of this page** a network trains on four ranks and its loss curve is that
+# of one process, to six digits. You can say where the seventh digit comes from, and you
+# can tell a rounding error from a bug.
 #
 # **You need** units 00, 03 and 04.
-# **It takes** about 90 minutes. The cells themselves run for less than a minute on two cores.
+# **It takes** about 90 minutes. The cells themselves run for less than a minute on two
+# cores.
 
 # %%
 import time
@@ -26,7 +29,9 @@ from labkit import models, palette, ranks, simulation, training
 
 RANKS = 4
 DEVICE = "cpu"  # where the tensors of the real ranks live
-DATA = "digits"  # built in; "fashion_mnist" is downloaded once (30 MB), and everything below works on it as it stands
+# built in; "fashion_mnist" is downloaded once (30 MB), and everything below works on it
+# as it stands
+DATA = "digits"
 BATCH = 64  # the global batch size: images of all ranks together in one step
 LR = 0.15
 
@@ -38,10 +43,12 @@ ranks.start(RANKS, torch=True)
 #
 # Write down what you think before you read on; the page answers all three.
 #
-# 1. One process and four ranks train the same network on the same 160 minibatches. After the last step, by how much do the two losses
-#    differ: not at all, in the seventh digit, in the third?
-# 2. Four ranks start from *different* random weights and from then on average their gradients in every step, faultlessly. What
-#    becomes of the difference between their weights: does it shrink, stay, or grow?
+# 1. One process and four ranks train the same network on the same 160 minibatches.
+#    After the last step, by how much do the two losses differ: not at all, in the
+#    seventh digit, in the third?
+# 2. Four ranks start from *different* random weights and from then on average their
+#    gradients in every step, faultlessly. What becomes of the difference between their
+#    weights: does it shrink, stay, or grow?
 # 3. Rank 0 got 1 image right out of 1, rank 1 got 50 out of 99. What is the accuracy?
 
 # %%
@@ -50,13 +57,17 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## What everything is held against
 #
-# First the training that you know: one process, one minibatch after the other. `labkit.training.train` is a loop of eight lines; look
-# at it with `training.train??`.
+# First the training that you know: one process, one minibatch after the other.
+# `labkit.training.train` is a loop of eight lines; look at it with `training.train??`.
 
 # %%
 x, y = training.load_tensors(DATA, n=2048)
 test_x, test_y = training.load_tensors(DATA, train=False, n=1000)
-batches = [batch for epoch in range(5) for batch in training.minibatches(len(x), BATCH, seed=5, epoch=epoch)]
+batches = [
+    batch
+    for epoch in range(5)
+    for batch in training.minibatches(len(x), BATCH, seed=5, epoch=epoch)
+]
 
 torch.manual_seed(0)
 start = models.mlp()  # 784 -> 128 -> 64 -> 10
@@ -67,19 +78,24 @@ sequential = models.mlp()
 sequential.load_state_dict(START)
 losses_sequential = training.train(sequential, x, y, batches, lr=LR)
 loss, accuracy = training.evaluate(sequential, test_x, test_y)
-print(f"{len(batches)} steps, loss {losses_sequential[0]:.3f} -> {losses_sequential[-1]:.3f}; test accuracy {accuracy:.1%}")
+print(
+    f"{len(batches)} steps, loss {losses_sequential[0]:.3f} -> "
+    f"{losses_sequential[-1]:.3f}; test accuracy {accuracy:.1%}"
+)
 
 # %% [markdown]
 # ## Why it can work at all
 #
-# The loss of a minibatch is a mean over its images. So its gradient is a mean of the images' gradients. Deal the 64 images out to
-# 4 ranks, 16 each: every rank computes the mean gradient of its own 16, and
+# The loss of a minibatch is a mean over its images. So its gradient is a mean of the
+# images' gradients. Deal the 64 images out to 4 ranks, 16 each: every rank computes the
+# mean gradient of its own 16, and
 #
 # $$\nabla L = \frac{1}{64} \sum_{i=1}^{64} \nabla \ell_i = \frac{1}{4} \left( \nabla L_0 + \nabla L_1 + \nabla L_2 + \nabla L_3 \right),
 # \qquad \nabla L_r = \frac{1}{16} \sum_{i \text{ on rank } r} \nabla \ell_i .$$
 #
-# The mean of the ranks' gradients *is* the gradient of the whole minibatch. This is the only mathematics of data parallelism. Look at it
-# on real ranks, at the gradient of the last layer's ten biases:
+# The mean of the ranks' gradients *is* the gradient of the whole minibatch. This is the
+# only mathematics of data parallelism. Look at it on real ranks, at the gradient of the
+# last layer's ten biases:
 
 # %%
 # %%ranks
@@ -100,18 +116,38 @@ F.cross_entropy(whole(x[batches[0]]), y[batches[0]]).backward()
 
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
 for rank, (row, marker) in enumerate(zip(own, "o^sDvP*X")):
-    ax.plot(np.arange(10) + 0.12 * (rank - (RANKS - 1) / 2), row, marker, color=palette.CYCLE[rank % len(palette.CYCLE)], label=f"rank {rank}, {BATCH // RANKS} images")
-ax.plot(own.mean(dim=0), "_", color=palette.INK, markersize=22, markeredgewidth=2, label=f"mean of the {RANKS} ranks")
-ax.plot(whole[-1].bias.grad, "x", color=palette.INK, markersize=9, label=f"one process, {BATCH} images")
+    ax.plot(
+        np.arange(10) + 0.12 * (rank - (RANKS - 1) / 2),
+        row,
+        marker,
+        color=palette.CYCLE[rank % len(palette.CYCLE)],
+        label=f"rank {rank}, {BATCH // RANKS} images",
+    )
+ax.plot(
+    own.mean(dim=0),
+    "_",
+    color=palette.INK,
+    markersize=22,
+    markeredgewidth=2,
+    label=f"mean of the {RANKS} ranks",
+)
+ax.plot(
+    whole[-1].bias.grad,
+    "x",
+    color=palette.INK,
+    markersize=9,
+    label=f"one process, {BATCH} images",
+)
 ax.axhline(0, color=palette.FAINT, zorder=0)
 ax.set(xlabel="class", ylabel="gradient of its bias", xticks=range(10))
 ax.legend(frameon=False, ncols=2, fontsize=8);
 
 # %% [markdown]
-# Four noisy opinions. Their mean sits exactly on the cross of the one process that has seen all 64 images.
+# Four noisy opinions. Their mean sits exactly on the cross of the one process that has
+# seen all 64 images.
 #
-# Two conditions stand behind the formula, and each is an exercise: all ranks must ask about *the same weights*, and their shares must be
-# *equally large*. First the weights.
+# Two conditions stand behind the formula, and each is an exercise: all ranks must ask
+# about *the same weights*, and their shares must be *equally large*. First the weights.
 
 # %% [markdown]
 # ## Equal models at the start
@@ -125,25 +161,30 @@ model = models.mlp()
 print(model[1].weight[0, :3].tolist())
 
 # %% [markdown]
-# Equal seeds would help here, but not after rank 0 has loaded a checkpoint, and not when somebody draws one random number more.
-# So nobody relies on seeds: **rank 0 tells the others**.
+# Equal seeds would help here, but not after rank 0 has loaded a checkpoint, and not
+# when somebody draws one random number more. So nobody relies on seeds: **rank 0 tells
+# the others**.
 #
-# A model has *parameters*, which the optimizer changes, and may have *buffers*, which the forward pass changes: the running means of batch
-# normalisation, for example. Parameters can be *frozen* (`requires_grad = False`), when only the last layers are trained. **Think
-# first:** which of these have to be equal at the start? A buffer may also be left out of `model.state_dict()` (`persistent=False`), as a
-# mask that any program can make anew; `model.buffers()` names it like the others.
+# A model has *parameters*, which the optimizer changes, and may have *buffers*, which
+# the forward pass changes: the running means of batch normalisation, for example.
+# Parameters can be *frozen* (`requires_grad = False`), when only the last layers are
+# trained. **Think first:** which of these have to be equal at the start? A buffer may
+# also be left out of `model.state_dict()` (`persistent=False`), as a mask that any
+# program can make anew; `model.buffers()` names it like the others.
 #
 # ### Equal models at the start (2 points)
 #
-# Work in the model's own memory. An optimizer that was built before your call must go on working.
+# Work in the model's own memory. An optimizer that was built before your call must go
+# on working.
 
 # %% nbgrader={"grade": false, "grade_id": "broadcast_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def broadcast_parameters(model: nn.Module) -> None:
-    """Give the model on every rank exactly the values that it has on rank 0: all parameters, frozen ones too, and all buffers, also those
-    that are not in its state_dict (`persistent=False`).
+    """Give the model on every rank exactly the values that it has on rank 0: all
+    parameters, frozen ones too, and all buffers, also those that are not in its
+    state_dict (`persistent=False`).
 
-    Changes the values in the memory where they lie; the parameters stay the same objects, with the same `requires_grad`. Buffers may be
-    integers.
+    Changes the values in the memory where they lie; the parameters stay the same
+    objects, with the same `requires_grad`. Buffers may be integers.
     """
     ### BEGIN SOLUTION
     for tensor in [*model.parameters(), *model.buffers()]:
@@ -161,26 +202,31 @@ print(model[1].weight[0, :3].tolist())
 # %% [markdown]
 # ## Average the gradients
 #
-# After `loss.backward()` every parameter `p` has its gradient in `p.grad`, and the optimizer reads it from there. Between these two
-# moments you have to act.
+# After `loss.backward()` every parameter `p` has its gradient in `p.grad`, and the
+# optimizer reads it from there. Between these two moments you have to act.
 #
 # Three kinds of parameters need a thought:
 #
 # - a **frozen** one has no gradient: `p.grad` is `None`, on all ranks;
-# - a **tied** one has two names in the model (an encoder and a decoder share one matrix) but is one tensor with one gradient:
-#   autograd has added both uses up already, so it is reduced once;
-# - one that was **not used** on some rank, because an `if` in the forward pass went the other way there, has no gradient *on that
-#   rank only*. The others will wait in their all_reduce. Such a rank contributes zeros.
+# - a **tied** one has two names in the model (an encoder and a decoder share one
+#   matrix) but is one tensor with one gradient: autograd has added both uses up
+#   already, so it is reduced once;
+# - one that was **not used** on some rank, because an `if` in the forward pass went the
+#   other way there, has no gradient *on that rank only*. The others will wait in their
+#   all_reduce. Such a rank contributes zeros.
 #
 # ### Average the gradients (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "average_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def average_gradients(model: nn.Module) -> None:
-    """Replace the gradient of every parameter that is trained by its mean over all ranks. Call it after backward, before the step.
+    """Replace the gradient of every parameter that is trained by its mean over all
+    ranks. Call it after backward, before the step.
 
-    A trained parameter (`requires_grad`) whose gradient is None on this rank counts as zero, and has the mean afterwards like
-    everywhere else. Frozen parameters have no gradient. A tied parameter is reduced once. The parameters themselves are not changed.
-    The result is in `p.grad`, in the old tensor or in a new one, with all the digits that the dtype of the gradients holds.
+    A trained parameter (`requires_grad`) whose gradient is None on this rank counts as
+    zero, and has the mean afterwards like everywhere else. Frozen parameters have no
+    gradient. A tied parameter is reduced once. The parameters themselves are not
+    changed. The result is in `p.grad`, in the old tensor or in a new one, with all the
+    digits that the dtype of the gradients holds.
     """
     ### BEGIN SOLUTION
     for p in model.parameters():
@@ -196,17 +242,20 @@ def average_gradients(model: nn.Module) -> None:
 check(average_gradients)
 
 # %% [markdown]
-# In the check, rank 0 brings ones, twos and threes, rank 1 tens, rank 2 hundreds: a sum tells who is in it.
+# In the check, rank 0 brings ones, twos and threes, rank 1 tens, rank 2 hundreds: a sum
+# tells who is in it.
 #
 # ## Train
 #
-# That is all. The loop is the sequential one, with one line more and a share instead of the whole minibatch. The step of SGD is written
-# out, so that nothing is hidden.
+# That is all. The loop is the sequential one, with one line more and a share instead of
+# the whole minibatch. The step of SGD is written out, so that nothing is hidden.
 
 # %%
 # %%ranks
 def train_on_ranks(model, x, y, batches, average):
-    """One step per minibatch, each rank on its share. Returns the loss of every whole minibatch (shares of equal size)."""
+    """One step per minibatch, each rank on its share. Returns the loss of every whole
+    minibatch (shares of equal size).
+    """
     losses = []
     for batch in batches:
         mine = batch[rank::world_size]
@@ -226,7 +275,8 @@ def train_on_ranks(model, x, y, batches, average):
 # %%ranks
 model = models.mlp()
 if rank == 0:
-    model.load_state_dict(START)  # only rank 0 knows where to start; the others hold random numbers
+    # only rank 0 knows where to start; the others hold random numbers
+    model.load_state_dict(START)
 broadcast_parameters(model)
 
 began = time.perf_counter()
@@ -234,10 +284,14 @@ losses = train_on_ranks(model, x, y, batches, average_gradients)
 seconds = time.perf_counter() - began
 weights = training.flat(model.parameters())
 if rank == 0:
-    print(f"{len(losses)} steps on {world_size} ranks in {seconds:.1f} s, loss {losses[0]:.3f} -> {losses[-1]:.3f}")
+    print(
+        f"{len(losses)} steps on {world_size} ranks in {seconds:.1f} s, loss "
+        f"{losses[0]:.3f} -> {losses[-1]:.3f}"
+    )
 
 # %% [markdown]
-# Are the four models still equal? And how far are they from the one that was trained sequentially?
+# Are the four models still equal? And how far are they from the one that was trained
+# sequentially?
 
 # %% tags=["raises-exception"]
 losses_parallel, weights = ranks.pull("losses")[0], ranks.pull("weights")
@@ -247,12 +301,14 @@ print(f"largest difference between the weights of two ranks:       {between_rank
 print(f"largest difference to the weights of the sequential run:   {to_sequential:.1e}")
 
 # %% [markdown]
-# Between the ranks: zero, exactly. Every rank added the same numbers that the same all_reduce left everywhere. That is what
-# keeps data-parallel training together, without anybody ever comparing the models.
+# Between the ranks: zero, exactly. Every rank added the same numbers that the same
+# all_reduce left everywhere. That is what keeps data-parallel training together,
+# without anybody ever comparing the models.
 #
-# To the sequential run there is a small difference. Is it a bug? Draw the curves over each other, and below them their difference, on
-# a log axis, as one should: on a linear axis all errors smaller than a pencil line look alike. To have a judge, run the same training
-# once more in `float64`, on both sides.
+# To the sequential run there is a small difference. Is it a bug? Draw the curves over
+# each other, and below them their difference, on a log axis, as one should: on a linear
+# axis all errors smaller than a pencil line look alike. To have a judge, run the same
+# training once more in `float64`, on both sides.
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -265,44 +321,82 @@ losses_double = train_on_ranks(model, x.double(), y, batches, average_gradients)
 # %% tags=["raises-exception"]
 sequential_double = models.mlp().double()
 sequential_double.load_state_dict(START)
-losses_sequential_double = training.train(sequential_double, x.double(), y, batches, lr=LR)
+losses_sequential_double = training.train(
+    sequential_double, x.double(), y, batches, lr=LR
+)
 
 difference = np.abs(np.subtract(losses_parallel, losses_sequential))
-difference_double = np.abs(np.subtract(ranks.pull("losses_double")[0], losses_sequential_double))
-figure, (above, below) = plt.subplots(2, 1, figsize=(8, 5.6), sharex=True, layout="constrained")
+difference_double = np.abs(
+    np.subtract(ranks.pull("losses_double")[0], losses_sequential_double)
+)
+figure, (above, below) = plt.subplots(
+    2, 1, figsize=(8, 5.6), sharex=True, layout="constrained"
+)
 above.plot(losses_sequential, color=palette.SKY, linewidth=4, label="one process")
 above.plot(losses_parallel, color=palette.INK, linewidth=1.2, label=f"{RANKS} ranks")
 above.set(ylabel="loss of the minibatch")
-below.plot(np.maximum(difference, 1e-18), "o", color=palette.VERMILLION, markersize=3, label="float32")
-below.plot(np.maximum(difference_double, 1e-18), "^", color=palette.BLUE, markersize=3, label="float64")
-below.axhline(2**-24, color=palette.VERMILLION, linestyle="--", linewidth=1, label="float32 rounds to 6e-08")
-below.axhline(2**-53, color=palette.BLUE, linestyle=":", linewidth=1, label="float64 rounds to 1e-16")
-below.set(yscale="log", ylim=(1e-18, 1), xlabel="step", ylabel="difference of the losses")
+below.plot(
+    np.maximum(difference, 1e-18),
+    "o",
+    color=palette.VERMILLION,
+    markersize=3,
+    label="float32",
+)
+below.plot(
+    np.maximum(difference_double, 1e-18),
+    "^",
+    color=palette.BLUE,
+    markersize=3,
+    label="float64",
+)
+below.axhline(
+    2**-24,
+    color=palette.VERMILLION,
+    linestyle="--",
+    linewidth=1,
+    label="float32 rounds to 6e-08",
+)
+below.axhline(
+    2**-53,
+    color=palette.BLUE,
+    linestyle=":",
+    linewidth=1,
+    label="float64 rounds to 1e-16",
+)
+below.set(
+    yscale="log", ylim=(1e-18, 1), xlabel="step", ylabel="difference of the losses"
+)
 for ax in (above, below):
     ax.grid(color=palette.FAINT)
     ax.legend(frameon=False, fontsize=8, loc="upper right")
 
 # %% [markdown]
-# The curves cannot be told apart. Their difference lies where the rounding of the number format lies, from the first step on.
-# (A difference of exactly zero is drawn at the bottom edge. The others stand in rows, because between 2 and 4 the next `float32` number
-# is 2.4e-7 away. Where the loss jumps, a small difference is blown up for a few steps.) And the judge has spoken: with numbers that are half a billion times finer, the difference is about half a billion
-# times smaller. **A bug does not care about the number format; rounding does.** Remember the trick, it settles many arguments.
+# The curves cannot be told apart. Their difference lies where the rounding of the
+# number format lies, from the first step on. (A difference of exactly zero is drawn at
+# the bottom edge. The others stand in rows, because between 2 and 4 the next `float32`
+# number is 2.4e-7 away. Where the loss jumps, a small difference is blown up for a few
+# steps.) And the judge has spoken: with numbers that are half a billion times finer,
+# the difference is about half a billion times smaller. **A bug does not care about the
+# number format; rounding does.** Remember the trick, it settles many arguments.
 #
 # ### Why rounding at all? The same numbers were added
 #
-# In another order. One process adds 64 numbers one after the other; four ranks add 16 each and then four sums. In floating point that
-# is not the same:
+# In another order. One process adds 64 numbers one after the other; four ranks add 16
+# each and then four sums. In floating point that is not the same:
 
 # %%
 print((0.1 + 0.2) + 0.3 == 0.1 + (0.2 + 0.3))
 print((0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3))
 
 # %% [markdown]
-# Floating-point addition is commutative but not *associative*: after each addition the result is rounded, and where you put the brackets
-# decides what gets rounded. Take the 64 images' gradients for one bias, add them up in 2000 random orders, and count the results:
+# Floating-point addition is commutative but not *associative*: after each addition the
+# result is rounded, and where you put the brackets decides what gets rounded. Take the
+# 64 images' gradients for one bias, add them up in 2000 random orders, and count the
+# results:
 
 # %%
-which = int(whole[-1].bias.grad.abs().argmax())  # the class whose bias has the largest gradient
+# the class whose bias has the largest gradient
+which = int(whole[-1].bias.grad.abs().argmax())
 per_image = []
 for image, label in zip(x[batches[0]], y[batches[0]]):
     whole.zero_grad()
@@ -311,7 +405,10 @@ for image, label in zip(x[batches[0]], y[batches[0]]):
 summands = np.array(per_image, dtype=np.float32)
 
 random = np.random.default_rng(0)
-sums = np.array([np.add.accumulate(random.permutation(summands))[-1] for _ in range(2000)])  # accumulate: strictly one after the other
+# accumulate: strictly one after the other
+sums = np.array(
+    [np.add.accumulate(random.permutation(summands))[-1] for _ in range(2000)]
+)
 exact = np.sum(summands, dtype=np.float64)
 values, counts = np.unique(sums, return_counts=True)
 errors = (values - exact) / abs(exact) * 1e7
@@ -319,21 +416,31 @@ errors = (values - exact) / abs(exact) * 1e7
 figure, ax = plt.subplots(figsize=(8, 2.8), layout="constrained")
 ax.bar(errors, counts, width=0.7 * np.diff(errors).min(), color=palette.BLUE)
 ax.axvline(0, color=palette.INK, linestyle="--", linewidth=1)
-ax.set(xlabel=f"relative error of the sum, in units of 1e-7 ({len(values)} different results)", ylabel="orders");
+ax.set(
+    xlabel="relative error of the sum, in units of 1e-7 "
+    f"({len(values)} different results)",
+    ylabel="orders",
+);
 
 # %% [markdown]
-# One set of numbers, many sums, all of them right to six or seven digits. No order is *the* right one: the sequential run is rounded just
-# like yours. So two runs on different numbers of ranks agree up to rounding, and no test may ask for more. Your first guess:
+# One set of numbers, many sums, all of them right to six or seven digits. No order is
+# *the* right one: the sequential run is rounded just like yours. So two runs on
+# different numbers of ranks agree up to rounding, and no test may ask for more. Your
+# first guess:
 
 # %% tags=["raises-exception"]
-print(f"your guess: {guess_1}. Largest difference of the losses in {len(difference)} steps: {difference.max():.1e}")
+print(
+    f"your guess: {guess_1}. Largest difference of the losses in {len(difference)} "
+    f"steps: {difference.max():.1e}"
+)
 
 # %% [markdown]
 # ## Numbers for the screen
 #
-# A loss and an accuracy that are printed should be those of *all* images, and here the second condition bites: shares are often not
-# equally large. The last minibatch of an epoch is short. Files of images are of different sizes. In the next cell the test images
-# lie on the ranks in blocks of 700, 200, 90 and 10, ordered by class.
+# A loss and an accuracy that are printed should be those of *all* images, and here the
+# second condition bites: shares are often not equally large. The last minibatch of an
+# epoch is short. Files of images are of different sizes. In the next cell the test
+# images lie on the ranks in blocks of 700, 200, 90 and 10, ordered by class.
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -342,30 +449,38 @@ model.load_state_dict(START)
 train_on_ranks(model, x, y, batches, average_gradients)
 
 order = torch.argsort(test_y, stable=True)
-share = order.split([700, 200, 90, 10] if world_size == 4 else [len(order) // world_size] * world_size)[rank]
+share = order.split(
+    [700, 200, 90, 10] if world_size == 4 else [len(order) // world_size] * world_size
+)[rank]
 model.eval()
 with torch.no_grad():
     outputs = model(test_x[share])
     test_losses = F.cross_entropy(outputs, test_y[share], reduction="none")
     test_correct = outputs.argmax(dim=1) == test_y[share]
 mean_of_means = torch.tensor([test_losses.mean(), test_correct.float().mean()])
-print(f"{len(share)} images, loss {mean_of_means[0]:.3f}, accuracy {mean_of_means[1]:.1%}")
+print(
+    f"{len(share)} images, loss {mean_of_means[0]:.3f}, accuracy {mean_of_means[1]:.1%}"
+)
 dist.all_reduce(mean_of_means, op=dist.ReduceOp.AVG)
 
 # %% [markdown]
-# The obvious thing to do is done in the last line: average the ranks' means. It is biased. One image on the rank with 10 images counts
-# as much as 70 on the rank with 700. And a rank without any image has no mean at all: 0 / 0.
+# The obvious thing to do is done in the last line: average the ranks' means. It is
+# biased. One image on the rank with 10 images counts as much as 70 on the rank with
+# 700. And a rank without any image has no mean at all: 0 / 0.
 #
-# The cure is always the same: **sum first, over all ranks, what is additive** (losses, hits, counts), **and divide once**.
+# The cure is always the same: **sum first, over all ranks, what is additive** (losses,
+# hits, counts), **and divide once**.
 #
 # ### Loss and accuracy over all ranks (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "global_metrics", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, float]:
-    """The mean loss and the accuracy over the samples of all ranks; every sample counts the same, wherever it lies.
+    """The mean loss and the accuracy over the samples of all ranks; every sample counts
+    the same, wherever it lies.
 
-    losses: shape (n,), float, one per sample of this rank; n differs between the ranks and may be 0 (not on all of them). correct:
-    shape (n,), bool. Neither is changed. Returns (mean loss, accuracy as a fraction from 0 to 1), the same on every rank.
+    losses: shape (n,), float, one per sample of this rank; n differs between the ranks
+    and may be 0 (not on all of them). correct: shape (n,), bool. Neither is changed.
+    Returns (mean loss, accuracy as a fraction from 0 to 1), the same on every rank.
     """
     ### BEGIN SOLUTION
     sums = torch.tensor([losses.sum(), correct.sum(), len(losses)], dtype=torch.float64)
@@ -382,19 +497,28 @@ check(global_metrics)
 loss, accuracy = global_metrics(test_losses, test_correct)
 if rank == 0:
     alone = training.evaluate(model, test_x, test_y)
-    print(f"all {len(test_x)} images, one process: loss {alone[0]:.4f}, accuracy {alone[1]:.2%}")
+    print(
+        f"all {len(test_x)} images, one process: loss {alone[0]:.4f}, accuracy "
+        f"{alone[1]:.2%}"
+    )
     print(f"global_metrics:             loss {loss:.4f}, accuracy {accuracy:.2%}")
-    print(f"mean of means:              loss {mean_of_means[0]:.4f}, accuracy {mean_of_means[1]:.2%}")
+    print(
+        f"mean of means:              loss {mean_of_means[0]:.4f}, accuracy "
+        f"{mean_of_means[1]:.2%}"
+    )
 
 # %% [markdown]
-# Your third guess: 51 hits out of 100 images are 51 %. The mean of the means, 100 % and 50.5 %, says 75 %.
+# Your third guess: 51 hits out of 100 images are 51 %. The mean of the means, 100 % and
+# 50.5 %, says 75 %.
 
 # %% [markdown]
 # ## Steps on unequal shares
 #
-# The same holds for gradients. `average_gradients` gives every *rank* the weight $1/p$; right is that every *image* has the weight
-# $1/N$, where $N$ counts the images on all ranks. The road is the same: add up the gradients of the images (`reduction="sum"`), divide
-# once, by $N$. **Think first:** what does `backward` leave in `p.grad` on a rank whose share is empty? Try it on one process.
+# The same holds for gradients. `average_gradients` gives every *rank* the weight $1/p$;
+# right is that every *image* has the weight $1/N$, where $N$ counts the images on all
+# ranks. The road is the same: add up the gradients of the images (`reduction="sum"`),
+# divide once, by $N$. **Think first:** what does `backward` leave in `p.grad` on a rank
+# whose share is empty? Try it on one process.
 #
 # ### One step on unequal shares (3 points)
 #
@@ -402,11 +526,15 @@ if rank == 0:
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) -> float:
-    """One step of SGD on a minibatch that lies on all ranks in shares of any size: the step a single process would take on all of it.
+    """One step of SGD on a minibatch that lies on all ranks in shares of any size: the
+    step a single process would take on all of it.
 
-    x: this rank's samples, shape (n, ...), y: their labels, shape (n,); n may be 0 (not on all ranks). The loss is the mean
-    cross-entropy over the samples of all ranks. Gradients of earlier steps may lie in `p.grad`; what lies there afterwards does not matter.
-    All parameters are trained and used. All models are equal before the step and after it. Returns the loss of the whole minibatch before the step, the same on every rank.
+    x: this rank's samples, shape (n, ...), y: their labels, shape (n,); n may be 0 (not
+    on all ranks). The loss is the mean cross-entropy over the samples of all ranks.
+    Gradients of earlier steps may lie in `p.grad`; what lies there afterwards does not
+    matter. All parameters are trained and used. All models are equal before the step
+    and after it. Returns the loss of the whole minibatch before the step, the same on
+    every rank.
     """
     ### BEGIN SOLUTION
     model.zero_grad()
@@ -426,13 +554,16 @@ def train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) ->
 check(train_step)
 
 # %% [markdown]
-# Hold it against the sequential run: the same minibatches, but now rank 0 takes half of each, rank 1 half of the rest, and so on.
-# Once with your step, once with the mean of means.
+# Hold it against the sequential run: the same minibatches, but now rank 0 takes half of
+# each, rank 1 half of the rest, and so on. Once with your step, once with the mean of
+# means.
 
 # %% tags=["raises-exception"]
 # %%ranks
 def uneven(batch):
-    """This rank's share: a half, a quarter, an eighth ... and the last rank takes what is left."""
+    """This rank's share: a half, a quarter, an eighth ... and the last rank takes what
+    is left.
+    """
     sizes = [len(batch) >> (r + 1) for r in range(world_size - 1)]
     return batch.split([*sizes, len(batch) - sum(sizes)])[rank]
 
@@ -446,7 +577,8 @@ biased.load_state_dict(START)
 losses_biased = []
 for batch in batches:
     with torch.no_grad():
-        losses_biased.append(F.cross_entropy(biased(x[batch]), y[batch]).item())  # of the whole minibatch, on every rank
+        # of the whole minibatch, on every rank
+        losses_biased.append(F.cross_entropy(biased(x[batch]), y[batch]).item())
     biased.zero_grad()
     F.cross_entropy(biased(x[uneven(batch)]), y[uneven(batch)]).backward()
     average_gradients(biased)
@@ -463,31 +595,41 @@ for name, text, colour, marker in (
 ):
     apart = np.abs(np.subtract(ranks.pull(name)[0], losses_sequential))
     ax.plot(np.maximum(apart, 1e-9), marker, color=colour, markersize=3, label=text)
-ax.set(yscale="log", ylim=(5e-10, 1), xlabel="step", ylabel="difference to the\nsequential loss")
+ax.set(
+    yscale="log",
+    ylim=(5e-10, 1),
+    xlabel="step",
+    ylabel="difference to the\nsequential loss",
+)
 ax.grid(color=palette.FAINT)
 ax.legend(frameon=False, fontsize=8);
 
 # %% [markdown]
-# One of the two is rounding and the other is a bug that no error message will ever tell you about: the biased run still trains. It
-# just trains on other weights of your data than you think.
+# One of the two is rounding and the other is a bug that no error message will ever tell
+# you about: the biased run still trains. It just trains on other weights of your data
+# than you think.
 
 # %% [markdown]
 # ## One bucket
 #
-# A call of `all_reduce` costs its latency, however small the tensor (unit 03). A deep network has hundreds of parameters, most of them
-# small. So copy all gradients into one long vector, a **bucket**, and call once.
+# A call of `all_reduce` costs its latency, however small the tensor (unit 03). A deep
+# network has hundreds of parameters, most of them small. So copy all gradients into one
+# long vector, a **bucket**, and call once.
 #
-# A gradient is not always *contiguous*: the numbers of a transposed matrix do not lie in memory in the order in which you
-# read them. `view` refuses to flatten such a tensor. `reshape` flattens a copy, and what you write into a copy is lost.
+# A gradient is not always *contiguous*: the numbers of a transposed matrix do not lie
+# in memory in the order in which you read them. `view` refuses to flatten such a
+# tensor. `reshape` flattens a copy, and what you write into a copy is lost.
 #
 # ### One bucket for all gradients (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "average_gradients_flat", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def average_gradients_flat(model: nn.Module) -> None:
-    """The same as `average_gradients`, in exactly one collective call (an all_reduce, for example) for all gradients together.
+    """The same as `average_gradients`, in exactly one collective call (an all_reduce,
+    for example) for all gradients together.
 
-    All trained parameters have the same dtype; gradients may lie in memory in any order (contiguous or not), and may be None on some
-    ranks (counts as zero). Frozen parameters have no gradient, tied ones are sent once. The result is in `p.grad`.
+    All trained parameters have the same dtype; gradients may lie in memory in any order
+    (contiguous or not), and may be None on some ranks (counts as zero). Frozen
+    parameters have no gradient, tied ones are sent once. The result is in `p.grad`.
     """
     ### BEGIN SOLUTION
     trained = [p for p in model.parameters() if p.requires_grad]
@@ -505,8 +647,9 @@ def average_gradients_flat(model: nn.Module) -> None:
 check(average_gradients_flat)
 
 # %% [markdown]
-# What is it worth? First by counting, on the computed network of unit 03 (5 µs per message, 10 GB/s). The network is a ResNet-34 with
-# an eighth of the usual width: many parameters, all small.
+# What is it worth? First by counting, on the computed network of unit 03 (5 µs per
+# message, 10 GB/s). The network is a ResNet-34 with an eighth of the usual width: many
+# parameters, all small.
 
 # %%
 def narrow_resnet():
@@ -526,17 +669,25 @@ def one_bucket():
 
 
 tensors = list(narrow_resnet().parameters())
-print(f"{len(tensors)} parameters of {sum(p.numel() for p in tensors):,} numbers in all; half of them have {sorted(p.numel() for p in tensors)[len(tensors) // 2]} or fewer")
+print(
+    f"{len(tensors)} parameters of {sum(p.numel() for p in tensors):,} numbers in "
+    f"all; half of them have {sorted(p.numel() for p in tensors)[len(tensors) // 2]} "
+    "or fewer"
+)
 
 # %% tags=["raises-exception"]
 for function in (one_call_each, one_bucket):
     run = simulation.run(function, RANKS)
     counted = run.ranks[0]
-    print(f"{function.__name__:<14} {len(counted.collectives):>4} calls {counted.collective_bytes / 1e6:6.2f} MB {run.elapsed * 1e3:7.2f} ms")
+    print(
+        f"{function.__name__:<14} {len(counted.collectives):>4} calls "
+        f"{counted.collective_bytes / 1e6:6.2f} MB {run.elapsed * 1e3:7.2f} ms"
+    )
 
 # %% [markdown]
-# The same bytes in one call. Now on the real ranks of your machine, with a clock. For the picture the same 1.3 MB are cut into more
-# and more pieces. **Predict:** up to how many pieces does it not matter?
+# The same bytes in one call. Now on the real ranks of your machine, with a clock. For
+# the picture the same 1.3 MB are cut into more and more pieces. **Predict:** up to how
+# many pieces does it not matter?
 
 # %%
 # %%ranks
@@ -555,7 +706,10 @@ def milliseconds(action, repeat=7):
 
 PIECES = [1, 4, 16, 64, 256, 1024]
 vector = torch.ones(327_680)  # 1.3 MB in float32
-in_pieces = [milliseconds(lambda: [dist.all_reduce(piece) for piece in vector.chunk(n)], 5) for n in PIECES]
+in_pieces = [
+    milliseconds(lambda: [dist.all_reduce(piece) for piece in vector.chunk(n)], 5)
+    for n in PIECES
+]
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -563,44 +717,75 @@ wide = models.mlp()
 for p in wide.parameters():
     p.grad = torch.ones_like(p)
 for name, net in (("MLP", wide), ("ResNet-34, narrow", narrow_resnet())):
-    each, flat = milliseconds(lambda: average_gradients(net)), milliseconds(lambda: average_gradients_flat(net))
+    each, flat = (
+        milliseconds(lambda: average_gradients(net)),
+        milliseconds(lambda: average_gradients_flat(net)),
+    )
     if rank == 0:
-        print(f"{name:<18} {len(list(net.parameters())):>4} parameters: one call each {each:6.2f} ms, one bucket {flat:6.2f} ms")
+        print(
+            f"{name:<18} {len(list(net.parameters())):>4} parameters: one call each "
+            f"{each:6.2f} ms, one bucket {flat:6.2f} ms"
+        )
 
 # %%
 PIECES, in_pieces = ranks.pull("PIECES")[0], ranks.pull("in_pieces")[0]
 figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
-ax.plot(PIECES, in_pieces, "o-", color=palette.BLUE, label=f"measured, {RANKS} ranks of this machine")
+ax.plot(
+    PIECES,
+    in_pieces,
+    "o-",
+    color=palette.BLUE,
+    label=f"measured, {RANKS} ranks of this machine",
+)
 per_call = (in_pieces[-1] - in_pieces[0]) / (PIECES[-1] - PIECES[0])
-ax.plot(PIECES, in_pieces[0] + per_call * (np.array(PIECES) - 1), "--", color=palette.GREY, label=f"{per_call * 1e3:.0f} µs per call")
-ax.set(xscale="log", yscale="log", xlabel="number of all_reduce calls for 1.3 MB", ylabel="time, ms")
+ax.plot(
+    PIECES,
+    in_pieces[0] + per_call * (np.array(PIECES) - 1),
+    "--",
+    color=palette.GREY,
+    label=f"{per_call * 1e3:.0f} µs per call",
+)
+ax.set(
+    xscale="log",
+    yscale="log",
+    xlabel="number of all_reduce calls for 1.3 MB",
+    ylabel="time, ms",
+)
 ax.grid(color=palette.FAINT)
 ax.legend(frameon=False);
 
 # %% [markdown]
-# The dashed line gives every call the same price, drawn through the first point and the last. Points above it: a piece of some
-# ten kilobytes costs more than its latency. But the direction is plain. The bytes are the same throughout; few large calls are cheap,
+# The dashed line gives every call the same price, drawn through the first point and the
+# last. Points above it: a piece of some ten kilobytes costs more than its latency. But
+# the direction is plain. The bytes are the same throughout; few large calls are cheap,
 # many small ones are not.
 #
-# One bucket has a price too: it can leave only when the *last* gradient is there, so nobody communicates during `backward`. Libraries
-# take several buckets of some megabytes, and send each as soon as it is full. That is unit 06.
+# One bucket has a price too: it can leave only when the *last* gradient is there, so
+# nobody communicates during `backward`. Libraries take several buckets of some
+# megabytes, and send each as soon as it is full. That is unit 06.
 
 # %% [markdown]
 # ## Stretch: clip what you averaged
 #
-# Recurrent networks and transformers are trained with *gradient clipping*: where the gradient is longer than `max_norm`, it is
-# scaled down to that length. The length is one number for the whole model, the root of the sum of all squares, over all parameters.
+# Recurrent networks and transformers are trained with *gradient clipping*: where the
+# gradient is longer than `max_norm`, it is scaled down to that length. The length is
+# one number for the whole model, the root of the sum of all squares, over all
+# parameters.
 #
-# **Think first:** clip and then average, or average and then clip? And does the norm need a collective?
+# **Think first:** clip and then average, or average and then clip? And does the norm
+# need a collective?
 #
 # ### Clip the averaged gradient (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "average_and_clip", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def average_and_clip(model: nn.Module, max_norm: float) -> float:
-    """Average the gradients over the ranks, then clip the mean as one process would clip the gradient of the whole minibatch.
+    """Average the gradients over the ranks, then clip the mean as one process would
+    clip the gradient of the whole minibatch.
 
-    If the Euclidean norm of all averaged gradients together is larger than max_norm, all of them are scaled by one factor so that it is
-    max_norm; otherwise they stay as they are. Works on `p.grad`, as `average_gradients` does. Returns the norm before clipping.
+    If the Euclidean norm of all averaged gradients together is larger than max_norm,
+    all of them are scaled by one factor so that it is max_norm; otherwise they stay as
+    they are. Works on `p.grad`, as `average_gradients` does. Returns the norm before
+    clipping.
     """
     ### BEGIN SOLUTION
     average_gradients(model)
@@ -613,15 +798,19 @@ check(average_and_clip)
 # %% [markdown]
 # ## Break it
 #
-# The most common mistake of all, and the quietest: the broadcast is missing. The gradients are averaged as they should be. Next to it its
-# counterpart, equal starts without averaging, and the right run. Recorded is how far the ranks' weights are apart.
+# The most common mistake of all, and the quietest: the broadcast is missing. The
+# gradients are averaged as they should be. Next to it its counterpart, equal starts
+# without averaging, and the right run. Recorded is how far the ranks' weights are
+# apart.
 #
 # **Before you run it**, look at your second guess again.
 
 # %% tags=["raises-exception"]
 # %%ranks
 def drift(broadcast, average):
-    """Train; returns the largest distance |w_r - w_0| after each step, and the test accuracy of this rank's model."""
+    """Train; returns the largest distance |w_r - w_0| after each step, and the test
+    accuracy of this rank's model.
+    """
     torch.manual_seed(100 + rank)
     model = models.mlp()
     if broadcast:
@@ -653,48 +842,83 @@ for name, (_, accuracy) in drifts.items():
 # %% tags=["raises-exception"]
 drifts = ranks.pull("drifts")[0]
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
-styles = {"no broadcast": (palette.VERMILLION, "-"), "no averaging": (palette.ORANGE, "--"), "both": (palette.BLUE, "-")}
+styles = {
+    "no broadcast": (palette.VERMILLION, "-"),
+    "no averaging": (palette.ORANGE, "--"),
+    "both": (palette.BLUE, "-"),
+}
 for name, (colour, line) in styles.items():
     ax.plot(drifts[name][0], line, color=colour, linewidth=2)
-    ax.annotate(name, (len(batches) - 1, drifts[name][0][-1]), xytext=(4, 0), textcoords="offset points", va="center")
-ax.set(xlabel="step", ylabel="largest distance of a rank's\nweights from those of rank 0", xlim=(-2, len(batches) * 1.18), ylim=(-0.5, None))
+    ax.annotate(
+        name,
+        (len(batches) - 1, drifts[name][0][-1]),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center",
+    )
+ax.set(
+    xlabel="step",
+    ylabel="largest distance of a rank's\nweights from those of rank 0",
+    xlim=(-2, len(batches) * 1.18),
+    ylim=(-0.5, None),
+)
 ax.grid(color=palette.FAINT)
 print(f"your guess: {guess_2}")
 
 # %% [markdown]
-# Without averaging the models part, as everybody expects. Without the broadcast the line is *flat*: all ranks take the same step,
-# so the distance with which they began stays for ever. Nothing pulls them together. Each rank adds a mean of gradients, of which three
-# quarters were computed for other models, and adds it to weights they do not belong to. Look at the accuracies: it may even train a
-# little. No error, no warning, and the loss that is printed is one of four different models.
+# Without averaging the models part, as everybody expects. Without the broadcast the
+# line is *flat*: all ranks take the same step, so the distance with which they began
+# stays for ever. Nothing pulls them together. Each rank adds a mean of gradients, of
+# which three quarters were computed for other models, and adds it to weights they do
+# not belong to. Look at the accuracies: it may even train a little. No error, no
+# warning, and the loss that is printed is one of four different models.
 #
-# What would have found it? One line, cheap enough for every run: compare a checksum of the weights over the ranks after the first step.
+# What would have found it? One line, cheap enough for every run: compare a checksum of
+# the weights over the ranks after the first step.
 
 # %% [markdown]
 # ## What to remember
 #
-# - The gradient of a minibatch is the mean of the gradients of its shares, if the models are equal and the shares equally large.
-# - **Equal start**: broadcast parameters *and* buffers from rank 0. **Equal steps**: all_reduce, divide once, on every rank, in `p.grad`.
-# - Shares not equally large: sum first, divide once by the global count. A mean of means is biased.
+# - The gradient of a minibatch is the mean of the gradients of its shares, if the
+#   models are equal and the shares equally large.
+# - **Equal start**: broadcast parameters *and* buffers from rank 0. **Equal steps**:
+#   all_reduce, divide once, on every rank, in `p.grad`.
+# - Shares not equally large: sum first, divide once by the global count. A mean of
+#   means is biased.
 # - Every rank takes part in every collective: who has nothing to add brings zeros.
-# - Parallel and sequential agree up to rounding, because floating-point addition is not associative. `float64` tells rounding from bugs.
+# - Parallel and sequential agree up to rounding, because floating-point addition is not
+#   associative. `float64` tells rounding from bugs.
 # - A call costs its latency: one bucket instead of hundreds of calls.
 #
-# **To think about.** Your loss curve lies on the sequential one if the *global* batch is the same. With 64 ranks the share of a rank is one
-# image. What would you rather keep, the global batch or the local batch, and what else changes then? Units 06 to 08 come back to this.
+# **To think about.** Your loss curve lies on the sequential one if the *global* batch
+# is the same. With 64 ranks the share of a rank is one image. What would you rather
+# keep, the global batch or the local batch, and what else changes then? Units 06 to 08
+# come back to this.
 
 # %% [markdown]
 # ## Deeper: forgotten divisions
 #
-# Without the division by $p$ every step is $p$ times as long: the same as a learning rate of $p \cdot$ `LR`. Sometimes that trains faster,
-# which is how such a bug survives on few ranks. Here are the learning rates that 1, 4 and 16 ranks would really take, in one process:
+# Without the division by $p$ every step is $p$ times as long: the same as a learning
+# rate of $p \cdot$ `LR`. Sometimes that trains faster, which is how such a bug survives
+# on few ranks. Here are the learning rates that 1, 4 and 16 ranks would really take, in
+# one process:
 
 # %%
 figure, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
-for factor, colour, line in ((1, palette.BLUE, "-"), (4, palette.ORANGE, "--"), (16, palette.VERMILLION, ":")):
+for factor, colour, line in (
+    (1, palette.BLUE, "-"),
+    (4, palette.ORANGE, "--"),
+    (16, palette.VERMILLION, ":"),
+):
     model = models.mlp()
     model.load_state_dict(START)
     curve = training.train(model, x, y, batches, lr=factor * LR)
-    ax.plot(np.convolve(curve, np.ones(8) / 8, "valid"), line, color=colour, label=f"{factor} x LR")
+    ax.plot(
+        np.convolve(curve, np.ones(8) / 8, "valid"),
+        line,
+        color=colour,
+        label=f"{factor} x LR",
+    )
 ax.set(xlabel="step", ylabel="loss, mean of 8 steps", ylim=(0, 3))
 ax.grid(color=palette.FAINT)
 ax.legend(frameon=False, fontsize=8);
@@ -702,9 +926,10 @@ ax.legend(frameon=False, fontsize=8);
 # %% [markdown]
 # ## Deeper: accumulate, then communicate
 #
-# `backward` *adds* to `p.grad`. So a rank can go through several minibatches before it communicates once: the global batch is then $k$
-# times as large, and the number of calls per image $k$ times smaller. It is the same formula once more: divide by the number of all
-# images that are in the sum.
+# `backward` *adds* to `p.grad`. So a rank can go through several minibatches before it
+# communicates once: the global batch is then $k$ times as large, and the number of
+# calls per image $k$ times smaller. It is the same formula once more: divide by the
+# number of all images that are in the sum.
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -720,9 +945,15 @@ whole = models.mlp()
 whole.load_state_dict(START)
 everything = torch.cat(batches[:K])
 F.cross_entropy(whole(x[everything]), y[everything]).backward()
-apart = max(float((p.grad - q.grad).abs().max()) for p, q in zip(model.parameters(), whole.parameters()))
+apart = max(
+    float((p.grad - q.grad).abs().max())
+    for p, q in zip(model.parameters(), whole.parameters())
+)
 if rank == 0:
-    print(f"largest difference to the gradient of all {len(everything)} images at once: {apart:.1e}")
+    print(
+        f"largest difference to the gradient of all {len(everything)} images at once: "
+        f"{apart:.1e}"
+    )
 
 # %%
 ranks.stop()
@@ -730,8 +961,9 @@ ranks.stop()
 # %% [markdown]
 # ### To read
 #
-# - S. Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel Training*, VLDB 2020: section 2 is this page, section 3
-#   the next one.
-# - D. Goldberg, *What Every Computer Scientist Should Know About Floating-Point Arithmetic*, 1991.
-# - P. Goyal et al., *Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour*, 2017: section 3 lists subtle mistakes of exactly this
-#   kind.
+# - S. Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel
+#   Training*, VLDB 2020: section 2 is this page, section 3 the next one.
+# - D. Goldberg, *What Every Computer Scientist Should Know About Floating-Point
+#   Arithmetic*, 1991.
+# - P. Goyal et al., *Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour*, 2017:
+#   section 3 lists subtle mistakes of exactly this kind.

@@ -1,16 +1,21 @@
 # %% [markdown]
 # # 06 · DistributedDataParallel
 #
-# In unit 05 you averaged gradients by hand: backward pass, all-reduce, step. It was right, and it was slow for a reason you can
-# name now: while the ranks computed, the network slept, and while the network worked, the ranks slept.
-# `DistributedDataParallel`, **DDP** for short, is PyTorch's answer. It takes four lines to use. This page is about what those
-# four lines do behind your back, because that is where training goes wrong without a word.
+# In unit 05 you averaged gradients by hand: backward pass, all-reduce, step. It was
+# right, and it was slow for a reason you can name now: while the ranks computed, the
+# network slept, and while the network worked, the ranks slept.
+# `DistributedDataParallel`, **DDP** for short, is PyTorch's answer. It takes four lines
+# to use. This page is about what those four lines do behind your back, because that is
+# where training goes wrong without a word.
 #
-# **At the end of this page** you train with DDP and prove that it is the sequential training; you know *when* it communicates, how
-# much at a time, and how to make it wait; you can start it without a notebook, stop it, and go on as if nothing had happened.
+# **At the end of this page** you train with DDP and prove that it is the sequential
+# training; you know *when* it communicates, how much at a time, and how to make it
+# wait; you can start it without a notebook, stop it, and go on as if nothing had
+# happened.
 #
 # **You need** units 04 and 05.
-# **It takes** about 90 minutes. The cells themselves run for about a minute on two cores.
+# **It takes** about 90 minutes. The cells themselves run for about a minute on two
+# cores.
 
 # %%
 import contextlib
@@ -31,7 +36,14 @@ from torch.nn.parallel import DistributedDataParallel
 from autograder import check
 from labkit import palette, ranks
 from labkit.models import mlp
-from labkit.training import evaluate, flat, load_tensors, max_difference, minibatches, train
+from labkit.training import (
+    evaluate,
+    flat,
+    load_tensors,
+    max_difference,
+    minibatches,
+    train,
+)
 
 RANKS = 4
 DEVICE = "cpu"  # where the tensors of the real ranks live
@@ -42,9 +54,11 @@ ranks.start(RANKS, torch=True)
 # %% [markdown]
 # ## Guess first
 #
-# 1. A training step is forward pass, `loss.backward()`, `optimizer.step()`. In which of the three does DDP communicate?
-# 2. Rank 0 has 40 samples of a minibatch, ranks 1, 2 and 3 have 8 each. Every rank takes its mean loss, DDP averages the gradients.
-#    How much does a sample on rank 1 count, compared with one on rank 0?
+# 1. A training step is forward pass, `loss.backward()`, `optimizer.step()`. In which of
+#    the three does DDP communicate?
+# 2. Rank 0 has 40 samples of a minibatch, ranks 1, 2 and 3 have 8 each. Every rank
+#    takes its mean loss, DDP averages the gradients. How much does a sample on rank 1
+#    count, compared with one on rank 0?
 # 3. 2 ranks on 2 cores train twice as fast as 1. And 4 ranks on 2 cores?
 
 # %%
@@ -53,18 +67,23 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## Four lines
 #
-# First the run that everything is held against: one process, 64 minibatches of 64 digits.
+# First the run that everything is held against: one process, 64 minibatches of 64
+# digits.
 
 # %%
 x, y = load_tensors("digits", n=4096)
 torch.manual_seed(0)
 sequential = mlp()
 sequential_losses = train(sequential, x, y, minibatches(len(x), 64, seed=0), lr=0.2)
-print(f"loss of the first step {sequential_losses[0]:.4f}, of the last {sequential_losses[-1]:.4f}")
+print(
+    f"loss of the first step {sequential_losses[0]:.4f}, of the last "
+    f"{sequential_losses[-1]:.4f}"
+)
 
 # %% [markdown]
-# Now with DDP on all ranks. Every rank seeds its random numbers differently, so the models *start* differently: if nobody mends
-# that, nothing below can be right. The four lines are marked; a fifth deals out the minibatch.
+# Now with DDP on all ranks. Every rank seeds its random numbers differently, so the
+# models *start* differently: if nobody mends that, nothing below can be right. The four
+# lines are marked; a fifth deals out the minibatch.
 
 # %%
 # %%ranks
@@ -81,37 +100,50 @@ for batch in minibatches(len(x), 64, seed=0):
     loss.backward()  # 4: as always
     optimizer.step()
 
-print(f"first three weights at the start {', '.join(f'{w:.4f}' for w in different)}; my loss at the end {loss.item():.4f}")
+print(
+    f"first three weights at the start {', '.join(f'{w:.4f}' for w in different)}; "
+    f"my loss at the end {loss.item():.4f}"
+)
 
 # %%
 for rank, trained in enumerate(ranks.pull("model")):
-    print(f"rank {rank}: largest difference to the sequential weights {max_difference(trained, sequential):.1e}")
+    print(
+        f"rank {rank}: largest difference to the sequential weights "
+        f"{max_difference(trained, sequential):.1e}"
+    )
 
 # %% [markdown]
-# The same weights, up to the last digits of 32-bit numbers: sums in another order, as in unit 05. Two things happened that you did
-# not write:
+# The same weights, up to the last digits of 32-bit numbers: sums in another order, as
+# in unit 05. Two things happened that you did not write:
 #
-# - **The constructor** sent rank 0's parameters to everybody, once. What you change in a parameter *afterwards*, on one rank alone, stays
-#   different for ever. (Buffers, such as the running averages of a batch normalisation, are copied from rank 0 again before every forward
-#   pass in training; this model has none.)
-# - **The backward pass** averaged the gradients. When `backward()` returns, `parameter.grad` holds the *mean over the ranks*, the
-#   same everywhere. So every optimizer makes the same step and nobody has to compare notes.
+# - **The constructor** sent rank 0's parameters to everybody, once. What you change in
+#   a parameter *afterwards*, on one rank alone, stays different for ever. (Buffers,
+#   such as the running averages of a batch normalisation, are copied from rank 0 again
+#   before every forward pass in training; this model has none.)
+# - **The backward pass** averaged the gradients. When `backward()` returns,
+#   `parameter.grad` holds the *mean over the ranks*, the same everywhere. So every
+#   optimizer makes the same step and nobody has to compare notes.
 #
-# And one thing did not happen: each rank printed *its own* loss. DDP averages gradients, nothing else.
+# And one thing did not happen: each rank printed *its own* loss. DDP averages
+# gradients, nothing else.
 
 # %% [markdown]
 # ### Training with DDP (3 points)
 #
-# Make it a function, and return the loss of the whole minibatch instead of the loss of one share. The shares are equally large here.
+# Make it a function, and return the loss of the whole minibatch instead of the loss of
+# one share. The shares are equally large here.
 
 # %% nbgrader={"grade": false, "grade_id": "train_ddp", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
-    """Train `model` in place with DistributedDataParallel and plain SGD: one step for each entry of `batches`.
+    """Train `model` in place with DistributedDataParallel and plain SGD: one step for
+    each entry of `batches`.
 
-    model: other values on every rank; those of rank 0 count. batches: list of (x, y), this rank's shares of the minibatches, as many
-    and as large on every rank, in the dtype of the model (float64 in the check). lr: right for the whole minibatch. Afterwards `model`
-    holds on every rank what sequential training would. Returns one number per step, on every rank: the mean cross-entropy of the whole
-    minibatch before the step.
+    model: other values on every rank; those of rank 0 count. batches: list of (x, y),
+    this rank's shares of the minibatches, as many and as large on every rank, in the
+    dtype of the model (float64 in the check). lr: right for the whole minibatch.
+    Afterwards `model` holds on every rank what sequential training would. Returns one
+    number per step, on every rank: the mean cross-entropy of the whole minibatch before
+    the step.
     """
     ### BEGIN SOLUTION
     wrapper = DistributedDataParallel(model)
@@ -137,7 +169,10 @@ check(train_ddp)
 # %%
 # %%ranks
 torch.manual_seed(rank)
-shares = [(x[batch[rank::world_size]], y[batch[rank::world_size]]) for batch in minibatches(len(x), 64, seed=0)]
+shares = [
+    (x[batch[rank::world_size]], y[batch[rank::world_size]])
+    for batch in minibatches(len(x), 64, seed=0)
+]
 try:
     ddp_losses = train_ddp(mlp(), shares, lr=0.2)
 except NotImplementedError:
@@ -147,23 +182,38 @@ except NotImplementedError:
 
 # %%
 ddp_losses = ranks.pull("ddp_losses")[0]
-figure, (above, below) = plt.subplots(2, 1, figsize=(7, 4.6), sharex=True, layout="constrained")
-above.plot(sequential_losses, color=palette.INK, linewidth=4, alpha=0.25, label="sequential")
+figure, (above, below) = plt.subplots(
+    2, 1, figsize=(7, 4.6), sharex=True, layout="constrained"
+)
+above.plot(
+    sequential_losses, color=palette.INK, linewidth=4, alpha=0.25, label="sequential"
+)
 if ddp_losses:
-    above.plot(ddp_losses, "--", color=palette.VERMILLION, label=f"DDP, {RANKS} ranks, your train_ddp")
+    above.plot(
+        ddp_losses,
+        "--",
+        color=palette.VERMILLION,
+        label=f"DDP, {RANKS} ranks, your train_ddp",
+    )
     gap = [max(abs(a - b), 1e-9) for a, b in zip(ddp_losses, sequential_losses)]
     below.plot(gap, "o", markersize=3, color=palette.BLUE)
 above.set(ylabel="loss of the minibatch")
 above.legend(frameon=False)
-below.set(yscale="log", ylim=(1e-9, 1e-3), xlabel="step", ylabel="difference (0 drawn at 1e-9)")
+below.set(
+    yscale="log",
+    ylim=(1e-9, 1e-3),
+    xlabel="step",
+    ylabel="difference (0 drawn at 1e-9)",
+)
 below.grid(color=palette.FAINT)
 
 # %% [markdown]
 # ## When does it talk?
 #
-# Your first guess. The next cell makes one training step of a larger model and notes when forward pass, backward pass and step begin
-# and end. The flight recorder of the ranks notes every all-reduce by itself. `bucket_cap_mb=0.5` keeps the portions small; what
-# that means comes next.
+# Your first guess. The next cell makes one training step of a larger model and notes
+# when forward pass, backward pass and step begin and end. The flight recorder of the
+# ranks notes every all-reduce by itself. `bucket_cap_mb=0.5` keeps the portions small;
+# what that means comes next.
 
 # %%
 # %%ranks
@@ -174,7 +224,9 @@ optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
 
 
 def one_step(model, optimizer, inputs, labels):
-    """One training step. Returns the moments between its three parts, seconds on the clock of this machine."""
+    """One training step. Returns the moments between its three parts, seconds on the
+    clock of this machine.
+    """
     moments = [time.monotonic()]
     loss = F.cross_entropy(model(inputs), labels)
     moments.append(time.monotonic())
@@ -186,68 +238,142 @@ def one_step(model, optimizer, inputs, labels):
 
 
 for _ in range(3):  # DDP settles its buckets after the first step
-    one_step(ddp, optimizer, x[rank * 128 : (rank + 1) * 128], y[rank * 128 : (rank + 1) * 128])
+    one_step(
+        ddp,
+        optimizer,
+        x[rank * 128 : (rank + 1) * 128],
+        y[rank * 128 : (rank + 1) * 128],
+    )
 
 # %%
 # %%ranks
 before_barrier = time.monotonic()
 dist.barrier()
-moments = one_step(ddp, optimizer, x[rank * 128 : (rank + 1) * 128], y[rank * 128 : (rank + 1) * 128])
+moments = one_step(
+    ddp, optimizer, x[rank * 128 : (rank + 1) * 128], y[rank * 128 : (rank + 1) * 128]
+)
 moments = [moment - before_barrier for moment in moments]
 
 # %%
-PHASES = (("forward", palette.SKY), ("backward", palette.ORANGE), ("step", palette.PURPLE))
+PHASES = (
+    ("forward", palette.SKY),
+    ("backward", palette.ORANGE),
+    ("step", palette.PURPLE),
+)
 
 
 def all_reduces(rank):
-    """What the recorder saw of this rank's all-reduces in the last %%ranks cell, in order."""
-    return [event for event in ranks.events() if event.rank == rank and event.kind == "all_reduce"]
+    """What the recorder saw of this rank's all-reduces in the last %%ranks cell, in
+    order.
+    """
+    return [
+        event
+        for event in ranks.events()
+        if event.rank == rank and event.kind == "all_reduce"
+    ]
 
 
 def draw_step(moments):
-    """For each rank what it computed, and below it one bar for each all-reduce, with its size."""
-    zero = {event.rank: event.posted for event in ranks.events() if event.kind == "barrier"}  # the recorder's time of before_barrier
+    """For each rank what it computed, and below it one bar for each all-reduce, with
+    its size.
+    """
+    # the recorder's time of before_barrier
+    zero = {
+        event.rank: event.posted for event in ranks.events() if event.kind == "barrier"
+    }
     begin = min(zero[rank] + row[0] for rank, row in enumerate(moments))
-    figure, ax = plt.subplots(figsize=(9, 0.95 * len(moments) + 1.1), layout="constrained")
+    figure, ax = plt.subplots(
+        figsize=(9, 0.95 * len(moments) + 1.1), layout="constrained"
+    )
     for rank, row in enumerate(moments):
         for (name, colour), start, end in zip(PHASES, row, row[1:]):
             left = (zero[rank] + start - begin) * 1e3
-            ax.barh(rank - 0.24, (end - start) * 1e3, 0.3, left, color=palette.tint(colour, 0.3), edgecolor=palette.INK, linewidth=0.8)
+            ax.barh(
+                rank - 0.24,
+                (end - start) * 1e3,
+                0.3,
+                left,
+                color=palette.tint(colour, 0.3),
+                edgecolor=palette.INK,
+                linewidth=0.8,
+            )
         for number, event in enumerate(all_reduces(rank)):
-            left, width, place = (event.posted - begin) * 1e3, (event.ended - event.posted) * 1e3, rank + 0.02 + 0.16 * number
-            ax.barh(place, width, 0.13, left, color=palette.VERMILLION, edgecolor=palette.INK, linewidth=0.5)
-            ax.text(left, place, f"{event.nbytes / 1e6:.1f} MB ", ha="right", va="center", fontsize=7)
+            left, width, place = (
+                (event.posted - begin) * 1e3,
+                (event.ended - event.posted) * 1e3,
+                rank + 0.02 + 0.16 * number,
+            )
+            ax.barh(
+                place,
+                width,
+                0.13,
+                left,
+                color=palette.VERMILLION,
+                edgecolor=palette.INK,
+                linewidth=0.5,
+            )
+            ax.text(
+                left,
+                place,
+                f"{event.nbytes / 1e6:.1f} MB ",
+                ha="right",
+                va="center",
+                fontsize=7,
+            )
     ax.set_yticks(range(len(moments)), [f"rank {rank}" for rank in range(len(moments))])
     ax.invert_yaxis()
     ax.set(xlabel="time, ms", xlim=(0, None))
-    legend = [Patch(facecolor=palette.tint(colour, 0.3), edgecolor=palette.INK, label=name) for name, colour in PHASES]
-    legend.append(Patch(facecolor=palette.VERMILLION, edgecolor=palette.INK, label="all-reduce, from call to completion"))
-    ax.legend(handles=legend, ncols=4, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    legend = [
+        Patch(facecolor=palette.tint(colour, 0.3), edgecolor=palette.INK, label=name)
+        for name, colour in PHASES
+    ]
+    legend.append(
+        Patch(
+            facecolor=palette.VERMILLION,
+            edgecolor=palette.INK,
+            label="all-reduce, from call to completion",
+        )
+    )
+    ax.legend(
+        handles=legend,
+        ncols=4,
+        frameon=False,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+    )
 
 
 draw_step(ranks.pull("moments"))
 
 # %% [markdown]
-# The red bars lie **under the backward pass**, not under the step. The step needs no communication: it finds the mean already in
-# `parameter.grad`. DDP hangs a hook on every parameter; as soon as the gradients of a whole portion are there, their all-reduce starts
-# while the backward pass goes on with earlier layers. On a GPU, with a network card that works by itself, most of the bytes travel
-# *for free* that way. Here the ranks are processes that share the cores with the communication, so do not expect a gift.
+# The red bars lie **under the backward pass**, not under the step. The step needs no
+# communication: it finds the mean already in `parameter.grad`. DDP hangs a hook on
+# every parameter; as soon as the gradients of a whole portion are there, their
+# all-reduce starts while the backward pass goes on with earlier layers. On a GPU, with
+# a network card that works by itself, most of the bytes travel *for free* that way.
+# Here the ranks are processes that share the cores with the communication, so do not
+# expect a gift.
 #
 # Two consequences that cost people weeks:
 #
-# - A hook fires because **`ddp(x)`** prepared it. Call `model(x)` or `ddp.module(x)` and the same backward pass sends nothing.
-# - Anything between `backward()` and `step()` sees mean gradients: clip *there*. Dividing them by the number of ranks there is wrong.
+# - A hook fires because **`ddp(x)`** prepared it. Call `model(x)` or `ddp.module(x)`
+#   and the same backward pass sends nothing.
+# - Anything between `backward()` and `step()` sees mean gradients: clip *there*.
+#   Dividing them by the number of ranks there is wrong.
 
 # %% [markdown]
 # ## Buckets
 #
-# One all-reduce per parameter pays the latency of unit 03 for every bias. One all-reduce for everything cannot begin before the last
-# gradient is there. DDP takes the middle: it fills **buckets** and sends each one when it is full.
+# One all-reduce per parameter pays the latency of unit 03 for every bias. One
+# all-reduce for everything cannot begin before the last gradient is there. DDP takes
+# the middle: it fills **buckets** and sends each one when it is full.
 #
-# The rule (Li et al. 2020, section 3.2.3, and `compute_bucket_assignment_by_size` in PyTorch): gradients become ready in about the
-# reverse order of the parameters, so walk from the **last** parameter to the first. Put each gradient into the open bucket. A bucket that
-# holds **at least** its cap is full; the next gradient opens a new one. By default the cap is 25 MiB (`bucket_cap_mb`), and of the *first*
-# bucket 1 MiB: the sooner something is on its way, the better.
+# The rule (Li et al. 2020, section 3.2.3, and `compute_bucket_assignment_by_size` in
+# PyTorch): gradients become ready in about the reverse order of the parameters, so walk
+# from the **last** parameter to the first. Put each gradient into the open bucket. A
+# bucket that holds **at least** its cap is full; the next gradient opens a new one. By
+# default the cap is 25 MiB (`bucket_cap_mb`), and of the *first* bucket 1 MiB: the
+# sooner something is on its way, the better.
 #
 # ### Who shares a bucket (2 points)
 
@@ -255,9 +381,11 @@ draw_step(ranks.pull("moments"))
 def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
     """The buckets of DDP in the order in which they are filled.
 
-    sizes: bytes of each parameter's gradient, in the order of `model.parameters()`. first_cap: the first bucket is full when it holds at
-    least so many bytes; cap: the same for every other bucket. Returns for each bucket the numbers of its parameters (counted from 0), in the order in which they go in:
-    the last parameter is the first. The last bucket need not be full; no bucket is empty.
+    sizes: bytes of each parameter's gradient, in the order of `model.parameters()`.
+    first_cap: the first bucket is full when it holds at least so many bytes; cap: the
+    same for every other bucket. Returns for each bucket the numbers of its parameters
+    (counted from 0), in the order in which they go in: the last parameter is the first.
+    The last bucket need not be full; no bucket is empty.
     """
     ### BEGIN SOLUTION
     filled, bucket, held = [], [], 0
@@ -276,22 +404,31 @@ def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
 check(buckets)
 
 # %% [markdown]
-# Does PyTorch do what you wrote? The recorder knows how many bytes each all-reduce of the step above carried. (A cap that you set
-# yourself counts for the first bucket, too.) If nothing is wrong, the two lists are equal.
+# Does PyTorch do what you wrote? The recorder knows how many bytes each all-reduce of
+# the step above carried. (A cap that you set yourself counts for the first bucket,
+# too.) If nothing is wrong, the two lists are equal.
 
 # %% tags=["raises-exception"]
 sizes = [p.numel() * p.element_size() for p in mlp((512, 512, 512)).parameters()]
 carried = [event.nbytes for event in all_reduces(0)]
 cap = int(0.5 * 2**20)
 print("DDP sent, bytes:   ", carried)
-print("you say, bytes:    ", [sum(sizes[k] for k in bucket) for bucket in buckets(sizes, cap, cap)])
-print("with the defaults: ", [sum(sizes[k] for k in bucket) for bucket in buckets(sizes, 2**20, 25 * 2**20)])
+print(
+    "you say, bytes:    ",
+    [sum(sizes[k] for k in bucket) for bucket in buckets(sizes, cap, cap)],
+)
+print(
+    "with the defaults: ",
+    [sum(sizes[k] for k in bucket) for bucket in buckets(sizes, 2**20, 25 * 2**20)],
+)
 
 # %% [markdown]
-# How large should a bucket be? Measure it: the same step with caps from "a bucket for every parameter" to "one for everything".
-# Many narrow layers make the difference visible: 40 layers of 128 neurons, 3 MB of gradients in 82 tensors.
+# How large should a bucket be? Measure it: the same step with caps from "a bucket for
+# every parameter" to "one for everything". Many narrow layers make the difference
+# visible: 40 layers of 128 neurons, 3 MB of gradients in 82 tensors.
 #
-# **Predict:** where is the minimum on *your* machine, and which end of the curve is worse?
+# **Predict:** where is the minimum on *your* machine, and which end of the curve is
+# worse?
 
 # %%
 # %%ranks
@@ -300,30 +437,40 @@ CAPS = [1e-5, 0.03, 0.1, 0.3, 1, 25]  # MiB; the first is less than any gradient
 
 
 def slowest_steps(models, rounds=7):
-    """Seconds of a training step of each model on the slowest rank: one list of `rounds` times per model, sorted."""
+    """Seconds of a training step of each model on the slowest rank: one list of
+    `rounds` times per model, sorted.
+    """
     optimizers = [torch.optim.SGD(model.parameters(), lr=0.01) for model in models]
     inputs, labels = x[rank * 64 : (rank + 1) * 64], y[rank * 64 : (rank + 1) * 64]
     times = torch.zeros(len(models), 2 + rounds, dtype=torch.float64)
-    for k in range(2 + rounds):  # one step of each in turn: what disturbs this machine disturbs all of them
+    # one step of each in turn: what disturbs this machine disturbs all of them
+    for k in range(2 + rounds):
         for number, (model, optimizer) in enumerate(zip(models, optimizers)):
             dist.barrier()
             moments = one_step(model, optimizer, inputs, labels)
             times[number, k] = moments[-1] - moments[0]
     dist.all_reduce(times, op=dist.ReduceOp.MAX)
-    return times[:, 2:].sort(dim=1).values.tolist()  # DDP settles its buckets in the first two
+    # DDP settles its buckets in the first two
+    return times[:, 2:].sort(dim=1).values.tolist()
 
 
 models = [DistributedDataParallel(mlp(DEEP), bucket_cap_mb=cap) for cap in CAPS]
-*times, alone = slowest_steps([*models, mlp(DEEP)])  # the last one without DDP: what computing alone costs
-calls = [len(ddp._get_ddp_logging_data()["rebuilt_bucket_sizes"].split(",")) for ddp in models]
+# the last one without DDP: what computing alone costs
+*times, alone = slowest_steps([*models, mlp(DEEP)])
+calls = [
+    len(ddp._get_ddp_logging_data()["rebuilt_bucket_sizes"].split(","))
+    for ddp in models
+]
 del models  # weights, gradients and buckets of seven of them: 60 MB on every rank
 
 # %%
-CAPS, calls, times, alone = (ranks.pull(name)[0] for name in ("CAPS", "calls", "times", "alone"))
+CAPS, calls, times, alone = (
+    ranks.pull(name)[0] for name in ("CAPS", "calls", "times", "alone")
+)
 
 
 def quarters(times):
-    """The time in ms that a quarter, half and three quarters of the steps stay below."""
+    """The times in ms below which a quarter, half, three quarters of the steps stay."""
     return [1e3 * times[len(times) * k // 4] for k in (1, 2, 3)]
 
 
@@ -333,29 +480,57 @@ for cap, count, own in zip(CAPS, calls, times):
     name = f"{cap:g} MiB" if cap > 1e-3 else "one each"
     ax.plot([count, count], [low, high], color=palette.SKY, linewidth=3)
     ax.plot(count, middle, "o", color=palette.BLUE)
-    ax.annotate(name, (count, middle), xytext=(7, 5), textcoords="offset points", fontsize=9)
-    print(f"{name:>9}: {count:>3} all-reduces, step {middle:6.1f} ms ({low:.1f} to {high:.1f})")
+    ax.annotate(
+        name, (count, middle), xytext=(7, 5), textcoords="offset points", fontsize=9
+    )
+    print(
+        f"{name:>9}: {count:>3} all-reduces, step {middle:6.1f} ms ({low:.1f} to "
+        f"{high:.1f})"
+    )
 ax.axhline(quarters(alone)[1], color=palette.GREY, linestyle="--")
-ax.annotate("no communication", (30, quarters(alone)[1]), xytext=(0, -12), textcoords="offset points", fontsize=9)
-ax.set(xscale="log", xlim=(0.8, 200), ylim=(0, None), xlabel="all-reduces per step", ylabel="time of one step, ms")
-ax.set_title(f"{RANKS} ranks, 3 MB of gradients: median, and the middle half of the steps", fontsize=10)
+ax.annotate(
+    "no communication",
+    (30, quarters(alone)[1]),
+    xytext=(0, -12),
+    textcoords="offset points",
+    fontsize=9,
+)
+ax.set(
+    xscale="log",
+    xlim=(0.8, 200),
+    ylim=(0, None),
+    xlabel="all-reduces per step",
+    ylabel="time of one step, ms",
+)
+ax.set_title(
+    f"{RANKS} ranks, 3 MB of gradients: median, and the middle half of the steps",
+    fontsize=10,
+)
 ax.grid(color=palette.FAINT)
 
 # %% [markdown]
-# To the right you pay for calls: 82 latencies. The left end is cheap here: in the memory of one machine 3 MB are quickly moved, and where
-# ranks share cores with the communication, overlapping them gains nothing: whoever moves bytes does not compute. On a cluster the left end
-# rises as well, because one bucket overlaps with nothing. There is no best number, only a best number *for a model and a network*. The
-# written question at the end comes back to it. (If your picture says something else, look at the light bars: where they are as long as the
-# differences, other programs disturbed the measurement. Run the two cells again.)
+# To the right you pay for calls: 82 latencies. The left end is cheap here: in the
+# memory of one machine 3 MB are quickly moved, and where ranks share cores with the
+# communication, overlapping them gains nothing: whoever moves bytes does not compute.
+# On a cluster the left end rises as well, because one bucket overlaps with nothing.
+# There is no best number, only a best number *for a model and a network*. The written
+# question at the end comes back to it. (If your picture says something else, look at
+# the light bars: where they are as long as the differences, other programs disturbed
+# the measurement. Run the two cells again.)
 
 # %% [markdown]
 # ## Uneven batches
 #
-# Your second guess. Rank 0 has 40 samples of a minibatch of 64, the others 8 each. Every rank takes its mean, DDP the mean of the means.
+# Your second guess. Rank 0 has 40 samples of a minibatch of 64, the others 8 each.
+# Every rank takes its mean, DDP the mean of the means.
 
 # %%
 # %%ranks
-COUNTS = [40, 8, 8, 8] if world_size == 4 else [64 - 8 * (world_size - 1)] + [8] * (world_size - 1)
+COUNTS = (
+    [40, 8, 8, 8]
+    if world_size == 4
+    else [64 - 8 * (world_size - 1)] + [8] * (world_size - 1)
+)
 torch.manual_seed(0)
 ddp = DistributedDataParallel(mlp())
 first = sum(COUNTS[:rank])
@@ -376,14 +551,19 @@ def relative_error(gradient):
     return float((gradient - truth).norm() / truth.norm())
 
 
-print(f"mean of means: off by {relative_error(ranks.pull('gradient')[0]):.1e} of the gradient's length")
+print(
+    f"mean of means: off by {relative_error(ranks.pull('gradient')[0]):.1e} of the "
+    "gradient's length"
+)
 
 # %% [markdown]
-# The plain mean is not a little inexact, it is another gradient: a sample on rank 1 counts 1/(4·8), one on rank 0 counts 1/(4·40), a
-# fifth. No error, no warning; and the last minibatch of *every* epoch is uneven unless the numbers happen to divide.
+# The plain mean is not a little inexact, it is another gradient: a sample on rank 1
+# counts 1/(4·8), one on rank 0 counts 1/(4·40), a fifth. No error, no warning; and the
+# last minibatch of *every* epoch is uneven unless the numbers happen to divide.
 #
-# DDP cannot know your counts. But you can scale the loss, so that its division by the number of ranks comes out right. Write $n_r$ for
-# the samples of rank $r$, $n = \sum_r n_r$, $p$ for the ranks and $L_r$ for the mean loss of rank $r$. You want
+# DDP cannot know your counts. But you can scale the loss, so that its division by the
+# number of ranks comes out right. Write $n_r$ for the samples of rank $r$,
+# $n = \sum_r n_r$, $p$ for the ranks and $L_r$ for the mean loss of rank $r$. You want
 #
 # $$\frac{1}{n} \sum_r n_r L_r = \frac{1}{p} \sum_r \boxed{\frac{n_r\, p}{n} L_r}$$
 #
@@ -395,10 +575,13 @@ print(f"mean of means: off by {relative_error(ranks.pull('gradient')[0]):.1e} of
 
 # %% nbgrader={"grade": false, "grade_id": "uneven_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def uneven_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """This rank's loss, scaled so that DDP's mean over the ranks is the mean cross-entropy over the samples of all ranks.
+    """This rank's loss, scaled so that DDP's mean over the ranks is the mean
+    cross-entropy over the samples of all ranks.
 
-    outputs: logits of this rank's samples, shape (n, classes), from a DDP model. labels: int64, shape (n,). n differs between the
-    ranks and may be 0 on some of them. Returns one number with a gradient (the caller calls backward() on it), finite on every rank.
+    outputs: logits of this rank's samples, shape (n, classes), from a DDP model.
+    labels: int64, shape (n,). n differs between the ranks and may be 0 on some of them.
+    Returns one number with a gradient (the caller calls backward() on it), finite on
+    every rank.
     """
     ### BEGIN SOLUTION
     total = torch.tensor(len(labels))
@@ -424,30 +607,38 @@ except NotImplementedError:
         print("uneven_loss is not written yet: come back to this cell when it is.")
 
 # %%
-print(f"off by {relative_error(ranks.pull('gradient')[0]):.1e} of the gradient's length")
+print(
+    f"off by {relative_error(ranks.pull('gradient')[0]):.1e} of the gradient's length"
+)
 
 # %% [markdown]
-# One price is hidden in it: an extra all-reduce of one number. If you know all counts beforehand (a sampler does), compute the total
-# without asking.
+# One price is hidden in it: an extra all-reduce of one number. If you know all counts
+# beforehand (a sampler does), compute the total without asking.
 
 # %% [markdown]
 # ## Talking less: accumulation
 #
-# A minibatch that does not fit into memory is cut into **micro-batches**: forward and backward for each, gradients add up by themselves
-# in `parameter.grad`, one step at the end. DDP would send the gradient round after *every* micro-batch. `with ddp.no_sync():` stops it:
-# inside, gradients only pile up locally. The first backward pass outside sends the whole pile.
+# A minibatch that does not fit into memory is cut into **micro-batches**: forward and
+# backward for each, gradients add up by themselves in `parameter.grad`, one step at the
+# end. DDP would send the gradient round after *every* micro-batch.
+# `with ddp.no_sync():` stops it: inside, gradients only pile up locally. The first
+# backward pass outside sends the whole pile.
 #
 # ### Accumulating gradients (3 points)
 #
-# **Watch out:** DDP decides in the *forward* pass whether the backward pass will synchronise.
+# **Watch out:** DDP decides in the *forward* pass whether the backward pass will
+# synchronise.
 
 # %% nbgrader={"grade": false, "grade_id": "accumulate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
-    """Leave in every `parameter.grad` the gradient of the mean cross-entropy over all micro-batches of all ranks.
+    """Leave in every `parameter.grad` the gradient of the mean cross-entropy over all
+    micro-batches of all ranks.
 
-    ddp: without gradients at the start. micro_batches: this rank's list of (x, y), at least one, all of the same size and as many on
-    every rank; the list stays as it is, and so do the parameters. They go one after the other, each forward and backward before the
-    next, so that no two need memory at once. The gradient goes round only once, with the last of them or after it.
+    ddp: without gradients at the start. micro_batches: this rank's list of (x, y), at
+    least one, all of the same size and as many on every rank; the list stays as it is,
+    and so do the parameters. They go one after the other, each forward and backward
+    before the next, so that no two need memory at once. The gradient goes round only
+    once, with the last of them or after it.
     """
     ### BEGIN SOLUTION
     k = len(micro_batches)
@@ -473,7 +664,11 @@ sent = []
 def counting_hook(state, bucket):
     """DDP's own all-reduce and division, and a note of how much was sent."""
     state.append(bucket.buffer().numel() * bucket.buffer().element_size())
-    return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(lambda done: done.value()[0] / world_size)
+    return (
+        dist.all_reduce(bucket.buffer(), async_op=True)
+        .get_future()
+        .then(lambda done: done.value()[0] / world_size)
+    )
 
 
 ddp.register_comm_hook(sent, counting_hook)
@@ -499,29 +694,52 @@ for variant in (every_time, accumulate):
             print("accumulate is not written yet: come back to this cell when it is.")
         continue
     if rank == 0:
-        print(f"{variant.__name__:<11} {len(sent):>3} all-reduces, {sum(sent) / 1e6:5.1f} MB, {sorted(times)[2] * 1e3:6.1f} ms")
+        print(
+            f"{variant.__name__:<11} {len(sent):>3} all-reduces, "
+            f"{sum(sent) / 1e6:5.1f} MB, {sorted(times)[2] * 1e3:6.1f} ms"
+        )
 
 # %% [markdown]
 # ## Without a notebook
 #
-# A training that takes days does not run in a notebook. [`train_ddp.py`](train_ddp.py) beside this page is the loop from above as a script
-# for any number of ranks. Somebody has to start the ranks and tell each one who it is. There are two ways.
+# A training that takes days does not run in a notebook. [`train_ddp.py`](train_ddp.py)
+# beside this page is the loop from above as a script for any number of ranks. Somebody
+# has to start the ranks and tell each one who it is. There are two ways.
 #
-# **torchrun** starts one process per rank and puts `RANK`, `WORLD_SIZE`, `LOCAL_RANK` and the meeting point into the environment;
-# `init_process_group` reads them there. `--standalone` takes a free port of this machine, so two students on one node do not collide.
-# On several nodes you name a meeting point instead: `--nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT`.
+# **torchrun** starts one process per rank and puts `RANK`, `WORLD_SIZE`, `LOCAL_RANK`
+# and the meeting point into the environment; `init_process_group` reads them there.
+# `--standalone` takes a free port of this machine, so two students on one node do not
+# collide. On several nodes you name a meeting point instead:
+# `--nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT`.
 
 # %%
 def run(command, seconds=85):
-    """Run a command, its ranks on this machine only, and print what it said; it is ended after so many seconds."""
-    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    """Run a command, its ranks on this machine only, and print what it said; it is
+    ended after so many seconds.
+    """
+    environment = {
+        **os.environ,
+        "GLOO_SOCKET_IFNAME": "lo",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONWARNINGS": "ignore",
+    }
     start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as logs:  # torchrun would leave its folder of logs behind
+    # torchrun would leave its folder of logs behind
+    with tempfile.TemporaryDirectory() as logs:
         environment["TMPDIR"] = logs
         try:
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds)
+            done = subprocess.run(
+                command,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=seconds,
+            )
         except subprocess.TimeoutExpired:
-            print(f"It was not done after {seconds} s: the machine is very busy. Run the cell again later.")
+            print(
+                f"It was not done after {seconds} s: the machine is very busy. Run "
+                "the cell again later."
+            )
             return
     print(done.stdout, end="")
     if done.returncode:
@@ -529,13 +747,25 @@ def run(command, seconds=85):
     print(f"{time.perf_counter() - start:.0f} s, most of them for importing torch")
 
 
-ranks.stop()  # those of this page are not needed here, and the script's want their memory
-run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train_ddp.py"])
+# those of this page are not needed here, and the script's want their memory
+ranks.stop()
+run(
+    [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "train_ddp.py",
+    ]
+)
 
 # %% [markdown]
-# (`python -m torch.distributed.run` is what `torchrun` runs.) **mp.spawn** is for a script that starts its ranks itself: it calls a
-# function in so many fresh processes, the rank as first argument. Each of them imports the script again, so the part that starts
-# must stand under `if __name__ == "__main__":`, or every rank starts ranks.
+# (`python -m torch.distributed.run` is what `torchrun` runs.) **mp.spawn** is for a
+# script that starts its ranks itself: it calls a function in so many fresh processes,
+# the rank as first argument. Each of them imports the script again, so the part that
+# starts must stand under `if __name__ == "__main__":`, or every rank starts ranks.
 
 # %%
 run([sys.executable, "train_ddp.py", "--spawn", "2"])
@@ -547,45 +777,62 @@ print(f"the sequential run above: {sequential_losses[-1]:.6f}")
 # Two ways to start, one training. In older scripts you will meet a third:
 #
 # ```
-# python -m torch.distributed.launch --nproc_per_node=8 train.py        # and in train.py:
+# python -m torch.distributed.launch --nproc_per_node=8 train.py   # and in train.py:
 # parser.add_argument("--local_rank", type=int)
 # ```
 #
-# It still exists, as a deprecated wrapper of torchrun. But it stopped working for such scripts: since PyTorch 2.0 it passes
-# `--local-rank` with a hyphen, and `argparse` does not know that option ("unrecognized arguments"). The mend is not the hyphen but to
-# take the number from where torchrun puts it: `int(os.environ["LOCAL_RANK"])`. You need it to choose a GPU
-# (`torch.cuda.set_device`); the *global* rank decides about data and files. On one node the two are equal, which is how scripts that mix
-# them up survive until they meet a second one.
+# It still exists, as a deprecated wrapper of torchrun. But it stopped working for such
+# scripts: since PyTorch 2.0 it passes `--local-rank` with a hyphen, and `argparse` does
+# not know that option ("unrecognized arguments"). The mend is not the hyphen but to
+# take the number from where torchrun puts it: `int(os.environ["LOCAL_RANK"])`. You need
+# it to choose a GPU (`torch.cuda.set_device`); the *global* rank decides about data and
+# files. On one node the two are equal, which is how scripts that mix them up survive
+# until they meet a second one.
 
 # %% [markdown]
 # ## Stopping and going on
 #
-# A job ends when its time is up, not when the training is. So it leaves a **checkpoint**. In it stands everything that the next step
-# depends on: the weights and buffers, the optimizer's state (momentum!), the epoch, the state of the learning-rate schedule if there is
-# one, and the state of the random generators of *each* rank if the training draws random numbers (dropout, augmentation). Here the rate
-# is constant and the order of the images follows from the epoch, so the first three will do. And two things about the writing: *one* rank
-# writes while nobody reads, and it is **atomic**. A job can be ended in the middle of `torch.save`, and half a file where the last good
-# checkpoint was is worse than none: write to another name beside it, then `os.replace`, which puts the new file into the old one's place in
-# one step.
+# A job ends when its time is up, not when the training is. So it leaves a
+# **checkpoint**. In it stands everything that the next step depends on: the weights and
+# buffers, the optimizer's state (momentum!), the epoch, the state of the learning-rate
+# schedule if there is one, and the state of the random generators of *each* rank if the
+# training draws random numbers (dropout, augmentation). Here the rate is constant and
+# the order of the images follows from the epoch, so the first three will do. And two
+# things about the writing: *one* rank writes while nobody reads, and it is **atomic**.
+# A job can be ended in the middle of `torch.save`, and half a file where the last good
+# checkpoint was is worse than none: write to another name beside it, then `os.replace`,
+# which puts the new file into the old one's place in one step.
 #
 # ### Saving a checkpoint (3 points)
 #
-# All ranks hold the same, so rank 0 writes. `ddp.state_dict()` begins every name with `module.`; a file with such names fits only into a
-# wrapper. Save the model inside.
+# All ranks hold the same, so rank 0 writes. `ddp.state_dict()` begins every name with
+# `module.`; a file with such names fits only into a wrapper. Save the model inside.
 
 # %% nbgrader={"grade": false, "grade_id": "save_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def save_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer, epoch: int) -> None:
-    """Write a checkpoint that any number of ranks can go on from, with or without DDP. Called by all ranks.
+def save_checkpoint(
+    path: str,
+    ddp: DistributedDataParallel,
+    optimizer: torch.optim.Optimizer,
+    epoch: int,
+) -> None:
+    """Write a checkpoint that any number of ranks can go on from, with or without DDP.
+    Called by all ranks.
 
-    The file at `path`, for torch.load, is a dict: "model" the state_dict of the model inside `ddp` (names without "module."),
-    "optimizer" the optimizer's state_dict, "epoch" as given; tensors in the dtypes they have. An older file at `path` is replaced. Only
-    rank 0 writes files. No rank returns before the file is complete.
+    The file at `path`, for torch.load, is a dict: "model" the state_dict of the model
+    inside `ddp` (names without "module."), "optimizer" the optimizer's state_dict,
+    "epoch" as given; tensors in the dtypes they have. An older file at `path` is
+    replaced. Only rank 0 writes files. No rank returns before the file is complete.
     """
     ### BEGIN SOLUTION
     if dist.get_rank() == 0:
-        state = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
+        state = {
+            "model": ddp.module.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "epoch": epoch,
+        }
         torch.save(state, path + ".new")
-        os.replace(path + ".new", path)  # at any moment `path` holds the old checkpoint or the new one, never half of it
+        # at any moment `path` holds the old checkpoint or the new one, never half of it
+        os.replace(path + ".new", path)
     dist.barrier()
     ### END SOLUTION
 
@@ -595,16 +842,20 @@ check(save_checkpoint)
 # %% [markdown]
 # ### Going on from a checkpoint (2 points)
 #
-# The constructor of DDP has made the ranks equal *before* you load. So all ranks need what is in the file, read or received: the model
-# inside, the optimizer, the epoch. On
-# GPUs say `map_location=f"cuda:{local_rank}"`, or all ranks put rank 0's tensors onto the GPU they came from.
+# The constructor of DDP has made the ranks equal *before* you load. So all ranks need
+# what is in the file, read or received: the model inside, the optimizer, the epoch. On
+# GPUs say `map_location=f"cuda:{local_rank}"`, or all ranks put rank 0's tensors onto
+# the GPU they came from.
 
 # %% nbgrader={"grade": false, "grade_id": "load_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def load_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer) -> int:
-    """Put a checkpoint of `save_checkpoint` back, on every rank: afterwards training goes on as if it had never stopped.
+def load_checkpoint(
+    path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer
+) -> int:
+    """Put a checkpoint of `save_checkpoint` back, on every rank: afterwards training
+    goes on as if it had never stopped.
 
-    path: a file that is there already, and stays. ddp, optimizer: freshly made; the model has parameters and buffers. Returns the epoch
-    in the file, on every rank.
+    path: a file that is there already, and stays. ddp, optimizer: freshly made; the
+    model has parameters and buffers. Returns the epoch in the file, on every rank.
     """
     ### BEGIN SOLUTION
     state = torch.load(path, map_location="cpu")
@@ -617,8 +868,9 @@ def load_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.op
 check(load_checkpoint)
 
 # %% [markdown]
-# The proof on real ranks: two epochs in one go, against one epoch, a checkpoint, *everything made anew with other random numbers*, and the
-# second epoch. And a third run that forgets the optimizer, for comparison.
+# The proof on real ranks: two epochs in one go, against one epoch, a checkpoint,
+# *everything made anew with other random numbers*, and the second epoch. And a third
+# run that forgets the optimizer, for comparison.
 
 # %%
 ranks.start(RANKS, torch=True)
@@ -632,7 +884,8 @@ def fresh(seed):
 
 
 def one_epoch(ddp, optimizer, epoch):
-    for batch in minibatches(len(x), 64, seed=0, epoch=epoch):  # the epoch decides the order: forget it and every epoch is alike
+    # the epoch decides the order: forget it and every epoch is alike
+    for batch in minibatches(len(x), 64, seed=0, epoch=epoch):
         mine = batch[rank::world_size]
         optimizer.zero_grad()
         F.cross_entropy(ddp(x[mine]), y[mine]).backward()
@@ -651,40 +904,59 @@ with tempfile.TemporaryDirectory() if rank == 0 else contextlib.nullcontext() as
         resumed, other = fresh(1000 + rank)
         one_epoch(resumed, other, load_checkpoint(path, resumed, other))
         forgetful, other = fresh(2000 + rank)
-        load_checkpoint(path, forgetful, torch.optim.SGD(forgetful.parameters(), lr=0.1, momentum=0.9))
+        load_checkpoint(
+            path,
+            forgetful,
+            torch.optim.SGD(forgetful.parameters(), lr=0.1, momentum=0.9),
+        )
         one_epoch(forgetful, other, 1)
         if rank == 0:
-            print(f"resumed:                 differs by {max_difference(resumed, uninterrupted):.1e} from the uninterrupted run")
-            print(f"without the momentum:    differs by {max_difference(forgetful, uninterrupted):.1e}")
+            print(
+                "resumed:                 differs by "
+                f"{max_difference(resumed, uninterrupted):.1e} from the uninterrupted "
+                "run"
+            )
+            print(
+                "without the momentum:    differs by "
+                f"{max_difference(forgetful, uninterrupted):.1e}"
+            )
     except NotImplementedError:
         if rank == 0:
-            print("save_checkpoint or load_checkpoint is not written yet: come back to this cell when it is.")
+            print(
+                "save_checkpoint or load_checkpoint is not written yet: come back to "
+                "this cell when it is."
+            )
     dist.barrier()
 
 # %% [markdown]
 # ## Does it pay? Time to accuracy
 #
-# Images per second are easy to count and nobody wants them. You want a model that is *good*, soon. So train until 85 % of unseen digits
-# are recognised, and look at the clock. Two experiments, each on 1, 2 and 4 ranks:
+# Images per second are easy to count and nobody wants them. You want a model that is
+# *good*, soon. So train until 85 % of unseen digits are recognised, and look at the
+# clock. Two experiments, each on 1, 2 and 4 ranks:
 #
-# - **The same training, divided:** a global batch of 256, whatever the number of ranks. The curves over the *epochs* must be the same; only the
-#   clock may differ.
-# - **More work per step:** 256 images *per rank*. Fewer, larger steps, with the learning rate scaled as most recipes do. Steps get cheaper
-#   per image, but are they as useful?
+# - **The same training, divided:** a global batch of 256, whatever the number of ranks.
+#   The curves over the *epochs* must be the same; only the clock may differ.
+# - **More work per step:** 256 images *per rank*. Fewer, larger steps, with the
+#   learning rate scaled as most recipes do. Steps get cheaper per image, but are they
+#   as useful?
 #
-# **Predict before you run it:** with your number of cores (the line under `ranks.start` at the top says it), which runs will be the first to
-# 85 %, and what do 4 ranks bring?
+# **Predict before you run it:** with your number of cores (the line under `ranks.start`
+# at the top says it), which runs will be the first to 85 %, and what do 4 ranks bring?
 
 # %%
 # %%ranks
 TARGET, EPOCHS, IMAGES = 0.85, 7, 8192
 train_x, train_y = load_tensors("digits", n=IMAGES)
 test_x, test_y = load_tensors("digits", train=False, n=2000)
-circles = {p: dist.new_group(list(range(p))) for p in (1, 2, 4)}  # every rank must be there when a group is made
+# every rank must be there when a group is made
+circles = {p: dist.new_group(list(range(p))) for p in (1, 2, 4)}
 
 
 def time_to_accuracy(p, global_batch, lr):
-    """Train on ranks 0 to p - 1. Returns [(seconds of training, accuracy), ...], one per epoch; testing is not counted."""
+    """Train on ranks 0 to p - 1. Returns [(seconds of training, accuracy), ...], one
+    per epoch; testing is not counted.
+    """
     torch.manual_seed(rank)
     ddp = DistributedDataParallel(mlp(), process_group=circles[p])
     optimizer = torch.optim.SGD(ddp.parameters(), lr=lr, momentum=0.9)
@@ -699,15 +971,18 @@ def time_to_accuracy(p, global_batch, lr):
             optimizer.step()
         dist.barrier(group=circles[p])
         seconds += time.perf_counter() - start
-        curve.append((seconds, evaluate(ddp.module, test_x, test_y)[1] if rank == 0 else None))
+        curve.append(
+            (seconds, evaluate(ddp.module, test_x, test_y)[1] if rank == 0 else None)
+        )
     return curve
 
 
 same, more = {}, {}
 
 # %% [markdown]
-# Ranks that wait in a collective keep a core busy with looking. So those that have nothing to do do not even enter the next cells: `%%ranks 0`
-# runs on rank 0 alone, `%%ranks 0:2` on ranks 0 and 1.
+# Ranks that wait in a collective keep a core busy with looking. So those that have
+# nothing to do do not even enter the next cells: `%%ranks 0` runs on rank 0 alone,
+# `%%ranks 0:2` on ranks 0 and 1.
 
 # %%
 # %%ranks 0
@@ -724,8 +999,14 @@ same[4] = time_to_accuracy(4, 256, 0.1)
 more[4] = time_to_accuracy(4, 4 * 256, 4 * 0.1)
 
 # %%
-same, more, TARGET, IMAGES = (ranks.pull(name)[0] for name in ("same", "more", "TARGET", "IMAGES"))
-STYLES = {1: (palette.INK, "o", "-"), 2: (palette.BLUE, "s", "--"), 4: (palette.VERMILLION, "^", ":")}
+same, more, TARGET, IMAGES = (
+    ranks.pull(name)[0] for name in ("same", "more", "TARGET", "IMAGES")
+)
+STYLES = {
+    1: (palette.INK, "o", "-"),
+    2: (palette.BLUE, "s", "--"),
+    4: (palette.VERMILLION, "^", ":"),
+}
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True, layout="constrained")
 for ax, curves, over_time, title in (
     (axes[0], same, False, "global batch 256: over epochs"),
@@ -735,12 +1016,21 @@ for ax, curves, over_time, title in (
     for p, curve in curves.items():
         colour, marker, line = STYLES[p]
         ax.plot(
-            [seconds if over_time else epoch for epoch, (seconds, _) in enumerate(curve, 1)],
+            [
+                seconds if over_time else epoch
+                for epoch, (seconds, _) in enumerate(curve, 1)
+            ],
             [accuracy for _, accuracy in curve],
-            marker=marker, linestyle=line, color=colour, markersize=8 - p, label=f"{p} rank{'s' if p > 1 else ''}",
-        )  # fmt: skip
+            marker=marker,
+            linestyle=line,
+            color=colour,
+            markersize=8 - p,
+            label=f"{p} rank{'s' if p > 1 else ''}",
+        )
     ax.axhline(TARGET, color=palette.GREY, linewidth=0.8)
-    ax.set(xlabel="training time, s" if over_time else "epoch", title=title, xlim=(0, None))
+    ax.set(
+        xlabel="training time, s" if over_time else "epoch", title=title, xlim=(0, None)
+    )
     ax.grid(color=palette.FAINT)
 axes[0].set(ylabel="accuracy on 2000 unseen digits", ylim=(0, 1))
 axes[0].legend(frameon=False, loc="lower right");
@@ -748,7 +1038,14 @@ axes[0].legend(frameon=False, loc="lower right");
 # %%
 def when(curve):
     """(epochs, seconds) until the target, or None."""
-    return next(((epoch, seconds) for epoch, (seconds, accuracy) in enumerate(curve, 1) if accuracy >= TARGET), None)
+    return next(
+        (
+            (epoch, seconds)
+            for epoch, (seconds, accuracy) in enumerate(curve, 1)
+            if accuracy >= TARGET
+        ),
+        None,
+    )
 
 
 print(f"your third guess: {guess_3}\n")
@@ -756,28 +1053,42 @@ print(f"{'':<20}{'images/s':>10}{'speedup':>9}   to {TARGET:.0%}")
 for name, curves in (("global batch 256", same), ("256 per rank", more)):
     for p, curve in curves.items():
         rate, reached = len(curve) * IMAGES / curve[-1][0], when(curve)
-        text = f"{reached[1]:5.2f} s, {reached[0]} epochs" if reached else f"not within {len(curve)} epochs"
-        print(f"{name:<16} x {p}{rate:>10,.0f}{same[1][-1][0] / curve[-1][0]:>9.2f}   {text}")
+        text = (
+            f"{reached[1]:5.2f} s, {reached[0]} epochs"
+            if reached
+            else f"not within {len(curve)} epochs"
+        )
+        print(
+            f"{name:<16} x {p}{rate:>10,.0f}{same[1][-1][0] / curve[-1][0]:>9.2f}   "
+            f"{text}"
+        )
 
 # %% [markdown]
 # Read it as a referee would:
 #
-# - **Left picture:** the three lines lie on each other. Dividing a minibatch changes nothing about learning, so throughput decides alone.
-# - **Middle:** whatever 2 ranks gain on 2 cores is less than 2: this model has 0.4 MB of gradients and a few milliseconds of work per step,
-#   and both ranks stop for every all-reduce. 4 ranks on 2 cores only take turns; they can at best draw level.
-# - **Right:** there are fewer steps to talk after, so there are more images per second than in the middle. But a quarter of the steps with
-#   four times the learning rate is not the same training: 512 images per step need more epochs, and with 1024 the scaled learning rate is
-#   too large to start with (unit 07 has a cure, the warm-up). Look at the last column before you believe a column of images per second, here
-#   and in every paper.
+# - **Left picture:** the three lines lie on each other. Dividing a minibatch changes
+#   nothing about learning, so throughput decides alone.
+# - **Middle:** whatever 2 ranks gain on 2 cores is less than 2: this model has 0.4 MB
+#   of gradients and a few milliseconds of work per step, and both ranks stop for every
+#   all-reduce. 4 ranks on 2 cores only take turns; they can at best draw level.
+# - **Right:** there are fewer steps to talk after, so there are more images per second
+#   than in the middle. But a quarter of the steps with four times the learning rate is
+#   not the same training: 512 images per step need more epochs, and with 1024 the
+#   scaled learning rate is too large to start with (unit 07 has a cure, the warm-up).
+#   Look at the last column before you believe a column of images per second, here and
+#   in every paper.
 #
-# **The verdict** is in the table: the fastest line to the target on *your* machine. If it is not the one with most images per second, you have
-# seen why throughput alone is not a result. Unit 08 asks the same question with intervals, because one run is not a measurement.
+# **The verdict** is in the table: the fastest line to the target on *your* machine. If
+# it is not the one with most images per second, you have seen why throughput alone is
+# not a result. Unit 08 asks the same question with intervals, because one run is not a
+# measurement.
 
 # %% [markdown]
 # ## Break it
 #
-# The most expensive mistake with DDP makes no noise. Somebody needs an attribute of the model, writes `ddp.module`, and then calls that.
-# **Before you run it:** will it raise, hang, or do something else?
+# The most expensive mistake with DDP makes no noise. Somebody needs an attribute of the
+# model, writes `ddp.module`, and then calls that. **Before you run it:** will it raise,
+# hang, or do something else?
 
 # %%
 # %%ranks
@@ -796,25 +1107,35 @@ fingerprints = [torch.zeros_like(fingerprint) for _ in range(world_size)]
 dist.all_gather(fingerprints, fingerprint)
 if rank == 0:
     print("loss of rank 0's share at the end:", round(loss.item(), 3))
-    print("sum of all weights on each rank:", [round(value.item(), 3) for value in fingerprints])
+    print(
+        "sum of all weights on each rank:",
+        [round(value.item(), 3) for value in fingerprints],
+    )
 
 # %% [markdown]
-# No error, no hang, a loss as good as any: each rank trains a model of its own on its share of the data, and rank 0's is the one that you
-# save. The other ways to get here: a forward pass inside `no_sync()` too many, a checkpoint loaded by one rank, an optimizer that
-# holds the parameters of a copy. They all have one symptom, and the last lines of the cell are its test: **after any step, a fingerprint
-# of the weights must be the same on all ranks.** Put it into every training script, once per epoch. It costs one number.
+# No error, no hang, a loss as good as any: each rank trains a model of its own on its
+# share of the data, and rank 0's is the one that you save. The other ways to get here:
+# a forward pass inside `no_sync()` too many, a checkpoint loaded by one rank, an
+# optimizer that holds the parameters of a copy. They all have one symptom, and the last
+# lines of the cell are its test: **after any step, a fingerprint of the weights must be
+# the same on all ranks.** Put it into every training script, once per epoch. It costs
+# one number.
 
 # %% [markdown]
 # ## What to remember
 #
-# - The constructor broadcasts rank 0's parameters, once. `backward()` averages the gradients, bucket by bucket, while it still computes.
-#   `step()` is local.
-# - Call **`ddp(x)`**. `model(x)` and `ddp.module(x)` do not synchronise and do not complain.
-# - DDP's mean is over *ranks*. Uneven batches: scale the loss by count · world_size / total. Never divide the gradients again.
-# - `no_sync()` around forward *and* backward of all micro-batches but the last, each loss divided by their number.
+# - The constructor broadcasts rank 0's parameters, once. `backward()` averages the
+#   gradients, bucket by bucket, while it still computes. `step()` is local.
+# - Call **`ddp(x)`**. `model(x)` and `ddp.module(x)` do not synchronise and do not
+#   complain.
+# - DDP's mean is over *ranks*. Uneven batches: scale the loss by count · world_size /
+#   total. Never divide the gradients again.
+# - `no_sync()` around forward *and* backward of all micro-batches but the last, each
+#   loss divided by their number.
 # - Losses and accuracies are yours to average.
-# - A checkpoint: rank 0 writes `ddp.module.state_dict()`, optimizer, epoch, and whatever else the next step depends on, to another name,
-#   and replaces the old file; barrier; all ranks load.
+# - A checkpoint: rank 0 writes `ddp.module.state_dict()`, optimizer, epoch, and
+#   whatever else the next step depends on, to another name, and replaces the old file;
+#   barrier; all ranks load.
 # - Equal fingerprints on all ranks, or it is not data parallel training.
 #
 # Next, unit 07 does the same with Horovod, in TensorFlow and in PyTorch.
@@ -822,46 +1143,64 @@ if rank == 0:
 # %% [markdown]
 # ## A written question (4 points)
 #
-# Read sections 3.2.2 and 3.2.3 of Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel Training*, VLDB 2020
-# (arXiv:2006.15704). Then answer in 10 to 20 sentences.
+# Read sections 3.2.2 and 3.2.3 of Li et al., *PyTorch Distributed: Experiences on
+# Accelerating Data Parallel Training*, VLDB 2020 (arXiv:2006.15704). Then answer in 10
+# to 20 sentences.
 #
-# A colleague trains a model with 1 GB of gradients on 32 GPUs in 4 nodes and proposes `bucket_cap_mb=1000`: "one message, one latency,
-# full bandwidth". A second one proposes `bucket_cap_mb=1`: "communication starts at once and hides behind the backward pass". What is right
-# and what is wrong with each argument? Why are the buckets filled in reverse order, and why is the first one small by default? What
-# would you measure to choose a value, and what does your own curve from above say for this case?
+# A colleague trains a model with 1 GB of gradients on 32 GPUs in 4 nodes and proposes
+# `bucket_cap_mb=1000`: "one message, one latency, full bandwidth". A second one
+# proposes `bucket_cap_mb=1`: "communication starts at once and hides behind the
+# backward pass". What is right and what is wrong with each argument? Why are the
+# buckets filled in reverse order, and why is the first one small by default? What would
+# you measure to choose a value, and what does your own curve from above say for this
+# case?
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "bucket_size", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **For graders**
 #
-# - 1 point: the large bucket. Right: few calls, so latency hardly counts and the bandwidth is used well (the paper's 3.2.2: many small
-#   all-reduces are slower than a few large ones for the same bytes). Wrong: the only bucket is ready when the *last* gradient is, so nothing
-#   overlaps and the whole time of the all-reduce is added to the step.
-# - 1 point: the small bucket. Right: the first all-reduce starts early and can hide behind the rest of the backward pass (3.2.3). Wrong: some
-#   1000 calls of 1 MB each pay latency and do not reach the bandwidth; the communication as a whole gets longer than the backward pass
-#   that should hide it. Communication can only be hidden as far as there is computation left.
-# - 1 point: order and first bucket. Gradients become ready from the last layer to the first, about in the reverse order of the parameters, so a
-#   bucket of neighbours is full early; in forward order the first bucket would wait for the first layer, the last to be ready. All ranks must
-#   send the same buckets in the same order. A small first bucket gets the communication going while the others still fill (full marks also for:
-#   the last bucket to be sent is the one that nothing hides).
-# - 1 point: evidence. Time per step (median and spread, the slowest rank, after warm-up) for several sizes in between on the real machine, with and
-#   without communication, because the best size depends on model, network and number of ranks. Own curve: quotes its numbers, and says that it
-#   tells little here, as the ranks share memory and cores: next to no latency, nothing to hide behind.
+# - 1 point: the large bucket. Right: few calls, so latency hardly counts and the
+#   bandwidth is used well (the paper's 3.2.2: many small all-reduces are slower than a
+#   few large ones for the same bytes). Wrong: the only bucket is ready when the *last*
+#   gradient is, so nothing overlaps and the whole time of the all-reduce is added to
+#   the step.
+# - 1 point: the small bucket. Right: the first all-reduce starts early and can hide
+#   behind the rest of the backward pass (3.2.3). Wrong: some 1000 calls of 1 MB each
+#   pay latency and do not reach the bandwidth; the communication as a whole gets longer
+#   than the backward pass that should hide it. Communication can only be hidden as far
+#   as there is computation left.
+# - 1 point: order and first bucket. Gradients become ready from the last layer to the
+#   first, about in the reverse order of the parameters, so a bucket of neighbours is
+#   full early; in forward order the first bucket would wait for the first layer, the
+#   last to be ready. All ranks must send the same buckets in the same order. A small
+#   first bucket gets the communication going while the others still fill (full marks
+#   also for: the last bucket to be sent is the one that nothing hides).
+# - 1 point: evidence. Time per step (median and spread, the slowest rank, after
+#   warm-up) for several sizes in between on the real machine, with and without
+#   communication, because the best size depends on model, network and number of ranks.
+#   Own curve: quotes its numbers, and says that it tells little here, as the ranks
+#   share memory and cores: next to no latency, nothing to hide behind.
 #
-# Half points where the right effect is named without its reason. Full marks do not need the paper's numbers.
+# Half points where the right effect is named without its reason. Full marks do not need
+# the paper's numbers.
 # ### END SOLUTION
 
 # %% [markdown]
 # ## Deeper: parameters that get no gradient
 #
-# A model with two heads, and a step that uses only one. The bucket with the other head's gradients never fills.
+# A model with two heads, and a step that uses only one. The bucket with the other
+# head's gradients never fills.
 
 # %%
 # %%ranks
 class TwoHeads(nn.Module):
     def __init__(self):
         super().__init__()
-        self.body, self.left, self.right = nn.Linear(784, 32), nn.Linear(32, 10), nn.Linear(32, 10)
+        self.body, self.left, self.right = (
+            nn.Linear(784, 32),
+            nn.Linear(32, 10),
+            nn.Linear(32, 10),
+        )
 
     def forward(self, images, use_right):
         hidden = torch.relu(self.body(images.flatten(1)))
@@ -881,24 +1220,30 @@ for options in ({}, {"find_unused_parameters": True}):
         print(f"{str(options or 'as it is'):<34} {said}")
 
 # %% [markdown]
-# Without the option the *second* forward pass notices that the first reduction never came to its end. With it DDP walks the graph after each
-# forward pass and counts unused parameters as ready. The walk costs time in every step; do not switch it on "to be safe". And an optimizer
-# with momentum or weight decay still moves parameters whose gradient is zero, not `None`.
+# Without the option the *second* forward pass notices that the first reduction never
+# came to its end. With it DDP walks the graph after each forward pass and counts unused
+# parameters as ready. The walk costs time in every step; do not switch it on "to be
+# safe". And an optimizer with momentum or weight decay still moves parameters whose
+# gradient is zero, not `None`.
 #
 # ## Deeper: ranks with different numbers of batches
 #
-# One batch fewer on one rank, and the others wait for its all-reduce until their deadline. `join` lets a rank that is done answer the
-# collectives of the others with zeros until the last one is done:
+# One batch fewer on one rank, and the others wait for its all-reduce until their
+# deadline. `join` lets a rank that is done answer the collectives of the others with
+# zeros until the last one is done:
 
 # %%
 # %%ranks
 from torch.distributed.algorithms.join import Join
 
 torch.manual_seed(0)
-gloo = dist.new_group(backend="gloo")  # join needs a process group written in C++; the course's own for MPI is written in Python
+# join needs a process group written in C++; the course's own for MPI is written in
+# Python
+gloo = dist.new_group(backend="gloo")
 ddp = DistributedDataParallel(mlp(), process_group=gloo)
 optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
-my_batches = minibatches(len(x), 64, seed=0)[: 3 + rank]  # rank 0 has 3 batches, the last rank the most
+# rank 0 has 3 batches, the last rank the most
+my_batches = minibatches(len(x), 64, seed=0)[: 3 + rank]
 steps = 0
 with Join([ddp], divide_by_initial_world_size=False):
     for batch in my_batches:
@@ -906,16 +1251,22 @@ with Join([ddp], divide_by_initial_world_size=False):
         F.cross_entropy(ddp(x[batch]), y[batch]).backward()
         optimizer.step()
         steps += 1
-print(f"{steps} steps of my own; sum of the weights {float(flat(ddp.parameters()).double().sum()):.4f}")
+print(
+    f"{steps} steps of my own; sum of the weights "
+    f"{float(flat(ddp.parameters()).double().sum()):.4f}"
+)
 
 # %% [markdown]
-# In the end all ranks hold the weights of the rank that worked longest. `divide_by_initial_world_size=False` divides by the ranks that
-# still bring something; the default divides by all, and the last steps get shorter and shorter. Better still: a sampler that gives every
-# rank the same number of steps, and `uneven_loss` for their sizes.
+# In the end all ranks hold the weights of the rank that worked longest.
+# `divide_by_initial_world_size=False` divides by the ranks that still bring something;
+# the default divides by all, and the last steps get shorter and shorter. Better still:
+# a sampler that gives every rank the same number of steps, and `uneven_loss` for their
+# sizes.
 #
 # ## Deeper: a hook of your own
 #
-# What happens to a full bucket is yours to decide. PyTorch brings a hook that sends 16 instead of 32 bits:
+# What happens to a full bucket is yours to decide. PyTorch brings a hook that sends 16
+# instead of 32 bits:
 
 # %%
 # %%ranks
@@ -933,16 +1284,25 @@ for name in ("float32", "float16"):
         F.cross_entropy(ddp(x[mine]), y[mine]).backward()
         optimizer.step()
     if name == "float16" and rank == 0:
-        print(f"largest difference of a weight after 64 steps: {max_difference(ddp, exact):.1e}")
+        print(
+            "largest difference of a weight after 64 steps: "
+            f"{max_difference(ddp, exact):.1e}"
+        )
     exact = ddp
 
 # %%
 carried = [event.nbytes for event in all_reduces(0)]
-print("bytes of an all-reduce, first training:", carried[1], " second training:", carried[-1])
+print(
+    "bytes of an all-reduce, first training:",
+    carried[1],
+    " second training:",
+    carried[-1],
+)
 
 # %% [markdown]
-# Half the bytes, and another rounding: gradients have 11 significant bits on the way. Below about 6e-8 a float16 is zero, so tiny
-# gradients vanish; bfloat16 keeps their range and gives up bits instead (`bf16_compress_hook`).
+# Half the bytes, and another rounding: gradients have 11 significant bits on the way.
+# Below about 6e-8 a float16 is zero, so tiny gradients vanish; bfloat16 keeps their
+# range and gives up bits instead (`bf16_compress_hook`).
 
 # %%
 ranks.stop()
@@ -950,6 +1310,7 @@ ranks.stop()
 # %% [markdown]
 # ### To read
 #
-# - S. Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel Training*, VLDB 2020: why DDP is as it is, by the people who
-#   built it.
-# - The page *Distributed Data Parallel* in PyTorch's notes describes the hooks and buckets of the version you use.
+# - S. Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel
+#   Training*, VLDB 2020: why DDP is as it is, by the people who built it.
+# - The page *Distributed Data Parallel* in PyTorch's notes describes the hooks and
+#   buckets of the version you use.

@@ -1,17 +1,23 @@
 # %% [markdown]
 # # 07 · Horovod
 #
-# In unit 05 you averaged gradients by hand. In unit 06 PyTorch did it for you. **Horovod** does it for TensorFlow, Keras and PyTorch, with
-# the same few calls: you take a program that trains alone, change it in eight places, and it trains on any number of ranks.
+# In unit 05 you averaged gradients by hand. In unit 06 PyTorch did it for you.
+# **Horovod** does it for TensorFlow, Keras and PyTorch, with the same few calls: you
+# take a program that trains alone, change it in eight places, and it trains on any
+# number of ranks.
 #
-# Eight changes are easy to copy and easy to get wrong, because a program in which one is missing still runs, and its loss still
-# falls. On this page you take them out one by one and see what breaks.
+# Eight changes are easy to copy and easy to get wrong, because a program in which one
+# is missing still runs, and its loss still falls. On this page you take them out one by
+# one and see what breaks.
 #
-# **At the end of this page** a TensorFlow program that trained alone trains on all ranks. Every rank holds the same weights, and they
-# are those of the sequential run on the global batch, to 1e-5. Then you do it again in three lines of Keras, and in PyTorch.
+# **At the end of this page** a TensorFlow program that trained alone trains on all
+# ranks. Every rank holds the same weights, and they are those of the sequential run on
+# the global batch, to 1e-5. Then you do it again in three lines of Keras, and in
+# PyTorch.
 #
 # **You need** units 03 and 05.
-# **It takes** about 90 minutes. The cells themselves run for 75 seconds on two cores, most of it for starting processes.
+# **It takes** about 90 minutes. The cells themselves run for 75 seconds on two cores,
+# most of it for starting processes.
 
 # %%
 import json
@@ -21,11 +27,13 @@ import sys
 import time
 from tempfile import TemporaryDirectory
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow: warnings and errors only
+# TensorFlow: warnings and errors only
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from labkit.environment import cores, mpi_environment, mpiexec, need_frameworks
 
-need_frameworks()  # says what to do where this Python has neither TensorFlow nor Horovod
+# says what to do where this Python has neither TensorFlow nor Horovod
+need_frameworks()
 
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
@@ -36,9 +44,18 @@ import tensorflow as tf
 import torch
 
 from autograder import check
-from labkit import data, horovod_timeline, keras_models, models, palette, ranks, training
+from labkit import (
+    data,
+    horovod_timeline,
+    keras_models,
+    models,
+    palette,
+    ranks,
+    training,
+)
 
-# Two: every rank imports TensorFlow and compiles, and wants a core for that. 4 work as well and take longer.
+# Two: every rank imports TensorFlow and compiles, and wants a core for that. 4 work as
+# well and take longer.
 RANKS = 2
 
 # %%
@@ -47,11 +64,14 @@ ranks.start(RANKS)
 # %% [markdown]
 # ## Guess first
 #
-# 1. Every rank starts with a model of its own. They average their gradients in every step, and nothing else. After 100 steps, are
-#    the models closer to each other than at the start?
-# 2. Two machines with four GPUs each, 8 ranks. Somebody deals out the images in 8 shares, and each rank takes the one whose number is its
-#    own number *on its machine*: 0 to 3. Which part of the images does nobody read?
-# 3. A model has 6 gradient tensors. How many messages does Horovod make of them in a step?
+# 1. Every rank starts with a model of its own. They average their gradients in every
+#    step, and nothing else. After 100 steps, are the models closer to each other than
+#    at the start?
+# 2. Two machines with four GPUs each, 8 ranks. Somebody deals out the images in 8
+#    shares, and each rank takes the one whose number is its own number *on its
+#    machine*: 0 to 3. Which part of the images does nobody read?
+# 3. A model has 6 gradient tensors. How many messages does Horovod make of them in a
+#    step?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -59,7 +79,8 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## The program that runs alone
 #
-# The digits of this course, a small network, SGD with momentum. Nothing here knows about ranks.
+# The digits of this course, a small network, SGD with momentum. Nothing here knows
+# about ranks.
 
 # %%
 LOCAL_BATCH = 32  # images per step on each rank
@@ -80,12 +101,15 @@ def new_model(seed):
 
 def weights_of(model):
     """A copy of all weights as one vector."""
-    return np.concatenate([variable.numpy().ravel() for variable in model.trainable_variables])
-
+    return np.concatenate(
+        [variable.numpy().ravel() for variable in model.trainable_variables]
+    )
 
 # %%
 def train_alone(model, optimizer, batches):
-    """One process, one minibatch after the other. Returns the losses, and the weights before the first and after every step."""
+    """One process, one minibatch after the other. Returns the losses, and the weights
+    before the first and after every step.
+    """
     losses, weights = [], [weights_of(model)]
     for x, y in batches:
         with tf.GradientTape() as tape:
@@ -101,52 +125,68 @@ dataset = tf.data.Dataset.from_tensor_slices((x, y))
 batches = dataset.batch(GLOBAL_BATCH, drop_remainder=True).repeat(EPOCHS)
 optimizer = tf.keras.optimizers.SGD(BASE_RATE * RANKS, momentum=0.9)
 alone_losses, alone = train_alone(new_model(seed=0), optimizer, batches)
-print(f"{len(alone_losses)} steps of {GLOBAL_BATCH} images: the loss falls from {alone_losses[0]:.2f} to {alone_losses[-1]:.2f}")
+print(
+    f"{len(alone_losses)} steps of {GLOBAL_BATCH} images: the loss falls from "
+    f"{alone_losses[0]:.2f} to {alone_losses[-1]:.2f}"
+)
 
 # %% [markdown]
-# This run is the yardstick. Of the 64 images of a step each of your two ranks will take 32, and if everything is right, the weights
-# after every step are *these* weights.
+# This run is the yardstick. Of the 64 images of a step each of your two ranks will take
+# 32, and if everything is right, the weights after every step are *these* weights.
 
 # %% [markdown]
 # ## Horovod wakes up
 #
-# `hvd.init()` finds the other ranks. On this page they are MPI's, as in the units before. It also starts, on every rank, a thread that
-# does nothing but communicate. Remember that thread: you will watch it at work.
+# `hvd.init()` finds the other ranks. On this page they are MPI's, as in the units
+# before. It also starts, on every rank, a thread that does nothing but communicate.
+# Remember that thread: you will watch it at work.
 
 # %%
 # %%ranks
 os.environ["HOROVOD_TIMELINE"] = "DYNAMIC"  # we will record what Horovod does, later
-os.environ["HOROVOD_CYCLE_TIME"] = "2"  # ms between two looks for work; the default is 1, kinder where ranks share cores
+# ms between two looks for work; the default is 1, kinder where ranks share cores
+os.environ["HOROVOD_CYCLE_TIME"] = "2"
 tf.get_logger().setLevel("ERROR")
 hvd.init()
-print(f"rank {hvd.rank()} of {hvd.size()}, number {hvd.local_rank()} of {hvd.local_size()} on this machine")
+print(
+    f"rank {hvd.rank()} of {hvd.size()}, number {hvd.local_rank()} of "
+    f"{hvd.local_size()} on this machine"
+)
 
 # %% [markdown]
-# Two numbers per rank. `hvd.rank()` counts over all machines. `hvd.local_rank()` begins at 0 on every machine; here there is one
-# machine, so both agree. Two of the classic mistakes live in that "here".
+# Two numbers per rank. `hvd.rank()` counts over all machines. `hvd.local_rank()` begins
+# at 0 on every machine; here there is one machine, so both agree. Two of the classic
+# mistakes live in that "here".
 
 # %% [markdown]
 # ## By hand, one change at a time
 #
 # Four programs. Each has one change more than the one before:
 #
-# 1. **each for itself**: `hvd.init()`, and every rank trains a model of its own on the same images
+# 1. **each for itself**: `hvd.init()`, and every rank trains a model of its own on the
+#    same images
 # 2. **+ shards**: of p ranks, rank r takes the images r, r + p, r + 2 p ...
 # 3. **+ average**: gradients are averaged with `hvd.allreduce`, tensor by tensor
-# 4. **+ broadcast**: before the first step everybody takes the weights of rank 0, with `hvd.broadcast`
+# 4. **+ broadcast**: before the first step everybody takes the weights of rank 0, with
+#    `hvd.broadcast`
 #
-# All four use the learning rate of the yardstick. **Predict:** in which of them do the ranks come closer to each other? Which follow the
-# yardstick?
-
+# All four use the learning rate of the yardstick. **Predict:** in which of them do the
+# ranks come closer to each other? Which follow the yardstick?
 
 # %%
 # %%ranks --deadline 150
 def train_by_hand(share, average, broadcast):
-    """The sequential program with some of the changes. Returns the weights before the first and after every step."""
+    """The sequential program with some of the changes. Returns the weights before the
+    first and after every step.
+    """
     model = new_model(seed=hvd.rank())
     optimizer = tf.keras.optimizers.SGD(BASE_RATE * hvd.size(), momentum=0.9)
     mine = slice(hvd.rank(), None, hvd.size()) if share else slice(None)
-    batches = tf.data.Dataset.from_tensor_slices((x[mine], y[mine])).batch(LOCAL_BATCH).take(N // GLOBAL_BATCH)
+    batches = (
+        tf.data.Dataset.from_tensor_slices((x[mine], y[mine]))
+        .batch(LOCAL_BATCH)
+        .take(N // GLOBAL_BATCH)
+    )
     if broadcast:
         for variable in model.variables:
             variable.assign(hvd.broadcast(variable, root_rank=0))
@@ -156,7 +196,9 @@ def train_by_hand(share, average, broadcast):
             loss = loss_function(labels, model(images, training=True))
         gradients = tape.gradient(loss, model.trainable_variables)
         if average:
-            gradients = [hvd.allreduce(gradient, op=hvd.Average) for gradient in gradients]
+            gradients = [
+                hvd.allreduce(gradient, op=hvd.Average) for gradient in gradients
+            ]
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
         weights.append(weights_of(model))
     return weights
@@ -169,62 +211,109 @@ runs = {
     "+ broadcast": train_by_hand(share=True, average=True, broadcast=True),
 }
 
-
 # %%
 def between_ranks(runs):
-    """runs: of every rank, the weights after every step. The largest difference of a weight between a rank and rank 0, per step."""
-    return [max(float(np.abs(w - steps[0]).max()) for w in steps) for steps in zip(*runs)]
+    """runs: of every rank, the weights after every step. The largest difference of a
+    weight between a rank and rank 0, per step.
+    """
+    return [
+        max(float(np.abs(w - steps[0]).max()) for w in steps) for steps in zip(*runs)
+    ]
 
 
 def between_ways(runs):
-    """The same for the ways that the ranks have gone: their weights minus those that they started with."""
+    """The same for the ways that the ranks have gone: their weights minus those that
+    they started with.
+    """
     return between_ranks([[w - weights[0] for w in weights] for weights in runs])
 
 
 def from_alone(runs):
-    """The largest difference between a weight on any rank and the same weight of the sequential run, per step."""
-    return [max(float(np.abs(w - reference).max()) for w in steps) for *steps, reference in zip(*runs, alone)]
+    """The largest difference between a weight on any rank and the same weight of the
+    sequential run, per step.
+    """
+    return [
+        max(float(np.abs(w - reference).max()) for w in steps)
+        for *steps, reference in zip(*runs, alone)
+    ]
 
 
 def draw_differences(name, panels):
-    """name: of a dictionary on the ranks, {what: weights after every step}. panels: {title: one of the functions above}."""
+    """name: of a dictionary on the ranks, {what: weights after every step}. panels:
+    {title: one of the functions above}.
+    """
     of_ranks = ranks.pull(name)
-    looks = list(zip((palette.SKY, palette.ORANGE, palette.VERMILLION, palette.BLUE), "sv^o", (":", "-.", "--", "-"), range(4)))
+    looks = list(
+        zip(
+            (palette.SKY, palette.ORANGE, palette.VERMILLION, palette.BLUE),
+            "sv^o",
+            (":", "-.", "--", "-"),
+            range(4),
+        )
+    )
     width = 3.6 * len(panels)
-    figure, axes = plt.subplots(1, len(panels), figsize=(width, 3.6), sharex=True, sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        1,
+        len(panels),
+        figsize=(width, 3.6),
+        sharex=True,
+        sharey=True,
+        layout="constrained",
+    )
     for ax, (title, distance) in zip(axes, panels.items()):
         for what, (colour, marker, line, first) in zip(of_ranks[0], looks):
             values = distance([of_rank[what] for of_rank in of_ranks])
-            ax.plot(values, line, marker=marker, markevery=(first, 4), color=colour, label=what)
+            ax.plot(
+                values,
+                line,
+                marker=marker,
+                markevery=(first, 4),
+                color=colour,
+                label=what,
+            )
         ax.axhline(1e-5, color=palette.GREY, linewidth=0.8)
         ax.set_yscale("symlog", linthresh=1e-9, linscale=0.5)
-        ax.set_yticks([0, *10.0 ** np.arange(-9, 1, 2)], ["0", *(f"$10^{{{k}}}$" for k in range(-9, 1, 2))])
+        ax.set_yticks(
+            [0, *10.0 ** np.arange(-9, 1, 2)],
+            ["0", *(f"$10^{{{k}}}$" for k in range(-9, 1, 2))],
+        )
         ax.set(xlabel="step", ylim=(-3e-10, 5))
         ax.set_title(title, fontsize=10)
         ax.grid(color=palette.FAINT)
     axes[0].set_ylabel("largest difference of a weight")
-    axes[0].legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(0.1, 0.64))
+    axes[0].legend(
+        frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(0.1, 0.64)
+    )
 
 
 draw_differences(
-    "runs", {"between ranks": between_ranks, "between their ways": between_ways, "to the sequential run": from_alone}
+    "runs",
+    {
+        "between ranks": between_ranks,
+        "between their ways": between_ways,
+        "to the sequential run": from_alone,
+    },
 )
 
 # %% [markdown]
 # All four run to the end without a word. Only one is data parallel training.
 #
 # - **Each for itself** and **+ shards** are unrelated models that go unrelated ways.
-# - **+ average** answers your first guess. The middle panel compares the *ways*: what was added to the weights since the start. They are
-#   the same, to rounding. All ranks take the same steps from different places, so they stay as far apart as they began. And the
-#   steps fit none of them: they are the mean of the gradients of different models.
-# - **+ broadcast** is the real thing. Between the ranks there is *nothing*, 0.0 after every step. To the sequential run there is
-#   rounding, because the sum over 64 images was taken in another order; the grey line is the 1e-5 that was promised.
+# - **+ average** answers your first guess. The middle panel compares the *ways*: what
+#   was added to the weights since the start. They are the same, to rounding. All ranks
+#   take the same steps from different places, so they stay as far apart as they began.
+#   And the steps fit none of them: they are the mean of the gradients of different
+#   models.
+# - **+ broadcast** is the real thing. Between the ranks there is *nothing*, 0.0 after
+#   every step. To the sequential run there is rounding, because the sum over 64 images
+#   was taken in another order; the grey line is the 1e-5 that was promised.
 
 # %% [markdown]
 # ## The eight steps
 #
-# Horovod's own recipe has eight steps (in the order of ALCF's *AI for science training series*, 2022). Those you have just
-# made by hand are in it; for most of them the library has a call.
+# Horovod's own recipe has eight steps (in the order of ALCF's *AI for science training
+# series*, 2022). Those you have just made by hand are in it; for most of them the
+# library has a call.
 #
 # | step | what | if it is missing |
 # |---|---|---|
@@ -237,25 +326,30 @@ draw_differences(
 # | 7 | checkpoint on rank 0 | all ranks write one file at the same time |
 # | 8 | average the metrics | you read the loss of a part of the data |
 #
-# In the exercises you build them as five functions. They belong together: at the end they are *one* program, held against the yardstick.
+# In the exercises you build them as five functions. They belong together: at the end
+# they are *one* program, held against the yardstick.
 
 # %% [markdown]
 # ### Steps 1 and 2: initialise and pin (2 points)
 #
-# A machine with 4 GPUs runs 4 ranks. By default TensorFlow takes *all* memory of *all* GPUs that it sees, so four ranks would fight for
-# the same memory. Show each rank one GPU, and let the memory grow with the need.
+# A machine with 4 GPUs runs 4 ranks. By default TensorFlow takes *all* memory of *all*
+# GPUs that it sees, so four ranks would fight for the same memory. Show each rank one
+# GPU, and let the memory grow with the need.
 #
-# There is probably no GPU where you read this, and certainly not two machines. So the function gets the two modules as arguments, and
-# the check hands it stand-ins that claim to be a cluster. **Think first:** rank 5 of 8, on two machines with 4 GPUs each. Which GPU?
-
+# There is probably no GPU where you read this, and certainly not two machines. So the
+# function gets the two modules as arguments, and the check hands it stand-ins that
+# claim to be a cluster. **Think first:** rank 5 of 8, on two machines with 4 GPUs each.
+# Which GPU?
 
 # %% nbgrader={"grade": false, "grade_id": "init_and_pin", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def init_and_pin(tf, hvd) -> None:
     """Steps 1 and 2: initialise Horovod and give this rank one GPU of its machine.
 
-    tf: the tensorflow module. hvd: horovod.tensorflow. A rank sees (`tf.config.set_visible_devices`) the GPU whose number is its local
-    rank, and no other; of that one at least the memory grows as it is needed (`tf.config.experimental.set_memory_growth`). On a machine
-    without a GPU (`tf.config.list_physical_devices("GPU")` is empty) nothing is pinned.
+    tf: the tensorflow module. hvd: horovod.tensorflow. A rank sees
+    (`tf.config.set_visible_devices`) the GPU whose number is its local rank, and no
+    other; of that one at least the memory grows as it is needed
+    (`tf.config.experimental.set_memory_growth`). On a machine without a GPU
+    (`tf.config.list_physical_devices("GPU")` is empty) nothing is pinned.
     """
     ### BEGIN SOLUTION
     hvd.init()
@@ -266,27 +360,32 @@ def init_and_pin(tf, hvd) -> None:
         tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_init_and_pin", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(init_and_pin)
 
 # %% [markdown]
 # ### Step 3: share out the data, and the steps (2 points)
 #
-# `dataset.shard(p, r)` keeps every p-th sample, beginning with number r. That is half of step 3, and the half that everybody remembers.
-# The other half is the number of steps. Averaging is a collective: in every step *all* ranks must come. If one rank has a minibatch more
-# than the others, it will wait for them for ever.
+# `dataset.shard(p, r)` keeps every p-th sample, beginning with number r. That is half
+# of step 3, and the half that everybody remembers. The other half is the number of
+# steps. Averaging is a collective: in every step *all* ranks must come. If one rank has
+# a minibatch more than the others, it will wait for them for ever.
 #
-# **Think first:** 10 samples, 3 ranks, minibatches of 2. How many steps can all ranks make?
-
+# **Think first:** 10 samples, 3 ranks, minibatches of 2. How many steps can all ranks
+# make?
 
 # %% nbgrader={"grade": false, "grade_id": "shard_dataset", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def shard_dataset(dataset: tf.data.Dataset, n: int, local_batch_size: int) -> tuple[tf.data.Dataset, int]:
+def shard_dataset(
+    dataset: tf.data.Dataset, n: int, local_batch_size: int
+) -> tuple[tf.data.Dataset, int]:
     """Step 3: this rank's minibatches, and the number of steps of an epoch.
 
-    dataset: n samples, one per element, in the same order on every rank. Every rank makes the same number of steps, as many as there are
-    whole global minibatches (local_batch_size samples on each rank) in n samples; what is left over is not used in this epoch.
-    No sample is seen by two ranks; which rank sees which is up to you. Returns (a dataset of exactly `steps` minibatches of local_batch_size samples, steps).
+    dataset: n samples, one per element, in the same order on every rank. Every rank
+    makes the same number of steps, as many as there are whole global minibatches
+    (local_batch_size samples on each rank) in n samples; what is left over is not used
+    in this epoch. No sample is seen by two ranks; which rank sees which is up to you.
+    Returns (a dataset of exactly `steps` minibatches of local_batch_size samples,
+    steps).
     """
     ### BEGIN SOLUTION
     steps = n // (local_batch_size * hvd.size())
@@ -294,12 +393,12 @@ def shard_dataset(dataset: tf.data.Dataset, n: int, local_batch_size: int) -> tu
     return shard.batch(local_batch_size, drop_remainder=True).take(steps), steps
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_shard_dataset", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(shard_dataset)
 
 # %% [markdown]
-# Who reads what, on your ranks: 30 samples in minibatches of 3. A row is a rank, a column is a step, the numbers are samples.
+# Who reads what, on your ranks: 30 samples in minibatches of 3. A row is a rank, a
+# column is a step, the numbers are samples.
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -309,17 +408,23 @@ print(steps, "steps:", *(minibatch.numpy() for minibatch in minibatches))
 # %% [markdown]
 # ### Step 4: the learning rate (2 points)
 #
-# With 4 ranks a step looks at 4 times as many images, so the gradient is a better estimate, and there are a quarter as many steps in an
-# epoch. To get as far, each step should be 4 times as long: multiply the learning rate by the number of ranks. At the very beginning,
-# while the weights still change quickly, such steps can be too long. So the rate climbs for a while: the **warm-up**.
-
+# With 4 ranks a step looks at 4 times as many images, so the gradient is a better
+# estimate, and there are a quarter as many steps in an epoch. To get as far, each step
+# should be 4 times as long: multiply the learning rate by the number of ranks. At the
+# very beginning, while the weights still change quickly, such steps can be too long. So
+# the rate climbs for a while: the **warm-up**.
 
 # %% nbgrader={"grade": false, "grade_id": "learning_rate", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def learning_rate(step: int, base_rate: float, world_size: int, warmup_steps: int) -> float:
-    """Step 4: the learning rate of a step (counted from 0), scaled linearly, after a gradual warm-up.
+def learning_rate(
+    step: int, base_rate: float, world_size: int, warmup_steps: int
+) -> float:
+    """Step 4: the learning rate of a step (counted from 0), scaled linearly, after a
+    gradual warm-up.
 
-    base_rate: the rate of one process. It climbs linearly from base_rate at step 0 to base_rate * world_size at step warmup_steps
-    and stays there. warmup_steps = 0: no warm-up. Source: Goyal et al. 2017, section 2.2.
+    base_rate: the rate of one process. It climbs linearly from base_rate at step 0 to
+        base_rate * world_size at step warmup_steps
+    and stays there. warmup_steps = 0: no warm-up. Source: Goyal et al. 2017, section
+        2.2.
     """
     ### BEGIN SOLUTION
     scaled = base_rate * world_size
@@ -328,31 +433,32 @@ def learning_rate(step: int, base_rate: float, world_size: int, warmup_steps: in
     return base_rate + (scaled - base_rate) * step / warmup_steps
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_learning_rate", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(learning_rate)
 
 # %% [markdown]
 # ### Steps 5 and 6: a training step (4 points)
 #
-# `hvd.DistributedGradientTape(tape)` wraps a tape; its `gradient` returns means over all ranks. `hvd.broadcast_variables(variables,
-# root_rank=0)` overwrites variables with those of rank 0. Both the model's and the optimizer's: an optimizer with momentum, or Adam,
-# remembers, and a rank that remembers something else goes somewhere else.
+# `hvd.DistributedGradientTape(tape)` wraps a tape; its `gradient` returns means over
+# all ranks. `hvd.broadcast_variables(variables, root_rank=0)` overwrites variables with
+# those of rank 0. Both the model's and the optimizer's: an optimizer with momentum, or
+# Adam, remembers, and a rank that remembers something else goes somewhere else.
 #
-# There is a snag. A Keras optimizer makes its variables *when it first applies a gradient*. Before the first step there is nothing to
-# broadcast. Hence the advice found everywhere: broadcast **after** the first step. What that means exactly we measure right after this
-# exercise.
-
+# There is a snag. A Keras optimizer makes its variables *when it first applies a
+# gradient*. Before the first step there is nothing to broadcast. Hence the advice found
+# everywhere: broadcast **after** the first step. What that means exactly we measure
+# right after this exercise.
 
 # %% nbgrader={"grade": false, "grade_id": "horovod_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
     """Steps 5 and 6: one training step on this rank's minibatch.
 
-    model: a Keras model. optimizer: a Keras optimizer; its learning rate is already scaled. loss_function(y, prediction): mean
-    over the minibatch. The gradients are averaged over all ranks before they are applied. On the first batch, and only then, all
-    variables of the model and of the optimizer become those of rank 0, before or after the step, so that from then on all ranks hold
-    the same.
-    Returns the loss of this rank's minibatch.
+    model: a Keras model. optimizer: a Keras optimizer; its learning rate is already
+    scaled. loss_function(y, prediction): mean over the minibatch. The gradients are
+    averaged over all ranks before they are applied. On the first batch, and only then,
+    all variables of the model and of the optimizer become those of rank 0, before or
+    after the step, so that from then on all ranks hold the same. Returns the loss of
+    this rank's minibatch.
     """
     ### BEGIN SOLUTION
     with tf.GradientTape() as tape:
@@ -366,33 +472,41 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
     return loss
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_horovod_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(horovod_step)
 
 # %% [markdown]
 # ### What "after the first step" means
 #
-# Three programs again. One broadcasts before the first step: `optimizer.build(model.trainable_variables)` makes the optimizer's
-# variables early, so there is something to broadcast. One broadcasts after the first step. One never does. Every rank starts with a model
-# of its own. **Predict** both panels.
-
+# Three programs again. One broadcasts before the first step:
+# `optimizer.build(model.trainable_variables)` makes the optimizer's variables early, so
+# there is something to broadcast. One broadcasts after the first step. One never does.
+# Every rank starts with a model of its own. **Predict** both panels.
 
 # %%
 # %%ranks --deadline 150
 def train_with_broadcast(when):
-    """when: "before the first step", "after the first step" or "never". Returns the weights before the first and after every step."""
+    """when: "before the first step", "after the first step" or "never". Returns the
+    weights before the first and after every step.
+    """
     model = new_model(seed=hvd.rank())
     optimizer = tf.keras.optimizers.SGD(BASE_RATE * hvd.size(), momentum=0.9)
     optimizer.build(model.trainable_variables)
-    batches = tf.data.Dataset.from_tensor_slices((x, y)).shard(hvd.size(), hvd.rank()).batch(LOCAL_BATCH).take(N // GLOBAL_BATCH)
+    batches = (
+        tf.data.Dataset.from_tensor_slices((x, y))
+        .shard(hvd.size(), hvd.rank())
+        .batch(LOCAL_BATCH)
+        .take(N // GLOBAL_BATCH)
+    )
     if when == "before the first step":
         hvd.broadcast_variables(model.variables + optimizer.variables, root_rank=0)
     weights = [weights_of(model)]
     for step, (images, labels) in enumerate(batches.repeat(EPOCHS)):
         with tf.GradientTape() as tape:
             loss = loss_function(labels, model(images, training=True))
-        gradients = hvd.DistributedGradientTape(tape).gradient(loss, model.trainable_variables)
+        gradients = hvd.DistributedGradientTape(tape).gradient(
+            loss, model.trainable_variables
+        )
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
         if when == "after the first step" and step == 0:
             hvd.broadcast_variables(model.variables + optimizer.variables, root_rank=0)
@@ -400,45 +514,58 @@ def train_with_broadcast(when):
     return weights
 
 
-runs = {when: train_with_broadcast(when) for when in ("never", "after the first step", "before the first step")}
+runs = {
+    when: train_with_broadcast(when)
+    for when in ("never", "after the first step", "before the first step")
+}
 
 # %%
-draw_differences("runs", {"between ranks": between_ranks, "to the sequential run": from_alone})
+draw_differences(
+    "runs", {"between ranks": between_ranks, "to the sequential run": from_alone}
+)
 
 # %% [markdown]
-# - **After the first step**: in the first step the ranks still hold *different* models. What they average are gradients of different
-#   models, and the mean fits none of them. Rank 0 makes that one odd step, then everybody takes over where it got to. From then
-#   on all are equal, for ever. It is proper training that began at a slightly different place: right panel, no more than that.
-# - **Before the first step**: equal from the beginning, and the sequential run to rounding.
-# - If all ranks start with the same seed, both are the same. But when rank 0 *continues from a checkpoint* that only it has read, its
-#   first step with foreign gradients may throw away part of what it had learned. Then broadcast before. And call `optimizer.build` on
-#   *every* rank or on none: Horovod matches variables by name, and a momentum made by `build` has another name (`m/...`) than one made by
-#   the first step (`SGD/m/...`). Ranks that disagree wait for ever.
+# - **After the first step**: in the first step the ranks still hold *different* models.
+#   What they average are gradients of different models, and the mean fits none of them.
+#   Rank 0 makes that one odd step, then everybody takes over where it got to. From then
+#   on all are equal, for ever. It is proper training that began at a slightly different
+#   place: right panel, no more than that.
+# - **Before the first step**: equal from the beginning, and the sequential run to
+#   rounding.
+# - If all ranks start with the same seed, both are the same. But when rank 0 *continues
+#   from a checkpoint* that only it has read, its first step with foreign gradients may
+#   throw away part of what it had learned. Then broadcast before. And call
+#   `optimizer.build` on *every* rank or on none: Horovod matches variables by name, and
+#   a momentum made by `build` has another name (`m/...`) than one made by the first
+#   step (`SGD/m/...`). Ranks that disagree wait for ever.
 
 # %% [markdown]
 # ### Steps 7 and 8: the end of an epoch (2 points)
 #
-# Every rank knows the loss of *its* images. The loss of all images is the mean over all images, and ranks need not have seen equally
-# many: at the end of a test set one of them may have none. And one rank writes the checkpoint, while *all* ranks take part in the
-# all-reduce. Which of the two belongs inside `if hvd.rank() == 0`? (`hvd.allreduce` takes tensors: wrap plain numbers with
-# `tf.constant`.)
-
+# Every rank knows the loss of *its* images. The loss of all images is the mean over all
+# images, and ranks need not have seen equally many: at the end of a test set one of
+# them may have none. And one rank writes the checkpoint, while *all* ranks take part in
+# the all-reduce. Which of the two belongs inside `if hvd.rank() == 0`? (`hvd.allreduce`
+# takes tensors: wrap plain numbers with `tf.constant`.)
 
 # %% nbgrader={"grade": false, "grade_id": "finish_epoch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def finish_epoch(save, loss: float, accuracy: float, count: int) -> dict:
     """Steps 7 and 8: one checkpoint, and the metrics of all samples.
 
-    loss, accuracy: means over the `count` samples this rank has seen; a rank without samples (some ranks, never all) has count 0 and both 0.
-    save(): writes the checkpoint; it is called once, by rank 0 alone, before or after the ranks have met.
-    Returns {"loss": ..., "accuracy": ...}, the means over the samples of all ranks, on every rank.
+    loss, accuracy: means over the `count` samples this rank has seen; a rank without
+        samples (some ranks, never all) has count 0 and both 0.
+    save(): writes the checkpoint; it is called once, by rank 0 alone, before or after
+    the ranks have met. Returns {"loss": ..., "accuracy": ...}, the means over the
+    samples of all ranks, on every rank.
     """
     ### BEGIN SOLUTION
-    sums = hvd.allreduce(tf.constant([loss * count, accuracy * count, count], tf.float32), op=hvd.Sum).numpy()
+    sums = hvd.allreduce(
+        tf.constant([loss * count, accuracy * count, count], tf.float32), op=hvd.Sum
+    ).numpy()
     if hvd.rank() == 0:
         save()
     return {"loss": float(sums[0] / sums[2]), "accuracy": float(sums[1] / sums[2])}
     ### END SOLUTION
-
 
 # %% nbgrader={"grade": true, "grade_id": "check_finish_epoch", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(finish_epoch)
@@ -446,8 +573,9 @@ check(finish_epoch)
 # %% [markdown]
 # ## All eight together
 #
-# Here is the sequential program once more, with your five functions in it. All ranks start with seed 0, so it should not matter where
-# you broadcast. The learning rate has no warm-up, as the yardstick had none.
+# Here is the sequential program once more, with your five functions in it. All ranks
+# start with seed 0, so it should not matter where you broadcast. The learning rate has
+# no warm-up, as the yardstick had none.
 
 # %% tags=["raises-exception"]
 # %%ranks --deadline 150
@@ -461,52 +589,105 @@ for epoch in range(EPOCHS):
     correct = []
     for images, labels in minibatches:
         correct.append(np.mean(model(images).numpy().argmax(axis=1) == labels))
-        optimizer.learning_rate = learning_rate(step, BASE_RATE, hvd.size(), warmup_steps=0)
-        losses.append(float(horovod_step(model, optimizer, loss_function, images, labels, first_batch=step == 0)))
+        optimizer.learning_rate = learning_rate(
+            step, BASE_RATE, hvd.size(), warmup_steps=0
+        )
+        losses.append(
+            float(
+                horovod_step(
+                    model,
+                    optimizer,
+                    loss_function,
+                    images,
+                    labels,
+                    first_batch=step == 0,
+                )
+            )
+        )
         weights.append(weights_of(model))
         step += 1
     mine = float(np.mean(losses[-steps:])), float(np.mean(correct))
-    metrics.append(finish_epoch(lambda: print("rank 0 writes the checkpoint"), *mine, steps * LOCAL_BATCH))
-    print(f"epoch {epoch}: loss here {mine[0]:.3f}, of all ranks {metrics[-1]['loss']:.3f}")
+    metrics.append(
+        finish_epoch(
+            lambda: print("rank 0 writes the checkpoint"), *mine, steps * LOCAL_BATCH
+        )
+    )
+    print(
+        f"epoch {epoch}: loss here {mine[0]:.3f}, of all ranks "
+        f"{metrics[-1]['loss']:.3f}"
+    )
 
 # %% tags=["raises-exception"]
 of_ranks = ranks.pull("weights")
 print(f"largest difference between ranks          {max(between_ranks(of_ranks)):.1e}")
-print(f"largest difference to the sequential run  {max(from_alone(of_ranks)):.1e}   (promised: 1e-5)")
+print(
+    f"largest difference to the sequential run  {max(from_alone(of_ranks)):.1e}   "
+    "(promised: 1e-5)"
+)
 
 mean_loss = np.mean(ranks.pull("losses"), axis=0)
-figure, (above, below) = plt.subplots(2, 1, figsize=(7, 4.6), sharex=True, height_ratios=(2, 1), layout="constrained")
-above.plot(alone_losses, "-", color=palette.BLUE, linewidth=2, label=f"sequential, minibatches of {GLOBAL_BATCH}")
-above.plot(mean_loss, "o", color=palette.VERMILLION, fillstyle="none", label=f"{RANKS} ranks, 32 each, mean over the ranks")
+figure, (above, below) = plt.subplots(
+    2, 1, figsize=(7, 4.6), sharex=True, height_ratios=(2, 1), layout="constrained"
+)
+above.plot(
+    alone_losses,
+    "-",
+    color=palette.BLUE,
+    linewidth=2,
+    label=f"sequential, minibatches of {GLOBAL_BATCH}",
+)
+above.plot(
+    mean_loss,
+    "o",
+    color=palette.VERMILLION,
+    fillstyle="none",
+    label=f"{RANKS} ranks, 32 each, mean over the ranks",
+)
 above.set(ylabel="loss", ylim=(0, 1.05 * max(alone_losses)))
 above.legend(frameon=False)
-below.semilogy(np.maximum(np.abs(mean_loss - alone_losses), 1e-9), "o-", color=palette.INK, markersize=4)
-below.set(xlabel="step", ylabel="difference, 0 at 1e-9", ylim=(3e-10, 1e-3), xticks=range(0, len(mean_loss), 3))
+below.semilogy(
+    np.maximum(np.abs(mean_loss - alone_losses), 1e-9),
+    "o-",
+    color=palette.INK,
+    markersize=4,
+)
+below.set(
+    xlabel="step",
+    ylabel="difference, 0 at 1e-9",
+    ylim=(3e-10, 1e-3),
+    xticks=range(0, len(mean_loss), 3),
+)
 for ax in (above, below):
     ax.grid(color=palette.FAINT)
 
 # %% [markdown]
-# Zero between the ranks, rounding to the sequential run. (If your shards are blocks, and not every second sample, the minibatches hold
-# other images than the sequential ones. That is allowed, but then the two runs are different trainings, and this picture shows it.)
+# Zero between the ranks, rounding to the sequential run. (If your shards are blocks,
+# and not every second sample, the minibatches hold other images than the sequential
+# ones. That is allowed, but then the two runs are different trainings, and this picture
+# shows it.)
 #
-# It holds because nothing in this model looks at its neighbours. Dropout draws its own random numbers on each rank, and batch
-# normalisation takes the mean over 32 images instead of 64: with these, parallel and sequential differ, and both are right.
+# It holds because nothing in this model looks at its neighbours. Dropout draws its own
+# random numbers on each rank, and batch normalisation takes the mean over 32 images
+# instead of 64: with these, parallel and sequential differ, and both are right.
 
 # %% [markdown]
 # ## In Keras: four callbacks
 #
-# With `model.fit` you have no loop to change. The steps become callbacks and a wrapped optimizer, `hvd_keras.DistributedOptimizer`, which
-# averages gradients before it applies them.
+# With `model.fit` you have no loop to change. The steps become callbacks and a wrapped
+# optimizer, `hvd_keras.DistributedOptimizer`, which averages gradients before it
+# applies them.
 #
-# Keras calls callbacks **in the order of the list**, and each finds in `logs` what the ones before it have left there. So the order is
-# part of the program. In the next cell two spies are in the list, one before and one behind the callback that averages.
+# Keras calls callbacks **in the order of the list**, and each finds in `logs` what the
+# ones before it have left there. So the order is part of the program. In the next cell
+# two spies are in the list, one before and one behind the callback that averages.
 # **Predict** what they see.
-
 
 # %%
 # %%ranks --deadline 150
 class Spy(tf.keras.callbacks.Callback):
-    """Notes the learning rate of every step and the loss of every epoch, as it finds them at its place in the list."""
+    """Notes the learning rate of every step and the loss of every epoch, as it finds
+    them at its place in the list.
+    """
 
     def on_train_begin(self, logs=None):
         self.rates, self.losses = [], []
@@ -521,9 +702,16 @@ class Spy(tf.keras.callbacks.Callback):
 def fit(callbacks, epochs):
     """Train a new model with Keras, every rank from a start of its own. Returns it."""
     model = new_model(seed=hvd.rank())
-    optimizer = hvd_keras.DistributedOptimizer(tf.keras.optimizers.SGD(BASE_RATE * hvd.size(), momentum=0.9))
+    optimizer = hvd_keras.DistributedOptimizer(
+        tf.keras.optimizers.SGD(BASE_RATE * hvd.size(), momentum=0.9)
+    )
     model.compile(optimizer, loss_function)
-    shard = tf.data.Dataset.from_tensor_slices((x, y)).shard(hvd.size(), hvd.rank()).batch(LOCAL_BATCH).take(N // GLOBAL_BATCH)
+    shard = (
+        tf.data.Dataset.from_tensor_slices((x, y))
+        .shard(hvd.size(), hvd.rank())
+        .batch(LOCAL_BATCH)
+        .take(N // GLOBAL_BATCH)
+    )
     model.fit(shard, epochs=epochs, callbacks=callbacks, verbose=0)
     return model
 
@@ -535,29 +723,38 @@ fit([broadcast, before, average, behind], epochs=2)
 print(f"before: {before.losses}   behind: {behind.losses}")
 
 # %% [markdown]
-# Before it, each rank sees the loss of its own half; behind it, all see the same. A callback that *decides* by a metric (lower the
-# rate? stop? is this the best model so far?) must stand behind it, or the ranks decide differently. One that changes the learning rate
-# on one rank alone pulls the models apart, and one that stops one rank alone leaves the others waiting for ever.
+# Before it, each rank sees the loss of its own half; behind it, all see the same. A
+# callback that *decides* by a metric (lower the rate? stop? is this the best model so
+# far?) must stand behind it, or the ranks decide differently. One that changes the
+# learning rate on one rank alone pulls the models apart, and one that stops one rank
+# alone leaves the others waiting for ever.
 #
 # ### The callbacks of a rank (3 points)
 
-
 # %% nbgrader={"grade": false, "grade_id": "keras_callbacks", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def keras_callbacks(scaled_rate: float, warmup_epochs: int, plateau, checkpoint) -> list:
-    """Steps 4 and 6 to 8 for `model.fit`: the list of callbacks of this rank, in the order in which Keras is to call them.
+def keras_callbacks(
+    scaled_rate: float, warmup_epochs: int, plateau, checkpoint
+) -> list:
+    """Steps 4 and 6 to 8 for `model.fit`: the list of callbacks of this rank, in the
+    order in which Keras is to call them.
 
-    scaled_rate: the learning rate after the warm-up, the base rate times the number of ranks. plateau: a callback that lowers the
-    learning rate when the loss over all ranks no longer falls; every rank needs it. checkpoint: a callback that saves the model and notes
-    that loss; rank 0 alone needs it. Besides them: rank 0's variables are broadcast, metrics are averaged, and the rate climbs for
-    warmup_epochs, for which Horovod has LearningRateWarmupCallback(initial_lr, warmup_epochs=..., momentum_correction=False): whatever the
-    name says, its initial_lr is the rate to climb *to*; the last one because the optimizer is a Keras SGD with momentum.
+    scaled_rate: the learning rate after the warm-up, the base rate times the number of
+    ranks. plateau: a callback that lowers the learning rate when the loss over all
+    ranks no longer falls; every rank needs it. checkpoint: a callback that saves the
+    model and notes that loss; rank 0 alone needs it. Besides them: rank 0's variables
+    are broadcast, metrics are averaged, and the rate climbs for warmup_epochs, for
+    which Horovod has LearningRateWarmupCallback(initial_lr, warmup_epochs=...,
+    momentum_correction=False): whatever the name says, its initial_lr is the rate to
+    climb *to*; the last one because the optimizer is a Keras SGD with momentum.
     """
     ### BEGIN SOLUTION
     callbacks = [
         hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
         hvd_keras.callbacks.MetricAverageCallback(),
         hvd_keras.callbacks.LearningRateWarmupCallback(
-            initial_lr=scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
+            initial_lr=scaled_rate,
+            warmup_epochs=warmup_epochs,
+            momentum_correction=False,
         ),
         plateau,
     ]
@@ -566,22 +763,26 @@ def keras_callbacks(scaled_rate: float, warmup_epochs: int, plateau, checkpoint)
     return callbacks
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_keras_callbacks", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(keras_callbacks)
 
 # %% [markdown]
-# Now your callbacks at work: three epochs, two of them warm-up. A spy at the end of the list notes the learning rate of every step.
-# The line is *your* `learning_rate`, the dots are what Keras used.
+# Now your callbacks at work: three epochs, two of them warm-up. A spy at the end of the
+# list notes the learning rate of every step. The line is *your* `learning_rate`, the
+# dots are what Keras used.
 
 # %% tags=["raises-exception"]
 # %%ranks --deadline 150
 spy = Spy()
 checkpoint = tf.keras.callbacks.LambdaCallback(
-    on_epoch_end=lambda epoch, logs: print(f"epoch {epoch}: rank 0 saves, {logs['loss']:.3f}")
+    on_epoch_end=lambda epoch, logs: print(
+        f"epoch {epoch}: rank 0 saves, {logs['loss']:.3f}"
+    )
 )
 plateau = tf.keras.callbacks.ReduceLROnPlateau("loss", patience=5)
-model = fit([*keras_callbacks(BASE_RATE * hvd.size(), 2, plateau, checkpoint), spy], epochs=3)
+model = fit(
+    [*keras_callbacks(BASE_RATE * hvd.size(), 2, plateau, checkpoint), spy], epochs=3
+)
 rates, weights = spy.rates, weights_of(model)
 
 # %% tags=["raises-exception"]
@@ -593,48 +794,84 @@ ax.plot(
     color=palette.BLUE,
     label="learning_rate(step)",
 )
-ax.plot(rates, "o", color=palette.VERMILLION, fillstyle="none", label="Keras with LearningRateWarmupCallback")
-for rate, name, place in ((BASE_RATE, "rate of one process", "right"), (RANKS * BASE_RATE, f"times {RANKS} ranks", "left")):
+ax.plot(
+    rates,
+    "o",
+    color=palette.VERMILLION,
+    fillstyle="none",
+    label="Keras with LearningRateWarmupCallback",
+)
+for rate, name, place in (
+    (BASE_RATE, "rate of one process", "right"),
+    (RANKS * BASE_RATE, f"times {RANKS} ranks", "left"),
+):
     ax.axhline(rate, color=palette.GREY, linewidth=0.8, linestyle=":")
-    ax.text(len(rates) - 0.5 if place == "right" else -0.5, rate, name, va="bottom", ha=place, fontsize=9, color=palette.GREY)
+    ax.text(
+        len(rates) - 0.5 if place == "right" else -0.5,
+        rate,
+        name,
+        va="bottom",
+        ha=place,
+        fontsize=9,
+        color=palette.GREY,
+    )
 ax.set(xlabel="step", ylabel="learning rate", ylim=(0, RANKS * BASE_RATE * 1.15))
 ax.legend(frameon=False, loc="lower right")
-print(f"largest difference between ranks {between_ranks([[w] for w in ranks.pull('weights')])[0]:.1e}")
+print(
+    "largest difference between ranks "
+    f"{between_ranks([[w] for w in ranks.pull('weights')])[0]:.1e}"
+)
 
 # %% [markdown]
-# The dots run one step ahead: Horovod counts so that the *last* step of the warm-up has the full rate. And the broadcast callback works
-# "after the first step", in the sense that you have just measured: `on_batch_end` of the first minibatch.
+# The dots run one step ahead: Horovod counts so that the *last* step of the warm-up has
+# the full rate. And the broadcast callback works "after the first step", in the sense
+# that you have just measured: `on_batch_end` of the first minibatch.
 
 # %% [markdown]
 # ## In PyTorch
 #
-# The same steps with other names: `hvd_torch.init()`, which on this page has been called when your function begins;
-# `hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)` and `hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)`.
-# PyTorch's parameters are there from the start, so the broadcast goes before the first step and nobody has to think.
-# `hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())` wraps the optimizer. Like DDP it
-# starts to average a gradient *during* `backward`, as soon as that gradient is ready; its `step` waits for all of them.
+# The same steps with other names: `hvd_torch.init()`, which on this page has been
+# called when your function begins;
+# `hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)` and
+# `hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)`. PyTorch's parameters
+# are there from the start, so the broadcast goes before the first step and nobody has
+# to think.
+# `hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())`
+# wraps the optimizer. Like DDP it starts to average a gradient *during* `backward`, as
+# soon as that gradient is ready; its `step` waits for all of them.
 #
-# The exercise adds what every long training needs: going on from a checkpoint, which only rank 0 has read. **Think first:** wrapping makes a
-# *new* optimizer. What becomes of the momentum that the old one had?
+# The exercise adds what every long training needs: going on from a checkpoint, which
+# only rank 0 has read. **Think first:** wrapping makes a *new* optimizer. What becomes
+# of the momentum that the old one had?
 #
 # ### Train in PyTorch (3 points)
 
-
 # %% nbgrader={"grade": false, "grade_id": "train_torch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_torch(
-    model: torch.nn.Module, optimizer: torch.optim.Optimizer, checkpoint: dict | None, loss_function, batches: list
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    checkpoint: dict | None,
+    loss_function,
+    batches: list,
 ) -> None:
-    """The same in PyTorch: train `model` in place, one step per (x, y) of `batches`, this rank's minibatches.
+    """The same in PyTorch: train `model` in place, one step per (x, y) of `batches`,
+    this rank's minibatches.
 
-    optimizer: new, of the model's parameters, its learning rate already scaled. checkpoint: on rank 0 the state_dict of the optimizer it
-    goes on from, if there is one; None on the other ranks. loss_function(prediction, y): mean over the minibatch.
-    All ranks start with rank 0's parameters and rank 0's optimizer state; every step applies gradients averaged over the ranks.
+    optimizer: new, of the model's parameters, its learning rate already scaled.
+    checkpoint: on rank 0 the state_dict of the optimizer it goes on from, if there is
+    one; None on the other ranks. loss_function(prediction, y): mean over the minibatch.
+    All ranks start with rank 0's parameters and rank 0's optimizer state; every step
+    applies gradients averaged over the ranks.
     """
     ### BEGIN SOLUTION
-    optimizer = hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+    optimizer = hvd_torch.DistributedOptimizer(
+        optimizer, named_parameters=model.named_parameters()
+    )
     if checkpoint is not None:
-        optimizer.load_state_dict(checkpoint)  # now: wrapping an optimizer makes a new one, without the old one's state
-    # The optimizer first: where it has no state yet, Horovod lets it make a step with zeros, which with weight decay moves the parameters.
+        # now: wrapping an optimizer makes a new one, without the old one's state
+        optimizer.load_state_dict(checkpoint)
+    # The optimizer first: where it has no state yet, Horovod lets it make a step with
+    # zeros, which with weight decay moves the parameters.
     hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)
     hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)
     for x, y in batches:
@@ -643,20 +880,23 @@ def train_torch(
         optimizer.step()
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_train_torch", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(train_torch)
 
 # %% [markdown]
-# Against the sequential loop of unit 05, `training.train`, on the same images. (Every rank runs it, alone and with the same result:
-# your ranks have PyTorch's optimizers in memory already.)
+# Against the sequential loop of unit 05, `training.train`, on the same images. (Every
+# rank runs it, alone and with the same result: your ranks have PyTorch's optimizers in
+# memory already.)
 
 # %% tags=["raises-exception"]
 # %%ranks
 hvd_torch.init()  # Horovod for PyTorch is a library of its own
 torch.manual_seed(rank)
 model = models.mlp(hidden=(32,))
-mine = torch.from_numpy(x[rank::world_size]).movedim(-1, 1), torch.from_numpy(y[rank::world_size])
+mine = (
+    torch.from_numpy(x[rank::world_size]).movedim(-1, 1),
+    torch.from_numpy(y[rank::world_size]),
+)
 batches = list(zip(*(part.split(LOCAL_BATCH) for part in mine)))[: N // GLOBAL_BATCH]
 optimizer = torch.optim.SGD(model.parameters(), lr=BASE_RATE * world_size, momentum=0.9)
 train_torch(model, optimizer, None, torch.nn.functional.cross_entropy, batches)
@@ -667,25 +907,42 @@ torch_weights = training.flat(model.parameters()).numpy()
 torch.manual_seed(0)
 model = models.mlp(hidden=(32,))
 batches = training.minibatches(N, GLOBAL_BATCH, drop_last=True)
-training.train(model, torch.from_numpy(x).movedim(-1, 1), torch.from_numpy(y), batches, lr=BASE_RATE * RANKS, momentum=0.9)
+training.train(
+    model,
+    torch.from_numpy(x).movedim(-1, 1),
+    torch.from_numpy(y),
+    batches,
+    lr=BASE_RATE * RANKS,
+    momentum=0.9,
+)
 torch_alone = training.flat(model.parameters()).numpy()
 
 # %% tags=["raises-exception"]
 of_ranks, reference = ranks.pull("torch_weights"), ranks.pull("torch_alone")[0]
-print(f"largest difference between ranks          {max(np.abs(w - of_ranks[0]).max() for w in of_ranks):.1e}")
-print(f"largest difference to the sequential run  {max(np.abs(w - reference).max() for w in of_ranks):.1e}")
+print(
+    "largest difference between ranks          "
+    f"{max(np.abs(w - of_ranks[0]).max() for w in of_ranks):.1e}"
+)
+print(
+    "largest difference to the sequential run  "
+    f"{max(np.abs(w - reference).max() for w in of_ranks):.1e}"
+)
 
 # %% [markdown]
 # ## Watch Horovod work
 #
-# A GPU finishes gradients in an order of its own, and not in the same order on every rank. Collectives must be called in the same order.
-# So your program does not call them. It hands each gradient to Horovod's thread, and these threads agree, again and again: *which
-# tensors are ready on all ranks?* Those are due. Small ones that are due at the same time are copied into one long buffer, sent
-# as one, and copied back: **tensor fusion**.
+# A GPU finishes gradients in an order of its own, and not in the same order on every
+# rank. Collectives must be called in the same order. So your program does not call
+# them. It hands each gradient to Horovod's thread, and these threads agree, again and
+# again: *which tensors are ready on all ranks?* Those are due. Small ones that are due
+# at the same time are copied into one long buffer, sent as one, and copied back:
+# **tensor fusion**.
 #
-# Horovod keeps a diary of that, the *timeline*. Record it twice, for a model with 6 gradients. First all six are handed over and then
-# waited for, as the wrapped tape and the wrapped optimizer do it. Then one after the other, as you did by hand. In PyTorch both are easy
-# to write: `allreduce_async` hands over, `synchronize` waits. **Your third guess** is due.
+# Horovod keeps a diary of that, the *timeline*. Record it twice, for a model with 6
+# gradients. First all six are handed over and then waited for, as the wrapped tape and
+# the wrapped optimizer do it. Then one after the other, as you did by hand. In PyTorch
+# both are easy to write: `allreduce_async` hands over, `synchronize` waits. **Your
+# third guess** is due.
 
 # %%
 recordings = TemporaryDirectory(prefix="timeline-")
@@ -694,11 +951,17 @@ folder = recordings.name
 # %%
 # %%ranks --deadline 150
 hvd_torch.init()
-gradients = {name: torch.ones_like(parameter) for name, parameter in models.mlp().named_parameters()}
+gradients = {
+    name: torch.ones_like(parameter)
+    for name, parameter in models.mlp().named_parameters()
+}
 
 
 def average_at_once():
-    handles = [hvd_torch.allreduce_async(gradient, name=name) for name, gradient in gradients.items()]
+    handles = [
+        hvd_torch.allreduce_async(gradient, name=name)
+        for name, gradient in gradients.items()
+    ]
     for handle in handles:
         hvd_torch.synchronize(handle)
 
@@ -710,7 +973,8 @@ def average_one_by_one():
 
 for average in (average_at_once, average_one_by_one):
     average()  # Horovod learns the names
-    hvd_torch.start_timeline(f"{folder}/{average.__name__}.json")  # rank 0 writes the file
+    # rank 0 writes the file
+    hvd_torch.start_timeline(f"{folder}/{average.__name__}.json")
     for _ in range(5):
         average()
     hvd_torch.stop_timeline()
@@ -718,21 +982,28 @@ for average in (average_at_once, average_one_by_one):
 # %%
 steps_of = {}
 for name in ("average_at_once", "average_one_by_one"):
-    steps_of[name] = horovod_timeline.steps(horovod_timeline.read(f"{folder}/{name}.json"))
-    print(f"{name:<20} transfers in each step: {[len(horovod_timeline.transfers(step)) for step in steps_of[name]]}")
+    steps_of[name] = horovod_timeline.steps(
+        horovod_timeline.read(f"{folder}/{name}.json")
+    )
+    print(
+        f"{name:<20} transfers in each step: "
+        f"{[len(horovod_timeline.transfers(step)) for step in steps_of[name]]}"
+    )
 figure = horovod_timeline.draw(steps_of["average_at_once"][-1], title="at once")
 
 # %%
 figure = horovod_timeline.draw(steps_of["average_one_by_one"][-1], title="one by one")
 
 # %% [markdown]
-# Each lane is a tensor. The thick frame is what travels as one. At once: 6 tensors, *one* all-reduce, at the price of two copies in memory.
-# (On a busy machine a step may need two.) One by one: six all-reduces, and six rounds of agreement, with the thread's sleep between them.
-# It is the one long vector of units 03 and 05, made by the library, for whatever happens to be ready. Look at the time axes: what is the
-# factor?
+# Each lane is a tensor. The thick frame is what travels as one. At once: 6 tensors,
+# *one* all-reduce, at the price of two copies in memory. (On a busy machine a step may
+# need two.) One by one: six all-reduces, and six rounds of agreement, with the thread's
+# sleep between them. It is the one long vector of units 03 and 05, made by the library,
+# for whatever happens to be ready. Look at the time axes: what is the factor?
 #
-# The diary also tells **who is late**. In the next cell one rank has more to do than the others. Which? The digits in the hatched block
-# mark the moment at which rank 0 hears that a rank is ready.
+# The diary also tells **who is late**. In the next cell one rank has more to do than
+# the others. Which? The digits in the hatched block mark the moment at which rank 0
+# hears that a rank is ready.
 
 # %%
 # %%ranks
@@ -742,20 +1013,26 @@ hvd_torch.allreduce(torch.ones(1000), name="a gradient")
 hvd_torch.stop_timeline()
 
 # %%
-figure = horovod_timeline.draw(horovod_timeline.read(f"{folder}/late.json"), title="one late rank")
+figure = horovod_timeline.draw(
+    horovod_timeline.read(f"{folder}/late.json"), title="one late rank"
+)
 
 # %% [markdown]
-# A program records its whole life with `HOROVOD_TIMELINE=timeline.json mpiexec -n 4 python train.py`; Chrome draws the file, too, at
-# `chrome://tracing`. When training on many ranks is slow, look there first. Long hatched blocks: ranks wait for each other. Long solid
-# ones: the network.
+# A program records its whole life with
+# `HOROVOD_TIMELINE=timeline.json mpiexec -n 4 python train.py`; Chrome draws the file,
+# too, at `chrome://tracing`. When training on many ranks is slow, look there first.
+# Long hatched blocks: ranks wait for each other. Long solid ones: the network.
 
 # %% [markdown]
 # ## Break it
 #
-# Below is a training program with Horovod, the kind that is handed from project to project. It runs. Its loss falls. It contains
-# **three mistakes**, each of them seen in published code or course material. Read it before you run it, and note the three lines.
+# Below is a training program with Horovod, the kind that is handed from project to
+# project. It runs. Its loss falls. It contains **three mistakes**, each of them seen in
+# published code or course material. Read it before you run it, and note the three
+# lines.
 #
-# Your ranks play two machines here, half of the ranks on each, so every `local_rank` is there twice.
+# Your ranks play two machines here, half of the ranks on each, so every `local_rank` is
+# there twice.
 
 # %%
 # %%ranks --deadline 150
@@ -765,10 +1042,14 @@ written = []
 def specimen(model, optimizer, local_rank, epochs):
     number = np.arange(len(x))
     dataset = tf.data.Dataset.from_tensor_slices((x, y, number))
-    dataset = dataset.shard(hvd.size(), local_rank).batch(LOCAL_BATCH, drop_remainder=True)
+    dataset = dataset.shard(hvd.size(), local_rank).batch(
+        LOCAL_BATCH, drop_remainder=True
+    )
     seen = []
     for epoch in range(epochs):
-        for batch, (images, labels, numbers) in enumerate(dataset.take(N // GLOBAL_BATCH), start=1):
+        for batch, (images, labels, numbers) in enumerate(
+            dataset.take(N // GLOBAL_BATCH), start=1
+        ):
             with tf.GradientTape() as tape:
                 loss = loss_function(labels, model(images, training=True))
             tape = hvd.DistributedGradientTape(tape)
@@ -796,16 +1077,22 @@ line_1, line_2, line_3 = "?", "?", "?"
 # %% [markdown]
 # Nothing to see. Now ask the ranks what such a program never prints.
 
-
 # %%
 def evidence():
     """Three facts about the run on the ranks."""
-    weights, seen, written = (ranks.pull(name) for name in ("weights", "seen", "written"))
-    print(f"largest difference of a weight between ranks   {max(np.abs(w - weights[0]).max() for w in weights):.2g}")
+    weights, seen, written = (
+        ranks.pull(name) for name in ("weights", "seen", "written")
+    )
+    print(
+        "largest difference of a weight between ranks   "
+        f"{max(np.abs(w - weights[0]).max() for w in weights):.2g}"
+    )
     different = len(set(sum(seen, [])))
     print(f"different images read                          {different} of {N}")
-    print(f"ranks that wrote the checkpoint                {[r for r, files in enumerate(written) if files]}")
-
+    print(
+        "ranks that wrote the checkpoint                "
+        f"{[r for r, files in enumerate(written) if files]}"
+    )
 
 # %%
 # %%ranks
@@ -815,14 +1102,18 @@ weights = weights_of(model)
 evidence()
 
 # %% [markdown]
-# - **The broadcast never happens.** `enumerate(..., start=1)` counts batches from 1, the condition waits for batch 0. Every rank goes on from
-#   its own start, and the printed loss is a mean over models that nobody will ever use together. It falls all the same. Cure: a condition
-#   that you have *seen* come true. Or better, none: build the optimizer, broadcast, then begin the loop.
-# - **`shard(hvd.size(), local_rank)`.** Every local rank is there once on each machine, so both machines read the same images, and half of
-#   them nobody reads. That is your second guess. On *one* machine local rank and rank agree, so every test on your laptop passes.
-#   Rule: `local_rank` chooses the GPU and nothing else.
-# - **`hvd.rank() != 0`** lets every rank save but the one that should. On 8 ranks seven of them write the same file at the same time. On 1
-#   rank there is no checkpoint at all, and you learn that when the job is over.
+# - **The broadcast never happens.** `enumerate(..., start=1)` counts batches from 1,
+#   the condition waits for batch 0. Every rank goes on from its own start, and the
+#   printed loss is a mean over models that nobody will ever use together. It falls all
+#   the same. Cure: a condition that you have *seen* come true. Or better, none: build
+#   the optimizer, broadcast, then begin the loop.
+# - **`shard(hvd.size(), local_rank)`.** Every local rank is there once on each machine,
+#   so both machines read the same images, and half of them nobody reads. That is your
+#   second guess. On *one* machine local rank and rank agree, so every test on your
+#   laptop passes. Rule: `local_rank` chooses the GPU and nothing else.
+# - **`hvd.rank() != 0`** lets every rank save but the one that should. On 8 ranks seven
+#   of them write the same file at the same time. On 1 rank there is no checkpoint at
+#   all, and you learn that when the job is over.
 #
 # The same program with three lines mended, and the same questions:
 
@@ -834,7 +1125,9 @@ written = []
 def mended(model, optimizer, local_rank, epochs):
     number = np.arange(len(x))
     dataset = tf.data.Dataset.from_tensor_slices((x, y, number))
-    dataset = dataset.shard(hvd.size(), hvd.rank()).batch(LOCAL_BATCH, drop_remainder=True)
+    dataset = dataset.shard(hvd.size(), hvd.rank()).batch(
+        LOCAL_BATCH, drop_remainder=True
+    )
     optimizer.build(model.trainable_variables)
     hvd.broadcast_variables(model.variables, root_rank=0)
     hvd.broadcast_variables(optimizer.variables, root_rank=0)
@@ -865,26 +1158,48 @@ evidence()
 # %% [markdown]
 # ## What is it worth?
 #
-# Beside this notebook lie two scripts: `resnet34_throughput.py` trains a ResNet-34 on made-up images in one process,
-# `resnet34_throughput_hvd.py` does it with Horovod. They are written in PyTorch, because its processes are ready sooner, and seven of them
-# start below. The steps are the same eight in PyTorch's spelling: the wrapped optimizer in place of the wrapped tape, and the broadcast
-# before the first step. Compare the two line by line: every difference is one of the steps. (A measurement
-# needs no warm-up and saves nothing: of step 7 remains that rank 0 reports, of step 8 that a step takes as long as its slowest rank.)
+# Beside this notebook lie two scripts: `resnet34_throughput.py` trains a ResNet-34 on
+# made-up images in one process, `resnet34_throughput_hvd.py` does it with Horovod. They
+# are written in PyTorch, because its processes are ready sooner, and seven of them
+# start below. The steps are the same eight in PyTorch's spelling: the wrapped optimizer
+# in place of the wrapped tape, and the broadcast before the first step. Compare the two
+# line by line: every difference is one of the steps. (A measurement needs no warm-up
+# and saves nothing: of step 7 remains that rank 0 reports, of step 8 that a step takes
+# as long as its slowest rank.)
 #
-# Here the second one runs with tiny images and a thin network, 8 images on each rank, one core per rank. What it prints is the
-# **throughput**: images per second of the *global* batch, mean and standard deviation over 10 steps.
+# Here the second one runs with tiny images and a thin network, 8 images on each rank,
+# one core per rank. What it prints is the **throughput**: images per second of the
+# *global* batch, mean and standard deviation over 10 steps.
 #
-# **Predict** the throughput of 2 and of 4 ranks, as multiples of one. How many cores do you have?
-
+# **Predict** the throughput of 2 and of 4 ranks, as multiples of one. How many cores do
+# you have?
 
 # %%
 def throughput(world_size):
-    """(mean, standard deviation) of the images per second of a small ResNet-34 on `world_size` ranks."""
+    """(mean, standard deviation) of the images per second of a small ResNet-34 on
+    `world_size` ranks.
+    """
     program = [sys.executable, "resnet34_throughput_hvd.py", "--num-steps", "10"]
-    small = ["--image-size", "32", "--width", "8", "--batch-size", "8", "--threads", "1"]
+    small = [
+        "--image-size",
+        "32",
+        "--width",
+        "8",
+        "--batch-size",
+        "8",
+        "--threads",
+        "1",
+    ]
     environment = {**os.environ, **mpi_environment(world_size)}
     command = [*mpiexec(), "-n", str(world_size), *program, *small]
-    output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True).stdout
+    output = subprocess.run(
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
     record = json.loads(output.splitlines()[-1])
     return record["images_per_second"], record["images_per_second_sd"]
 
@@ -901,43 +1216,76 @@ for ax, measured, title in (
     (axes[1], alcf, "published: GPUs (ALCF 2022)"),
 ):
     p, (mean, sd) = list(measured), zip(*measured.values())
-    ax.errorbar(p, mean, sd, fmt="o-", color=palette.BLUE, capsize=4, label="measured, ± 1 sd over 10 steps")
-    ax.plot(p, [mean[0] * n for n in p], "--", color=palette.GREY, label="times the number of ranks")
+    ax.errorbar(
+        p,
+        mean,
+        sd,
+        fmt="o-",
+        color=palette.BLUE,
+        capsize=4,
+        label="measured, ± 1 sd over 10 steps",
+    )
+    ax.plot(
+        p,
+        [mean[0] * n for n in p],
+        "--",
+        color=palette.GREY,
+        label="times the number of ranks",
+    )
     ax.set(xlabel="ranks", ylabel="images/s", title=title, xticks=p, ylim=(0, None))
     ax.grid(color=palette.FAINT)
     ax.legend(frameon=False, loc="upper left")
-    print(title, *(f"{n}: {m:.0f} ± {s:.0f} ({m / mean[0] / n:.0%} of perfect)" for n, m, s in zip(p, mean, sd)), sep="   ")
+    print(
+        title,
+        *(
+            f"{n}: {m:.0f} ± {s:.0f} ({m / mean[0] / n:.0%} of perfect)"
+            for n, m, s in zip(p, mean, sd)
+        ),
+        sep="   ",
+    )
 
 # %% [markdown]
-# Left, the curve bends where the cores run out. 4 ranks on 2 cores cannot do more work than 2, and they pay for the communication of 4.
+# Left, the curve bends where the cores run out. 4 ranks on 2 cores cannot do more work
+# than 2, and they pay for the communication of 4.
 #
-# Right are figures from a course of the Argonne Leadership Computing Facility (H. Zheng, *AI for science training series*, 06 distributed
-# training, 2022): ResNet-34 on 1 to 8 GPUs, mean and standard deviation over 10 steps. Look at the error bar of *one* GPU: 27 % of its
-# mean. All the others are compared with that point. Would you believe the 68 %? Unit 08 takes such figures apart.
+# Right are figures from a course of the Argonne Leadership Computing Facility (H.
+# Zheng, *AI for science training series*, 06 distributed training, 2022): ResNet-34 on
+# 1 to 8 GPUs, mean and standard deviation over 10 steps. Look at the error bar of *one*
+# GPU: 27 % of its mean. All the others are compared with that point. Would you believe
+# the 68 %? Unit 08 takes such figures apart.
 
 # %% [markdown]
 # ## What to remember
 #
-# - Eight steps, five of them about one sentence: *all ranks start equal and make the same step, each on its own share of the data*.
-# - `local_rank` chooses the GPU. `rank` chooses the data. Rank 0 prints and saves. Collectives are for **all** ranks.
-# - Equal weights are a fact that you can measure: the largest difference between ranks is exactly 0. Print it once in every new program.
-# - Averaged gradients without a broadcast keep the ranks exactly as far apart as they were. Broadcast after the first step costs one odd
-#   step; build the optimizer first, and broadcasting before it is right, too.
-# - In Keras the order of callbacks is part of the program: average the metrics before anybody decides by them.
-# - Horovod fuses the gradients that are ready at the same time. The timeline shows it, and shows who is late.
+# - Eight steps, five of them about one sentence: *all ranks start equal and make the
+#   same step, each on its own share of the data*.
+# - `local_rank` chooses the GPU. `rank` chooses the data. Rank 0 prints and saves.
+#   Collectives are for **all** ranks.
+# - Equal weights are a fact that you can measure: the largest difference between ranks
+#   is exactly 0. Print it once in every new program.
+# - Averaged gradients without a broadcast keep the ranks exactly as far apart as they
+#   were. Broadcast after the first step costs one odd step; build the optimizer first,
+#   and broadcasting before it is right, too.
+# - In Keras the order of callbacks is part of the program: average the metrics before
+#   anybody decides by them.
+# - Horovod fuses the gradients that are ready at the same time. The timeline shows it,
+#   and shows who is late.
 #
-# **To think about.** Horovod's threads *agree* which tensors to reduce, in every cycle. DDP fixes the order at the beginning: when the
-# model is wrapped, and once more after the first step. What can go wrong with DDP that cannot with Horovod, and what does Horovod pay for
-# it?
+# **To think about.** Horovod's threads *agree* which tensors to reduce, in every cycle.
+# DDP fixes the order at the beginning: when the model is wrapped, and once more after
+# the first step. What can go wrong with DDP that cannot with Horovod, and what does
+# Horovod pay for it?
 #
 # Next, unit 08: what is a speedup worth?
 
 # %% [markdown]
 # ## Deeper: starting a job
 #
-# `mpiexec -n 8 python train.py` is all that Horovod needs. Its own `horovodrun -np 8 -H node1:4,node2:4 python train.py` does the same and
-# starts the ranks by ssh; `horovodrun --gloo` needs no MPI at all, then the ranks find each other through a small server of Horovod's. On
-# GPUs the bytes travel through NCCL in any case.
+# `mpiexec -n 8 python train.py` is all that Horovod needs. Its own
+# `horovodrun -np 8 -H node1:4,node2:4 python train.py` does the same and starts the
+# ranks by ssh; `horovodrun --gloo` needs no MPI at all, then the ranks find each other
+# through a small server of Horovod's. On GPUs the bytes travel through NCCL in any
+# case.
 #
 # | variable | what it does |
 # |---|---|
@@ -948,6 +1296,7 @@ for ax, measured, title in (
 #
 # ### To read
 #
-# - A. Sergeev, M. Del Balso, *Horovod: fast and easy distributed deep learning in TensorFlow*, 2018, arXiv:1802.05799: 8 pages, with a
-#   timeline in it.
-# - P. Goyal and others, *Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour*, 2017, arXiv:1706.02677: linear scaling and warm-up.
+# - A. Sergeev, M. Del Balso, *Horovod: fast and easy distributed deep learning in
+#   TensorFlow*, 2018, arXiv:1802.05799: 8 pages, with a timeline in it.
+# - P. Goyal and others, *Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour*,
+#   2017, arXiv:1706.02677: linear scaling and warm-up.

@@ -1,14 +1,17 @@
 # %% [markdown]
 # # 08 · Scaling
 #
-# You can train on many ranks now, by hand, with DDP and with Horovod. Was it worth it? "Eight GPUs, 7.5 times as fast" is quickly said.
-# Compared with what? Measured how often? On which problem? And would 512 GPUs be 480 times as fast?
+# You can train on many ranks now, by hand, with DDP and with Horovod. Was it worth it?
+# "Eight GPUs, 7.5 times as fast" is quickly said. Compared with what? Measured how
+# often? On which problem? And would 512 GPUs be 480 times as fast?
 #
-# **At the end of this page** you measure a speedup so that a stranger can believe it, you can tell strong from weak scaling, you predict a
-# training run on 4096 ranks from three numbers, and you have checked four published claims with your own functions.
+# **At the end of this page** you measure a speedup so that a stranger can believe it,
+# you can tell strong from weak scaling, you predict a training run on 4096 ranks from
+# three numbers, and you have checked four published claims with your own functions.
 #
 # **You need** units 01 (speedup), 03 (the cost of an all-reduce) and 06 (DDP).
-# **It takes** about 90 minutes. The cells themselves run for about a minute on two cores.
+# **It takes** about 90 minutes. The cells themselves run for about a minute on two
+# cores.
 
 # %%
 import math
@@ -25,7 +28,8 @@ from labkit.scaling import Estimate
 
 RANKS = 4
 DEVICE = "cpu"  # where the real ranks train
-GLOBAL_BATCH = LOCAL_BATCH = 1024  # images of one step: of all ranks where that stays fixed, of each rank where this does
+# images of one step: of all ranks where that stays fixed, of each rank where this does
+GLOBAL_BATCH = LOCAL_BATCH = 1024
 STEPS, WARMUP = 50, 5
 
 # %%
@@ -35,10 +39,14 @@ print(f"{len(os.sched_getaffinity(0))} cores for {RANKS} ranks")
 # %% [markdown]
 # ## Guess first
 #
-# 1. You train a small network on 1, 2 and 4 ranks of *this* machine and draw the speedup. The line above says how many cores there are.
-#    What will the curve do up to that number, and what behind it? Is it the same if each rank keeps its batch, instead of sharing one?
-# 2. One per cent of a program cannot be shared. How many times faster do 1000 ranks make it?
-# 3. 4096 GPUs add up 100 MB of gradients over a good network, with a ring. How long does it take: 6 ms, 60 ms, 600 ms?
+# 1. You train a small network on 1, 2 and 4 ranks of *this* machine and draw the
+#    speedup. The line above says how many cores there are. What will the curve do up to
+#    that number, and what behind it? Is it the same if each rank keeps its batch,
+#    instead of sharing one?
+# 2. One per cent of a program cannot be shared. How many times faster do 1000 ranks
+#    make it?
+# 3. 4096 GPUs add up 100 MB of gradients over a good network, with a ring. How long
+#    does it take: 6 ms, 60 ms, 600 ms?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -46,8 +54,10 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## One run
 #
-# The program to measure: the course's MLP, trained with DDP on random images. On one rank it is the plain model, without DDP: **the
-# baseline is the best program for one rank**, not the parallel one with nobody to talk to. `train_steps` returns the time of every step.
+# The program to measure: the course's MLP, trained with DDP on random images. On one
+# rank it is the plain model, without DDP: **the baseline is the best program for one
+# rank**, not the parallel one with nobody to talk to. `train_steps` returns the time of
+# every step.
 
 # %%
 # %%ranks
@@ -58,18 +68,24 @@ from torch.nn.parallel import DistributedDataParallel
 
 from labkit.models import mlp
 
-circles = {p: dist.new_group(list(range(p))) for p in (1, 2, world_size)}  # the first p ranks
+# the first p ranks
+circles = {p: dist.new_group(list(range(p))) for p in (1, 2, world_size)}
 seconds = {}  # (experiment, ranks) -> the time of each step
 
 
 def train_steps(local_batch, p, communicate=True):
-    """Seconds of each of STEPS training steps on the first p ranks. communicate=False: each rank trains for itself."""
+    """Seconds of each of STEPS training steps on the first p ranks. communicate=False:
+    each rank trains for itself.
+    """
     torch.manual_seed(rank)
     model = mlp().to(DEVICE)
     if communicate and p > 1:
         model = DistributedDataParallel(model, process_group=circles[p])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    x, y = torch.rand(local_batch, 1, 28, 28, device=DEVICE), torch.randint(10, (local_batch,), device=DEVICE)
+    x, y = (
+        torch.rand(local_batch, 1, 28, 28, device=DEVICE),
+        torch.randint(10, (local_batch,), device=DEVICE),
+    )
     times = []
     dist.barrier(group=circles[p])
     for _ in range(STEPS):
@@ -78,12 +94,14 @@ def train_steps(local_batch, p, communicate=True):
         cross_entropy(model(x), y).backward()
         optimizer.step()
         if DEVICE != "cpu":
-            torch.cuda.synchronize()  # a GPU works behind Python's back: without this the clock stops too early
+            # a GPU works behind Python's back: without this the clock stops too early
+            torch.cuda.synchronize()
         times.append(time.perf_counter() - start)
     return times
 
 # %% [markdown]
-# First on rank 0 alone, 1024 images in a step. The other ranks do not run this cell, so they take no processor time away.
+# First on rank 0 alone, 1024 images in a step. The other ranks do not run this cell, so
+# they take no processor time away.
 
 # %%
 # %%ranks 0
@@ -93,34 +111,62 @@ seconds["sequential", 1] = train_steps(GLOBAL_BATCH, 1)
 step_times = np.array(ranks.pull("seconds")[0]["sequential", 1])
 
 figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
-ax.plot(1 + np.arange(len(step_times)), 1e3 * step_times, "o", markersize=4, color=palette.BLUE)
-ax.set(xlabel="step", ylabel="time, ms", ylim=(0, 1.1e3 * np.sort(step_times)[-2]), title=f"one rank, {GLOBAL_BATCH} images per step")
+ax.plot(
+    1 + np.arange(len(step_times)),
+    1e3 * step_times,
+    "o",
+    markersize=4,
+    color=palette.BLUE,
+)
+ax.set(
+    xlabel="step",
+    ylabel="time, ms",
+    ylim=(0, 1.1e3 * np.sort(step_times)[-2]),
+    title=f"one rank, {GLOBAL_BATCH} images per step",
+)
 ax.grid(color=palette.FAINT)
 if step_times[0] > 1.1 * np.sort(step_times)[-2]:
-    ax.annotate(f"step 1: {1e3 * step_times[0]:.0f} ms", (1, 1.06e3 * np.sort(step_times)[-2]), (8, 0), textcoords="offset points")
+    ax.annotate(
+        f"step 1: {1e3 * step_times[0]:.0f} ms",
+        (1, 1.06e3 * np.sort(step_times)[-2]),
+        (8, 0),
+        textcoords="offset points",
+    )
 
 # %% [markdown]
-# Two kinds of trouble. The **first steps** are slow: memory is asked for, code is loaded, on a GPU kernels are chosen. They say nothing
-# about the next ten thousand, so they are left out. And the others **scatter**: something else ran, the processor changed its pace.
+# Two kinds of trouble. The **first steps** are slow: memory is asked for, code is
+# loaded, on a GPU kernels are chosen. They say nothing about the next ten thousand, so
+# they are left out. And the others **scatter**: something else ran, the processor
+# changed its pace.
 #
-# The throughput of a run is all its images divided by all its seconds. *Not* the mean of each step's images per second: 100 images at
-# 100 per second and 100 more at 50 per second take 3 seconds, which is 67 per second. The mean of the rates says 75.
+# The throughput of a run is all its images divided by all its seconds. *Not* the mean
+# of each step's images per second: 100 images at 100 per second and 100 more at 50 per
+# second take 3 seconds, which is 67 per second. The mean of the rates says 75.
 #
-# How sure is it? The step times $t_1 \dots t_n$ have a mean $\bar t$ and a standard deviation $s$ (with $n - 1$). A single step scatters by
-# $s$; the *mean* of $n$ scatters by the **standard error** $s / \sqrt n$. A rate is images over mean time, so its relative error is the same:
+# How sure is it? The step times $t_1 \dots t_n$ have a mean $\bar t$ and a standard
+# deviation $s$ (with $n - 1$). A single step scatters by $s$; the *mean* of $n$
+# scatters by the **standard error** $s / \sqrt n$. A rate is images over mean time, so
+# its relative error is the same:
 #
 # $$r = \frac{\text{images of a step}}{\bar t} \qquad \Delta r = r \; \frac{s / \sqrt n}{\bar t}$$
 #
 # ### Throughput and its error (2 points)
 
 # %% nbgrader={"grade": false, "grade_id": "throughput_with_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def throughput_with_error(local_batch_sizes, step_seconds, warmup) -> tuple[float, float]:
-    """Images per second of a data-parallel run, all ranks together, and the standard error of that.
+def throughput_with_error(
+    local_batch_sizes, step_seconds, warmup
+) -> tuple[float, float]:
+    """Images per second of a data-parallel run, all ranks together, and the standard
+    error of that.
 
-    local_batch_sizes: list of int, images of one step on each rank. step_seconds: numpy array, shape (steps,), the time of each step; the
-    ranks work at the same time and wait for each other. warmup: int, how many steps at the beginning are left out of everything.
-    Returns (rate, error), both in images per second: rate is all images over all seconds; error is rate * (s / sqrt(n)) / mean, with s
-    the standard deviation of the n counted step times (n - 1 in its denominator). No factor for a confidence interval.
+    local_batch_sizes: list of int, images of one step on each rank. step_seconds: numpy
+        array, shape (steps,), the time of each step; the
+    ranks work at the same time and wait for each other. warmup: int, how many steps at
+        the beginning are left out of everything.
+    Returns (rate, error), both in images per second: rate is all images over all
+    seconds; error is rate * (s / sqrt(n)) / mean, with s the standard deviation of the
+    n counted step times (n - 1 in its denominator). No factor for a confidence
+    interval.
     """
     ### BEGIN SOLUTION
     counted = np.asarray(step_seconds)[warmup:]
@@ -135,13 +181,17 @@ check(throughput_with_error)
 # %% tags=["raises-exception"]
 for warmup in (0, WARMUP):
     rate, error = throughput_with_error([GLOBAL_BATCH], step_times, warmup)
-    print(f"{warmup} warm-up steps left out: {rate:7.0f} ± {error:.0f} images per second")
+    print(
+        f"{warmup} warm-up steps left out: {rate:7.0f} ± {error:.0f} images per second"
+    )
 print(f"mean of the rates:         {np.mean(GLOBAL_BATCH / step_times[WARMUP:]):7.0f}")
 
 # %% [markdown]
-# The ± is one standard error. If you measured again and again, about two results of three would be that close to the true mean, *as long as
-# the steps are disturbed independently of each other*. They are not quite: whatever disturbs this machine lasts longer than a step. So the
-# error from one run is the least you must expect; repeat whole runs if it matters.
+# The ± is one standard error. If you measured again and again, about two results of
+# three would be that close to the true mean, *as long as the steps are disturbed
+# independently of each other*. They are not quite: whatever disturbs this machine lasts
+# longer than a step. So the error from one run is the least you must expect; repeat
+# whole runs if it matters.
 
 # %% [markdown]
 # ## Two questions about more ranks
@@ -155,11 +205,14 @@ print(f"mean of the rates:         {np.mean(GLOBAL_BATCH / step_times[WARMUP:]):
 # | a perfect run | takes 1/p of the time | takes the same time, for p times the images |
 # | question | the same training, sooner? | more images in the same time? |
 #
-# **Predict:** which of the two will look better here, and why? Each rank computes on fewer and fewer images in one of them; the gradients
-# to be summed are as large as ever in both.
+# **Predict:** which of the two will look better here, and why? Each rank computes on
+# fewer and fewer images in one of them; the gradients to be summed are as large as ever
+# in both.
 #
-# Three experiments, each on 1, 2 and 4 ranks. The third is weak scaling with the communication taken out: ranks that train for themselves
-# beside each other. No parallel program on this machine can be faster than that, so it is the **bound** for the second.
+# Three experiments, each on 1, 2 and 4 ranks. The third is weak scaling with the
+# communication taken out: ranks that train for themselves beside each other. No
+# parallel program on this machine can be faster than that, so it is the **bound** for
+# the second.
 
 # %%
 # %%ranks 0,1
@@ -169,55 +222,82 @@ seconds["no communication", 2] = train_steps(LOCAL_BATCH, 2, communicate=False)
 
 # %%
 # %%ranks
-seconds["fixed global batch", world_size] = train_steps(GLOBAL_BATCH // world_size, world_size)
+seconds["fixed global batch", world_size] = train_steps(
+    GLOBAL_BATCH // world_size, world_size
+)
 seconds["fixed local batch", world_size] = train_steps(LOCAL_BATCH, world_size)
-seconds["no communication", world_size] = train_steps(LOCAL_BATCH, world_size, communicate=False)
+seconds["no communication", world_size] = train_steps(
+    LOCAL_BATCH, world_size, communicate=False
+)
 
 # %% [markdown]
-# And the baseline once more. Machines change their pace within a minute; a baseline measured before *and* after the others notices that.
+# And the baseline once more. Machines change their pace within a minute; a baseline
+# measured before *and* after the others notices that.
 
 # %%
 # %%ranks 0
-seconds["sequential", 1] = seconds["sequential", 1][WARMUP:] + train_steps(GLOBAL_BATCH, 1)[WARMUP:]
+seconds["sequential", 1] = (
+    seconds["sequential", 1][WARMUP:] + train_steps(GLOBAL_BATCH, 1)[WARMUP:]
+)
 
 # %%
-measured = {name: np.array(times if name[1] == 1 else times[WARMUP:]) for name, times in ranks.pull("seconds")[0].items()}
+measured = {
+    name: np.array(times if name[1] == 1 else times[WARMUP:])
+    for name, times in ranks.pull("seconds")[0].items()
+}
 WORLDS = [1, 2, RANKS]
-EXPERIMENTS = {"fixed global batch": [GLOBAL_BATCH] * 3, "fixed local batch": [LOCAL_BATCH * p for p in WORLDS]}
+EXPERIMENTS = {
+    "fixed global batch": [GLOBAL_BATCH] * 3,
+    "fixed local batch": [LOCAL_BATCH * p for p in WORLDS],
+}
 EXPERIMENTS["no communication"] = EXPERIMENTS["fixed local batch"]
 
 
 def times_of(experiment):
-    """The step times on 1, 2 and all ranks. On one rank all experiments are the same program."""
+    """The step times on 1, 2 and all ranks. On one rank all experiments are the same
+    program.
+    """
     return [measured["sequential", 1], *(measured[experiment, p] for p in WORLDS[1:])]
 
 
 for experiment in EXPERIMENTS:
-    print(f"{experiment:<20}", *(f"{p} ranks {1e3 * t.mean():6.2f} ms  " for p, t in zip(WORLDS, times_of(experiment))))
+    print(
+        f"{experiment:<20}",
+        *(
+            f"{p} ranks {1e3 * t.mean():6.2f} ms  "
+            for p, t in zip(WORLDS, times_of(experiment))
+        ),
+    )
 
 # %% [markdown]
 # ### Speedup and its error (2 points)
 #
-# For the same work, the speedup is the time before over the time after. Both times are measured, so both have errors. A quotient's
-# *relative* errors add up in squares, if they have nothing to do with each other:
+# For the same work, the speedup is the time before over the time after. Both times are
+# measured, so both have errors. A quotient's *relative* errors add up in squares, if
+# they have nothing to do with each other:
 #
 # $$S = \frac{\bar t_1}{\bar t_p} \qquad \left(\frac{\Delta S}{S}\right)^2 = \left(\frac{\Delta \bar t_1}{\bar t_1}\right)^2 + \left(\frac{\Delta \bar t_p}{\bar t_p}\right)^2$$
 #
-# Mind what that means: a careless baseline spoils *every* speedup computed from it, however well the others were measured.
+# Mind what that means: a careless baseline spoils *every* speedup computed from it,
+# however well the others were measured.
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_with_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def speedup_with_error(baseline_seconds, parallel_seconds) -> tuple[float, float]:
     """How many times faster, and the standard error of that.
 
-    baseline_seconds, parallel_seconds: numpy arrays of repeated measurements of the same work, shapes (n,) and (m,), n and m at least 2.
-    Returns (speedup, error): the speedup is the ratio of the means; the error comes from both standard errors (n - 1 and m - 1 in the
-    standard deviations), relative errors added in squares. No factor for a confidence interval.
+    baseline_seconds, parallel_seconds: numpy arrays of repeated measurements of the
+        same work, shapes (n,) and (m,), n and m at least 2.
+    Returns (speedup, error): the speedup is the ratio of the means; the error comes
+    from both standard errors (n - 1 and m - 1 in the standard deviations), relative
+    errors added in squares. No factor for a confidence interval.
     """
     ### BEGIN SOLUTION
     relative_errors, means = [], []
     for seconds in (np.asarray(baseline_seconds), np.asarray(parallel_seconds)):
         means.append(seconds.mean())
-        relative_errors.append(seconds.std(ddof=1) / math.sqrt(len(seconds)) / seconds.mean())
+        relative_errors.append(
+            seconds.std(ddof=1) / math.sqrt(len(seconds)) / seconds.mean()
+        )
     speedup = means[0] / means[1]
     return speedup, speedup * math.hypot(*relative_errors)
     ### END SOLUTION
@@ -229,25 +309,37 @@ check(speedup_with_error)
 strong = {}
 for p, times in zip(WORLDS[1:], times_of("fixed global batch")[1:]):
     strong[p] = speedup_with_error(measured["sequential", 1], times)
-    print(f"{p} ranks, same global batch: speedup {strong[p][0]:.3f} ± {strong[p][1]:.3f}")
+    print(
+        f"{p} ranks, same global batch: "
+        f"speedup {strong[p][0]:.3f} ± {strong[p][1]:.3f}"
+    )
 
 # %% [markdown]
 # ### Strong or weak, and how well (3 points)
 #
-# In weak scaling a step that takes as long as before is a success, and "time before over time after, divided by p" would call it a
-# failure. There is one formula that is right for both kinds: compare **images per second**, and divide by how many times more ranks it took.
+# In weak scaling a step that takes as long as before is a success, and "time before
+# over time after, divided by p" would call it a failure. There is one formula that is
+# right for both kinds: compare **images per second**, and divide by how many times more
+# ranks it took.
 #
-# The check gives you tables as you find them in reports. Find out which kind it is first. Some reports change both batches from row to
-# row; such a table is neither, and its efficiency says little. Some do not begin with one rank.
+# The check gives you tables as you find them in reports. Find out which kind it is
+# first. Some reports change both batches from row to row; such a table is neither, and
+# its efficiency says little. Some do not begin with one rank.
 
 # %% nbgrader={"grade": false, "grade_id": "scaling_efficiency", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds) -> tuple[str, np.ndarray]:
-    """Which kind of scaling a table shows, and the efficiency of each row relative to the first.
+def scaling_efficiency(
+    world_sizes, global_batch_sizes, step_seconds
+) -> tuple[str, np.ndarray]:
+    """Which kind of scaling a table shows, and the efficiency of each row relative to
+    the first.
 
-    All arguments: numpy arrays of shape (m,), one entry per row, m at least 2: ranks (growing), images of a step on all ranks together, and
-    seconds of a step. Returns (kind, efficiencies): kind is "strong" (the global batch is the same in all rows), "weak" (the local
-    batch, global batch / ranks, is the same in all rows) or "neither"; efficiencies has shape (m,) and is 1.0 in the first row:
-    (images per second of the row / images per second of the first row) / (ranks of the row / ranks of the first row).
+    All arguments: numpy arrays of shape (m,), one entry per row, m at least 2: ranks
+        (growing), images of a step on all ranks together, and
+    seconds of a step. Returns (kind, efficiencies): kind is "strong" (the global batch
+    is the same in all rows), "weak" (the local batch, global batch / ranks, is the same
+    in all rows) or "neither"; efficiencies has shape (m,) and is 1.0 in the first row:
+    (images per second of the row / images per second of the first row) / (ranks of the
+    row / ranks of the first row).
     """
     ### BEGIN SOLUTION
     local_batch_sizes = global_batch_sizes / world_sizes
@@ -265,18 +357,34 @@ def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds) -> tuple[s
 check(scaling_efficiency)
 
 # %% [markdown]
-# Now your own figure. Each mean carries its 95 % interval, which is about two standard errors to either side for this many steps.
+# Now your own figure. Each mean carries its 95 % interval, which is about two standard
+# errors to either side for this many steps.
 
 # %% tags=["raises-exception"]
 curves, efficiencies = {}, {}
 for experiment, batches in EXPERIMENTS.items():
     times = times_of(experiment)
-    kind, values = scaling_efficiency(np.array(WORLDS), np.array(batches), np.array([t.mean() for t in times]))
+    kind, values = scaling_efficiency(
+        np.array(WORLDS), np.array(batches), np.array([t.mean() for t in times])
+    )
     ratios = [speedup_with_error(times[0], t) for t in times[1:]]
     relative_errors = [0.0, *(error / ratio for ratio, error in ratios)]
-    name = "no communication (bound)" if experiment == "no communication" else f"{experiment} ({kind})"
-    efficiencies[name] = (WORLDS, [Estimate(v, v * e, dof=len(times[0]) - 1) for v, e in zip(values, relative_errors)])
-    curves[name] = (WORLDS, [one.times(p) for one, p in zip(efficiencies[name][1], WORLDS)])
+    name = (
+        "no communication (bound)"
+        if experiment == "no communication"
+        else f"{experiment} ({kind})"
+    )
+    efficiencies[name] = (
+        WORLDS,
+        [
+            Estimate(v, v * e, dof=len(times[0]) - 1)
+            for v, e in zip(values, relative_errors)
+        ],
+    )
+    curves[name] = (
+        WORLDS,
+        [one.times(p) for one, p in zip(efficiencies[name][1], WORLDS)],
+    )
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 plots.speedup(curves, left)
@@ -284,55 +392,77 @@ plots.efficiency(efficiencies, right)
 left.set_ylabel("speedup, in images per second");
 
 # %% [markdown]
-# Read it from the bound down. With fewer cores than ranks, the **bound itself** bends at the number of cores: four ranks on two cores take
-# turns. That is the machine, and no algorithm will mend it. (With four cores or more it bends later, by what the cores share:
-# memory, cache, and a clock that slows down when all of them work.) Is a point above the perfect line? Then look at its interval, and at
-# what else this machine was doing.
+# Read it from the bound down. With fewer cores than ranks, the **bound itself** bends
+# at the number of cores: four ranks on two cores take turns. That is the machine, and
+# no algorithm will mend it. (With four cores or more it bends later, by what the cores
+# share: memory, cache, and a clock that slows down when all of them work.) Is a point
+# above the perfect line? Then look at its interval, and at what else this machine was
+# doing.
 #
-# What the other two curves lose *beyond the bound* is the price of communication. As long as every rank has a core, strong scaling pays it
-# hardest: with p the computation of a step shrinks to 1/p, while the gradient stays at 109,386 numbers, 438 kB, whatever p. Weak scaling
-# keeps the ratio. Where ranks take turns, waiting for a core covers the difference, and either curve may end above the other.
+# What the other two curves lose *beyond the bound* is the price of communication. As
+# long as every rank has a core, strong scaling pays it hardest: with p the computation
+# of a step shrinks to 1/p, while the gradient stays at 109,386 numbers, 438 kB,
+# whatever p. Weak scaling keeps the ratio. Where ranks take turns, waiting for a core
+# covers the difference, and either curve may end above the other.
 #
-# A curve that ends where the cores end says nothing about a cluster, where each rank has a processor of its own. The *method* carries over:
-# the sequential program as baseline, a bound, two kinds of scaling, intervals.
+# A curve that ends where the cores end says nothing about a cluster, where each rank
+# has a processor of its own. The *method* carries over: the sequential program as
+# baseline, a bound, two kinds of scaling, intervals.
 
 # %% [markdown]
 # ## Two laws
 #
-# **Amdahl** (1967) keeps the problem and adds ranks. If a fraction f of the one-rank time cannot be shared, then
+# **Amdahl** (1967) keeps the problem and adds ranks. If a fraction f of the one-rank
+# time cannot be shared, then
 #
 # $$S = \frac{1}{f + (1 - f) / p} \; < \; \frac 1 f$$
 #
-# **Gustafson** (1988) lets the problem grow with the machine. If a fraction f of the time *on p ranks* is serial, one rank would have needed
-# $f + (1 - f)\,p$ times as long: $S = p - f\,(p - 1)$, without a limit.
+# **Gustafson** (1988) lets the problem grow with the machine. If a fraction f of the
+# time *on p ranks* is serial, one rank would have needed $f + (1 - f)\,p$ times as
+# long: $S = p - f\,(p - 1)$, without a limit.
 
 # %%
 p = 2 ** np.arange(13)
-laws = {"Gustafson, f = 1 %": (p, scaling.gustafson(0.01, p)), "Amdahl, f = 0.1 %": (p, scaling.amdahl(0.001, p))}
-laws |= {"Amdahl, f = 1 %": (p, scaling.amdahl(0.01, p)), "Amdahl, f = 5 %": (p, scaling.amdahl(0.05, p))}
+laws = {
+    "Gustafson, f = 1 %": (p, scaling.gustafson(0.01, p)),
+    "Amdahl, f = 0.1 %": (p, scaling.amdahl(0.001, p)),
+}
+laws |= {
+    "Amdahl, f = 1 %": (p, scaling.amdahl(0.01, p)),
+    "Amdahl, f = 5 %": (p, scaling.amdahl(0.05, p)),
+}
 ax = plots.speedup(laws)
 ax.set(xticks=p[::2], yticks=p[::2], title="speedup by law, not by measurement")
-print(f"f = 1 %, 1000 ranks: Amdahl {scaling.amdahl(0.01, 1000):.0f}, Gustafson {scaling.gustafson(0.01, 1000):.0f}; your guess: {guess_2}")
+print(
+    f"f = 1 %, 1000 ranks: Amdahl {scaling.amdahl(0.01, 1000):.0f}, Gustafson "
+    f"{scaling.gustafson(0.01, 1000):.0f}; your guess: {guess_2}"
+)
 
 # %% [markdown]
-# They do not contradict each other: they mean different things by f. Strong scaling asks Amdahl's question and weak scaling Gustafson's.
+# They do not contradict each other: they mean different things by f. Strong scaling
+# asks Amdahl's question and weak scaling Gustafson's.
 #
 # ### The serial fraction of a speedup (3 points)
 #
-# Karp and Flatt (1990) turn Amdahl's law round. Every measured speedup on p > 1 ranks gives one f:
+# Karp and Flatt (1990) turn Amdahl's law round. Every measured speedup on p > 1 ranks
+# gives one f:
 #
 # $$f = \frac{1/S - 1/p}{1 - 1/p} \qquad\qquad \Delta f = \left|\frac{df}{dS}\right| \Delta S = \frac{\Delta S}{S^2 \, (1 - 1/p)}$$
 #
-# Compute it for every p and look at the *row*. If f stays the same, Amdahl is right about your program. If it **grows**, the overhead grows
-# with p: communication. If it **falls**, no serial part can explain the runs, and often the baseline is at fault. If it is negative, the
-# speedup is larger than p, and something besides p has changed.
+# Compute it for every p and look at the *row*. If f stays the same, Amdahl is right
+# about your program. If it **grows**, the overhead grows with p: communication. If it
+# **falls**, no serial part can explain the runs, and often the baseline is at fault. If
+# it is negative, the speedup is larger than p, and something besides p has changed.
 
 # %% nbgrader={"grade": false, "grade_id": "serial_fraction", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def serial_fraction(world_size, speedup, speedup_error) -> tuple[float, float]:
-    """The serial fraction that a measured speedup amounts to by Amdahl's law (Karp and Flatt), and its standard error.
+    """The serial fraction that a measured speedup amounts to by Amdahl's law (Karp and
+    Flatt), and its standard error.
 
-    world_size: int, ranks, at least 1. speedup, speedup_error: floats, the speedup and its standard error. Returns (fraction, error), both
-    positive or, for the fraction of a superlinear speedup, negative. On one rank the fraction is not defined: (math.nan, math.nan).
+    world_size: int, ranks, at least 1. speedup, speedup_error: floats, the speedup and
+    its standard error. Returns (fraction, error), both positive or, for the fraction of
+    a superlinear speedup, negative. On one rank the fraction is not defined: (math.nan,
+    math.nan).
     """
     ### BEGIN SOLUTION
     if world_size == 1:
@@ -350,19 +480,22 @@ for p, (speedup, error) in strong.items():
     print(f"{p} ranks: f = {fraction:.3f} ± {fraction_error:.3f}")
 
 # %% [markdown]
-# Is it one f, within the errors? Where ranks outnumber cores it jumps, and not because a part of your program became serial: the ranks
-# took turns. A law with one parameter always gives a number. Whether the number means anything is seen only from the row.
+# Is it one f, within the errors? Where ranks outnumber cores it jumps, and not because
+# a part of your program became serial: the ranks took turns. A law with one parameter
+# always gives a number. Whether the number means anything is seen only from the row.
 
 # %% [markdown]
 # ## What communication costs
 #
-# The overhead that grows is the all-reduce. Unit 03 gave its price, for a vector of n bytes and messages that cost $\alpha + n \beta$:
+# The overhead that grows is the all-reduce. Unit 03 gave its price, for a vector of n
+# bytes and messages that cost $\alpha + n \beta$:
 #
 # $$t_\text{ring} = 2\,(p - 1)\left(\alpha + \frac n p \beta\right) \qquad\qquad t_\text{tree} = 2\,\lceil \log_2 p \rceil \left(\alpha + n \beta\right)$$
 #
-# There you measured messages and predicted the all-reduce. Now the other way round, as one does on a cluster where only the
-# collectives can be measured: take the times of all-reduces and find out what $\alpha$ and $\beta$ of a single message must be. Real ranks,
-# the library's `all_reduce`:
+# There you measured messages and predicted the all-reduce. Now the other way round, as
+# one does on a cluster where only the collectives can be measured: take the times of
+# all-reduces and find out what $\alpha$ and $\beta$ of a single message must be. Real
+# ranks, the library's `all_reduce`:
 
 # %%
 # %%ranks
@@ -370,7 +503,9 @@ SIZES = [4, 1024, 16_384, 65_536, 262_144, 1_048_576, 4_194_304]  # bytes
 
 
 def all_reduce_seconds(nbytes, p):
-    """Seconds of one all_reduce on the first p ranks: the slowest rank, the fastest of several tries."""
+    """Seconds of one all_reduce on the first p ranks: the slowest rank, the fastest of
+    several tries.
+    """
     x = torch.zeros(nbytes // 4, device=DEVICE)
     times = []
     for _ in range(30 if nbytes < 1_000_000 else 8):
@@ -396,20 +531,25 @@ reduced[2] = [all_reduce_seconds(nbytes, 2) for nbytes in SIZES]
 reduced[world_size] = [all_reduce_seconds(nbytes, world_size) for nbytes in SIZES]
 
 # %% [markdown]
-# Why the *fastest* try here, and the mean of all steps before? Because the question differs. The throughput is what you got, disturbances
-# included. $\alpha$ and $\beta$ are to describe the link itself, and disturbances only ever add to it.
+# Why the *fastest* try here, and the mean of all steps before? Because the question
+# differs. The throughput is what you got, disturbances included. $\alpha$ and $\beta$
+# are to describe the link itself, and disturbances only ever add to it.
 #
 # ### Latency and bandwidth from all-reduces (2 points)
 #
-# The time of a ring is a line in n, as that of a single message was in unit 02. What are its constant and its slope made of?
+# The time of a ring is a line in n, as that of a single message was in unit 02. What
+# are its constant and its slope made of?
 
 # %% nbgrader={"grade": false, "grade_id": "alpha_beta_from_ring", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]:
-    """The cost alpha + n * beta of a single message, fitted to the times of ring all-reduces.
+    """The cost alpha + n * beta of a single message, fitted to the times of ring
+    all-reduces.
 
-    world_size: int, at least 2. nbytes: numpy array, shape (m,), bytes of the vector. seconds: numpy array, shape (m,), the time of a ring
-    all-reduce of that size: 2 (p - 1) messages of nbytes / p bytes, one after the other. Fit all measurements by least squares
-    (best with weights 1 / seconds, so that small vectors count, too). Returns (alpha in seconds, beta in seconds per byte).
+    world_size: int, at least 2. nbytes: numpy array, shape (m,), bytes of the vector.
+        seconds: numpy array, shape (m,), the time of a ring
+    all-reduce of that size: 2 (p - 1) messages of nbytes / p bytes, one after the
+    other. Fit all measurements by least squares (best with weights 1 / seconds, so that
+    small vectors count, too). Returns (alpha in seconds, beta in seconds per byte).
     """
     ### BEGIN SOLUTION
     slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
@@ -424,44 +564,74 @@ check(alpha_beta_from_ring)
 SIZES, reduced = np.array(ranks.pull("SIZES")[0]), ranks.pull("reduced")[0]
 
 figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
-ax.set(xscale="log", yscale="log", xlabel="bytes per rank", ylabel="time of one all_reduce, µs", title="measured: shared memory of this machine")
+ax.set(
+    xscale="log",
+    yscale="log",
+    xlabel="bytes per rank",
+    ylabel="time of one all_reduce, µs",
+    title="measured: shared memory of this machine",
+)
 ax.grid(color=palette.FAINT)
 for k, p in enumerate((2, RANKS)):
-    ax.plot(SIZES, 1e6 * np.array(reduced[p]), plots.style(k)["marker"], color=plots.style(k)["color"], label=f"{p} ranks, measured")
+    ax.plot(
+        SIZES,
+        1e6 * np.array(reduced[p]),
+        plots.style(k)["marker"],
+        color=plots.style(k)["color"],
+        label=f"{p} ranks, measured",
+    )
 ax.legend(frameon=False);
 
 # %% tags=["raises-exception"]
 for k, p in enumerate((2, RANKS)):
     alpha, beta = alpha_beta_from_ring(p, SIZES, np.array(reduced[p]))
-    print(f"{p} ranks: alpha = {1e6 * alpha:6.1f} µs, beta = {1e9 * beta:.3f} ns per byte, that is {1e-9 / beta:.1f} GB/s")
-    line = [1e6 * scaling.ring_all_reduce_time(p, n, max(alpha, 0), beta) for n in SIZES]
-    ax.plot(SIZES, line, color=plots.style(k)["color"], linestyle=plots.style(k)["linestyle"], label=f"{p} ranks, fitted ring")
+    print(
+        f"{p} ranks: alpha = {1e6 * alpha:6.1f} µs, beta = {1e9 * beta:.3f} ns per "
+        f"byte, that is {1e-9 / beta:.1f} GB/s"
+    )
+    line = [
+        1e6 * scaling.ring_all_reduce_time(p, n, max(alpha, 0), beta) for n in SIZES
+    ]
+    ax.plot(
+        SIZES,
+        line,
+        color=plots.style(k)["color"],
+        linestyle=plots.style(k)["linestyle"],
+        label=f"{p} ranks, fitted ring",
+    )
 ax.legend(frameon=False)
 figure
 
 # %% [markdown]
-# These are numbers of **shared memory on this machine**, with ranks that may have to wait for a core. If the link were the same link, both
-# lines would give the same $\alpha$ and $\beta$. They do not where 4 ranks share 2 cores: the fit has put the waiting into both. And the
-# library need not use a ring for small vectors at all. A fit is a summary of what was measured, not a law about what was not.
+# These are numbers of **shared memory on this machine**, with ranks that may have to
+# wait for a core. If the link were the same link, both lines would give the same
+# $\alpha$ and $\beta$. They do not where 4 ranks share 2 cores: the fit has put the
+# waiting into both. And the library need not use a ring for small vectors at all. A fit
+# is a summary of what was measured, not a law about what was not.
 
 # %% [markdown]
 # ## From two ranks to 4096
 #
-# For a machine that you do not have, declare the link instead. From here on everything is **a model**, on this network: 5 µs per message
-# and 100 Gbit/s per GPU, each GPU with a port of its own.
+# For a machine that you do not have, declare the link instead. From here on everything
+# is **a model**, on this network: 5 µs per message and 100 Gbit/s per GPU, each GPU
+# with a port of its own.
 
 # %%
 ALPHA = 5e-6  # seconds per message
 BETA = 8 / 100e9  # seconds per byte at 100 Gbit/s
 
 # %% [markdown]
-# Is the formula at least right about the messages? The relay's network computes the time of every single message, and lets ranks wait for
-# each other. So let real processes send the traffic of a ring and of a tree on it, up to 64 of them, and hold its clock against the
-# formula. (Only the traffic: the adding up, which you built in unit 03, costs nothing there.)
+# Is the formula at least right about the messages? The relay's network computes the
+# time of every single message, and lets ranks wait for each other. So let real
+# processes send the traffic of a ring and of a tree on it, up to 64 of them, and hold
+# its clock against the formula. (Only the traffic: the adding up, which you built in
+# unit 03, costs nothing there.)
 
 # %%
 def ring_traffic(nbytes):
-    """The messages of a ring all-reduce: 2 (p - 1) times a chunk to the right while one comes from the left."""
+    """The messages of a ring all-reduce: 2 (p - 1) times a chunk to the right while one
+    comes from the left.
+    """
     rank, p = dist.get_rank(), dist.get_world_size()
     chunk = torch.zeros(nbytes // p, dtype=torch.uint8)
     arrived = torch.empty_like(chunk)
@@ -472,7 +642,9 @@ def ring_traffic(nbytes):
 
 
 def tree_traffic(nbytes):
-    """The messages of two passes through a tree: whoever has the vector sends it to a partner who has not. Down twice is up and down."""
+    """The messages of two passes through a tree: whoever has the vector sends it to a
+    partner who has not. Down twice is up and down.
+    """
     rank, p = dist.get_rank(), dist.get_world_size()
     vector = torch.zeros(nbytes, dtype=torch.uint8)
     for _ in range(2):
@@ -487,64 +659,122 @@ def tree_traffic(nbytes):
 
 
 def virtual_seconds(traffic, p, nbytes):
-    """What the relay's clock says. A barrier costs ceil(log2 p) latencies there, and the tree has two."""
+    """What the relay's clock says. A barrier costs ceil(log2 p) latencies there, and
+    the tree has two.
+    """
     run = simulation.run(traffic, p, (nbytes,), alpha=ALPHA, beta=BETA)
     barriers = 2 * (p - 1).bit_length() * ALPHA if traffic is tree_traffic else 0.0
     return run.elapsed - barriers
 
 
-COSTS = {"ring": (ring_traffic, scaling.ring_all_reduce_time), "tree": (tree_traffic, scaling.tree_all_reduce_time)}
-SIMULATED = {4096: (2, 8, 64), 1_000_000: (2, 4, 16, 64)}  # bytes -> ranks; the ring of 64 takes a few real seconds
-virtual = {(name, n, p): virtual_seconds(COSTS[name][0], p, n) for n, worlds in SIMULATED.items() for p in worlds for name in COSTS}
-largest = max(abs(t / COSTS[name][1](p, n, ALPHA, BETA) - 1) for (name, n, p), t in virtual.items())
+COSTS = {
+    "ring": (ring_traffic, scaling.ring_all_reduce_time),
+    "tree": (tree_traffic, scaling.tree_all_reduce_time),
+}
+# bytes -> ranks; the ring of 64 takes a few real seconds
+SIMULATED = {4096: (2, 8, 64), 1_000_000: (2, 4, 16, 64)}
+virtual = {
+    (name, n, p): virtual_seconds(COSTS[name][0], p, n)
+    for n, worlds in SIMULATED.items()
+    for p in worlds
+    for name in COSTS
+}
+largest = max(
+    abs(t / COSTS[name][1](p, n, ALPHA, BETA) - 1)
+    for (name, n, p), t in virtual.items()
+)
 print(f"{len(virtual)} runs, largest difference to the formula: {largest:.1%}")
 
 # %%
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
 many = 2 ** np.arange(1, 13)
-for ax, n, size in zip(axes, (4096, 1_000_000, 100_000_000), ("4 KB", "1 MB", "100 MB")):
-    lines = {name: (many, [1e3 * cost(int(p), n, ALPHA, BETA) for p in many]) for name, (_, cost) in COSTS.items()}
+for ax, n, size in zip(
+    axes, (4096, 1_000_000, 100_000_000), ("4 KB", "1 MB", "100 MB")
+):
+    lines = {
+        name: (many, [1e3 * cost(int(p), n, ALPHA, BETA) for p in many])
+        for name, (_, cost) in COSTS.items()
+    }
     for k, (name, (x, y)) in enumerate(lines.items()):
-        ax.plot(x, y, color=plots.style(k)["color"], linestyle=plots.style(k)["linestyle"])
-        dots = {p: 1e3 * t for (kind, nbytes, p), t in virtual.items() if (kind, nbytes) == (name, n)}
-        ax.plot(dots.keys(), dots.values(), plots.style(k)["marker"], color=plots.style(k)["color"])
-    ax.set(xscale="log", yscale="log", xlabel="ranks", xlim=(1.6, 5000), xticks=[2, 8, 64, 512, 4096])
+        ax.plot(
+            x, y, color=plots.style(k)["color"], linestyle=plots.style(k)["linestyle"]
+        )
+        dots = {
+            p: 1e3 * t
+            for (kind, nbytes, p), t in virtual.items()
+            if (kind, nbytes) == (name, n)
+        }
+        ax.plot(
+            dots.keys(),
+            dots.values(),
+            plots.style(k)["marker"],
+            color=plots.style(k)["color"],
+        )
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlabel="ranks",
+        xlim=(1.6, 5000),
+        xticks=[2, 8, 64, 512, 4096],
+    )
     ax.xaxis.set_major_formatter(plots.PLAIN)
     ax.minorticks_off()
     ax.grid(color=palette.FAINT)
     ax.set_title(f"{size} per rank")
     plots.label_ends(ax, lines)
 axes[0].set_ylabel("time of one all-reduce, ms")
-figure.suptitle("A model: 5 µs per message, 100 Gbit/s. Lines: formula. Dots: relay's virtual time.", fontsize=10)
-print(f"4096 ranks, 100 MB, ring: {1e3 * scaling.ring_all_reduce_time(4096, 1e8, ALPHA, BETA):.0f} ms; you guessed {guess_3}")
+figure.suptitle(
+    "A model: 5 µs per message, 100 Gbit/s. Lines: formula. Dots: relay's virtual "
+    "time.",
+    fontsize=10,
+)
+print(
+    "4096 ranks, 100 MB, ring: "
+    f"{1e3 * scaling.ring_all_reduce_time(4096, 1e8, ALPHA, BETA):.0f} ms; you "
+    f"guessed {guess_3}"
+)
 
 # %% [markdown]
-# The dots lie on the lines. With 100 MB the ring wins for a long time: what it pays for the bytes, $2 n \beta\,(p - 1) / p$, is 8 ms on 2
-# ranks and never more than 16 ms. But it has $2\,(p - 1)$ steps, and on 4096 ranks 8190 latencies of 5 µs are 41 ms more. With more ranks
-# still, the tree would overtake it, and for small vectors it does so almost at once. From which size on is a ring worth it?
+# The dots lie on the lines. With 100 MB the ring wins for a long time: what it pays for
+# the bytes, $2 n \beta\,(p - 1) / p$, is 8 ms on 2 ranks and never more than 16 ms. But
+# it has $2\,(p - 1)$ steps, and on 4096 ranks 8190 latencies of 5 µs are 41 ms more.
+# With more ranks still, the tree would overtake it, and for small vectors it does so
+# almost at once. From which size on is a ring worth it?
 
 # %%
 for p in (4, 64, 512, 4096):
-    print(f"{p:>5} ranks: a ring is faster from {scaling.crossover_bytes(p, ALPHA, BETA) / 1e6:8.3f} MB on")
+    print(
+        f"{p:>5} ranks: a ring is faster from "
+        f"{scaling.crossover_bytes(p, ALPHA, BETA) / 1e6:8.3f} MB on"
+    )
 
 # %% [markdown]
 # ### The time of a training step, predicted (2 points)
 #
-# A data-parallel step is computation and communication. DDP and Horovod send gradients while the backward pass still computes others, so a
-# part of the communication **hides**: it can run behind the last `hidden` of the computation, and only what does not fit there is added.
+# A data-parallel step is computation and communication. DDP and Horovod send gradients
+# while the backward pass still computes others, so a part of the communication
+# **hides**: it can run behind the last `hidden` of the computation, and only what does
+# not fit there is added.
 #
 # $$t = c + \max(0,\; t_\text{ring} - h \, c)$$
 #
 # The backward pass takes about two thirds of a step's computation, so h is at most 2/3.
 
 # %% nbgrader={"grade": false, "grade_id": "step_seconds", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden) -> float:
-    """Seconds of one data-parallel training step, by the model: the slowest rank's computation, and the communication that is not hidden.
+def step_seconds(
+    world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden
+) -> float:
+    """Seconds of one data-parallel training step, by the model: the slowest rank's
+    computation, and the communication that is not hidden.
 
-    world_size: int, at least 1. global_batch_size: int, images on all ranks together; whole images, dealt out as evenly as possible, so the
-    slowest rank has the largest share, rounded up. seconds_per_image: float, computation. parameters: int, each a float32 whose
-    gradient is summed by one ring all-reduce: 2 (p - 1) messages of 1/p of the bytes (not rounded). alpha: seconds per message; beta: seconds per
-    byte. hidden: float from 0 to 1, the fraction of the computation behind which communication can hide.
+    world_size: int, at least 1. global_batch_size: int, images on all ranks together;
+    whole images, dealt out as evenly as possible, so the slowest rank has the largest
+    share, rounded up. seconds_per_image: float, computation. parameters: int, each a
+    float32 whose
+    gradient is summed by one ring all-reduce: 2 (p - 1) messages of 1/p of the bytes
+        (not rounded). alpha: seconds per message; beta: seconds per
+    byte. hidden: float from 0 to 1, the fraction of the computation behind which
+        communication can hide.
     """
     ### BEGIN SOLUTION
     computation = math.ceil(global_batch_size / world_size) * seconds_per_image
@@ -556,55 +786,94 @@ def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, a
 check(step_seconds)
 
 # %% [markdown]
-# Take a ResNet-50 (25.6 million parameters) on GPUs that train 312 images per second each. **Predict:** up to how many GPUs does a global
-# batch of 8192 scale well, and how far does a local batch of 32?
+# Take a ResNet-50 (25.6 million parameters) on GPUs that train 312 images per second
+# each. **Predict:** up to how many GPUs does a global batch of 8192 scale well, and how
+# far does a local batch of 32?
 
 # %% tags=["raises-exception"]
 many = [int(p) for p in 2 ** np.arange(13)]
-GPU = {"seconds_per_image": 1 / 312, "parameters": 25_600_000, "alpha": ALPHA, "beta": BETA}
+GPU = {
+    "seconds_per_image": 1 / 312,
+    "parameters": 25_600_000,
+    "alpha": ALPHA,
+    "beta": BETA,
+}
 predicted = {}
-for name, batches in {"local batch 32": [32 * p for p in many], "global batch 8192": [8192] * len(many)}.items():
+for name, batches in {
+    "local batch 32": [32 * p for p in many],
+    "global batch 8192": [8192] * len(many),
+}.items():
     for text, hidden in (("two thirds hidden", 2 / 3), ("nothing hidden", 0.0)):
-        times = [step_seconds(p, batch, **GPU, hidden=hidden) for p, batch in zip(many, batches)]
-        predicted[f"{name}, {text}"] = (many, scaling_efficiency(np.array(many), np.array(batches), np.array(times))[1])
+        times = [
+            step_seconds(p, batch, **GPU, hidden=hidden)
+            for p, batch in zip(many, batches)
+        ]
+        predicted[f"{name}, {text}"] = (
+            many,
+            scaling_efficiency(np.array(many), np.array(batches), np.array(times))[1],
+        )
 figure, ax = plt.subplots(figsize=(8.5, 4), layout="constrained")
 plots.efficiency(predicted, ax)
-ax.set(title="a model: ResNet-50, 312 images per second and GPU, 5 µs, 100 Gbit/s", xticks=many[::2]);
+ax.set(
+    title="a model: ResNet-50, 312 images per second and GPU, 5 µs, 100 Gbit/s",
+    xticks=many[::2],
+);
 
 # %% [markdown]
-# Weak scaling with overlap is a straight line as long as the ring fits behind the backward pass. Without overlap it pays the ring in every
-# step. Strong scaling collapses where a rank's share becomes small: on 4096 GPUs it is two images, 6 ms of work, against 57 ms of ring. The
-# number to watch is communication over computation *of one rank*.
+# Weak scaling with overlap is a straight line as long as the ring fits behind the
+# backward pass. Without overlap it pays the ring in every step. Strong scaling
+# collapses where a rank's share becomes small: on 4096 GPUs it is two images, 6 ms of
+# work, against 57 ms of ring. The number to watch is communication over computation *of
+# one rank*.
 #
-# What the model leaves out: input that comes too late, ranks that are not equally fast, links that several GPUs share, and what a
-# global batch of 131,072 images does to learning. The last is not a matter of speed: **images per second are not accuracy**, and a large batch
-# may need more epochs.
+# What the model leaves out: input that comes too late, ranks that are not equally fast,
+# links that several GPUs share, and what a global batch of 131,072 images does to
+# learning. The last is not a matter of speed: **images per second are not accuracy**,
+# and a large batch may need more epochs.
 
 # %% [markdown]
 # ## Four claims
 #
 # ### 1. 60 % on eight GPUs (ALCF)
 #
-# A ResNet-34 on 1, 2, 4 and 8 GPUs: 281.22, 382.01, 689.22, 1341.25 images per second, with standard deviations of 75.79, 8.42, 77.78 and
-# 52.51 over 10 steps (ALCF, *AI science training series*, 06_distributedTraining). Efficiency with intervals, from the first row as a
-# baseline and from the second:
+# A ResNet-34 on 1, 2, 4 and 8 GPUs: 281.22, 382.01, 689.22, 1341.25 images per second,
+# with standard deviations of 75.79, 8.42, 77.78 and 52.51 over 10 steps (ALCF, *AI
+# science training series*, 06_distributedTraining). Efficiency with intervals, from the
+# first row as a baseline and from the second:
 
 # %%
-GPUS, IMAGES, SD = [1, 2, 4, 8], [281.22, 382.01, 689.22, 1341.25], [75.79, 8.42, 77.78, 52.51]
+GPUS, IMAGES, SD = (
+    [1, 2, 4, 8],
+    [281.22, 382.01, 689.22, 1341.25],
+    [75.79, 8.42, 77.78, 52.51],
+)
 rates = {p: Estimate(r, s / math.sqrt(10), 9) for p, r, s in zip(GPUS, IMAGES, SD)}
 alcf = {}
 for base in (1, 2):
     worlds = [p for p in GPUS if p >= base]
-    ratios = {p: scaling.scaled_speedup(rates[base], rates[p]) if p > base else Estimate(1.0) for p in worlds}
-    alcf[f"baseline: {base} GPU" + "s" * (base > 1)] = (worlds, [scaling.efficiency(ratios[p], p, base) for p in worlds])
-    print(f"baseline {base} GPU:", *(f"{p} GPUs {scaling.efficiency(ratios[p], p, base)}  " for p in worlds[1:]))
-print(f"standard deviation of the one-GPU run: {SD[0] / IMAGES[0]:.0%} of its mean; of the two-GPU run: {SD[1] / IMAGES[1]:.0%}")
+    ratios = {
+        p: scaling.scaled_speedup(rates[base], rates[p]) if p > base else Estimate(1.0)
+        for p in worlds
+    }
+    alcf[f"baseline: {base} GPU" + "s" * (base > 1)] = (
+        worlds,
+        [scaling.efficiency(ratios[p], p, base) for p in worlds],
+    )
+    print(
+        f"baseline {base} GPU:",
+        *(f"{p} GPUs {scaling.efficiency(ratios[p], p, base)}  " for p in worlds[1:]),
+    )
+print(
+    f"standard deviation of the one-GPU run: {SD[0] / IMAGES[0]:.0%} of its mean; of "
+    f"the two-GPU run: {SD[1] / IMAGES[1]:.0%}"
+)
 ax = plots.efficiency(alcf)
 ax.set(title="ALCF, ResNet-34: the same runs, two baselines", xlabel="GPUs");
 
 # %% [markdown]
-# 68, 61 and 60 % of a baseline that is hardly known: the first interval reaches from well below 60 to above 80 %. From 2 GPUs to 8
-# the same runs keep 88 %, with a baseline that scattered by 2 %. Both are true. Only one of them was measured well.
+# 68, 61 and 60 % of a baseline that is hardly known: the first interval reaches from
+# well below 60 to above 80 %. From 2 GPUs to 8 the same runs keep 88 %, with a baseline
+# that scattered by 2 %. Both are true. Only one of them was measured well.
 #
 # Your function says what is wrong with the first row:
 
@@ -615,92 +884,148 @@ for p in GPUS[1:]:
     print(f"{p} GPUs: speedup {ratio.value:.2f}, f = {fraction:.3f} ± {error:.3f}")
 
 # %% [markdown]
-# f **falls**, from 0.47 to 0.10. No serial part does that, so do not fit Amdahl's law to these numbers, although the fit would give you an f.
-# Something costs a factor once, between 1 and 2 GPUs, and then no more: communication that begins there, or a baseline that is not the
-# same program, or ten steps of which one was special. Test the last idea: if *one slow step* explains all of the scatter, what did the
-# other nine do?
+# f **falls**, from 0.47 to 0.10. No serial part does that, so do not fit Amdahl's law
+# to these numbers, although the fit would give you an f. Something costs a factor once,
+# between 1 and 2 GPUs, and then no more: communication that begins there, or a baseline
+# that is not the same program, or ten steps of which one was special. Test the last
+# idea: if *one slow step* explains all of the scatter, what did the other nine do?
 
 # %%
-gap = SD[0] * math.sqrt(10)  # one step of ten, d below the others, has a standard deviation (n - 1) of d / sqrt(10)
+# one step of ten, d below the others, has a standard deviation (n - 1) of d / sqrt(10)
+gap = SD[0] * math.sqrt(10)
 others = IMAGES[0] + gap / 10
-print(f"nine steps at {others:.0f} images/s and one at {others - gap:.0f}: mean {IMAGES[0]}, standard deviation {SD[0]}")
-print("efficiency with that baseline:", *(f"{p} GPUs {r / others / p:.0%}  " for p, r in zip(GPUS[1:], IMAGES[1:])))
+print(
+    f"nine steps at {others:.0f} images/s and one at {others - gap:.0f}: mean "
+    f"{IMAGES[0]}, standard deviation {SD[0]}"
+)
+print(
+    "efficiency with that baseline:",
+    *(f"{p} GPUs {r / others / p:.0%}  " for p, r in zip(GPUS[1:], IMAGES[1:])),
+)
 
 # %% [markdown]
-# That is what a warm-up step in the mean looks like. It is a guess; the ten numbers would settle it, and they were not published. Note
-# also what was averaged: a mean of *rates*, with their standard deviation.
+# That is what a warm-up step in the mean looks like. It is a guess; the ten numbers
+# would settle it, and they were not published. Note also what was averaged: a mean of
+# *rates*, with their standard deviation.
 #
 # ### 2. "More than 30 times" (HFAiLab)
 #
-# Seconds per epoch of a ResNet on ImageNet, batch 400 per GPU (HFAiLab, *pytorch_distributed*): 1786 on one GPU, 984 with `DataParallel` on 8,
-# 239 with DDP on 8, 230 with mixed precision (AMP) on 8, and 52 to 54.5 with mixed precision on 32 GPUs.
+# Seconds per epoch of a ResNet on ImageNet, batch 400 per GPU (HFAiLab,
+# *pytorch_distributed*): 1786 on one GPU, 984 with `DataParallel` on 8, 239 with DDP on
+# 8, 230 with mixed precision (AMP) on 8, and 52 to 54.5 with mixed precision on 32
+# GPUs.
 
 # %%
-print(f"DataParallel on 8: {1786 / 984:.2f} times one GPU, efficiency {1786 / 984 / 8:.0%}")
-print(f"DDP on 8:          {1786 / 239:.2f} times one GPU, efficiency {1786 / 239 / 8:.0%}")
+print(
+    f"DataParallel on 8: {1786 / 984:.2f} times one GPU, efficiency "
+    f"{1786 / 984 / 8:.0%}"
+)
+print(
+    f"DDP on 8:          {1786 / 239:.2f} times one GPU, efficiency "
+    f"{1786 / 239 / 8:.0%}"
+)
 print(f"AMP on 8:          {239 / 230:.2f} times DDP on 8")
 for t in (54.5, 52):
     total, step = 1786 / t, 230 / t
-    print(f"AMP on 32 ({t} s): {total:.1f} times one GPU without AMP; {step:.2f} times AMP on 8, efficiency {step / 4:.0%}")
+    print(
+        f"AMP on 32 ({t} s): {total:.1f} times one GPU without AMP; {step:.2f} times "
+        f"AMP on 8, efficiency {step / 4:.0%}"
+    )
 
 # %% [markdown]
-# 33 to 34 times with 32 GPUs, but the program has changed on the way: the baseline did not use mixed precision. Compare like with like, and
-# 8 to 32 GPUs, four times as many, are 4.2 to 4.4 times as fast. **More than perfect.** Something besides the number of GPUs has changed, too. Which
-# explanations fit?
+# 33 to 34 times with 32 GPUs, but the program has changed on the way: the baseline did
+# not use mixed precision. Compare like with like, and 8 to 32 GPUs, four times as many,
+# are 4.2 to 4.4 times as fast. **More than perfect.** Something besides the number of
+# GPUs has changed, too. Which explanations fit?
 #
-# - *A bottleneck that is one per node.* Going from one node to four brings four times the processors, memory and disks. If decoding
-#   images held up the 8 GPUs, that scaled, too; and images that fit into the memory of four nodes but not of one are read from disk only
-#   once. It would also explain why AMP gained 4 % only: GPUs that wait for images do not get faster by computing faster.
-# - *Another batch size.* The article says that with AMP larger batches are possible and make it up to 50 % faster. If the 32 GPUs ran
-#   with those and the 8 did not, the 4.4 is 1.5 times something below 3.
-# - *Noise.* "About 52 seconds", an average per epoch without its scatter, no repeated run: nobody can tell.
+# - *A bottleneck that is one per node.* Going from one node to four brings four times
+#   the processors, memory and disks. If decoding images held up the 8 GPUs, that
+#   scaled, too; and images that fit into the memory of four nodes but not of one are
+#   read from disk only once. It would also explain why AMP gained 4 % only: GPUs that
+#   wait for images do not get faster by computing faster.
+# - *Another batch size.* The article says that with AMP larger batches are possible and
+#   make it up to 50 % faster. If the 32 GPUs ran with those and the 8 did not, the 4.4
+#   is 1.5 times something below 3.
+# - *Noise.* "About 52 seconds", an average per epoch without its scatter, no repeated
+#   run: nobody can tell.
 #
 # ### 3. "Almost linear", and "50 minutes" (IBM)
 #
-# 1248.06 images per second on one node, 12043.78 on ten (ResNet-50, batch 32 per GPU; B. Nelson, *Distributed Deep Learning*, CentOS Dojo at
-# Oak Ridge, 2019). The same talk promises "almost linear scaling for 64 machines with 4 GPUs each": 90 epochs in 50 minutes, batch 32 per
-# GPU, too. IBM's figure for 256 GPUs is 95 %.
+# 1248.06 images per second on one node, 12043.78 on ten (ResNet-50, batch 32 per GPU;
+# B. Nelson, *Distributed Deep Learning*, CentOS Dojo at Oak Ridge, 2019). The same talk
+# promises "almost linear scaling for 64 machines with 4 GPUs each": 90 epochs in 50
+# minutes, batch 32 per GPU, too. IBM's figure for 256 GPUs is 95 %.
 
 # %%
 speedup = 12043.78 / 1248.06
 print(f"1 to 10 nodes: {speedup:.2f} times, efficiency {speedup / 10:.1%}")
 needed = 90 * 1.28e6 / (50 * 60)  # ImageNet has 1.28 million images
-print(f"90 epochs in 50 minutes: {needed:,.0f} images/s, {needed / 256:.0f} per GPU on 256 GPUs")
-print(f"the demonstration:       {1248.06 / 4:.0f} per GPU on one node of 4, {12043.78 / 40:.0f} on ten nodes")
-print(f"at the demonstration's rate 256 GPUs would need {90 * 1.28e6 / (256 * 12043.78 / 40) / 60:.0f} minutes")
-print(f"if 95 % is right, one GPU alone did {needed / 256 / 0.95:.0f} images/s in the 50-minute run")
+print(
+    f"90 epochs in 50 minutes: {needed:,.0f} images/s, {needed / 256:.0f} per GPU on "
+    "256 GPUs"
+)
+print(
+    f"the demonstration:       {1248.06 / 4:.0f} per GPU on one node of 4, "
+    f"{12043.78 / 40:.0f} on ten nodes"
+)
+print(
+    "at the demonstration's rate 256 GPUs would need "
+    f"{90 * 1.28e6 / (256 * 12043.78 / 40) / 60:.0f} minutes"
+)
+print(
+    f"if 95 % is right, one GPU alone did {needed / 256 / 0.95:.0f} images/s in the "
+    "50-minute run"
+)
 
 # %% [markdown]
-# 9.65 times on ten nodes is a clean comparison: same program, same batch per GPU, one number each (and no interval). The famous 50 minutes are
-# *less* than it promises: 150 images per second and GPU, half of the demonstration's 300 (if its nodes had 4 GPUs each, as the talk's
-# cluster did). The two are different systems: other GPUs, perhaps; real images instead of the benchmark's synthetic ones, which need no disk and
-# no decoding; evaluation in between. An efficiency is always relative to its own baseline, and **a slow baseline scales beautifully**.
+# 9.65 times on ten nodes is a clean comparison: same program, same batch per GPU, one
+# number each (and no interval). The famous 50 minutes are *less* than it promises: 150
+# images per second and GPU, half of the demonstration's 300 (if its nodes had 4 GPUs
+# each, as the talk's cluster did). The two are different systems: other GPUs, perhaps;
+# real images instead of the benchmark's synthetic ones, which need no disk and no
+# decoding; evaluation in between. An efficiency is always relative to its own baseline,
+# and **a slow baseline scales beautifully**.
 #
 # ### 4. "90 %" and "68 %" (Horovod)
 #
-# On 512 GPUs Horovod reached 90 % for ResNet-101 and Inception V3 and 68 % for VGG-16 (Horovod's documentation, *Benchmarks*: 128 servers with
-# 4 Pascal GPUs each, 25 Gbit/s between them, RoCE). An efficiency E of weak scaling means that each second of a one-GPU step got $1/E - 1$ seconds longer:
+# On 512 GPUs Horovod reached 90 % for ResNet-101 and Inception V3 and 68 % for VGG-16
+# (Horovod's documentation, *Benchmarks*: 128 servers with 4 Pascal GPUs each, 25 Gbit/s
+# between them, RoCE). An efficiency E of weak scaling means that each second of a
+# one-GPU step got $1/E - 1$ seconds longer:
 
 # %%
-for model, efficiency, parameters in (("ResNet-101", 0.90, 44_549_160), ("VGG-16", 0.68, 138_357_544)):
+for model, efficiency, parameters in (
+    ("ResNet-101", 0.90, 44_549_160),
+    ("VGG-16", 0.68, 138_357_544),
+):
     f = scaling.karp_flatt(efficiency * 512, 512).value
     added = 1 / efficiency - 1
     ring = scaling.ring_all_reduce_time(128, 4 * parameters, ALPHA, 8 / 25e9)
-    print(f"{model:<11} {4 * parameters / 1e6:4.0f} MB of gradients: {added:.2f} s added to each second, Karp-Flatt f = {f:.4%}, ring model {ring:.3f} s")
-print(f"added: {(1 / 0.68 - 1) / (1 / 0.9 - 1):.1f} times as much for VGG-16, gradients: {138_357_544 / 44_549_160:.1f} times as large")
+    print(
+        f"{model:<11} {4 * parameters / 1e6:4.0f} MB of gradients: {added:.2f} s "
+        f"added to each second, Karp-Flatt f = {f:.4%}, ring model {ring:.3f} s"
+    )
+print(
+    f"added: {(1 / 0.68 - 1) / (1 / 0.9 - 1):.1f} times as much for VGG-16, "
+    f"gradients: {138_357_544 / 44_549_160:.1f} times as large"
+)
 
 # %% [markdown]
-# Here two rows support each other. VGG-16 has three times the gradients (most of them in its fully connected layers, which take little
-# computing), and pays four times as much. The last column is the all-reduce over 25 Gbit/s by your formula, one ring through the 128
-# servers: tenths of a second, the size of a training step. So losses like these are what a network of that kind gives. How much was hidden
-# behind computation cannot be told without the time of one step: ask for it. The cause was named, the failure was published beside the
-# success, and the mechanism can be computed. And a "serial fraction" of 0.02 % costs 10 % of 512 GPUs.
+# Here two rows support each other. VGG-16 has three times the gradients (most of them
+# in its fully connected layers, which take little computing), and pays four times as
+# much. The last column is the all-reduce over 25 Gbit/s by your formula, one ring
+# through the 128 servers: tenths of a second, the size of a training step. So losses
+# like these are what a network of that kind gives. How much was hidden behind
+# computation cannot be told without the time of one step: ask for it. The cause was
+# named, the failure was published beside the success, and the mechanism can be
+# computed. And a "serial fraction" of 0.02 % costs 10 % of 512 GPUs.
 
 # %% [markdown]
 # ## Break it
 #
-# The classic mistake of all benchmarks: the clock is stopped before the work is done. `async_op=True` starts an all-reduce and returns at
-# once; on a GPU *every* operation is like that. Someone measured the bandwidth of this machine:
+# The classic mistake of all benchmarks: the clock is stopped before the work is done.
+# `async_op=True` starts an all-reduce and returns at once; on a GPU *every* operation
+# is like that. Someone measured the bandwidth of this machine:
 
 # %%
 # %%ranks
@@ -716,62 +1041,83 @@ for stop_early in (True, False):
     work.wait()
     if rank == 0:
         when = "the call has returned" if stop_early else "the result is there"
-        print(f"{when:<22} after {1e3 * elapsed:7.3f} ms: {x.nbytes / elapsed / 1e9:8.1f} GB/s")
+        print(
+            f"{when:<22} after {1e3 * elapsed:7.3f} ms: "
+            f"{x.nbytes / elapsed / 1e9:8.1f} GB/s"
+        )
 
 # %% [markdown]
-# The first line is faster than the link as you fitted it, although an all-reduce moves every byte more than once; that is how you
-# recognise it: **hold every result against a bound**. The cure is to wait for what you time: `work.wait()`, on a GPU
+# The first line is faster than the link as you fitted it, although an all-reduce moves
+# every byte more than once; that is how you recognise it: **hold every result against a
+# bound**. The cure is to wait for what you time: `work.wait()`, on a GPU
 # `torch.cuda.synchronize()`.
 
 # %% [markdown]
 # ## What to remember
 #
-# - **Throughput**: all images of all ranks over all seconds, warm-up left out, with a standard error.
-# - The **baseline** is the best sequential program, measured as carefully as the rest: its error stands in every speedup.
-# - **Strong**: fixed global batch, the time should shrink. **Weak**: fixed local batch, the time should stay. Efficiency compares images per
-#   second and rank.
-# - **Karp-Flatt** as a row: constant is Amdahl's serial part, growing is overhead, falling is a bad baseline, negative is a changed experiment.
-# - A step costs its computation and the communication that does not hide behind it. Watch their ratio on one rank.
-# - Before you believe a number: compared with what, how often, which batch, real data, and what is the bound?
+# - **Throughput**: all images of all ranks over all seconds, warm-up left out, with a
+#   standard error.
+# - The **baseline** is the best sequential program, measured as carefully as the rest:
+#   its error stands in every speedup.
+# - **Strong**: fixed global batch, the time should shrink. **Weak**: fixed local batch,
+#   the time should stay. Efficiency compares images per second and rank.
+# - **Karp-Flatt** as a row: constant is Amdahl's serial part, growing is overhead,
+#   falling is a bad baseline, negative is a changed experiment.
+# - A step costs its computation and the communication that does not hide behind it.
+#   Watch their ratio on one rank.
+# - Before you believe a number: compared with what, how often, which batch, real data,
+#   and what is the bound?
 #
 # Next, unit 09 goes to several nodes.
 
 # %% [markdown]
 # ## A written question (4 points)
 #
-# Of the four claims above (ALCF, HFAiLab, IBM, Horovod), which one would you believe most, and which one least? Give your reasons with
-# numbers from this page. Then write to the authors of the claim that you believe least: ask for **three** things, and say for each of
-# them which answer would change your mind, and how. 10 to 20 sentences.
+# Of the four claims above (ALCF, HFAiLab, IBM, Horovod), which one would you believe
+# most, and which one least? Give your reasons with numbers from this page. Then write
+# to the authors of the claim that you believe least: ask for **three** things, and say
+# for each of them which answer would change your mind, and how. 10 to 20 sentences.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "which_claim", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **For graders**
 #
-# Any choice can earn all points; what counts is the argument. Most will believe Horovod's pair of numbers or IBM's 9.65 and doubt HFAiLab's 32
-# or ALCF's 60 %.
+# Any choice can earn all points; what counts is the argument. Most will believe
+# Horovod's pair of numbers or IBM's 9.65 and doubt HFAiLab's 32 or ALCF's 60 %.
 #
-# - 1 point: the most believed claim, with a reason that is *in the data*: like is compared with like (same program, same local batch), a known
-#   baseline, a failure published beside the success, or a mechanism that can be computed (VGG-16: 3.1 times the gradients, 4.2 times
-#   the added time). "A well-known company" or "the highest number" earns nothing.
-# - 1 point: the least believed claim, with the right reason in numbers. ALCF: the baseline's standard deviation is 27 %, f falls from 0.47 to
-#   0.10, 88 % from the second row on. HFAiLab: 32 mixes AMP with scaling, 8 to 32 GPUs is 4.2 to 4.4 times, superlinear, averages without errors. IBM:
-#   50 minutes need 150 images per second and GPU, half of the 300 shown. Horovod: efficiencies only, no rates, no repetitions.
-# - 1 point: three requests that fit the claim: the single step times or repeated runs; the baseline (the sequential program, warm-up, same
-#   precision); global and local batch of each row; real or synthetic data and the load of the processors; hardware per node; time to
-#   a stated accuracy. Half a point for two of them; nothing for "more details".
-# - 1 point: for each request, which answer would change the verdict and in which direction (for example: "if nine of ten steps ran at 305 images/s,
-#   the efficiencies drop to 63, 56 and 55 %"; "if the 32-GPU run had a larger batch, the 4.4 is 1.5 times 2.9, and no longer superlinear").
-#   Half a point if only one or two are answered.
+# - 1 point: the most believed claim, with a reason that is *in the data*: like is
+#   compared with like (same program, same local batch), a known baseline, a failure
+#   published beside the success, or a mechanism that can be computed (VGG-16: 3.1 times
+#   the gradients, 4.2 times the added time). "A well-known company" or "the highest
+#   number" earns nothing.
+# - 1 point: the least believed claim, with the right reason in numbers. ALCF: the
+#   baseline's standard deviation is 27 %, f falls from 0.47 to 0.10, 88 % from the
+#   second row on. HFAiLab: 32 mixes AMP with scaling, 8 to 32 GPUs is 4.2 to 4.4 times,
+#   superlinear, averages without errors. IBM: 50 minutes need 150 images per second and
+#   GPU, half of the 300 shown. Horovod: efficiencies only, no rates, no repetitions.
+# - 1 point: three requests that fit the claim: the single step times or repeated runs;
+#   the baseline (the sequential program, warm-up, same precision); global and local
+#   batch of each row; real or synthetic data and the load of the processors; hardware
+#   per node; time to a stated accuracy. Half a point for two of them; nothing for "more
+#   details".
+# - 1 point: for each request, which answer would change the verdict and in which
+#   direction (for example: "if nine of ten steps ran at 305 images/s, the efficiencies
+#   drop to 63, 56 and 55 %"; "if the 32-GPU run had a larger batch, the 4.4 is 1.5
+#   times 2.9, and no longer superlinear"). Half a point if only one or two are
+#   answered.
 #
-# Take off half a point, once, for confusing strong and weak scaling or standard deviation and standard error.
+# Take off half a point, once, for confusing strong and weak scaling or standard
+# deviation and standard error.
 # ### END SOLUTION
 
 # %% [markdown]
 # ## Deeper: how long must you measure?
 #
-# The standard error falls with the square root of the number of steps: to halve it, measure four times as long. How many steps does it
-# take until two runs that differ by 5 % can be told apart, if single steps scatter by 2, 10, 27 or 50 %? Both runs have an error of $s / \sqrt n$, so
-# their ratio has $\sqrt 2$ times that, relatively; 95 % sure is about two of those.
+# The standard error falls with the square root of the number of steps: to halve it,
+# measure four times as long. How many steps does it take until two runs that differ by
+# 5 % can be told apart, if single steps scatter by 2, 10, 27 or 50 %? Both runs have an
+# error of $s / \sqrt n$, so their ratio has $\sqrt 2$ times that, relatively; 95 % sure
+# is about two of those.
 
 # %%
 for scatter in (0.02, 0.10, 0.27, 0.50):
@@ -779,17 +1125,23 @@ for scatter in (0.02, 0.10, 0.27, 0.50):
     print(f"steps that scatter by {scatter:.0%}: {steps:>4} steps of each run")
 
 # %% [markdown]
-# Ten steps are enough for a quiet machine, and far from enough for the one-GPU run of claim 1.
+# Ten steps are enough for a quiet machine, and far from enough for the one-GPU run of
+# claim 1.
 #
 # ## Deeper: how much work does a rank need?
 #
-# Turn the step's formula round: how many images must each GPU have for an efficiency of 90 %, if nothing is hidden? Communication may be
-# one ninth of the computation. That is the **isoefficiency** of the program: how the problem must grow with the machine so that it stays efficient.
+# Turn the step's formula round: how many images must each GPU have for an efficiency of
+# 90 %, if nothing is hidden? Communication may be one ninth of the computation. That is
+# the **isoefficiency** of the program: how the problem must grow with the machine so
+# that it stays efficient.
 
 # %%
 for p in (2, 8, 64, 512, 4096):
     ring = scaling.ring_all_reduce_time(p, 4 * 25_600_000, ALPHA, BETA)
-    print(f"{p:>5} GPUs: {math.ceil(9 * ring * 312):>4} images per GPU, global batch {p * math.ceil(9 * ring * 312):>10,}")
+    print(
+        f"{p:>5} GPUs: {math.ceil(9 * ring * 312):>4} images per GPU, global batch "
+        f"{p * math.ceil(9 * ring * 312):>10,}"
+    )
 
 # %%
 ranks.stop()
@@ -797,9 +1149,12 @@ ranks.stop()
 # %% [markdown]
 # ### To read
 #
-# - G. Amdahl, *Validity of the single processor approach to achieving large scale computing capabilities*, 1967. J. Gustafson, *Reevaluating Amdahl's
-#   Law*, 1988. Two or three pages each.
+# - G. Amdahl, *Validity of the single processor approach to achieving large scale
+#   computing capabilities*, 1967. J. Gustafson, *Reevaluating Amdahl's Law*, 1988. Two
+#   or three pages each.
 # - A. Karp, H. Flatt, *Measuring Parallel Processor Performance*, 1990.
-# - D. Bailey, *Twelve Ways to Fool the Masses When Giving Performance Results on Parallel Computers*, 1991. Count how many of them you met here.
-# - A. Sergeev, M. Del Balso, *Horovod: fast and easy distributed deep learning in TensorFlow*, 2018, and the page *Benchmarks* in Horovod's
-#   documentation (horovod.readthedocs.io).
+# - D. Bailey, *Twelve Ways to Fool the Masses When Giving Performance Results on
+#   Parallel Computers*, 1991. Count how many of them you met here.
+# - A. Sergeev, M. Del Balso, *Horovod: fast and easy distributed deep learning in
+#   TensorFlow*, 2018, and the page *Benchmarks* in Horovod's documentation
+#   (horovod.readthedocs.io).

@@ -1,19 +1,25 @@
 # %% [markdown]
 # # 09 · Multi-node image lab
 #
-# So far all ranks lived on one machine. On a cluster they live on several **nodes**: each has its own disk, its own memory and its own GPUs,
-# and between the nodes there is a network. Most of what you know stays true. What changes is *where things are*, and programs that never
-# had to ask begin to fail: a file is there for half of the ranks, two ranks choose the same GPU, every second image is never seen.
+# So far all ranks lived on one machine. On a cluster they live on several **nodes**:
+# each has its own disk, its own memory and its own GPUs, and between the nodes there is
+# a network. Most of what you know stays true. What changes is *where things are*, and
+# programs that never had to ask begin to fail: a file is there for half of the ranks,
+# two ranks choose the same GPU, every second image is never seen.
 #
-# On this page you take one whole job there: photos of products, sorted into twelve kinds by a small MobileNet. It is the route of a lab
-# that NVIDIA published for its enterprise cloud (*Multi-Node Training with Tanzu*, 2023), with data that you can draw yourself.
+# On this page you take one whole job there: photos of products, sorted into twelve
+# kinds by a small MobileNet. It is the route of a lab that NVIDIA published for its
+# enterprise cloud (*Multi-Node Training with Tanzu*, 2023), with data that you can draw
+# yourself.
 #
-# **At the end of this page** you have a program that trains on any number of nodes, prepares its data once on each, goes on where it
-# was stopped, and starts in the same way under mpiexec, Slurm and Kubernetes. And you can say, before you buy a GPU, what fits into it
-# and what has to cross the network.
+# **At the end of this page** you have a program that trains on any number of nodes,
+# prepares its data once on each, goes on where it was stopped, and starts in the same
+# way under mpiexec, Slurm and Kubernetes. And you can say, before you buy a GPU, what
+# fits into it and what has to cross the network.
 #
 # **You need** units 03 (ring all-reduce), 05 and 07.
-# **It takes** about 90 minutes. The cells themselves run for about a minute on two cores.
+# **It takes** about 90 minutes. The cells themselves run for about a minute on two
+# cores.
 
 # %%
 import os
@@ -23,7 +29,8 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow: warnings and errors only
+# TensorFlow: warnings and errors only
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,14 +42,18 @@ from autograder import check
 from labkit import palette, products, ranks, runlog, simulation
 from labkit.environment import cores, mpi_environment, mpiexec, need_frameworks
 
-RANKS = 2  # of the training at the end: every rank imports TensorFlow and compiles, and wants a core for that
+# of the training at the end: every rank imports TensorFlow and compiles, and wants a
+# core for that
+RANKS = 2
 DEVICE = "cpu"  # where the scripts train; "gpu" takes one GPU for each rank
 EPOCHS = 4
 
 folder = TemporaryDirectory(prefix="products-")
 scratch = Path(folder.name)
 
-need_frameworks()  # says what to do where this Python has neither TensorFlow nor Horovod; what needs neither works there, too
+# says what to do where this Python has neither TensorFlow nor Horovod; what needs
+# neither works there, too
+need_frameworks()
 
 import horovod.tensorflow as hvd
 import tensorflow as tf
@@ -52,11 +63,14 @@ from labkit import keras_models
 # %% [markdown]
 # ## Guess first
 #
-# 1. 8 ranks on 4 nodes, 2 GPUs in each. Somebody deals the images out in 8 shares, and every rank takes the share with the number that it
-#    has *on its node*. Which part of the images is ever seen?
-# 2. A model has 175 billion parameters. How many GPUs with 80 GB are needed to hold it? And to *train* it with Adam?
-# 3. Two nodes with four GPUs each average 100 MB of gradients with a ring. How many MB does each node send over the network? Does it
-#    matter in which order the ring visits the ranks?
+# 1. 8 ranks on 4 nodes, 2 GPUs in each. Somebody deals the images out in 8 shares, and
+#    every rank takes the share with the number that it has *on its node*. Which part of
+#    the images is ever seen?
+# 2. A model has 175 billion parameters. How many GPUs with 80 GB are needed to hold it?
+#    And to *train* it with Adam?
+# 3. Two nodes with four GPUs each average 100 MB of gradients with a ring. How many MB
+#    does each node send over the network? Does it matter in which order the ring visits
+#    the ranks?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -64,18 +78,26 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## The data
 #
-# *Stanford Online Products* (H. Oh Song, Y. Xiang, S. Jegelka, S. Savarese, CVPR 2016): 120,053 photos of 22,634 products from an auction
-# site. Twelve folders, `bicycle_final` to `toaster_final`, and two lists, `Ebay_train.txt` and `Ebay_test.txt`. The real thing has 2.9 GB. You
-# draw a look-alike with the same layout. (Who has the real one puts its folder here.)
+# *Stanford Online Products* (H. Oh Song, Y. Xiang, S. Jegelka, S. Savarese, CVPR 2016):
+# 120,053 photos of 22,634 products from an auction site. Twelve folders,
+# `bicycle_final` to `toaster_final`, and two lists, `Ebay_train.txt` and
+# `Ebay_test.txt`. The real thing has 2.9 GB. You draw a look-alike with the same
+# layout. (Who has the real one puts its folder here.)
 
 # %%
 start = time.perf_counter()
 data = products.draw(scratch)
-print(f"drawn in {time.perf_counter() - start:.1f} s:", *sorted(path.name for path in data.iterdir())[:5], "...")
+print(
+    f"drawn in {time.perf_counter() - start:.1f} s:",
+    *sorted(path.name for path in data.iterdir())[:5],
+    "...",
+)
 print(*(data / "Ebay_train.txt").read_text().splitlines()[:4], sep="\n")
 
 # %%
-train_list, test_list = (products.read_list(data / name) for name in ("Ebay_train.txt", "Ebay_test.txt"))
+train_list, test_list = (
+    products.read_list(data / name) for name in ("Ebay_train.txt", "Ebay_test.txt")
+)
 figure, axes = plt.subplots(2, 12, figsize=(12, 2.5), layout="constrained")
 for column, kind in zip(axes.T, range(1, 13)):
     photos = [entry for entry in train_list if entry.super_class_id == kind]
@@ -83,30 +105,40 @@ for column, kind in zip(axes.T, range(1, 13)):
         ax.imshow(Image.open(data / entry.path))
         ax.axis("off")
     column[0].set_title(products.SUPER_CLASSES[kind - 1].replace("_", "\n"), fontsize=9)
-products_of = [{entry.class_id for entry in entries} for entries in (train_list, test_list)]
-print(f"{len(train_list)} photos of {len(products_of[0])} products to train with, {len(test_list)} of {len(products_of[1])} to test with")
+products_of = [
+    {entry.class_id for entry in entries} for entries in (train_list, test_list)
+]
+print(
+    f"{len(train_list)} photos of {len(products_of[0])} products to train with, "
+    f"{len(test_list)} of {len(products_of[1])} to test with"
+)
 print(f"{len(products_of[0] & products_of[1])} products are in both lists")
 
 # %% [markdown]
-# The list gives two labels for each photo: the product (`class_id`) and its kind (`super_class_id`). The last line above decides which one can
-# be learned. No product of the test list is in the training list, in the real data as in ours: who trains to name products has nothing to
-# say about the test. The data was made for another task, to find photos of the *same* unknown product. We name the kind.
+# The list gives two labels for each photo: the product (`class_id`) and its kind
+# (`super_class_id`). The last line above decides which one can be learned. No product
+# of the test list is in the training list, in the real data as in ours: who trains to
+# name products has nothing to say about the test. The data was made for another task,
+# to find photos of the *same* unknown product. We name the kind.
 #
-# A network with twelve outputs counts them from 0. The file counts from 1; a part of the data may lack some kinds; and the test list
-# must mean the same by "3" as the training list.
+# A network with twelve outputs counts them from 0. The file counts from 1; a part of
+# the data may lack some kinds; and the test list must mean the same by "3" as the
+# training list.
 #
 # ### Read the list (3 points)
-
 
 # %% nbgrader={"grade": false, "grade_id": "read_products", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def read_products(text: str, classes: list[int] | None = None):
     """Paths and labels of a list of images.
 
-    text: of Ebay_train.txt or Ebay_test.txt. A header, then a line for each image with image_id, class_id, super_class_id and path,
-    separated by one blank each; there may be empty lines at the end.
-    classes: the super_class_ids in the order of their labels, label 0 first; no image is of another class. None: those that occur in this
-    list, smallest first. Returns (paths, labels, classes): paths (a list of text) and labels (a list or an array of integers) of all images
-    in the order of the list, and the classes used.
+    text: of Ebay_train.txt or Ebay_test.txt. A header, then a line for each image with
+    image_id, class_id, super_class_id and path, separated by one blank each; there may
+    be empty lines at the end.
+    classes: the super_class_ids in the order of their labels, label 0 first; no image
+        is of another class. None: those that occur in this
+    list, smallest first. Returns (paths, labels, classes): paths (a list of text) and
+    labels (a list or an array of integers) of all images in the order of the list, and
+    the classes used.
     """
     ### BEGIN SOLUTION
     rows = [line.split() for line in text.splitlines()[1:] if line.strip()]
@@ -116,31 +148,47 @@ def read_products(text: str, classes: list[int] | None = None):
     return [row[3] for row in rows], [classes.index(one) for one in ids], classes
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_read_products", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(read_products)
 
 # %% [markdown]
 # ## One node
 #
-# Beside this notebook lies `train_products.py`: Keras, one process, no word about ranks. Read it; it is short. It does what every image job
-# does: **prepare** (open every photo, resize it, write all of them as one array), then **train**. Preparing needs no GPU and no second
-# node; on the real data it takes longer than an epoch. So it is done once, and kept.
+# Beside this notebook lies `train_products.py`: Keras, one process, no word about
+# ranks. Read it; it is short. It does what every image job does: **prepare** (open
+# every photo, resize it, write all of them as one array), then **train**. Preparing
+# needs no GPU and no second node; on the real data it takes longer than an epoch. So it
+# is done once, and kept.
 #
-# Here it runs, first as one process. **Predict:** what share of the test photos, whose products it has never seen, does it name correctly?
-
+# Here it runs, first as one process. **Predict:** what share of the test photos, whose
+# products it has never seen, does it name correctly?
 
 # %%
 def run_script(name, world_size, *options):
-    """Run a script beside this notebook on `world_size` ranks. Returns what it printed; raises RuntimeError with its last words."""
+    """Run a script beside this notebook on `world_size` ranks. Returns what it printed;
+    raises RuntimeError with its last words.
+    """
     launch = [] if world_size == 1 else [*mpiexec(), "-n", str(world_size)]
-    where = ["--data", str(data), "--scratch", str(scratch / "prepared"), "--device", DEVICE]
+    where = [
+        "--data",
+        str(data),
+        "--scratch",
+        str(scratch / "prepared"),
+        "--device",
+        DEVICE,
+    ]
     environment = {**os.environ, **mpi_environment(world_size)}
     done = subprocess.run(
-        [*launch, sys.executable, name, *where, *options], env=environment, capture_output=True, text=True, timeout=400
+        [*launch, sys.executable, name, *where, *options],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=400,
     )
     if done.returncode != 0:
-        raise RuntimeError(f"{name} ended with status {done.returncode}:\n{done.stderr[-1500:]}")
+        raise RuntimeError(
+            f"{name} ended with status {done.returncode}:\n{done.stderr[-1500:]}"
+        )
     return done.stdout
 
 
@@ -148,32 +196,50 @@ start = time.perf_counter()
 for split in ("train", "test"):
     products.prepare(data, split, scratch / "prepared")
 print(f"prepared in {time.perf_counter() - start:.1f} s")
-print(run_script("train_products.py", 1, "--epochs", str(EPOCHS), "--log", str(scratch / "run_1.jsonl")).splitlines()[-1])
+print(
+    run_script(
+        "train_products.py",
+        1,
+        "--epochs",
+        str(EPOCHS),
+        "--log",
+        str(scratch / "run_1.jsonl"),
+    ).splitlines()[-1]
+)
 
 # %% [markdown]
-# The model is a **MobileNet** (A. Howard and others, 2017, arXiv:1704.04861), a thin one. It was made for telephones: few parameters, little computing.
-# Is it made for clusters as well? What counts there is how much a rank computes for each byte of gradients that it sends. **Predict** the order of
-# three well-known models before you run the cell.
+# The model is a **MobileNet** (A. Howard and others, 2017, arXiv:1704.04861), a thin
+# one. It was made for telephones: few parameters, little computing. Is it made for
+# clusters as well? What counts there is how much a rank computes for each byte of
+# gradients that it sends. **Predict** the order of three well-known models before you
+# run the cell.
 
 # %%
-published = {  # parameters and multiply-adds for an image of 224 x 224: Howard 2017, table 8; for ResNet-34 He 2016, table 1 and labkit.models
+# parameters and multiply-adds for an image of 224 x 224: Howard 2017, table 8; for
+# ResNet-34 He 2016, table 1 and labkit.models
+published = {
     "MobileNet": (4.2e6, 569e6),
     "ResNet-34": (21.8e6, 3.6e9),
     "VGG-16": (138e6, 15.3e9),
 }
 for name, (parameters, multiply_adds) in published.items():
     gradients = 4 * parameters
-    print(f"{name:<10} {gradients / 1e6:4.0f} MB of gradients per step, {multiply_adds / gradients:3.0f} multiply-adds of an image for each byte")
+    print(
+        f"{name:<10} {gradients / 1e6:4.0f} MB of gradients per step, "
+        f"{multiply_adds / gradients:3.0f} multiply-adds of an image for each byte"
+    )
 
 # %% [markdown]
-# The small model sends little *and* computes little. Nothing is won for the network. (It is a larger local batch that helps: twice the
-# computing for the same bytes.)
+# The small model sends little *and* computes little. Nothing is won for the network.
+# (It is a larger local batch that helps: twice the computing for the same bytes.)
 #
 # ## The words, once more with nodes
 #
-# 4 nodes with 2 GPUs each make 8 processes, one per GPU. The **world size** is 8. The **rank** counts over all nodes, 0 to 7. The **local rank**
-# counts on each node, 0 and 1. `hvd.cross_rank()` is the number of the node. Only the *local* rank knows which GPU is whose, and only
-# the *rank* knows which part of the work is whose. Mixing them up is the classic multi-node bug, because on one node both agree.
+# 4 nodes with 2 GPUs each make 8 processes, one per GPU. The **world size** is 8. The
+# **rank** counts over all nodes, 0 to 7. The **local rank** counts on each node, 0 and
+# 1. `hvd.cross_rank()` is the number of the node. Only the *local* rank knows which GPU
+# is whose, and only the *rank* knows which part of the work is whose. Mixing them up is
+# the classic multi-node bug, because on one node both agree.
 
 # %%
 print("rank         " + " ".join(f"{r}" for r in range(8)))
@@ -182,21 +248,27 @@ print("local rank   " + " ".join(f"{r % 2}" for r in range(8)))
 images = np.arange(7200)
 for name, number in (("rank", lambda r: r), ("local rank", lambda r: r % 2)):
     seen = set().union(*(images[number(r) :: 8].tolist() for r in range(8)))
-    print(f"shards chosen by {name:<11} {len(seen) / len(images):.0%} of the images are seen")
+    print(
+        f"shards chosen by {name:<11} {len(seen) / len(images):.0%} of the images are "
+        "seen"
+    )
 
 # %% [markdown]
-# That is your first guess. The published lab writes `dataset.shard(hvd.size(), hvd.rank())` and then explains that this splits the data
-# into `hvd.local_rank()` parts. The code is right and the sentence is not: there are `size` parts, and the `rank` says which is mine. On
-# one node nobody would notice.
+# That is your first guess. The published lab writes
+# `dataset.shard(hvd.size(), hvd.rank())` and then explains that this splits the data
+# into `hvd.local_rank()` parts. The code is right and the sentence is not: there are
+# `size` parts, and the `rank` says which is mine. On one node nobody would notice.
 
 # %% [markdown]
 # ## Once on every node
 #
-# Preparing writes to a disk. A node's own disk is fast and belongs to that node alone; a file that rank 0 wrote there does not exist for
-# ranks on other nodes. So **one rank of every node** prepares, and the others wait for it. Which one? And how do they wait?
+# Preparing writes to a disk. A node's own disk is fast and belongs to that node alone;
+# a file that rank 0 wrote there does not exist for ranks on other nodes. So **one rank
+# of every node** prepares, and the others wait for it. Which one? And how do they wait?
 #
-# First the way it goes wrong. Your ranks play two nodes, half of them on each, and each node has a disk of its own. In this program rank 0 prepares
-# and a barrier follows. **Predict** what each rank says.
+# First the way it goes wrong. Your ranks play two nodes, half of them on each, and each
+# node has a disk of its own. In this program rank 0 prepares and a barrier follows.
+# **Predict** what each rank says.
 
 # %%
 ranks.start(4)
@@ -219,24 +291,30 @@ except DataError as error:
     print(f"node {node}: {str(error).split('/')[-1]}")
 
 # %% [markdown]
-# One line makes it right: `if local_rank == 0`. (On a cluster with one common file system rank 0 alone would do, and a hundred nodes reading it
-# all the time would bring that file system to its knees.)
+# One line makes it right: `if local_rank == 0`. (On a cluster with one common file
+# system rank 0 alone would do, and a hundred nodes reading it all the time would bring
+# that file system to its knees.)
 #
-# And the barrier? TensorFlow's Horovod has none, but it needs none: **every collective is a meeting**. Horovod begins an all-reduce when *all*
-# ranks have asked for it. Whatever a rank did before its all-reduce has happened when any other rank comes out of it.
+# And the barrier? TensorFlow's Horovod has none, but it needs none: **every collective
+# is a meeting**. Horovod begins an all-reduce when *all* ranks have asked for it.
+# Whatever a rank did before its all-reduce has happened when any other rank comes out
+# of it.
 #
 # ### Prepared on every node (3 points)
 #
-# **Think first:** one node was used yesterday and has the images already. Who must still come to the meeting?
-
+# **Think first:** one node was used yesterday and has the images already. Who must
+# still come to the meeting?
 
 # %% nbgrader={"grade": false, "grade_id": "prepared_images", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def prepared_images(hvd, is_ready, prepare, load):
-    """The images, read from this node's disk on every rank, and made before where they are missing.
+    """The images, read from this node's disk on every rank, and made before where they
+    are missing.
 
-    hvd: horovod.tensorflow, initialised. is_ready(): whether this node's disk has them; any rank may ask, at any time. prepare(): makes them
-    there; called by local rank 0 alone, and only if they are not there. load(): reads them from this node's disk; called on every rank, and by
-    nobody before they are there. Returns what load() returned.
+    hvd: horovod.tensorflow, initialised. is_ready(): whether this node's disk has them;
+    any rank may ask, at any time. prepare(): makes them there; called by local rank 0
+    alone, and only if they are not there. load(): reads them from this node's disk;
+    called on every rank, and by nobody before they are there. Returns what load()
+    returned.
     """
     ### BEGIN SOLUTION
     if hvd.local_rank() == 0 and not is_ready():
@@ -245,18 +323,19 @@ def prepared_images(hvd, is_ready, prepare, load):
     return load()
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_prepared_images", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(prepared_images)
 
 # %% [markdown]
-# Waiting is half of it. The other half is that a file appears **whole or not at all**: written under another name, then renamed. A job
-# that is killed while it writes otherwise leaves half a file, and the next job trusts it. `products.prepare` writes a folder with a
-# name of its own, and its last act is to rename it.
+# Waiting is half of it. The other half is that a file appears **whole or not at all**:
+# written under another name, then renamed. A job that is killed while it writes
+# otherwise leaves half a file, and the next job trusts it. `products.prepare` writes a
+# folder with a name of its own, and its last act is to rename it.
 #
-# What `load` returns is no copy in the rank's own memory, either. The array is *mapped*: ranks of a node that map the same file share its pages.
-# Linux keeps the books: `Rss` is what of the file is in memory for this rank, `Pss` is its part when every page is divided among those that
-# share it. **Predict** the ratio of the two.
+# What `load` returns is no copy in the rank's own memory, either. The array is
+# *mapped*: ranks of a node that map the same file share its pages. Linux keeps the
+# books: `Rss` is what of the file is in memory for this rank, `Pss` is its part when
+# every page is divided among those that share it. **Predict** the ratio of the two.
 
 # %%
 # %%ranks
@@ -270,39 +349,49 @@ book, inside = {"Rss:": 0, "Pss:": 0}, False
 for line in open("/proc/self/smaps"):
     first, *rest = line.split()
     if not first.endswith(":"):
-        inside = line.rstrip().endswith("train-32/images.npy")  # the pages of this file begin, or of another one
+        # the pages of this file begin, or of another one
+        inside = line.rstrip().endswith("train-32/images.npy")
     elif inside and first in book:
         book[first] += int(rest[0])
 comm.Barrier()
-print(f"node {node}: {images.nbytes / 1e6:.2f} MB of images; Rss {book['Rss:']} kB, Pss {book['Pss:']} kB")
+print(
+    f"node {node}: {images.nbytes / 1e6:.2f} MB of images; Rss {book['Rss:']} kB, Pss "
+    f"{book['Pss:']} kB"
+)
 
 # %% [markdown]
 # ## Minibatches when nothing divides
 #
-# In unit 07 what did not fill a step was left out. With sorted lists and few images you may not want that. Then the shares are unequal,
-# and two things must hold all the same: every rank makes **the same number of steps**, and every minibatch is **full**. The trick is a
-# stream that never ends, and a number that ends the epoch:
+# In unit 07 what did not fill a step was left out. With sorted lists and few images you
+# may not want that. Then the shares are unequal, and two things must hold all the same:
+# every rank makes **the same number of steps**, and every minibatch is **full**. The
+# trick is a stream that never ends, and a number that ends the epoch:
 #
 # $$\text{dataset} \to \text{shard} \to \text{shuffle} \to \text{repeat} \to \text{batch}$$
 #
-# The order is everything. Shuffle before you shard, with different seeds, and shares overlap. Batch before you repeat, and some minibatches
-# are short. Forget to repeat, and a rank with a smaller share runs dry while the others wait for its gradients.
+# The order is everything. Shuffle before you shard, with different seeds, and shares
+# overlap. Batch before you repeat, and some minibatches are short. Forget to repeat,
+# and a rank with a smaller share runs dry while the others wait for its gradients.
 #
 # ### An epoch's minibatches (3 points)
 #
-# **Think first:** 50 images, 3 ranks, minibatches of 4. How many steps until every image was seen?
-
+# **Think first:** 50 images, 3 ranks, minibatches of 4. How many steps until every
+# image was seen?
 
 # %% nbgrader={"grade": false, "grade_id": "epoch_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed: int):
     """This rank's minibatches, and the number of steps of an epoch.
 
-    dataset: n images, one per element, in the same order on every rank. Every rank draws from a share of its own; together the
-    shares hold every image once, and no share has more than one image more than another. Returns (minibatches, steps).
-    minibatches: a dataset that never ends: the share over and over, all of it before any image comes again, each pass in a new order in
-    which any image may come first, in minibatches of local_batch_size images. seed decides the orders: the same seed gives the same ones,
-    another seed others (ranks may add their number to it once the data is shared out).
-    steps: as few as it takes for all ranks together to see every image; the same number on every rank.
+    dataset: n images, one per element, in the same order on every rank. Every rank
+    draws from a share of its own; together the shares hold every image once, and no
+    share has more than one image more than another. Returns (minibatches, steps).
+    minibatches: a dataset that never ends: the share over and over, all of it before
+    any image comes again, each pass in a new order in which any image may come first,
+    in minibatches of local_batch_size images. seed decides the orders: the same seed
+    gives the same ones, another seed others (ranks may add their number to it once the
+    data is shared out).
+    steps: as few as it takes for all ranks together to see every image; the same number
+        on every rank.
     """
     ### BEGIN SOLUTION
     steps = -(-n // (local_batch_size * hvd.size()))
@@ -310,31 +399,34 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
     return share.shuffle(n, seed=seed).repeat().batch(local_batch_size), steps
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_epoch_batches", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(epoch_batches)
 
 # %% [markdown]
 # ## Going on
 #
-# On a cluster a job has a time limit, and it may be sent back into the queue. It must go on where it stopped. **Rank 0** writes the
-# checkpoint, and when the job starts again, perhaps on other nodes, rank 0 reads it. The others may not even see the file.
+# On a cluster a job has a time limit, and it may be sent back into the queue. It must
+# go on where it stopped. **Rank 0** writes the checkpoint, and when the job starts
+# again, perhaps on other nodes, rank 0 reads it. The others may not even see the file.
 #
-# What has to reach them? More than the weights: the optimizer's momentum and step count; the moving averages of batch normalisation,
-# which are variables but not trainable; and the *epoch*. A rank that begins with epoch 0 while rank 0 begins with epoch 3 has three
-# epochs more to go, and in the end it waits for ever.
+# What has to reach them? More than the weights: the optimizer's momentum and step
+# count; the moving averages of batch normalisation, which are variables but not
+# trainable; and the *epoch*. A rank that begins with epoch 0 while rank 0 begins with
+# epoch 3 has three epochs more to go, and in the end it waits for ever.
 #
 # ### Go on from rank 0's checkpoint (3 points)
 
-
 # %% nbgrader={"grade": false, "grade_id": "go_on", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def go_on(model, optimizer, read_checkpoint) -> int:
-    """Where training goes on. Afterwards all ranks hold the same: model, optimizer, and the number of the next epoch.
+    """Where training goes on. Afterwards all ranks hold the same: model, optimizer, and
+    the number of the next epoch.
 
-    read_checkpoint(): on rank 0 {"epochs": finished epochs, "weights": for model.set_weights, "optimizer": values for
-    optimizer.variables, in their order}, or None if there is no checkpoint; on all other ranks None.
-    model, optimizer: of Keras; the optimizer's variables are made already, as many and of the same names on all ranks. Without a checkpoint
-    all start with rank 0's variables. Returns the number of the first epoch to train, counted from 0.
+    read_checkpoint(): on rank 0 {"epochs": finished epochs, "weights": for
+    model.set_weights, "optimizer": values for optimizer.variables, in their order}, or
+    None if there is no checkpoint; on all other ranks None.
+    model, optimizer: of Keras; the optimizer's variables are made already, as many and
+    of the same names on all ranks. Without a checkpoint all start with rank 0's
+    variables. Returns the number of the first epoch to train, counted from 0.
     """
     ### BEGIN SOLUTION
     epochs = 0
@@ -349,22 +441,23 @@ def go_on(model, optimizer, read_checkpoint) -> int:
     return hvd.broadcast_object(epochs, root_rank=0, name="epochs")
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_go_on", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(go_on)
 
 # %% [markdown]
 # ## Break it
 #
-# What if every rank writes the checkpoint? Below all of your ranks do, as thousands of programs have: they open the same file and write. After
-# that, somebody reads it. **Predict:** whose numbers are in it?
+# What if every rank writes the checkpoint? Below all of your ranks do, as thousands of
+# programs have: they open the same file and write. After that, somebody reads it.
+# **Predict:** whose numbers are in it?
 
 # %%
 checkpoint_file = str(scratch / "everybody.bin")
 
 # %%
 # %%ranks
-weights = np.full(1_000_000, float(rank))  # stands for this rank's moving averages: they differ from rank to rank
+# stands for this rank's moving averages: they differ from rank to rank
+weights = np.full(1_000_000, float(rank))
 torn = 0
 for attempt in range(10):
     comm.Barrier()
@@ -377,11 +470,16 @@ for attempt in range(10):
         torn += len(owners) > 1
     comm.Barrier()
 if rank == 0:
-    print(f"{torn} of 10 checkpoints hold pieces of several ranks; in the last one: rank {', '.join(f'{o:.0f}' for o in owners)}")
+    print(
+        f"{torn} of 10 checkpoints hold pieces of several ranks; in the last one: "
+        f"rank {', '.join(f'{o:.0f}' for o in owners)}"
+    )
 
 # %% [markdown]
-# No error, no warning; a file of the right size with weights that no rank ever had. How often depends on the moment, and *that* is the trouble:
-# in your test all was well. On a network file system it is worse. Rank 0 writes, alone, under another name, and renames.
+# No error, no warning; a file of the right size with weights that no rank ever had. How
+# often depends on the moment, and *that* is the trouble: in your test all was well. On
+# a network file system it is worse. Rank 0 writes, alone, under another name, and
+# renames.
 
 # %%
 ranks.stop()
@@ -389,7 +487,8 @@ ranks.stop()
 # %% [markdown]
 # ## The port
 #
-# Now the whole program. Copy `train_products.py` to `train_products_hvd.py`, in the same folder, and change it in the eight steps of unit 07:
+# Now the whole program. Copy `train_products.py` to `train_products_hvd.py`, in the
+# same folder, and change it in the eight steps of unit 07:
 #
 # | step | what | where in this script |
 # |---|---|---|
@@ -403,11 +502,14 @@ ranks.stop()
 # | 8 | average the metrics: `MetricAverageCallback` | callbacks, before the log |
 # | and | prepare once on every node | `prepare`, with `prepared_images` |
 #
-# One thing is new with this model: **batch normalisation** keeps moving averages of what it has seen, and each rank has seen its own images.
-# Gradients are averaged, these are not: trainable weights stay equal and the moving averages drift apart. Before a test, and before a
-# checkpoint, average them over the ranks (a callback with `on_test_begin` will do).
+# One thing is new with this model: **batch normalisation** keeps moving averages of
+# what it has seen, and each rank has seen its own images. Gradients are averaged, these
+# are not: trainable weights stay equal and the moving averages drift apart. Before a
+# test, and before a checkpoint, average them over the ranks (a callback with
+# `on_test_begin` will do).
 #
-# The next cell starts your script on two ranks for half of the epochs, with a checkpoint.
+# The next cell starts your script on two ranks for half of the epochs, with a
+# checkpoint.
 
 # %%
 PORT = "train_products_hvd.py"
@@ -418,14 +520,22 @@ def run_port(epochs):
     """Start the port with a checkpoint and a log; where it is not there yet, say so."""
     if not Path(PORT).exists():
         return f"{PORT} is not there yet: copy train_products.py and change it."
-    options = ["--epochs", str(epochs), "--checkpoint", str(scratch / "products.npz"), "--log", str(log_file)]
+    options = [
+        "--epochs",
+        str(epochs),
+        "--checkpoint",
+        str(scratch / "products.npz"),
+        "--log",
+        str(log_file),
+    ]
     return run_script(PORT, RANKS, *options).splitlines()[-1]
 
 
 print(run_port(EPOCHS // 2))
 
 # %% [markdown]
-# And once more, as a job that comes back from the queue, for all of the epochs. It has to go on in the middle.
+# And once more, as a job that comes back from the queue, for all of the epochs. It has
+# to go on in the middle.
 
 # %%
 print(run_port(EPOCHS))
@@ -433,22 +543,30 @@ print(run_port(EPOCHS))
 # %%
 alone = runlog.read(str(scratch / "run_1.jsonl"))
 steps = len(alone.epochs[0].step_seconds)
-print(f"1 rank: {steps} steps an epoch, test accuracy {alone.epochs[-1].val_accuracy:.2f}")
+print(
+    f"1 rank: {steps} steps an epoch, test accuracy {alone.epochs[-1].val_accuracy:.2f}"
+)
 if log_file.exists():
     together = runlog.read(str(log_file))
-    print(f"{together.world_size} ranks: {len(together.epochs[0].step_seconds)} steps an epoch, test accuracy "
-          f"{together.epochs[-1].val_accuracy:.2f}; the second job trained {len(together.epochs)} of the {EPOCHS} epochs")
+    print(
+        f"{together.world_size} ranks: {len(together.epochs[0].step_seconds)} steps "
+        "an epoch, test accuracy "
+        f"{together.epochs[-1].val_accuracy:.2f}; the second job trained "
+        f"{len(together.epochs)} of the {EPOCHS} epochs"
+    )
     print("problems:", "; ".join(together.problems) or "none")
 
 # %% [markdown]
-# Half the steps for the same images, and the second job began where the first one had ended. The accuracy lags behind that of one process: so
-# early in training a few long steps do not replace many short ones (hence the warm-up of unit 07), and batch normalisation has its own 32 images
-# on every rank. What does your port reach with `--lr 0.02`, or after twice as many epochs?
+# Half the steps for the same images, and the second job began where the first one had
+# ended. The accuracy lags behind that of one process: so early in training a few long
+# steps do not replace many short ones (hence the warm-up of unit 07), and batch
+# normalisation has its own 32 images on every rank. What does your port reach with
+# `--lr 0.02`, or after twice as many epochs?
 #
 # ### The same script elsewhere
 #
-# Nothing in it knows who starts it. So work goes from small to large: a sample of the data on one machine until the program is right, then all of
-# the data on many nodes.
+# Nothing in it knows who starts it. So work goes from small to large: a sample of the
+# data on one machine until the program is right, then all of the data on many nodes.
 #
 # | where | how |
 # |---|---|
@@ -457,45 +575,56 @@ if log_file.exists():
 # | PBS | `qsub job_scripts/pbs/image_lab.sh` |
 # | Kubernetes | `kubectl apply -k job_scripts/kubernetes/overlays/cpu -l job=image-lab`: an **MPIJob** |
 #
-# Kubernetes knows pods, not ranks. The *MPI operator* translates: it starts a pod for every worker and one *launcher*, writes the list of
-# the workers as a host file, and in the launcher runs the very mpiexec that you know. The steps are those of the published lab: install the
-# operator, build a container image with the libraries, port the program, submit. `job_scripts/README.md` has the details.
+# Kubernetes knows pods, not ranks. The *MPI operator* translates: it starts a pod for
+# every worker and one *launcher*, writes the list of the workers as a host file, and in
+# the launcher runs the very mpiexec that you know. The steps are those of the published
+# lab: install the operator, build a container image with the libraries, port the
+# program, submit. `job_scripts/README.md` has the details.
 
 # %% [markdown]
 # ## What moves where
 #
 # ![Two nodes, each with two GPUs, a processor with host memory, a disk and a network card. Inside a node the parts are joined by PCIe, and the GPUs by NVLink as well; the nodes are joined by InfiniBand or Ethernet. Images go from disk through host memory to the GPUs of the same node and never cross the network. Gradients go from GPU to GPU, inside the node and over the network. Checkpoints go from rank 0's GPU to the common file system.](../../images/what_moves_where.svg)
 #
-# - **PCIe** joins the parts of one machine: processors, GPUs, network cards. **NVLink** joins GPUs to each other, several times as fast.
-# - **InfiniBand** or fast Ethernet joins machines. The cards of the published lab do 100 to 200 Gbit/s, that is 12.5 to 25 GB/s.
-# - **NCCL** is the library that moves gradients between GPUs. At the start it looks at all these links and lays its rings and trees so that few
-#   bytes take the slow ones. Horovod asks NCCL to add up, and MPI or gloo only to agree on what is due.
+# - **PCIe** joins the parts of one machine: processors, GPUs, network cards. **NVLink**
+#   joins GPUs to each other, several times as fast.
+# - **InfiniBand** or fast Ethernet joins machines. The cards of the published lab do
+#   100 to 200 Gbit/s, that is 12.5 to 25 GB/s.
+# - **NCCL** is the library that moves gradients between GPUs. At the start it looks at
+#   all these links and lays its rings and trees so that few bytes take the slow ones.
+#   Horovod asks NCCL to add up, and MPI or gloo only to agree on what is due.
 # - **Images** stay on their node, if it has prepared them. **Gradients** must cross.
 #
-# How many bytes cross? The lab describes data parallelism so: every copy sends its parameters to a central *parameter server*, which averages them
-# and sends them back, "this operation is called all reduce". Two things are mixed there. An **all-reduce** is the *result*: everybody has the sum. A
-# parameter server is *one way* to get it, and the one that you saw losing in unit 03: with p ranks the server's link carries p times the
-# bytes. Horovod has no server, NCCL uses rings and trees. And what is averaged in each step are **gradients**, not parameters: with plain SGD that
-# comes to the same, with momentum or Adam it does not.
+# How many bytes cross? The lab describes data parallelism so: every copy sends its
+# parameters to a central *parameter server*, which averages them and sends them back,
+# "this operation is called all reduce". Two things are mixed there. An **all-reduce**
+# is the *result*: everybody has the sum. A parameter server is *one way* to get it, and
+# the one that you saw losing in unit 03: with p ranks the server's link carries p times
+# the bytes. Horovod has no server, NCCL uses rings and trees. And what is averaged in
+# each step are **gradients**, not parameters: with plain SGD that comes to the same,
+# with momentum or Adam it does not.
 #
-# A ring of all 8 ranks on two nodes, then. Rank r sends to rank r + 1, and most of these sends stay inside a node. Which do not?
+# A ring of all 8 ranks on two nodes, then. Rank r sends to rank r + 1, and most of
+# these sends stay inside a node. Which do not?
 #
 # ### Bytes between the nodes (3 points)
 #
-# **Two levels** is what NCCL can do, and IBM's DDL has done by hand: first add up inside each node, so that each of its g ranks holds a g-th of the
-# node's sum (reduce-scatter). Then rank k of every node forms a ring with rank k of the other nodes, and they add up their g-th. At last everybody in
-# a node shares the finished parts (all-gather).
-
+# **Two levels** is what NCCL can do, and IBM's DDL has done by hand: first add up
+# inside each node, so that each of its g ranks holds a g-th of the node's sum
+# (reduce-scatter). Then rank k of every node forms a ring with rank k of the other
+# nodes, and they add up their g-th. At last everybody in a node shares the finished
+# parts (all-gather).
 
 # %% nbgrader={"grade": false, "grade_id": "network_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[float]:
     """Bytes that each node sends over the network in one all-reduce of nbytes.
 
-    node_of: the node of each rank, numbered from 0. two_levels False: one ring over all p ranks, rank r sends to rank (r + 1) % p;
-    every rank makes 2 (p - 1) sends of nbytes / p. True: first a reduce-scatter within each node; then each of the g ranks of a node is in
-    one ring over the N nodes that all-reduces nbytes / g, by the same rule with N for p; then an all-gather within the node (every
-    node has the same number of ranks).
-    Returns one number for each node.
+    node_of: the node of each rank, numbered from 0. two_levels False: one ring over all
+        p ranks, rank r sends to rank (r + 1) % p;
+    every rank makes 2 (p - 1) sends of nbytes / p. True: first a reduce-scatter within
+    each node; then each of the g ranks of a node is in one ring over the N nodes that
+    all-reduces nbytes / g, by the same rule with N for p; then an all-gather within the
+    node (every node has the same number of ranks). Returns one number for each node.
     """
     ### BEGIN SOLUTION
     p, nodes = len(node_of), max(node_of) + 1
@@ -509,66 +638,91 @@ def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[f
     return sent
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_network_bytes", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(network_bytes)
 
 # %% [markdown]
-# A formula deserves a count. The relay of this course sees every message: here a ring of 8 ranks sends for real, and we count what leaves each
-# node for two ways of placing the ranks. Does your function say the same?
-
+# A formula deserves a count. The relay of this course sees every message: here a ring
+# of 8 ranks sends for real, and we count what leaves each node for two ways of placing
+# the ranks. Does your function say the same?
 
 # %%
 def ring_traffic(nbytes):
     """The messages of a ring all-reduce, without the adding."""
     rank, p = dist.get_rank(), dist.get_world_size()
-    chunk, arrived = torch.zeros(nbytes // p, dtype=torch.uint8), torch.empty(nbytes // p, dtype=torch.uint8)
+    chunk, arrived = (
+        torch.zeros(nbytes // p, dtype=torch.uint8),
+        torch.empty(nbytes // p, dtype=torch.uint8),
+    )
     for _ in range(2 * (p - 1)):
         sending = dist.isend(chunk, dst=(rank + 1) % p)
         dist.recv(arrived, src=(rank - 1) % p)
         sending.wait()
 
 
-placements = {"node after node": [0, 0, 0, 0, 1, 1, 1, 1], "dealt out in turn": [0, 1, 0, 1, 0, 1, 0, 1]}
+placements = {
+    "node after node": [0, 0, 0, 0, 1, 1, 1, 1],
+    "dealt out in turn": [0, 1, 0, 1, 0, 1, 0, 1],
+}
 NBYTES = 800_000
 sent_by = [one.sent_bytes for one in simulation.run(ring_traffic, 8, (NBYTES,)).ranks]
 counted = {}
 for name, node_of in placements.items():
     leaves = [r for r in range(8) if node_of[r] != node_of[(r + 1) % 8]]
-    counted[name] = [sum(sent_by[r] for r in leaves if node_of[r] == node) for node in (0, 1)]
+    counted[name] = [
+        sum(sent_by[r] for r in leaves if node_of[r] == node) for node in (0, 1)
+    ]
     print(f"{name:<20} counted {counted[name]} bytes for a vector of {NBYTES:,}")
 
 # %% tags=["raises-exception"]
-bars = {name: network_bytes(node_of, 100, False)[0] for name, node_of in placements.items()}
+bars = {
+    name: network_bytes(node_of, 100, False)[0] for name, node_of in placements.items()
+}
 bars["two levels"] = network_bytes(placements["node after node"], 100, True)[0]
 print(f"you guessed {guess_3}")
 for name in placements:
-    print(f"{name:<20} your function says {network_bytes(placements[name], NBYTES, False)}")
+    print(
+        f"{name:<20} your function says "
+        f"{network_bytes(placements[name], NBYTES, False)}"
+    )
 figure, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
-ax.barh(list(bars), list(bars.values()), color=[palette.BLUE, palette.VERMILLION, palette.GREEN])
+ax.barh(
+    list(bars),
+    list(bars.values()),
+    color=[palette.BLUE, palette.VERMILLION, palette.GREEN],
+)
 for k, value in enumerate(bars.values()):
     ax.text(value + 5, k, f"{value:.0f} MB", va="center")
-ax.set(xlabel="sent by each node over its network card, MB", xlim=(0, 1.15 * max(bars.values())))
+ax.set(
+    xlabel="sent by each node over its network card, MB",
+    xlim=(0, 1.15 * max(bars.values())),
+)
 figure.suptitle("100 MB of gradients, 2 nodes with 4 GPUs each", fontsize=10)
 ax.invert_yaxis()
 
 # %% [markdown]
-# A ring in the wrong order sends four times as much as one in the right order: every neighbour lives elsewhere. Job systems can place ranks either
-# way (Slurm: `--distribution=block` or `cyclic`). That is why NCCL looks at the topology itself.
+# A ring in the wrong order sends four times as much as one in the right order: every
+# neighbour lives elsewhere. Job systems can place ranks either way (Slurm:
+# `--distribution=block` or `cyclic`). That is why NCCL looks at the topology itself.
 #
-# Two levels send the least, most of all between few nodes: 2 (N - 1) / N of the gradients instead of 2 (p - 1) / p. With many nodes both come close
-# to 2. But there are also fewer *messages* one after the other: 2 (N - 1) over the network instead of 2 (p - 1), and each has its latency.
+# Two levels send the least, most of all between few nodes: 2 (N - 1) / N of the
+# gradients instead of 2 (p - 1) / p. With many nodes both come close to 2. But there
+# are also fewer *messages* one after the other: 2 (N - 1) over the network instead of 2
+# (p - 1), and each has its latency.
 #
 # ### The way of one message
 #
 # ![Above, without GPUDirect RDMA: from GPU memory a message is copied into a buffer of the driver in host memory, from there into a buffer of the network card; after the network the same two buffers follow in the other order. Below, with GPUDirect RDMA: the network card reads GPU memory and the other card writes GPU memory, without a copy in host memory and without the processor.](../../images/gpudirect_rdma.svg)
 #
-# A network card used to read and write *host* memory only. A gradient of a GPU is then copied there first, into a **bounce buffer**, and on the
-# other side from the card into a bounce buffer and from there to the GPU; with TCP the operating system's kernel makes copies of
-# its own, and the processor does the copying. **RDMA**, remote direct memory access, lets the card move bytes without the kernel. **GPUDirect RDMA** lets it
+# A network card used to read and write *host* memory only. A gradient of a GPU is then
+# copied there first, into a **bounce buffer**, and on the other side from the card into
+# a bounce buffer and from there to the GPU; with TCP the operating system's kernel
+# makes copies of its own, and the processor does the copying. **RDMA**, remote direct
+# memory access, lets the card move bytes without the kernel. **GPUDirect RDMA** lets it
 # read and write *GPU* memory: no bounce buffer, no processor.
 #
-# What do two copies cost? That you can measure without a GPU: this machine's memory, against a network.
+# What do two copies cost? That you can measure without a GPU: this machine's memory,
+# against a network.
 
 # %%
 message = np.ones(25_000_000, dtype=np.uint8)
@@ -584,46 +738,71 @@ def seconds_of(copy, repeats=5):
     return min(times)
 
 
-copying = seconds_of(lambda: np.copyto(bounce, message)) / message.nbytes  # seconds per byte
-for name, network in (("10 Gbit/s", 10e9 / 8), ("100 Gbit/s", 100e9 / 8), ("200 Gbit/s", 200e9 / 8)):
+# seconds per byte
+copying = seconds_of(lambda: np.copyto(bounce, message)) / message.nbytes
+for name, network in (
+    ("10 Gbit/s", 10e9 / 8),
+    ("100 Gbit/s", 100e9 / 8),
+    ("200 Gbit/s", 200e9 / 8),
+):
     direct = 100e6 / network
     whole = direct + 2 * 100e6 * copying
     first = 2 * chunk * copying + 100e6 * max(1 / network, copying)
-    print(f"100 MB over {name:>10}: direct {1e3 * direct:5.1f} ms, copied whole {1e3 * whole:6.1f} ms, copied in pieces {1e3 * first:6.1f} ms")
+    print(
+        f"100 MB over {name:>10}: direct {1e3 * direct:5.1f} ms, copied whole "
+        f"{1e3 * whole:6.1f} ms, copied in pieces {1e3 * first:6.1f} ms"
+    )
 print(f"(memory here copies {1e-9 / copying:.1f} GB/s)")
 
 # %% [markdown]
-# Over a slow network the copies hardly show; over a fast one they are the bottleneck. Cut into pieces, one piece is copied while another travels:
-# then only the slowest part counts, and the copying still takes the processor's time and the memory's bandwidth, both of which somebody else
-# wants (who prepares the next minibatch?).
+# Over a slow network the copies hardly show; over a fast one they are the bottleneck.
+# Cut into pieces, one piece is copied while another travels: then only the slowest part
+# counts, and the copying still takes the processor's time and the memory's bandwidth,
+# both of which somebody else wants (who prepares the next minibatch?).
 
 # %% [markdown]
 # ## What fits into a GPU
 #
-# The lab says that a language model with 175 billion parameters needs 700 GB of GPU memory. Check it: 175e9 parameters of 4 bytes. True, for the
-# **weights**. To *train*, a rank holds more:
+# The lab says that a language model with 175 billion parameters needs 700 GB of GPU
+# memory. Check it: 175e9 parameters of 4 bytes. True, for the **weights**. To *train*,
+# a rank holds more:
 #
 # - the **gradients**, one for each parameter
-# - the **optimizer's values**: none for plain SGD, one for each parameter with momentum, two with Adam; in float32
-# - the **activations**, which the forward pass keeps for the backward pass: so many values for each sample of the local minibatch
-# - in **mixed precision** weights, gradients and activations have 2 bytes, and there is a **copy** of the weights in float32 besides, because small
-#   steps would get lost in 16 bits
+# - the **optimizer's values**: none for plain SGD, one for each parameter with
+#   momentum, two with Adam; in float32
+# - the **activations**, which the forward pass keeps for the backward pass: so many
+#   values for each sample of the local minibatch
+# - in **mixed precision** weights, gradients and activations have 2 bytes, and there is
+#   a **copy** of the weights in float32 besides, because small steps would get lost in
+#   16 bits
 #
-# Data parallelism divides the *batch*. Every rank holds the whole model, and all that belongs to it.
+# Data parallelism divides the *batch*. Every rank holds the whole model, and all that
+# belongs to it.
 #
 # ### What a rank holds (3 points)
 
-
 # %% nbgrader={"grade": false, "grade_id": "training_memory", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def training_memory(parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes):
-    """The bytes that one rank of a data parallel training holds, and the GPUs that one rank would need.
+def training_memory(
+    parameters,
+    optimizer,
+    precision,
+    activations,
+    global_batch_size,
+    world_size,
+    gpu_bytes,
+):
+    """The bytes that one rank of a data parallel training holds, and the GPUs that one
+    rank would need.
 
-    optimizer: "sgd", "momentum" or "adam"; its values have 4 bytes always. precision: "float32" (all values have 4 bytes, there is no
-    copy) or "mixed".
-    activations: values that are kept for each sample. global_batch_size: divides by world_size, the number of ranks.
+    optimizer: "sgd", "momentum" or "adam"; its values have 4 bytes always. precision:
+    "float32" (all values have 4 bytes, there is no copy) or "mixed".
+    activations: values that are kept for each sample. global_batch_size: divides by
+        world_size, the number of ranks.
     gpu_bytes: the memory of one GPU.
-    Returns (parts, gpus). parts: the bytes of "weights", "gradients", "copy", "optimizer" and "activations", a dictionary.
-    gpus: the smallest number of GPUs that together have room for all five; 1 means that data parallelism is enough.
+    Returns (parts, gpus). parts: the bytes of "weights", "gradients", "copy",
+        "optimizer" and "activations", a dictionary.
+    gpus: the smallest number of GPUs that together have room for all five; 1 means that
+        data parallelism is enough.
     """
     ### BEGIN SOLUTION
     half = 2 if precision == "mixed" else 4
@@ -637,67 +816,123 @@ def training_memory(parameters, optimizer, precision, activations, global_batch_
     return parts, -(-sum(parts.values()) // gpu_bytes)
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_training_memory", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(training_memory)
 
 # %%
 def kept_values(model, side=224):
-    """The values that convolutions, normalisations and ReLUs of a Keras model put out for one image."""
-    model = tf.keras.models.clone_model(model, input_tensors=tf.keras.Input((side, side, 3)))
-    return sum(int(np.prod(layer.output_shape[1:])) for layer in model.layers if layer.weights or "re_lu" in layer.name)
+    """The values that convolutions, normalisations and ReLUs of a Keras model put out
+    for one image.
+    """
+    model = tf.keras.models.clone_model(
+        model, input_tensors=tf.keras.Input((side, side, 3))
+    )
+    return sum(
+        int(np.prod(layer.output_shape[1:]))
+        for layer in model.layers
+        if layer.weights or "re_lu" in layer.name
+    )
 
 
-tokens = 2048  # of a language model's sample. It keeps the input of each layer and computes the rest again: tokens x width x layers
+# of a language model's sample. It keeps the input of each layer and computes the rest
+# again: tokens x width x layers
+tokens = 2048
 models = {  # parameters, optimizer, values kept for a sample, samples on a rank
     "MobileNet": (4_231_976, "momentum", kept_values(keras_models.mobilenet()), 256),
     "ResNet-34": (21_797_672, "momentum", kept_values(keras_models.resnet34()), 256),
-    "7 B, language": (7 * 10**9, "adam", tokens * 4096 * 32, 1),  # LLaMA: Touvron 2023, table 2
-    "175 B, language": (175 * 10**9, "adam", tokens * 12288 * 96, 1),  # GPT-3: Brown 2020, table 2.1
+    # LLaMA: Touvron 2023, table 2
+    "7 B, language": (7 * 10**9, "adam", tokens * 4096 * 32, 1),
+    # GPT-3: Brown 2020, table 2.1
+    "175 B, language": (175 * 10**9, "adam", tokens * 12288 * 96, 1),
 }
-print({name: f"{kept / 1e6:,.0f} million values" for name, (_, _, kept, _) in models.items()})
+print(
+    {
+        name: f"{kept / 1e6:,.0f} million values"
+        for name, (_, _, kept, _) in models.items()
+    }
+)
 
 # %% tags=["raises-exception"]
 GPU = 80 * 10**9
 figure, ax = plt.subplots(figsize=(9, 3.4), layout="constrained")
-colours = dict(zip(("weights", "gradients", "copy", "optimizer", "activations"), palette.CYCLE))
+colours = dict(
+    zip(("weights", "gradients", "copy", "optimizer", "activations"), palette.CYCLE)
+)
 for k, (name, (parameters, optimizer, activations, batch)) in enumerate(models.items()):
-    parts, gpus = training_memory(parameters, optimizer, "mixed", activations, batch, 1, GPU)
+    parts, gpus = training_memory(
+        parameters, optimizer, "mixed", activations, batch, 1, GPU
+    )
     left = 0
     for part, nbytes in parts.items():
-        ax.barh(k, nbytes / sum(parts.values()), left=left, color=colours[part], label=part if k == 0 else None, edgecolor="white")
+        ax.barh(
+            k,
+            nbytes / sum(parts.values()),
+            left=left,
+            color=colours[part],
+            label=part if k == 0 else None,
+            edgecolor="white",
+        )
         left += nbytes / sum(parts.values())
-    ax.text(1.02, k, f"{sum(parts.values()) / 1e9:,.1f} GB, {gpus:,.0f} GPU{'s' if gpus > 1 else ''}", va="center")
-ax.set(yticks=range(len(models)), yticklabels=models, xlim=(0, 1.3), xlabel="share of a rank's memory, mixed precision", xticks=[0, 0.5, 1])
+    ax.text(
+        1.02,
+        k,
+        f"{sum(parts.values()) / 1e9:,.1f} GB, {gpus:,.0f} "
+        f"GPU{'s' if gpus > 1 else ''}",
+        va="center",
+    )
+ax.set(
+    yticks=range(len(models)),
+    yticklabels=models,
+    xlim=(0, 1.3),
+    xlabel="share of a rank's memory, mixed precision",
+    xticks=[0, 0.5, 1],
+)
 ax.spines[["top", "right"]].set_visible(False)
 ax.invert_yaxis()
-figure.legend(frameon=False, ncols=5, loc="outside upper left", title="from left to right")
+figure.legend(
+    frameon=False, ncols=5, loc="outside upper left", title="from left to right"
+)
 weights_only = 175e9 * 4
 whole, gpus = training_memory(175 * 10**9, "adam", "float32", 0, 1, 1, GPU)
-print(f"175 B: weights alone {weights_only / 1e9:,.0f} GB in float32, {weights_only / GPU:.1f} GPUs; with gradients and Adam "
-      f"{sum(whole.values()) / 1e9:,.0f} GB, {gpus:,.0f} GPUs; you guessed {guess_2}")
+print(
+    f"175 B: weights alone {weights_only / 1e9:,.0f} GB in float32, "
+    f"{weights_only / GPU:.1f} GPUs; with gradients and Adam "
+    f"{sum(whole.values()) / 1e9:,.0f} GB, {gpus:,.0f} GPUs; you guessed {guess_2}"
+)
 
 # %% [markdown]
-# Small image models are all activations: there data parallelism is just right, it divides
-# the batch. Language models are all weights and optimizer: dividing the batch does not help, the *model* has to be divided. **Model
-# parallelism** puts the first layers on GPU 0, the next on GPU 1; the minibatch goes forward from one to the next, and the error back the
-# other way. A later unit does it. It also explains why few people train such models and many **fine-tune** them: a model that somebody else has trained,
-# a few more steps on one's own data, for example a speech recogniser that has to learn medical words. Even that may not fit into one GPU.
+# Small image models are all activations: there data parallelism is just right, it
+# divides the batch. Language models are all weights and optimizer: dividing the batch
+# does not help, the *model* has to be divided. **Model parallelism** puts the first
+# layers on GPU 0, the next on GPU 1; the minibatch goes forward from one to the next,
+# and the error back the other way. A later unit does it. It also explains why few
+# people train such models and many **fine-tune** them: a model that somebody else has
+# trained, a few more steps on one's own data, for example a speech recogniser that has
+# to learn medical words. Even that may not fit into one GPU.
 
 # %% [markdown]
 # ## What to remember
 #
-# - `rank` chooses the data. `local_rank` chooses the GPU, and who prepares on a node. Rank 0 prints and saves. On one node you cannot tell.
-# - Prepare once on every node; let everybody meet; read. A file appears whole or not at all.
-# - Shard, shuffle, repeat, batch, in this order; the number of steps follows from what all ranks know.
-# - A checkpoint is weights, what is not trainable, the optimizer *and* the epoch. Rank 0 reads it, everybody gets it.
-# - Averaged gradients keep trainable weights equal. Moving averages of batch normalisation are not gradients.
-# - Images stay on the node, gradients cross: at best 2 (N - 1) / N of their size per node, if the order of the ranks is right.
-# - A bounce buffer costs two copies; GPUDirect RDMA saves them. It matters where the network is as fast as the memory.
-# - Weights are the small part: with Adam training takes 16 bytes per parameter, and activations.
+# - `rank` chooses the data. `local_rank` chooses the GPU, and who prepares on a node.
+#   Rank 0 prints and saves. On one node you cannot tell.
+# - Prepare once on every node; let everybody meet; read. A file appears whole or not at
+#   all.
+# - Shard, shuffle, repeat, batch, in this order; the number of steps follows from what
+#   all ranks know.
+# - A checkpoint is weights, what is not trainable, the optimizer *and* the epoch. Rank
+#   0 reads it, everybody gets it.
+# - Averaged gradients keep trainable weights equal. Moving averages of batch
+#   normalisation are not gradients.
+# - Images stay on the node, gradients cross: at best 2 (N - 1) / N of their size per
+#   node, if the order of the ranks is right.
+# - A bounce buffer costs two copies; GPUDirect RDMA saves them. It matters where the
+#   network is as fast as the memory.
+# - Weights are the small part: with Adam training takes 16 bytes per parameter, and
+#   activations.
 #
-# **To think about.** The lab promises that 10 GPUs train ten times as fast "in the ideal case". Name three things from this page that do not get
-# faster with ten nodes, and say which of them you would mend first on the real data set.
+# **To think about.** The lab promises that 10 GPUs train ten times as fast "in the
+# ideal case". Name three things from this page that do not get faster with ten nodes,
+# and say which of them you would mend first on the real data set.
 
 # %%
 folder.cleanup()
