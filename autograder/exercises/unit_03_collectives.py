@@ -3,112 +3,127 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 
-from autograder.exercise import Case, Diagnosis, Exercise, Finding, Run, Tensor
+from autograder.exercise import Case, Exercise, Finding, Mistake, Run, Tensor
+from autograder.exercises.kinds import PlainExercise
 from autograder.exercises.readings import contributions
 from autograder.exercises.readings.contributions import everywhere, sum_case, tensors, total
-from labkit.watch.hang import direction
+from autograder.exercises.readings.messages import forbidden_collective, message_time, messages, time_without_barriers
 
-UNIT = "03_collectives"
-
-NO_COMMUNICATION = Diagnosis(
-    "Every rank returned its own values: nothing was added up.", "Check that the call is reached and that you return its result."
-)
-ONLY_ONE_RANK = Diagnosis(
-    "Only one rank holds the whole sum. That is a reduce; an all-reduce leaves the sum on every rank.",
-    "The sum has to travel back to the others.",
-)
-DOUBLED_OWN = Diagnosis(
-    "Each rank counted its own values twice.",
-    "Start from your own values or add them, not both; a rank does not add its own message.",
-)
-OWN_LEFT_OUT = Diagnosis(
-    "Each rank left out its own values.", "The sum is over all ranks: start from a copy of x, not from zeros."
-)
-COUNTED_TWICE = Diagnosis("Some values are in the sum more than once.", "A sum that is complete is copied, not added again.")
-RANKS_MISSING = Diagnosis(
-    "The values of some ranks did not get into the sum.", "Follow one number from the rank that is missing."
-)
-MIXED_UP = Diagnosis(
-    "Some values are in the sum twice and others not at all: chunks of different positions were added to each other.",
-    "Sender and receiver must mean the same chunk in the same step.",
-)
-OVERWRITES = Diagnosis(
-    "Each element holds the values of a single rank: a chunk that was not finished replaced the others.",
-    "In the first half what arrives is added; the second half starts with the chunk that is finished, (rank + 1) % p.",
-)
-DROPS_REMAINDER = Diagnosis(
-    "The last elements were never added up: chunks of n // p elements leave n % p behind.",
-    "`torch.tensor_split` cuts into chunks that differ by at most one element; or pad to a multiple of p and cut that off.",
-)
-KEEPS_PADDING = Diagnosis("The padding is still there: the result must be as long as x.", "Cut it off with `[:n]`.")
-WRONG_ORDER = Diagnosis(
-    "All sums are right, but the chunks stand in the wrong order.",
-    "Chunk i belongs at place i on every rank, whoever had it first.",
-)
-USES_ALL_REDUCE = Diagnosis(
-    "The sum is right, but all_reduce did the work. Here you build it yourself.", "Use send, recv, isend and irecv only."
-)
-USES_COLLECTIVE = Diagnosis("The sum is right, but a collective did the work.", "Use send, recv, isend and irecv only.")
-
-
+NO_COMMUNICATION = Mistake("own_only", "Every rank returned its own values: nothing was added up.",
+                           "Check that the call is reached and that you return its result.")  # fmt: skip
+ONLY_ONE_RANK = Mistake("only_one_rank", "Only one rank holds the whole sum. That is a reduce; an all-reduce leaves "
+                        "the sum on every rank.",
+                        "The sum has to travel back to the others.", lambda c: [c.total, *c.parts[1:]])  # fmt: skip
+DOUBLED_OWN = Mistake("doubled_own", "Each rank counted its own values twice.",
+                      "Start from your own values or add them, not both; a rank does not add its own message.",
+                      lambda c: [c.total + part for part in c.parts])  # fmt: skip
+NEVER_GATHERED = Mistake("never_gathered", "Each rank holds the sum of one chunk only.",
+                         "The finished chunks have to reach every rank.")  # fmt: skip
+DROPS_REMAINDER = Mistake("drops_remainder",
+                          "The last elements were never added up: chunks of n // p elements leave n % p behind.",
+                          "`torch.tensor_split` cuts into chunks that differ by at most one element; or pad to a "
+                          "multiple of p and cut that off.")  # fmt: skip
+OVERWRITES = Mistake("overwrites", "Each element holds the values of a single rank: what arrived replaced the others.",
+                     "What arrives is added, not copied, as long as it is not finished.")  # fmt: skip
+COUNTED_TWICE = Mistake("counted_twice", "Some values are in the sum more than once.",
+                        "A sum that is complete is copied, not added again.")  # fmt: skip
 # What `contributions.read` can find in any sum; an exercise replaces the texts it can say better.
-READINGS = {
-    "own_only": NO_COMMUNICATION,
-    "only_one_rank": ONLY_ONE_RANK,
-    "running_sum": Diagnosis(
-        "Each rank's sum ends with itself: a running sum. Only the last rank has heard of everybody.",
-        "The sum is over all ranks.",
-    ),
-    "doubled_own": DOUBLED_OWN,
-    "own_left_out": OWN_LEFT_OUT,
-    "rank_0_left_out": Diagnosis(
-        "Rank 0's own values are not in the sum.", "Rank 0 starts from a copy of its own x, not from zeros."
-    ),
-    "counted_twice": COUNTED_TWICE,
-    "ranks_missing": RANKS_MISSING,
-    "mixed_up": MIXED_UP,
-    "overwrites": Diagnosis(
-        "Each element holds the values of a single rank: nothing was added up.", "What arrives is added, not copied."
-    ),
-    "never_gathered": Diagnosis("Each rank holds the sum of one chunk only.", "The finished chunks have to reach every rank."),
-    "drops_remainder": DROPS_REMAINDER,
-    "averaged": Diagnosis("This is the mean, not the sum.", "Do not divide."),
-    "multiplied": Diagnosis("The sum was multiplied by a number.", "Add each rank's values once, and nothing else."),
-}
+READINGS = [
+    *(NO_COMMUNICATION, ONLY_ONE_RANK.giving(None), DOUBLED_OWN.giving(None)),
+    *(NEVER_GATHERED, DROPS_REMAINDER, OVERWRITES, COUNTED_TWICE),
+    Mistake("running_sum",
+            "Each rank's sum ends with itself: a running sum. Only the last rank has heard of everybody.",
+            "The sum is over all ranks."),
+    Mistake("rank_0_left_out", "Rank 0's own values are not in the sum.",
+            "Rank 0 starts from a copy of its own x, not from zeros."),
+    Mistake("ranks_missing", "The values of some ranks did not get into the sum.",
+            "Follow one number from the rank that is missing."),
+    Mistake("mixed_up", "Some values are in the sum twice and others not at all: pieces that do not belong together "
+            "were added to each other.",
+            "Sender and receiver must mean the same piece in the same step."),
+    Mistake("averaged", "This is the mean, not the sum.", "Do not divide."),
+]  # fmt: skip
+# What `contributions.read_chunks` finds besides.
+CHUNK_READINGS = [
+    *READINGS,
+    Mistake("keeps_padding", "The padding is still there: the result must be as long as x.", "Cut it off with `[:n]`."),
+    Mistake("wrong_order", "All sums are right, but the chunks stand in the wrong order.",
+            "Chunk i belongs at place i on every rank, whoever had it first."),
+]  # fmt: skip
+USES_ALL_REDUCE = Mistake("uses_all_reduce",
+                          "The sum is right, but all_reduce did the work. Here you build it yourself.",
+                          "Use send, recv, isend and irecv only.")  # fmt: skip
+FROM_SENDS = [
+    USES_ALL_REDUCE,
+    USES_ALL_REDUCE.but(name="uses_collective", why="The sum is right, but a collective did the work."),
+]  # fmt: skip
+
+ALL_SEND = "Start the send with isend, receive, then wait for it: all ranks then send at the same time."
 
 
-def only_on_rank_0(case: Case) -> list[Tensor]:
-    return tensors(case, [total(case), *case.known["parts"][1:]])
+class SumExercise(Exercise):
+    """A tensor is summed over the ranks, and every rank holds the sum.
+
+    A case is one of `contributions.sum_case`. What a mistake gives is computed from `p`, `parts` (one array per rank)
+    and their `total`; an array means that all ranks hold it, a list is one array per rank. `facts` names what `reading`
+    finds in a wrong sum, in the words of `named`, and the first rule that a right one breaks (`rules`).
+    """
+
+    reading = staticmethod(contributions.read)
+
+    def named(self, case: Case, name: str) -> str:
+        return name
+
+    def rules(self, case: Case, run: Run) -> Finding | None:
+        return None
+
+    def expected(self, case):
+        return everywhere(case, total(case))
+
+    def worked(self, case):
+        return SimpleNamespace(**vars(super().worked(case)), total=total(case))
+
+    def per_rank(self, case, value):
+        return tensors(case, value) if isinstance(value, list) else everywhere(case, value)
+
+    def facts(self, case: Case, run: Run):
+        found = self.reading(case, run)
+        return Finding(self.named(case, found.diagnosis), found.detail) if found else self.rules(case, run)
 
 
-class SumOverRanks(Exercise):
+class SumOverRanks(SumExercise):
     """Sum over ranks"""
 
-    unit, function = UNIT, "sum_over_ranks"
     signature = "sum_over_ranks(x: torch.Tensor) -> torch.Tensor"
     all_hear = True
     levels = {"the matrix 1..12": 1, "a tensor of its own on each rank": 1}
-    diagnoses = {
-        **READINGS,
-        "only_one_rank": Diagnosis(ONLY_ONE_RANK.why, "`dist.all_reduce` leaves it on every rank, `dist.reduce` on one."),
-        "times_world_size": Diagnosis(
-            "x was multiplied by the number of ranks. That is the sum only if all ranks hold the same x.",
-            "The other ranks' values have to come from the other ranks: `dist.all_reduce`.",
-        ),
-        "maximum": Diagnosis("This is the largest value over the ranks, not the sum.", "The operation is `dist.ReduceOp.SUM`."),
-        "product": Diagnosis("The values were multiplied, not added.", "The operation is `dist.ReduceOp.SUM`."),
-        "summed_twice": Diagnosis(
-            "The sum was summed again: the result is p times too large.",
-            "One all_reduce is enough, and only over the original values.",
-        ),
-        "written_down": Diagnosis(
-            "This is the sum of four matrices 1..12, whatever x is: the answer is written down instead of computed.",
-            "Let the ranks add up what they hold: `dist.all_reduce`.",
-        ),
-    }
+    MATRIX = np.arange(1, 13).reshape(3, 4)
+    mistakes = [
+        *READINGS,
+        ONLY_ONE_RANK.but(how="`dist.all_reduce` leaves it on every rank, `dist.reduce` on one."),
+        Mistake("times_world_size",
+                "x was multiplied by the number of ranks. That is the sum only if all ranks hold the same x.",
+                "The other ranks' values have to come from the other ranks: `dist.all_reduce`.",
+                lambda c: [part * c.p for part in c.parts]),
+        Mistake("maximum", "This is the largest value over the ranks, not the sum.",
+                "The operation is `dist.ReduceOp.SUM`.",
+                lambda c: np.max(c.parts, axis=0) if c.base else None),  # equal matrices: x and a mean look so, too
+        Mistake("product", "The values were multiplied, not added.",
+                "The operation is `dist.ReduceOp.SUM`.",
+                lambda c: np.prod(np.array(c.parts, c.dtype), axis=0, dtype=c.dtype)),
+        DOUBLED_OWN,
+        Mistake("summed_twice", "The sum was summed again: the result is p times too large.",
+                "One all_reduce is enough, and only over the original values.", lambda c: c.total * c.p),
+        Mistake("written_down", "This is the sum of four matrices 1..12, whatever x is: the answer is written down "
+                "instead of computed.",
+                "Let the ranks add up what they hold: `dist.all_reduce`.",
+                lambda c: 4 * SumOverRanks.MATRIX if c.total.shape == (3, 4) else None),
+    ]  # fmt: skip
 
     def cases(self, rng):
         level = "a tensor of its own on each rank"
@@ -121,42 +136,19 @@ class SumOverRanks(Exercise):
         k = int(rng.choice([2, 3, 5, 6, 7, 8, 9]))  # not 4: four matrices 1..12 would be one rank's own
         return [self._same(self.MATRIX), self._same(k * self.MATRIX, f", times {k}"), *own]
 
-    MATRIX = np.arange(1, 13).reshape(3, 4)
-
     @staticmethod
     def _same(matrix: np.ndarray, which: str = "") -> Case:
         known = {"parts": [matrix] * 4, "base": None, "unit": 1, "dtype": "float32"}
         says = f"3 x 4{which}, the same on every rank"
         return Case("the matrix 1..12", 4, (Tensor(matrix, "float32"),), says=says, known=known)
 
-    def expected(self, case):
-        return everywhere(case, total(case))
-
-    def misconceptions(self, case):
-        parts, p, same = case.known["parts"], case.world_size, case.known["base"] is None
-        return {
-            "own_only": None if same else tensors(case, parts),  # equal matrices: a mean or a maximum would look the same
-            "only_one_rank": only_on_rank_0(case),
-            "times_world_size": None if same else tensors(case, [part * p for part in parts]),
-            "averaged": None if same or case.known["dtype"] == "int64" else everywhere(case, total(case) / p),
-            "maximum": None if same else everywhere(case, np.max(parts, axis=0)),
-            "product": everywhere(case, np.prod(np.array(parts, case.known["dtype"]), axis=0, dtype=case.known["dtype"])),
-            "doubled_own": tensors(case, [total(case) + part for part in parts]),
-            "own_left_out": tensors(case, [total(case) - part for part in parts]) if p > 2 else None,
-            "summed_twice": everywhere(case, total(case) * p),
-            "written_down": everywhere(case, 4 * self.MATRIX)
-            if parts[0].shape == (3, 4) and (not same or parts[0][0, 0] > 1)
-            else None,
-        }
-
     def facts(self, case: Case, run: Run):
         return contributions.read(case, run) if case.known["base"] else None
 
 
-class MeanOverRanks(Exercise):
+class MeanOverRanks(SumExercise):
     """Mean over ranks"""
 
-    unit, function = UNIT, "mean_over_ranks"
     signature = "mean_over_ranks(x: torch.Tensor) -> torch.Tensor"
     levels = {"floating point": 1, "integers": 1}
     may_lose = {
@@ -174,38 +166,31 @@ def harness(f, x):
         mean = mean.to(torch.float32)
     return mean
 """
-    diagnoses = {
-        "own_only": NO_COMMUNICATION,
-        "sum_for_mean": Diagnosis(
-            "The values were summed but not divided by the number of ranks.", "Divide by `dist.get_world_size()`."
-        ),
-        "divided_twice": Diagnosis(
-            "The sum was divided by the number of ranks twice.", "Divide before the all_reduce or after it, not both times."
-        ),
-        "divided_on_one_rank": Diagnosis(
-            "Rank 0 holds the mean, the other ranks still hold the sum.", "Every rank divides its own copy."
-        ),
-        "only_one_rank": Diagnosis(
-            "Only rank 0 holds the mean.", "`dist.all_reduce` leaves the sum on every rank, `dist.reduce` on one."
-        ),
-        "divided_by_p_minus_1": Diagnosis("The sum was divided by p - 1.", "There are p ranks; only their numbers end at p - 1."),
-        "own_divided": Diagnosis("Each rank divided its own values by p and nothing was added up.", "Sum over the ranks first."),
-        "fixed_world_size": Diagnosis(
-            "The sum was divided by a number that does not follow the number of ranks.",
-            "Ask `dist.get_world_size()`; never write it down.",
-        ),
-        "floor_division": Diagnosis(
-            "The fraction was cut off.", "`//` rounds down, and so does an integer tensor. Use `/` on a floating-point tensor."
-        ),
-        "floors_before_the_sum": Diagnosis(
-            "Each rank rounded its share before the sum, so up to p fractions were lost.",
-            "Convert to floating point before you divide.",
-        ),
-        "overflows": Diagnosis(
-            "The sum did not fit into the input's dtype: uint8 ends at 255 and starts again at 0.",
-            "Convert to floating point before the all_reduce, not after it.",
-        ),
-    }
+    mistakes = [
+        NO_COMMUNICATION.giving(lambda c: c.parts),
+        Mistake("sum_for_mean", "The values were summed but not divided by the number of ranks.",
+                "Divide by `dist.get_world_size()`.",
+                lambda c: None if c.case.known.get("integer") == "uint8" else c.total),  # there the sum overflows
+        Mistake("divided_twice", "The sum was divided by the number of ranks twice.",
+                "Divide before the all_reduce or after it, not both times.", lambda c: c.total / c.p**2),
+        Mistake("divided_on_one_rank", "Rank 0 holds the mean, the other ranks still hold the sum.",
+                "Every rank divides its own copy.", lambda c: [c.total / c.p] + [c.total] * (c.p - 1)),
+        Mistake("only_one_rank", "Only rank 0 holds the mean.",
+                "`dist.all_reduce` leaves the sum on every rank, `dist.reduce` on one.",
+                lambda c: [c.total / c.p, *c.parts[1:]]),
+        Mistake("divided_by_p_minus_1", "The sum was divided by p - 1.",
+                "There are p ranks; only their numbers end at p - 1.", lambda c: c.total / (c.p - 1)),
+        Mistake("own_divided", "Each rank divided its own values by p and nothing was added up.",
+                "Sum over the ranks first.", lambda c: [part / c.p for part in c.parts]),
+        Mistake("fixed_world_size", "The sum was divided by a number that does not follow the number of ranks.",
+                "Ask `dist.get_world_size()`; never write it down."),
+        Mistake("floor_division", "The fraction was cut off.",
+                "`//` rounds down, and so does an integer tensor. Use `/` on a floating-point tensor."),
+        Mistake("floors_before_the_sum", "Each rank rounded its share before the sum, so up to p fractions were lost.",
+                "Convert to floating point before you divide."),
+        Mistake("overflows", "The sum did not fit into the input's dtype: uint8 ends at 255 and starts again at 0.",
+                "Convert to floating point before the all_reduce, not after it."),
+    ]  # fmt: skip
 
     def cases(self, rng):
         return [
@@ -221,98 +206,55 @@ def harness(f, x):
         """Integers of which some sums have a remainder, and of which the remainders add up to more than one."""
         parts = [rng.integers(low, high, 8) for _ in range(world_size)]
         for part in parts[:2]:
-            part[0] += 1 - part[0] % world_size if part[0] < high - world_size else 1 - part[0] % world_size - world_size
+            part[0] += (
+                1 - part[0] % world_size if part[0] < high - world_size else 1 - part[0] % world_size - world_size
+            )
         parts[-1][0] -= parts[-1][0] % world_size
-        arguments = [(Tensor(part, dtype),) for part in parts]
+        known = {"parts": parts, "dtype": "float32", "integer": dtype}
         return Case(
-            "integers",
-            world_size,
-            arguments,
-            says=f"n = 8, {dtype}",
-            known={"parts": parts, "dtype": "float32", "integer": dtype},
+            "integers", world_size, [(Tensor(part, dtype),) for part in parts], says=f"n = 8, {dtype}", known=known
         )
 
     def expected(self, case):
         return everywhere(case, total(case) / case.world_size)
 
-    def misconceptions(self, case):
-        parts, p, whole = case.known["parts"], case.world_size, total(case)
-        integer = case.known.get("integer")
-        wrong = {
-            "sum_for_mean": everywhere(case, whole),
-            "divided_twice": everywhere(case, whole / p**2),
-            "own_divided": tensors(case, [part / p for part in parts]),
-            "divided_by_p_minus_1": everywhere(case, whole / (p - 1)) if p > 2 else None,
-            "divided_on_one_rank": tensors(case, [whole / p] + [whole] * (p - 1)),
-            "only_one_rank": tensors(case, [whole / p, *parts[1:]]),
-            "own_only": tensors(case, parts),
-            "fixed_world_size": everywhere(case, whole / 2) if p > 3 else everywhere(case, whole / 4) if p == 3 else None,
-        }
-        if integer is None:
-            return wrong
-        stay = {"sum_for_mean": everywhere(case, whole), "own_only": tensors(case, parts), "divided_on_one_rank": None}
-        wrong |= {name: value and [Tensor(v.values, integer) for v in value] for name, value in stay.items()}
-        wrong["only_one_rank"] = None
-        wrong["floor_division"] = [Tensor(whole // p, integer)] * p
-        wrong["floors_before_the_sum"] = [Tensor(sum(part // p for part in parts), integer)] * p
-        if integer == "uint8":
-            wrong["sum_for_mean"] = None
-            wrong["overflows"] = everywhere(case, whole % 256 / p)
-        return wrong
-
     def facts(self, case: Case, run: Run):
-        """The same mistakes in another dtype than the usual one, and constants other than the usual ones."""
-        values = contributions.returned(run)
-        whole, p = total(case), case.world_size
-        if any(not isinstance(v, np.ndarray) or v.shape != whole.shape or v.dtype.kind not in "iuf" for v in values):
+        """What integers lose on their way, in any dtype, and constants instead of p."""
+        values, whole, p = contributions.in_shape(case, run), total(case), case.world_size
+        if values is None:
             return None
-        values = np.array(values, dtype=np.float64)
-        if "integer" in case.known:
-            wrapped = whole % 256 if case.known["integer"] == "uint8" else whole
-            if any(np.allclose(values, x) for x in (np.floor(whole / p), np.trunc(wrapped / p), np.rint(whole / p))):
-                return "overflows" if not np.allclose(values, np.rint(whole / p), atol=1.01) else "floor_division"
-            if np.allclose(values, sum(part // p for part in case.known["parts"])):
-                return "floors_before_the_sum"
-            if np.allclose(values, whole):
-                return "sum_for_mean"
-            if wrapped is not whole and np.allclose(values, wrapped):
-                return "overflows"
-        overflown = [whole % 256] if case.known.get("integer") == "uint8" else []
-        for added in (whole, *overflown):
-            added, there = np.broadcast_to(added, values.shape), values != 0
-            if not there.any() or added[~there].any():
-                continue
-            ratio = added[there] / values[there]
-            if np.allclose(ratio, ratio[0]) and not math.isclose(ratio[0], p, rel_tol=1e-4):
-                return Finding("fixed_world_size", f"On {p} ranks the sum was divided by {ratio[0]:g}.")
+        values, integer = np.array(values, dtype=np.float64), case.known.get("integer")
+        wrapped = whole % 256 if integer == "uint8" else whole
+        if integer:
+            ways = [("sum_for_mean", whole), ("floor_division", whole // p), ("floor_division", np.rint(whole / p))]
+            ways += [("floors_before_the_sum", sum(part // p for part in case.known["parts"]))]
+            ways += [("overflows", way) for way in (wrapped, wrapped / p, wrapped // p) if wrapped is not whole]
+            name = next((name for name, way in ways if np.allclose(values, way)), None)
+            if name:
+                return Finding(name)
+        for added in (whole, wrapped) if values.all() else ():
+            ratios = added / values
+            if np.allclose(ratios, ratios.flat[0]) and not math.isclose(ratios.flat[0], p, rel_tol=1e-4):
+                return Finding("fixed_world_size", f"On {p} ranks the sum was divided by {ratios.flat[0]:g}.")
         return None
 
 
-class ServerAllReduce(Exercise):
+class ServerAllReduce(SumExercise):
     """All-reduce through rank 0"""
 
-    unit, function = UNIT, "server_all_reduce"
     signature = "server_all_reduce(x: torch.Tensor) -> torch.Tensor"
     levels = {"the sum, on every rank": 1, "any dtype and shape": 1}
-    diagnoses = {
-        **READINGS,
-        "rank_0_left_out": Diagnosis(
-            "Rank 0's own values are not in the sum.", "Rank 0 starts from a copy of its own x, not from zeros."
-        ),
-        "answers_too_early": Diagnosis(
-            "Rank 0 answered each rank as soon as it had heard from it, with the sum so far.",
-            "Two loops: first receive from everybody, then send to everybody.",
-        ),
-        "uses_all_reduce": USES_ALL_REDUCE,
-        "uses_collective": USES_COLLECTIVE,
-        "not_through_rank_0": Diagnosis(
-            "The sum is right, but here all messages go to rank 0 or come from it.", "Rank 0 is the meeting point."
-        ),
-        "too_many_messages": Diagnosis(
-            "The sum is right, but one message each way is enough: a whole tensor is one message.",
-            "Send x itself, not its elements.",
-        ),
-    }
+    mistakes = [
+        *READINGS, *FROM_SENDS,
+        Mistake("answers_too_early", "Rank 0 answered each rank as soon as it had heard from it, with the sum so far.",
+                "Two loops: first receive from everybody, then send to everybody.",
+                lambda c: [c.total, *np.cumsum(c.parts, axis=0)[1:]]),
+        Mistake("not_through_rank_0", "The sum is right, but here all messages go to rank 0 or come from it.",
+                "Rank 0 is the meeting point."),
+        Mistake("too_many_messages",
+                "The sum is right, but one message each way is enough: a whole tensor is one message.",
+                "Send x itself, not its elements."),
+    ]  # fmt: skip
 
     def cases(self, rng):
         level = "the sum, on every rank"
@@ -325,25 +267,10 @@ class ServerAllReduce(Exercise):
             sum_case(rng, "any dtype and shape", 2, (3,), "int32"),
         ]
 
-    def expected(self, case):
-        return everywhere(case, total(case))
-
-    def misconceptions(self, case):
-        parts, p = case.known["parts"], case.world_size
-        return {
-            "own_only": tensors(case, parts),
-            "only_one_rank": only_on_rank_0(case),
-            "doubled_own": tensors(case, [total(case) + part for part in parts]),
-            "own_left_out": tensors(case, [total(case) - part for part in parts]),
-            "rank_0_left_out": everywhere(case, total(case) - parts[0]),
-            "answers_too_early": tensors(case, [total(case), *np.cumsum(parts, axis=0)[1:]]) if p > 2 else None,
-        }
-
-    def facts(self, case: Case, run: Run):
-        finding = contributions.read(case, run) or contributions.forbidden_collectives(run)
-        if finding:
-            return finding
-        for sender, receiver in sorted(contributions.messages_between(run)):
+    def rules(self, case, run):
+        if found := forbidden_collective(run):
+            return found
+        for sender, receiver in sorted({(e.rank, e.peer) for e in messages(run)}):
             if 0 not in (sender, receiver):
                 return Finding("not_through_rank_0", f"Rank {sender} sent to rank {receiver}.")
         for rank, rank_run in enumerate(run.ranks):
@@ -353,37 +280,28 @@ class ServerAllReduce(Exercise):
         return None
 
 
-class TreeAllReduce(Exercise):
+class TreeAllReduce(SumExercise):
     """All-reduce as a tree"""
 
-    unit, function = UNIT, "tree_all_reduce"
     signature = "tree_all_reduce(x: torch.Tensor) -> torch.Tensor"
     levels = {"powers of two": 1, "any number of ranks": 1, "few steps": 1}
-    diagnoses = {
-        **READINGS,
-        "only_one_rank": Diagnosis(ONLY_ONE_RANK.why, "Walk the tree a second time, from the root down to the leaves."),
-        "powers_of_two_only": Diagnosis(
-            "The values of some ranks did not get into the sum: this works for 2, 4, 8 ... ranks only.",
-            "A partner whose number would be >= p does not exist, and what it should have passed on is lost. Round log2 p up.",
-        ),
-        "mixed_up": Diagnosis(
-            "Some ranks' values are in the sum twice and others' not at all.", "Draw the tree for this number of ranks."
-        ),
-        "uses_all_reduce": USES_ALL_REDUCE,
-        "uses_collective": USES_COLLECTIVE,
-        "bottleneck": Diagnosis(
-            "The sum is right, but one rank talks to all others, one after the other: its port is the bottleneck.",
-            "In a tree no rank talks to more than about log2 p others: pairs first, then pairs of pairs.",
-        ),
-        "too_many_messages": Diagnosis(
-            "The sum is right, but a rank sent or received more messages than a tree needs, 2 ceil(log2 p).",
-            "A partial sum of many ranks is one message: pairs first, then pairs of pairs.",
-        ),
-        "too_many_steps": Diagnosis(
-            "The sum is right, but the ranks waited for each other in a long chain: the time grows like p, not like log2 p.",
-            "In each step half of the ranks that still hold a partial sum hand it over, all at the same time.",
-        ),
-    }
+    mistakes = [
+        *READINGS, *FROM_SENDS,
+        ONLY_ONE_RANK.giving(None).but(how="Walk the tree a second time, from the root down to the leaves."),
+        Mistake("powers_of_two_only",
+                "The values of some ranks did not get into the sum: this works for 2, 4, 8 ... ranks only.",
+                "A partner whose number would be >= p does not exist, and what it should have passed on is lost. "
+                "Round log2 p up."),
+        Mistake("bottleneck",
+                "The sum is right, but one rank talks to all others, one after the other: its port is the bottleneck.",
+                "In a tree no rank talks to more than about log2 p others: pairs first, then pairs of pairs."),
+        Mistake("too_many_messages",
+                "The sum is right, but a rank sent or received more messages than a tree needs, 2 ceil(log2 p).",
+                "A partial sum of many ranks is one message: pairs first, then pairs of pairs."),
+        Mistake("too_many_steps", "The sum is right, but the ranks waited for each other in a long chain: the time "
+                "grows like p, not like log2 p.",
+                "In each step half of the ranks that still hold a partial sum hand it over, all at the same time."),
+    ]  # fmt: skip
 
     def cases(self, rng):
         return [
@@ -394,52 +312,29 @@ class TreeAllReduce(Exercise):
             sum_case(rng, "few steps", 16, (3,), "int64"),
         ]
 
-    def expected(self, case):
-        return everywhere(case, total(case))
+    def named(self, case, name):
+        return "powers_of_two_only" if name == "ranks_missing" and case.world_size & (case.world_size - 1) else name
 
-    def misconceptions(self, case):
-        parts, p = case.known["parts"], case.world_size
-        subtrees = [sum(parts[r : r + (r & -r)]) for r in range(1, p)]
-        return {
-            "own_only": tensors(case, parts),
-            "only_one_rank": tensors(case, [total(case), *subtrees]) if p > 2 else only_on_rank_0(case),
-            "doubled_own": tensors(case, [total(case) + part for part in parts]),
-            "own_left_out": tensors(case, [total(case) - part for part in parts]) if p > 2 else None,
-            "powers_of_two_only": tensors(case, guarded_doubling(parts)) if p & (p - 1) else None,
-        }
+    def rules(self, case, run):
+        found = forbidden_collective(run)
+        return found if found or case.level != "few steps" else self._too_slow(case, run)
 
-    def facts(self, case: Case, run: Run):
+    @staticmethod
+    def _too_slow(case: Case, run: Run) -> Finding | None:
         p, steps = case.world_size, math.ceil(math.log2(case.world_size))
-        finding = contributions.read(case, run)
-        if finding and finding.diagnosis == "ranks_missing" and p & (p - 1):
-            return Finding("powers_of_two_only", finding.detail)
-        finding = finding or contributions.forbidden_collectives(run)
-        if finding or case.level != "few steps":
-            return finding
-        messages = contributions.messages_between(run)
+        pairs = {(e.rank, e.peer) for e in messages(run)}
         for rank in range(p):
-            partners = {sender for sender, receiver in messages if receiver == rank}
-            partners |= {receiver for sender, receiver in messages if sender == rank}
+            partners = {other for pair in pairs if rank in pair for other in pair} - {rank}
             if len(partners) > 2 * steps:
                 return Finding("bottleneck", f"On {p} ranks, rank {rank} talked to {len(partners)} others.")
-        taken = contributions.time_without_barriers(run) / message_time(case, nbytes(case))
+        taken = time_without_barriers(run) / message_time(case, nbytes(case))
         if taken > 4 * steps + 0.5:
             return Finding("too_many_steps", f"On {p} ranks it took {taken:.0f} steps; a tree needs {2 * steps}.")
         for what, counts in (("sent", [r.sends for r in run.ranks]), ("received", [r.recvs for r in run.ranks])):
             if max(counts) > 2 * steps:
-                return Finding(
-                    "too_many_messages", f"On {p} ranks, rank {counts.index(max(counts))} {what} {max(counts)} messages."
-                )
+                busiest = f"rank {counts.index(max(counts))} {what} {max(counts)} messages"
+                return Finding("too_many_messages", f"On {p} ranks, {busiest}.")
         return None
-
-
-def guarded_doubling(parts: list[np.ndarray]) -> list[np.ndarray]:
-    """Everybody swaps sums with rank ^ 1, rank ^ 2, rank ^ 4 ...; who has no such partner sits the step out."""
-    sums, distance = list(parts), 1
-    while distance < len(parts):
-        sums = [mine + (sums[r ^ distance] if r ^ distance < len(parts) else 0) for r, mine in enumerate(sums)]
-        distance *= 2
-    return sums
 
 
 def nbytes(case: Case) -> int:
@@ -448,50 +343,34 @@ def nbytes(case: Case) -> int:
     return total(case).size * itemsize
 
 
-def message_time(case: Case, size: int) -> float:
-    """Virtual seconds of one message of `size` bytes."""
-    return case.alpha + size * case.beta
-
-
-class AllReduceInTwoHalves(Exercise):
+class AllReduceInTwoHalves(SumExercise):
     """All-reduce from reduce_scatter and all_gather"""
 
-    unit, function = UNIT, "all_reduce_in_two_halves"
     signature = "all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor"
     levels = {"n divisible by p": 1, "any n": 1}
-    diagnoses = {
-        **READINGS,
-        "wrong_order": WRONG_ORDER,
-        "own_chunk_only": Diagnosis(
-            "Each rank returned its own summed chunk: this is only the first half.", "all_gather brings the chunks together."
-        ),
-        "never_gathered": Diagnosis(
-            "Each rank has the sum of one chunk only.", "all_gather brings the summed chunks to every rank."
-        ),
-        "not_summed": Diagnosis(
-            "Each element is the value of a single rank: chunks were collected that nobody had added up.",
-            "reduce_scatter first; all_gather passes on its output.",
-        ),
-        "drops_remainder": Diagnosis(
-            DROPS_REMAINDER.why, "Pad with zeros to a multiple of p before, and cut the padding off with `[:n]` after."
-        ),
-        "keeps_padding": KEEPS_PADDING,
-        "uses_all_reduce": Diagnosis(
-            "The sum is right, but all_reduce did the work.",
-            "Use reduce_scatter for the first half and all_gather for the second.",
-        ),
-        "no_reduce_scatter": Diagnosis(
-            "The sum is right, but nothing was reduced and scattered: every rank received all p vectors and added them up.",
-            "With reduce_scatter each rank receives and adds only its own chunk: p times fewer bytes.",
-        ),
-        "no_all_gather": Diagnosis(
-            "The sum is right, but the second half is not an all_gather.", "One all_gather passes all chunks on at once."
-        ),
-        "too_many_bytes": Diagnosis(
-            "The sum is right, but more bytes went into the collectives than the two halves need.",
-            "Each element goes into one reduce_scatter, and each rank's summed chunk into one all_gather; nothing else is called for.",
-        ),
-    }
+    reading = staticmethod(contributions.read_chunks)
+    mistakes = [
+        *CHUNK_READINGS,
+        Mistake("own_chunk_only", "Each rank returned its own summed chunk: this is only the first half.",
+                "all_gather brings the chunks together.",
+                lambda c: np.split(np.pad(c.total, (0, -c.total.size % c.p)), c.p)),
+        NEVER_GATHERED.but(how="all_gather brings the summed chunks to every rank."),
+        Mistake("not_summed",
+                "Each element is the value of a single rank: chunks were collected that nobody had added up.",
+                "reduce_scatter first; all_gather passes on its output."),
+        DROPS_REMAINDER.but(how="Pad with zeros to a multiple of p before, and cut the padding off with `[:n]` after."),
+        USES_ALL_REDUCE.but(why="The sum is right, but all_reduce did the work.",
+                            how="Use reduce_scatter for the first half and all_gather for the second."),
+        Mistake("no_reduce_scatter", "The sum is right, but nothing was reduced and scattered: every rank received all "
+                "p vectors and added them up.",
+                "With reduce_scatter each rank receives and adds only its own chunk: p times fewer bytes."),
+        Mistake("no_all_gather", "The sum is right, but the second half is not an all_gather.",
+                "One all_gather passes all chunks on at once."),
+        Mistake("too_many_bytes",
+                "The sum is right, but more bytes went into the collectives than the two halves need.",
+                "Each element goes into one reduce_scatter, and each rank's summed chunk into one all_gather; "
+                "nothing else is called for."),
+    ]  # fmt: skip
 
     def cases(self, rng):
         return [
@@ -502,110 +381,64 @@ class AllReduceInTwoHalves(Exercise):
             sum_case(rng, "any n", 5, (3,), "int32"),
         ]
 
-    def expected(self, case):
-        return everywhere(case, total(case))
+    def named(self, case, name):
+        return "not_summed" if name == "overwrites" else name
 
-    def misconceptions(self, case):
-        parts, p, n = case.known["parts"], case.world_size, total(case).size
-        longest = -(-n // p)
-        padded = np.pad(total(case), (0, p * longest - n))
-        shortened = total(case)[: n - n % p]
-        collected = np.concatenate([parts[r][r * longest : (r + 1) * longest] for r in range(p)])
-        return {
-            "own_only": tensors(case, parts),
-            "own_chunk_only": tensors(case, np.split(padded, p)),
-            "not_summed": everywhere(case, collected),
-            "drops_remainder": everywhere(case, shortened) if n % p else None,
-            "keeps_padding": everywhere(case, padded) if n % p else None,
-            "only_one_rank": only_on_rank_0(case),
-        }
-
-    def facts(self, case: Case, run: Run):
-        finding = contributions.read_chunks(case, run)
-        if finding:
-            return Finding("not_summed", finding.detail) if finding.diagnosis == "overwrites" else finding
+    def rules(self, case, run):
+        """The two halves, and no more bytes than chunks of one element more than n // p, so that any padding fits, p of
+        them for the first half and one for the second; of the widest type, as a detour through it is another
+        mistake."""
         for rank, rank_run in enumerate(run.ranks):
             called = rank_run.collectives
             if any(name.startswith("all_reduce") for name in called):
                 return Finding("uses_all_reduce", f"Rank {rank} called all_reduce.")
-            if not any(name.startswith("reduce_scatter") for name in called):
-                return Finding("no_reduce_scatter", f"Rank {rank} called {', '.join(called) or 'no collective'}.")
-            if not any(name.startswith("all_gather") for name in called):
-                return Finding("no_all_gather", f"Rank {rank} called {', '.join(called)}.")
-        return self._too_many_bytes(case, run)
-
-    @staticmethod
-    def _too_many_bytes(case: Case, run: Run) -> Finding | None:
-        """Chunks of one element more than n // p, so that any padding fits, p of them for the first half and one for the second; of the
-        widest type, as a detour through it is another mistake."""
-        p, n = case.world_size, total(case).size
-        limit = (p + 1) * (n // p + 1) * 8
-        rank, most = max(enumerate(rank.collective_bytes for rank in run.ranks), key=lambda pair: pair[1])
-        if most <= limit:
+            for half in ("reduce_scatter", "all_gather"):
+                if not any(name.startswith(half) for name in called):
+                    return Finding(f"no_{half}", f"Rank {rank} called {', '.join(called) or 'no collective'}.")
+        limit = (case.world_size + 1) * (total(case).size // case.world_size + 1) * 8
+        most = max(run.ranks, key=lambda rank: rank.collective_bytes)
+        if most.collective_bytes <= limit:
             return None
-        return Finding(
-            "too_many_bytes", f"Rank {rank} handed {most} B to {', '.join(run.ranks[rank].collectives)}; {limit} B are plenty."
-        )
+        who = f"Rank {run.ranks.index(most)} handed {most.collective_bytes} B to {', '.join(most.collectives)}"
+        return Finding("too_many_bytes", f"{who}; {limit} B are plenty.")
 
 
-class RingAllReduce(Exercise):
+class RingAllReduce(SumExercise):
     """Ring all-reduce"""
 
-    unit, function = UNIT, "ring_all_reduce"
     signature = "ring_all_reduce(x: torch.Tensor) -> torch.Tensor"
     levels = {"even sizes": 1, "any dtype": 1, "uneven sizes": 1, "all links at once": 1}
-    diagnoses = {
-        **READINGS,
-        "keeps_padding": KEEPS_PADDING,
-        "wrong_order": WRONG_ORDER,
-        "never_gathered": Diagnosis(
-            "Each rank holds one finished chunk and never got the others: this is a reduce-scatter.",
-            "p - 1 more steps pass the finished chunks round.",
-        ),
-        "one_step_short": Diagnosis(
-            "Some sums lack a rank: a step is missing.",
-            "Reduce-scatter and all-gather take p - 1 steps each; not p - 2, and not p steps in all.",
-        ),
-        "overwrites": OVERWRITES,
-        "counted_twice": Diagnosis(
-            "Some values are in the sum more than once.",
-            "In the all-gather a finished chunk replaces yours; it is not added to it.",
-        ),
-        "uses_all_reduce": USES_ALL_REDUCE,
-        "uses_collective": USES_COLLECTIVE,
-        "not_a_ring": Diagnosis(
-            "The sum is right, but in a ring a rank talks to its two neighbours only.",
-            "Right is (rank + 1) % p, left is (rank - 1) % p.",
-        ),
-        "too_many_bytes": Diagnosis(
-            "The sum is right, but more bytes were sent than a ring needs: whole vectors went round, not chunks.",
-            "In each step a rank sends one chunk of about n / p elements.",
-        ),
-        "uneven_chunks": Diagnosis(
-            "The sum is right, but one chunk is much longer than the others, and in every step somebody waits for it.",
-            "No chunk needs more than ceil(n / p) elements: `torch.tensor_split` cuts that way.",
-        ),
-        "too_many_messages": Diagnosis(
-            "The sum is right, but in more messages than 2 (p - 1) per rank.", "One chunk is one message."
-        ),
-        "takes_turns": Diagnosis(
-            "The sum is right, but while some ranks sent the others only listened: half of the links were idle, and it took twice as long.",
-            "All ranks send at the same time: start the send with isend, receive, then wait for it.",
-        ),
-        "unsafe_send": Diagnosis(
-            "Round the ring each rank waits in a send for its right neighbour to receive. With small messages you may be lucky: the MPI "
-            "library buffers them.",
-            "Start the send with isend, receive, then wait for it: all ranks then send at the same time.",
-        ),
-        "deadlock": Diagnosis(
-            "Round the ring each rank waits in a recv, and the send it needs comes later in its neighbour's program.",
-            "Start the send with isend, receive, then wait for it: all ranks then send at the same time.",
-        ),
-        "one_after_the_other": Diagnosis(
-            "The sum is right, but the ranks sent one after the other: while one link was busy the others waited.",
-            "Every rank posts its send with isend, then receives, then waits: all links carry a chunk in every step.",
-        ),
-    }
+    reading = staticmethod(contributions.read_chunks)
+    mistakes = [
+        *CHUNK_READINGS, *FROM_SENDS,
+        NEVER_GATHERED.but(why="Each rank holds one finished chunk and never got the others: this is a reduce-scatter.",
+                           how="p - 1 more steps pass the finished chunks round."),
+        Mistake("one_step_short", "Some sums lack a rank: a step is missing.",
+                "Reduce-scatter and all-gather take p - 1 steps each; not p - 2, and not p steps in all.",
+                lambda c: the_chunks_that_never_moved(c.parts) if c.p > 2 else None),
+        OVERWRITES.but(how="In the first half what arrives is added; the second half starts with the finished chunk, "
+                       "(rank + 1) % p."),
+        COUNTED_TWICE.but(how="In the all-gather a finished chunk replaces yours; it is not added to it."),
+        Mistake("not_a_ring", "The sum is right, but in a ring a rank talks to its two neighbours only.",
+                "Right is (rank + 1) % p, left is (rank - 1) % p."),
+        Mistake("too_many_bytes",
+                "The sum is right, but more bytes were sent than a ring needs: whole vectors went round, not chunks.",
+                "In each step a rank sends one chunk of about n / p elements."),
+        Mistake("uneven_chunks", "The sum is right, but one chunk is much longer than the others, and in every step "
+                "somebody waits for it.",
+                "No chunk needs more than ceil(n / p) elements: `torch.tensor_split` cuts that way."),
+        Mistake("too_many_messages", "The sum is right, but in more messages than 2 (p - 1) per rank.",
+                "One chunk is one message."),
+        Mistake("takes_turns", "The sum is right, but while some ranks sent the others only listened: half of the "
+                "links were idle, and it took twice as long.", ALL_SEND),
+        Mistake("unsafe_send", "Round the ring each rank waits in a send for its right neighbour to receive. With "
+                "small messages you may be lucky: the MPI library buffers them.", ALL_SEND),
+        Mistake("deadlock", "Round the ring each rank waits in a recv, and the send it needs comes later in its "
+                "neighbour's program.", ALL_SEND),
+        Mistake("one_after_the_other",
+                "The sum is right, but the ranks sent one after the other: while one link was busy the others waited.",
+                ALL_SEND),
+    ]  # fmt: skip
 
     def cases(self, rng):
         return [
@@ -620,183 +453,127 @@ class RingAllReduce(Exercise):
             sum_case(rng, "all links at once", 8, (16,)),
         ]
 
-    def expected(self, case):
-        return everywhere(case, total(case))
+    def named(self, case, name):
+        return "one_step_short" if name == "ranks_missing" else name
 
-    def misconceptions(self, case):
-        parts, p, n = case.known["parts"], case.world_size, total(case).size
-        return {
-            "own_only": tensors(case, parts),
-            "only_one_rank": only_on_rank_0(case),
-            "drops_remainder": everywhere(case, total(case)[: n - n % p]) if n % p else None,
-            "keeps_padding": everywhere(case, np.pad(total(case), (0, -n % p))) if n % p else None,
-            "never_gathered": tensors(case, ring(parts, gather_steps=0)) if n >= p > 2 else None,
-            "one_step_short": tensors(case, ring(parts, reduce_steps=p - 2)) if n >= p > 2 else None,
-            "doubled_own": tensors(case, [total(case) + part for part in parts]),
-            "own_left_out": tensors(case, [total(case) - part for part in parts]) if p > 2 else None,
-        }
+    def rules(self, case, run):
+        return forbidden_collective(run) or self._too_much(case, run) or self._too_slow(case, run)
 
-    def facts(self, case: Case, run: Run):
-        finding = contributions.read_chunks(case, run)
-        if finding and finding.diagnosis == "ranks_missing":
-            return Finding("one_step_short", finding.detail)
-        finding = finding or contributions.forbidden_collectives(run)
-        return finding or self._too_much_traffic(case, run) or self._too_slow(case, run)
-
-    def _too_much_traffic(self, case: Case, run: Run) -> Finding | None:
+    @staticmethod
+    def _too_much(case: Case, run: Run) -> Finding | None:
         p, n = case.world_size, total(case).size
-        for sender, receiver in sorted(contributions.messages_between(run)):
+        chunk, steps, sent = math.ceil(n / p) * (nbytes(case) // n), 2 * (p - 1), messages(run)
+        for sender, receiver in sorted({(e.rank, e.peer) for e in sent}):
             if (receiver - sender) % p not in (1, p - 1):
                 return Finding("not_a_ring", f"Rank {sender} sent to rank {receiver}.")
-        limit = 2 * (p - 1) * math.ceil(n / p) * (nbytes(case) // n)
         for rank, rank_run in enumerate(run.ranks):
-            if rank_run.sends > 2 * (p - 1):
-                return Finding("too_many_messages", f"Rank {rank} sent {rank_run.sends} messages; a ring sends {2 * (p - 1)}.")
-            if rank_run.sent_bytes > limit:
-                return Finding("too_many_bytes", f"Rank {rank} sent {rank_run.sent_bytes} B; a ring sends at most {limit} B.")
-        chunk = math.ceil(n / p) * (nbytes(case) // n)
-        largest = max((event.nbytes for event in run.events if direction(event.kind) == "send"), default=0)
+            if rank_run.sends > steps:
+                return Finding(
+                    "too_many_messages", f"Rank {rank} sent {rank_run.sends} messages; a ring sends {steps}."
+                )
+            if rank_run.sent_bytes > steps * chunk:
+                detail = f"Rank {rank} sent {rank_run.sent_bytes} B; a ring sends at most {steps * chunk} B."
+                return Finding("too_many_bytes", detail)
+        largest = max((event.nbytes for event in sent), default=0)
         if largest > chunk:
-            return Finding(
-                "uneven_chunks", f"The largest message had {largest} B; a chunk of ceil(n / p) elements has {chunk} B."
-            )
+            detail = f"The largest message had {largest} B; a chunk of ceil(n / p) elements has {chunk} B."
+            return Finding("uneven_chunks", detail)
         return None
 
-    def _too_slow(self, case: Case, run: Run) -> Finding | None:
+    @staticmethod
+    def _too_slow(case: Case, run: Run) -> Finding | None:
         """2 (p - 1) steps if all ranks send at the same time; twice as many if even and odd ranks take turns."""
         if case.level != "all links at once":
             return None
         p = case.world_size
-        taken, needed = contributions.time_without_barriers(run) / message_time(case, nbytes(case) // p), 2 * (p - 1)
+        taken, needed = time_without_barriers(run) / message_time(case, nbytes(case) // p), 2 * (p - 1)
         if taken <= 1.5 * needed:
             return None
         name = "takes_turns" if taken <= 2 * needed + 1.5 else "one_after_the_other"
         return Finding(name, f"On {p} ranks it took {taken:.0f} steps; a ring needs {needed}.")
 
 
-def ring(parts: list[np.ndarray], reduce_steps: int | None = None, gather_steps: int | None = None) -> list[np.ndarray]:
-    """What each rank holds after a ring all-reduce with so many steps in each half (p - 1 each: the whole sum)."""
-    p = len(parts)
-    chunks = [[chunk.copy() for chunk in np.array_split(part, p)] for part in parts]
-    for step in range(p - 1 if reduce_steps is None else reduce_steps):
-        moving = [chunks[rank][(rank - step) % p].copy() for rank in range(p)]
-        for rank in range(p):
-            chunks[rank][(rank - 1 - step) % p] += moving[rank - 1]
-    for step in range(p - 1 if gather_steps is None else gather_steps):
-        moving = [chunks[rank][(rank + 1 - step) % p].copy() for rank in range(p)]
-        for rank in range(p):
-            chunks[rank][(rank - step) % p] = moving[rank - 1]
-    return [np.concatenate(held) for held in chunks]
+def the_chunks_that_never_moved(parts: list[np.ndarray]) -> np.ndarray:
+    """Where p - 2 steps reduce, the chunk i that is passed round then is still rank i - 1's own."""
+    return np.concatenate([np.array_split(parts[i - 1], len(parts))[i] for i in range(len(parts))])
 
 
-class AllReduceTime(Exercise):
+class AllReduceTime(PlainExercise):
     """The time of an all-reduce"""
 
-    unit, function = UNIT, "all_reduce_time"
-    signature = "all_reduce_time(algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float) -> float"
-    runtime = "plain"
+    signature = (
+        "all_reduce_time(algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float) -> float"
+    )
     levels = {"through rank 0, and as a tree": 1, "as a ring": 1}
-    diagnoses = {
-        "bits_for_bytes": Diagnosis(
-            "The bandwidth is in bit/s, the size in bytes: the result is too small.", "A byte has 8 bits."
-        ),
-        "divided_by_eight": Diagnosis(
-            "Bits and bytes were mixed up the wrong way round.", "bandwidth / 8 is in bytes per second: nbytes / (bandwidth / 8)."
-        ),
-        "one_way": Diagnosis(
-            "This is the time of one half only.",
-            "The sum has to come back: rank 0 answers, the tree is walked down, the ring goes round again.",
-        ),
-        "p_for_p_minus_1": Diagnosis(
-            "One step too many in each half.", "p ranks are joined by p - 1 messages: nobody sends to itself."
-        ),
-        "latency_once": Diagnosis(
-            "The latency was counted once.", "Every message pays the latency, and the messages come one after the other."
-        ),
-        "no_latency": Diagnosis("The latency is missing.", "Every message costs latency + bytes / bandwidth."),
-        "floor_log2": Diagnosis("log2 p was rounded down.", "The last ranks need a step too: round up."),
-        "log2_not_rounded": Diagnosis(
-            "There is no such thing as a fraction of a step.", "Round log2 p up to a whole number: math.ceil."
-        ),
-        "natural_logarithm": Diagnosis("This is the natural logarithm of p.", "A tree doubles: math.log2."),
-        "steps_like_p": Diagnosis("In a tree many messages travel at the same time.", "The steps grow like log2 p, not like p."),
-        "whole_vector_each_step": Diagnosis(
-            "In a ring a message holds one chunk, not the whole vector.", "One of p chunks has nbytes / p bytes."
-        ),
-        "too_small_a_message": Diagnosis("Here every message holds the whole vector.", "Only the ring cuts it into p chunks."),
-        "all_at_once": Diagnosis(
-            "Rank 0 has one port: the messages of the others come in one after the other, and so do its answers.",
-            "p - 1 messages in, p - 1 messages out, one at a time.",
-        ),
-        "both_ends": Diagnosis(
-            "Every message was counted at both ends.", "Sending it and receiving it is the same time, passed once."
-        ),
-        "wrong_unit": Diagnosis("The number is right, but not in seconds.", "Return seconds."),
-        "one_chunk_only": Diagnosis("The bytes of one step were counted once.", "Every step moves a chunk and takes its time."),
-    }
+    mistakes = [
+        Mistake("bits_for_bytes", "The bandwidth is in bit/s.", "A byte has 8 bits.", lambda c: c.time(bits=1)),
+        Mistake("divided_by_eight", "Bits and bytes were mixed up the wrong way round.",
+                "bandwidth / 8 is in bytes per second: nbytes / (bandwidth / 8).", lambda c: c.time(bits=1 / 8)),
+        Mistake("one_way", "This is the time of one half only.",
+                "The sum has to come back.", lambda c: c.time(halves=1)),
+        Mistake("p_for_p_minus_1", "One step too many in each half.",
+                "p ranks are joined by p - 1 messages: nobody sends to itself.",
+                lambda c: None if c.log2 else c.time(steps=c.world_size)),
+        Mistake("latency_once", "The latency was counted once.",
+                "Every message pays the latency, and the messages come one after the other.",
+                lambda c: c.time(latency=0) + c.latency),
+        Mistake("no_latency", "The latency is missing.", "Every message pays it.", lambda c: c.time(latency=0)),
+        Mistake("floor_log2", "log2 p was rounded down.", "Round up.", lambda c: c.log2 and c.time(steps=int(c.log2))),
+        Mistake("log2_not_rounded", "No step is a fraction.",
+                "Round log2 p up.", lambda c: c.log2 and c.time(steps=c.log2)),
+        Mistake("natural_logarithm", "This is the natural logarithm of p.",
+                "A tree doubles: math.log2.", lambda c: c.log2 and c.time(steps=math.log(c.world_size))),
+        Mistake("steps_like_p", "In a tree many messages travel at the same time.",
+                "The steps grow like log2 p, not like p.", lambda c: c.time(steps=c.world_size - 1)),
+        Mistake("whole_vector_each_step", "In a ring a message holds one chunk, not the whole vector.",
+                "One of p chunks has nbytes / p bytes.", lambda c: c.time(part=1)),
+        Mistake("too_small_a_message", "Here every message holds the whole vector.",
+                "Only the ring cuts it into p chunks.", lambda c: c.time(part=1 / c.world_size)),
+        Mistake("all_at_once",
+                "Rank 0 has one port: the messages of the others come in one after the other, and so do its answers.",
+                "p - 1 messages in, p - 1 messages out, one at a time.",
+                lambda c: c.time(steps=1) if c.algorithm == "server" else None),
+        Mistake("both_ends", "Every message was counted at both ends.", "Count it once.", lambda c: c.time(halves=4)),
+        Mistake("wrong_unit", "The number is right, but not in seconds.", "Return seconds.", lambda c: c.right * 1e3),
+        Mistake("one_chunk_only", "The bytes of one step were counted once.",
+                "Every step moves a chunk and takes its time.",
+                lambda c: c.right - c.time(latency=0, steps=c.world_size - 1.5) if c.algorithm == "ring" else None),
+    ]  # fmt: skip
 
-    def cases(self, rng):
+    def draw(self, rng):
         first, second = self.levels
-        # p is chosen so that no two mistakes give the same time: chunks of 1/8 look like bits taken for bytes, 8 messages too
-        asked = [(first, "server", 5), (first, "tree", 16), (first, "tree", 5), (second, "ring", 4), (second, "ring", 6)]
-        cases = []
+        # p is chosen so that no two mistakes give the same time: chunks of 1/8 look like bits taken for bytes, 8
+        # messages too
+        asked = [
+            (first, "server", 5),
+            (first, "tree", 16),
+            (first, "tree", 5),
+            (second, "ring", 4),
+            (second, "ring", 6),
+        ]
         for level, algorithm, p in asked:
-            latency, gigabits = float(rng.integers(1, 10)) * 1e-6, float(rng.integers(1, 20)) * 10e9
-            size = int(rng.integers(100, 1000)) * 64 * 30
-            says = f"{algorithm}, p = {p}, {size} B, {latency * 1e6:.0f} us, {gigabits / 1e9:.0f} Gbit/s"
-            known = {"algorithm": algorithm, "p": p, "size": size, "latency": latency, "bandwidth": gigabits}
-            cases.append(Case(level, 1, (algorithm, p, size, latency, gigabits), says=says, known=known, atol=1e-15))
-        return cases
+            latency, gigabits = float(rng.integers(1, 10)) * 1e-6, float(rng.integers(1, 20)) * 10
+            size = rng.integers(100, 1000) * 64 * 30
+            known = {
+                "algorithm": algorithm,
+                "world_size": p,
+                "nbytes": size,
+                "latency": latency,
+                "bandwidth": gigabits * 1e9,
+            }
+            says = f"{algorithm}, p = {p}, {size} B, {latency * 1e6:.0f} us, {gigabits:.0f} Gbit/s"
+            yield level, known, {"says": says, "atol": 1e-15}
 
-    def expected(self, case):
-        return [self._time(case)]
+    def right(self, algorithm, world_size, nbytes, latency, bandwidth, steps=None, halves=2, part=None, bits=8):
+        """Seconds, with each factor open to a mistake: `steps` of each of the halves, in a message the `part` of the
+        vector, `bits` of a byte. Source: Thakur, Rabenseifner, Gropp 2005, sections 3 and 4."""
+        if steps is None:
+            steps = math.ceil(math.log2(world_size)) if algorithm == "tree" else world_size - 1
+        if part is None:
+            part = 1 / world_size if algorithm == "ring" else 1
+        return halves * steps * (latency + part * nbytes * bits / bandwidth)
 
-    @staticmethod
-    def _time(case, half_steps=None, halves=2, chunk=None, latency=1.0, bits=8.0) -> float:
-        """The right formula, with each factor open to a mistake. Source: Thakur, Rabenseifner, Gropp 2005, sections 3 and 4."""
-        known = case.known
-        p = known["p"]
-        if half_steps is None:
-            half_steps = math.ceil(math.log2(p)) if known["algorithm"] == "tree" else p - 1
-        if chunk is None:
-            chunk = 1 / p if known["algorithm"] == "ring" else 1.0
-        message = latency * known["latency"] + chunk * known["size"] * bits / known["bandwidth"]
-        return halves * half_steps * message
-
-    def misconceptions(self, case):
-        known, p = case.known, case.known["p"]
-        algorithm = known["algorithm"]
-        steps = 2 * (math.ceil(math.log2(p)) if algorithm == "tree" else p - 1)
-        right = self._time(case)
-        wrong = {
-            "bits_for_bytes": self._time(case, bits=1.0),
-            "divided_by_eight": self._time(case, bits=1 / 8),
-            "one_way": self._time(case, halves=1),
-            "latency_once": right - (steps - 1) * known["latency"],
-            "no_latency": self._time(case, latency=0.0),
-            "both_ends": self._time(case, halves=4),
-            "wrong_unit": right * 1e6,
-        }
-        if algorithm == "tree":
-            wrong["natural_logarithm"] = self._time(case, half_steps=math.log(p))
-            wrong["steps_like_p"] = self._time(case, half_steps=p - 1)
-            if p & (p - 1):
-                wrong["floor_log2"] = self._time(case, half_steps=math.floor(math.log2(p)))
-                wrong["log2_not_rounded"] = self._time(case, half_steps=math.log2(p))
-        else:
-            wrong["p_for_p_minus_1"] = self._time(case, half_steps=p)
-        if algorithm == "server":
-            wrong["all_at_once"] = self._time(case, half_steps=1)
-        if algorithm == "ring":
-            wrong["whole_vector_each_step"] = self._time(case, chunk=1.0)
-            wrong["one_chunk_only"] = steps * known["latency"] + 8 * known["size"] / p / known["bandwidth"]
-        else:
-            wrong["too_small_a_message"] = self._time(case, chunk=1 / p)
-        return {name: [value] for name, value in wrong.items()}
-
-    def facts(self, case: Case, run: Run):
-        try:
-            ratio = float(np.asarray(contributions.returned(run)[0])) / self._time(case)
-        except (TypeError, ValueError):
-            return None
-        return "wrong_unit" if math.isclose(ratio, 1e3, rel_tol=1e-6) else None
+    def worked(self, case):
+        """Besides, `time`: what is right with some factors otherwise; log2 of p where it counts, in a tree."""
+        log2 = math.log2(case.known["world_size"]) if case.known["algorithm"] == "tree" else None
+        return SimpleNamespace(**vars(super().worked(case)), time=partial(self.right, **case.known), log2=log2)

@@ -1,14 +1,16 @@
 """Whose values are in a sum? Inputs that carry their rank in a digit, and the reading of a sum that went wrong.
 
-What rank r contributes to an element is k * 10**r with k = 1, 2 or 3. A sum over four ranks then reads like 2132: the units are
-rank 0's, the tens rank 1's. A missing rank shows as a 0, a rank counted twice as a doubled digit. A student sees it on the card,
-and `read` sees it here, whether anybody thought of the mistake before or not.
+What rank r contributes to an element is k * 10**r with k = 1, 2 or 3. A sum over four ranks then reads like 2132: the
+units are rank 0's, the tens rank 1's. A missing rank shows as a 0, a rank counted twice as a doubled digit. A student
+sees it on the card, and `read` sees it here, whether anybody thought of the mistake before or not.
 
-In float64 and in integers each number is multiplied by a `unit` of its type, so that no narrower type holds it: the same digits stand
-twice in an integer, 212000000000212, and a float64 has a tail, 2132.0000635.
+In float64 and in integers each number is multiplied by a `unit` of its type, so that no narrower type holds it: the
+same digits stand twice in an integer, 212000000000212, and a float64 has a tail, 2132.0000635.
 """
 
 from __future__ import annotations
+
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -22,7 +24,8 @@ UNREADABLE = -1
 
 
 def unit(world_size: int, dtype: str) -> int | float:
-    """What every contribution is multiplied by. Any sum of twice as many contributions is still exact, in every order."""
+    """What every contribution is multiplied by. Any sum of twice as many contributions is still exact, in every
+    order."""
     if dtype == "int64":
         return 10 ** (18 - world_size) + 1
     if dtype == "int32":
@@ -30,11 +33,13 @@ def unit(world_size: int, dtype: str) -> int | float:
     return SURPLUS if dtype == "float64" else 1
 
 
-def summands(rng: np.random.Generator, world_size: int, shape: tuple[int, ...], dtype: str) -> tuple[list[np.ndarray], int]:
+def summands(
+    rng: np.random.Generator, world_size: int, shape: tuple[int, ...], dtype: str
+) -> tuple[list[np.ndarray], int]:
     """One array per rank, and the base: from an element of any sum of them one can tell who is in it, and how often.
 
-    No two elements get the same digits, as long as there are enough of them: whatever confuses places shows. In the first element
-    rank 0's digit is odd, so that in integers of 32 and 64 bits the sum is one that no float holds.
+    No two elements get the same digits, as long as there are enough of them: whatever confuses places shows. In the
+    first element rank 0's digit is odd, so that in integers of 32 and 64 bits the sum is one that no float holds.
     """
     base, highest = NARROW if dtype in ("bfloat16", "float16", "uint8") else WIDE
     n, choices = int(np.prod(shape)), highest**world_size
@@ -52,8 +57,11 @@ def summands(rng: np.random.Generator, world_size: int, shape: tuple[int, ...], 
     return [digit.reshape(shape) * base**rank * scale for rank, digit in enumerate(digits)], base
 
 
-def sum_case(rng: np.random.Generator, level: str, world_size: int, shape: tuple, dtype: str = "float64", **options) -> Case:
-    """A case whose only argument is the tensor to be summed over the ranks. `known`: parts (one array per rank), base, unit, dtype."""
+def sum_case(
+    rng: np.random.Generator, level: str, world_size: int, shape: tuple, dtype: str = "float64", **options
+) -> Case:
+    """A case whose only argument is the tensor to be summed over the ranks. `known`: parts (one array per rank), base,
+    unit, dtype."""
     parts, base = summands(rng, world_size, shape, dtype)
     size = f"n = {shape[0]}" if len(shape) == 1 else f"shape {' x '.join(map(str, shape))}"
     return Case(
@@ -96,7 +104,8 @@ def in_units(values: np.ndarray, scale: int | float) -> tuple[np.ndarray, np.nda
 
 
 def decode(value: np.ndarray, parts: list[np.ndarray], base: int, scale: int | float = 1) -> np.ndarray:
-    """How often each rank is contained in each element of a sum: shape (ranks, elements); `UNREADABLE` where one cannot tell."""
+    """How often each rank is contained in each element of a sum: shape (ranks, elements); `UNREADABLE` where one cannot
+    tell."""
     units, whole = in_units(np.asarray(value).ravel(), scale)
     whole &= units < base ** len(parts)
     rest = np.where(whole, units, 0)
@@ -112,68 +121,54 @@ def returned(run: Run) -> list:
     return [rank_run.value.values if isinstance(rank_run.value, Tensor) else rank_run.value for rank_run in run.ranks]
 
 
-def counts_of(case: Case, run: Run) -> np.ndarray | None:
-    """`decode` on every rank: shape (ranks that hold a sum, ranks contained in it, elements). None: something is unreadable."""
-    parts, values = case.known["parts"], returned(run)
-    if any(not isinstance(v, np.ndarray) or v.shape != parts[0].shape or v.dtype.kind not in "iuf" for v in values):
-        return None
-    counts = np.stack([decode(value, parts, case.known["base"], case.known["unit"]) for value in values])
-    return None if (counts == UNREADABLE).any() else counts
+def arrays(run: Run) -> list[np.ndarray] | None:
+    """`returned`, or None where a rank returned something else than an array of numbers."""
+    values = returned(run)
+    return values if all(isinstance(v, np.ndarray) and v.dtype.kind in "iuf" for v in values) else None
+
+
+def in_shape(case: Case, run: Run) -> list[np.ndarray] | None:
+    """`arrays`, or None where one has not the shape of the sum."""
+    values = arrays(run)
+    return None if values is None or any(v.shape != total(case).shape for v in values) else values
 
 
 def read(case: Case, run: Run) -> Finding | None:
-    """Names what happened to a sum over all ranks by looking at whose values are in it; None when it is right or unreadable."""
-    counts = counts_of(case, run)
-    if counts is not None and (counts == 1).all():
+    """Names what happened to a sum over all ranks by looking at whose values are in it; None when it is right or
+    unreadable."""
+    values, right = in_shape(case, run), total(case)
+    if values is None:
         return None
-    scaled = _scaled(case, run)
-    if scaled is not None or counts is None:
-        return scaled
-    return Finding(_name(counts), _first_wrong(counts))
+    # how often each rank is contained in each element that a rank holds: (ranks that hold a sum, ranks contained in it,
+    # elements)
+    counts = np.stack([decode(value, case.known["parts"], case.known["base"], case.known["unit"]) for value in values])
+    if (counts == 1).all():
+        return None
+    if all(np.allclose(value * float(case.world_size), right, rtol=1e-2, atol=0) for value in values):
+        return Finding("averaged")
+    return None if (counts == UNREADABLE).any() else Finding(_name(counts), _first_wrong(counts))
 
 
-def _scaled(case: Case, run: Run) -> Finding | None:
-    """The right sum everywhere, times one and the same number."""
-    right, values = total(case), returned(run)
-    if any(not isinstance(v, np.ndarray) or v.shape != right.shape or v.dtype.kind not in "iuf" for v in values):
-        return None
-    ratios = np.array(values, dtype=np.float64) / right
-    factor = ratios.flat[0]
-    if not np.isfinite(factor) or factor == 0 or not np.allclose(ratios, factor, rtol=1e-3, atol=0) or np.isclose(factor, 1):
-        return None
-    if np.isclose(factor, 1 / case.world_size, rtol=1e-2):
-        return Finding("averaged", "")
-    return Finding("multiplied", f"All ranks hold {factor:.4g} times the sum.")
+_NAMES = (  # the first that holds is the name; what makes a case simpler than the next stands before it
+    ("own_only", lambda s: (s.counts == s.own).all()),
+    ("drops_remainder", lambda s: s.n > s.p and s.n % s.p and s.right[:, : s.n - s.n % s.p].all()),
+    ("running_sum", lambda s: (s.counts == np.tri(s.p, dtype=np.int64)[:, :, None]).all()),
+    ("doubled_own", lambda s: (s.counts == 1 + s.own).all()),
+    ("only_one_rank", lambda s: s.complete.sum() == 1 and (s.counts <= 1).all()),
+    ("rank_0_left_out", lambda s: (s.counts[:, 0] == 0).all() and (s.counts[:, 1:] == 1).all()),
+    ("overwrites", lambda s: (s.counts.sum(axis=1) == 1).all()),
+    ("never_gathered", lambda s: not s.complete.any() and (s.counts <= 1).all() and (s.right.sum(axis=0) == 1).all()),
+    ("counted_twice", lambda s: (s.counts >= 1).all()),
+    ("ranks_missing", lambda s: (s.counts <= 1).all()),
+    ("mixed_up", lambda s: True),
+)
 
 
 def _name(counts: np.ndarray) -> str:
-    ranks, _, n = counts.shape
-    own = np.eye(ranks, dtype=np.int64)[:, :, None]
-    right = (counts == 1).all(axis=1)  # (rank, element)
-    complete = right.all(axis=1)  # (rank,)
-    if (counts == own).all():
-        return "own_only"
-    if n > ranks and n % ranks and right[:, : n - n % ranks].all():
-        return "drops_remainder"
-    if (counts == np.tri(ranks, dtype=np.int64)[:, :, None]).all():
-        return "running_sum"
-    if (counts == 1 + own).all():
-        return "doubled_own"
-    if complete.sum() == 1 and (counts <= 1).all():
-        return "only_one_rank"
-    if (counts == 1 - own).all():
-        return "own_left_out"
-    if (counts[:, 0] == 0).all() and (counts[:, 1:] == 1).all():
-        return "rank_0_left_out"
-    if (counts.sum(axis=1) == 1).all():
-        return "overwrites"
-    if not complete.any() and (counts <= 1).all() and (right.sum(axis=0) == 1).all():
-        return "never_gathered"
-    if (counts >= 1).all():
-        return "counted_twice"
-    if (counts <= 1).all():
-        return "ranks_missing"
-    return "mixed_up"
+    p, _, n = counts.shape
+    own, right = np.eye(p, dtype=np.int64)[:, :, None], (counts == 1).all(axis=1)  # right: (rank, element)
+    seen = SimpleNamespace(counts=counts, own=own, right=right, complete=right.all(axis=1), p=p, n=n)
+    return next(name for name, holds in _NAMES if holds(seen))
 
 
 def _first_wrong(counts: np.ndarray) -> str:
@@ -190,14 +185,16 @@ def _first_wrong(counts: np.ndarray) -> str:
 
 
 def read_chunks(case: Case, run: Run) -> Finding | None:
-    """`read` for a vector that was cut into chunks, which may also get lost, stay padded, change places or be mixed up."""
+    """`read` for a vector that was cut into chunks, which may also get lost, stay padded, change places or be mixed
+    up."""
     return wrong_length(case, run) or read(case, run) or rearranged(case, run) or mixed_up(case, run)
 
 
 def wrong_length(case: Case, run: Run) -> Finding | None:
-    """A sum that is right but shorter or longer than the input, because the input was cut into equal chunks. 1-D cases only."""
-    right, values = total(case), returned(run)
-    if any(not isinstance(v, np.ndarray) or v.ndim != 1 or v.dtype.kind not in "iuf" for v in values):
+    """A sum that is right but shorter or longer than the input, because the input was cut into equal chunks. 1-D cases
+    only."""
+    right, values = total(case), arrays(run)
+    if values is None or any(v.ndim != 1 for v in values):
         return None
     if all(v.size < right.size and np.array_equal(v, right[: v.size]) for v in values):
         return Finding("drops_remainder", f"{values[0].size} of {right.size} elements came back.")
@@ -208,54 +205,28 @@ def wrong_length(case: Case, run: Run) -> Finding | None:
 
 def rearranged(case: Case, run: Run) -> Finding | None:
     """All sums are right, but they stand in other places than they should."""
-    right, found = np.sort(total(case), axis=None), None
-    for rank, value in enumerate(returned(run)):
-        if not isinstance(value, np.ndarray) or value.size != right.size or value.dtype.kind not in "iuf":
-            return None
-        if not np.array_equal(np.sort(value, axis=None), right):
-            return None
-        if not np.array_equal(value.ravel(), total(case).ravel()):
-            found = rank
-    return None if found is None else Finding("wrong_order", f"Rank {found} holds the right sums in another order.")
+    right, values = total(case).ravel(), arrays(run)
+    if values is None or any(not np.array_equal(np.sort(v, axis=None), np.sort(right)) for v in values):
+        return None
+    elsewhere = [rank for rank, value in enumerate(values) if not np.array_equal(value.ravel(), right)]
+    return Finding("wrong_order", f"Rank {elsewhere[-1]} holds the right sums in another order.") if elsewhere else None
 
 
 def mixed_up(case: Case, run: Run) -> Finding | None:
-    """Numbers of different elements were added to each other: every digit is one that a rank could have brought, but for elsewhere."""
-    parts, values, right = case.known["parts"], returned(run), total(case)
+    """Numbers of different elements were added to each other: every digit is one that a rank could have brought, but
+    for elsewhere."""
+    parts, values = case.known["parts"], in_shape(case, run)
     base, scale = case.known["base"], case.known["unit"]
+    if values is None:
+        return None
     highest = max(int(in_units(part, scale)[0].max()) // base**rank for rank, part in enumerate(parts))
-    if any(not isinstance(v, np.ndarray) or v.shape != right.shape or v.dtype.kind not in "iuf" for v in values):
+    units, whole = in_units(np.stack(values), scale)
+    if not whole.all() or (units >= base ** len(parts)).any():
         return None
-    values, whole = in_units(np.stack(values), scale)
-    if not whole.all() or (values >= base ** len(parts)).any():
-        return None
-    offset = values - in_units(right, scale)[0]
+    offset = units - in_units(total(case), scale)[0]
     if (offset == offset.flat[0]).all():  # one and the same number added everywhere: something else
         return None
-    digits = values[..., None] // base ** np.arange(len(parts)) % base
-    if (digits > 2 * highest).any():
+    if (units[..., None] // base ** np.arange(len(parts)) % base > 2 * highest).any():
         return None
     rank, element = np.argwhere(offset != 0)[0]
     return Finding("mixed_up", f"Rank {rank}'s element {element} holds numbers that belong to other elements.")
-
-
-def time_without_barriers(run: Run) -> float:
-    """Virtual seconds of a run; a barrier moves nothing and costs nothing here."""
-    barriers = [event for event in run.events if event.rank == 0 and event.kind == "barrier" and event.ended is not None]
-    return run.elapsed - sum(event.ended - event.started for event in barriers)
-
-
-def messages_between(run: Run) -> set[tuple[int, int]]:
-    """(from, to) of every point-to-point message of a run."""
-    return {(event.rank, event.peer) for event in run.events if event.kind in ("send", "isend")}
-
-
-def forbidden_collectives(run: Run) -> Finding | None:
-    """A finding when an exercise that is to be built from sends calls a collective. A barrier moves nothing and may be called."""
-    for rank, rank_run in enumerate(run.ranks):
-        for name in rank_run.collectives:
-            if name.startswith("all_reduce"):
-                return Finding("uses_all_reduce", f"Rank {rank} called {name}.")
-            if name != "barrier":
-                return Finding("uses_collective", f"Rank {rank} called {name}.")
-    return None
