@@ -6,20 +6,24 @@ export COURSE_TORCH := $(TORCH)
 START := $(shell command -v python3 || command -v python3.11 || echo python3)
 COURSE := $(START) tools/bootstrap.py
 RUN := $(COURSE) run
+TIER := --tier=test
 
-.PHONY: help lab test test-all notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links cluster-up cluster-run cluster-down doctor horovod clean
+.PHONY: help lab test test-cluster test-all notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
 	@$(COURSE) lab $(OPTIONS)
 
-test:  ## run the tests, two at a time (OPTIONS="-k setup" goes to pytest; OPTIONS="-n 0": one at a time)
+test:  ## the tests for any Linux and any user, two at a time (OPTIONS="-k setup" goes to pytest; OPTIONS="-n 0": one at a time)
 	@test -d tests || { echo "These are the students' files: the tests are in the course's repository. Try: make doctor"; exit 1; }
 	@$(COURSE) setup --wait-horovod
-	@$(RUN) python -m pytest -n 2 $(OPTIONS)
+	@$(RUN) python -m pytest -n 2 $(TIER) $(OPTIONS)
 
-test-all:  ## the tests with many more random cases: killed graders, damaged notebooks, the whole bank (hours)
-	@COURSE_TEST_ALL=1 FUZZED_NOTEBOOKS=10000 BANK_IN_NOTEBOOKS=all $(MAKE) --no-print-directory test
+test-cluster:  ## the tests that need root, a Slurm, ssh or a browser; as root
+	@$(MAKE) --no-print-directory test TIER=--tier=cluster
+
+test-all:  ## both, with many more random cases: killed graders, damaged notebooks, full-size notebooks, every port (hours)
+	@COURSE_TEST_ALL=1 $(MAKE) --no-print-directory test TIER=
 
 notebooks:  ## build notebooks/ from solutions/
 	@$(RUN) python tools/build_notebooks.py $(OPTIONS)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import uuid
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
 import leaks
+import machine
 
 ROOT = Path(__file__).resolve().parents[1]
-WANTS_TENSORFLOW = re.compile(r"No module named '(tensorflow|keras|horovod)|This needs (TensorFlow 2.15 and )?Horovod")
 # What changes the machine (users of the jail, network namespaces, a Slurm) or measures it: with pytest-xdist one after the other.
 CHANGES_THE_MACHINE = (
     "autograder/grading/",
@@ -32,11 +32,20 @@ SHARED_WORK = "PYTEST_XDIST_WORKER" in os.environ
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--tier", choices=machine.TIERS, help="the tests of `make test` or `make test-cluster` (tests/support/machine.py)"
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """A temporary folder and configuration folders of our own, and a marker in the environment by which descendants are known.
 
     The folder's path is short: sockets in it may have 108 characters.
     """
+    config.addinivalue_line("markers", "needs(*words): what a test needs that a machine may lack (tests/support/machine.py)")
+    config.addinivalue_line("markers", "full: a test of `make test-all` alone")
+    config.course_elsewhere = Counter()
     config.course_scratch = tempfile.mkdtemp(prefix="t-")
     scratch = Path(config.course_scratch)
     (scratch / "tmp").mkdir()
@@ -61,6 +70,24 @@ def group_of(path: Path) -> str:
     return "machine" if name.startswith(CHANGES_THE_MACHINE) else name
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The tests of the chosen tier."""
+    chosen, config.course_elsewhere = machine.choose(items, config.getoption("tier"), IN_CI)
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error) -> None:
+    """pytest-xdist's processes have collected: what they say of the tests elsewhere is the same from each."""
+    node.config.course_elsewhere = Counter(getattr(node, "workeroutput", {}).get("elsewhere", {}))
+
+
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    for where, count in config.course_elsewhere.most_common():
+        terminalreporter.write_line(f"not run here: {count} ({where})")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Whole groups go to one process. (pytest-xdist's own marker for groups does nothing under pytest 9.2.)"""
@@ -75,6 +102,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """What the machine is left with where several processes shared the work: theirs see each other's."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["elsewhere"] = dict(session.config.course_elsewhere)
     if SHARED_WORK or not getattr(session.config.option, "numprocesses", None):
         return
     if found := leaks.leaks_since(session.config.course_before):
@@ -132,11 +161,7 @@ def warm():
 @pytest.fixture(scope="session")
 def warm_horovod(warm):
     """The launcher beside it that has imported TensorFlow and Horovod, for exercises of runtime "horovod"."""
-    from labkit import environment
     from labkit.launch import horovod_rendezvous
-
-    if sentence := environment.without_frameworks():
-        pytest.skip(sentence)
 
     beside = warm.having(horovod_rendezvous.FRAMEWORKS)
     beside.wait_until_ready()
@@ -146,11 +171,8 @@ def warm_horovod(warm):
 @pytest.fixture(scope="session")
 def slurm(tmp_path_factory):
     """A real Slurm of 4 nodes with 4 slots and 2 pretended GPUs each, one for all tests; "student" and "classmate" are users of it."""
-    sys.path.insert(0, str(ROOT / "tools"))
-    from slurm_cluster import SlurmCluster, missing
+    from slurm_cluster import SlurmCluster
 
-    if reason := missing():
-        pytest.skip(f"the throw-away Slurm: {reason}")
     folder = tmp_path_factory.mktemp("slurm")
     with SlurmCluster(nodes=4, cpus=4, folder=folder, gpus=2, users=["student", "classmate"]) as cluster:
         yield cluster
@@ -165,25 +187,13 @@ def working_tree() -> set[str]:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield
-    skip_what_wants_tensorflow(outcome.get_result())
     fail_if_skipped_in_ci(outcome.get_result())
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_make_collect_report(collector):
     outcome = yield
-    skip_what_wants_tensorflow(outcome.get_result())
     fail_if_skipped_in_ci(outcome.get_result())
-
-
-def skip_what_wants_tensorflow(report) -> None:
-    """Where TensorFlow and Horovod are not there a test that fails for want of them is skipped, and says what it wants."""
-    from labkit.environment import without_frameworks
-
-    sentence = without_frameworks()
-    if sentence and report.failed and WANTS_TENSORFLOW.search(str(report.longrepr)):
-        report.outcome = "skipped"
-        report.longrepr = (report.nodeid, 0, f"Skipped: {sentence}")
 
 
 def fail_if_skipped_in_ci(report) -> None:

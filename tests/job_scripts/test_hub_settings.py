@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from machine import needs
 
 ROOT = Path(__file__).resolve().parents[2]
 HUB = ROOT / "job_scripts" / "jupyterhub"
@@ -19,7 +20,6 @@ sys.path[:0] = [str(HUB), str(ROOT / "tools")]
 import hub as hub_tool  # noqa: E402
 from course_hub import collect, places, settings, spawners  # noqa: E402
 
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to others")
 MINIMAL = {
     **{"course": "dl", "class_root": "/srv/class", "shared": "/opt/dl", "exchange": "/srv/exchange", "state": "/var/lib/dl"},
     **{"grader": "grader", "instructors": ["ada"]},
@@ -86,7 +86,7 @@ def test_students_of_a_group_without_those_who_teach(tmp_path, monkeypatch):
     assert settings.students(told) == ["ben", "eve"]
 
 
-@as_root
+@needs("root")
 def test_the_hub_refuses_a_clone_and_a_python_in_a_private_home(tmp_path):
     home = tmp_path / "home"
     python = home / ".venv" / "bin" / "python"
@@ -104,7 +104,7 @@ def test_the_hub_refuses_a_clone_and_a_python_in_a_private_home(tmp_path):
         places.check_shared(told)
 
 
-@as_root
+@needs("root")
 def test_the_exchange_cannot_be_moved_away_or_listed(tmp_path):
     told = settings.load(written(tmp_path, exchange=str(tmp_path / "exchange")))
     places.make_exchange(told, 61234, 61234)
@@ -171,7 +171,7 @@ def test_the_script_of_a_job_asks_for_what_the_profile_gives(kind):
 # -- files ----------------------------------------------------------------------------------------------------------------------------
 
 
-@as_root
+@needs("root")
 def test_only_ones_own_files_are_collected(tmp_path):
     """A link to another's work, a file of somebody else's, a pipe and too much are left out; the rest arrives whole."""
     student, other = 61234, 61235
@@ -199,7 +199,7 @@ def test_only_ones_own_files_are_collected(tmp_path):
     assert {path.name for path in left} == {"link.ipynb", "folder", "given.ipynb", "pipe.ipynb", "large.bin"}
 
 
-@as_root
+@needs("root")
 def test_nobody_hands_in_for_another(tmp_path):
     """nbgrader's collect takes the newest folder with a student's name on it, whoever made it: ours takes the student's own."""
     from nbgrader.coursedir import CourseDirectory

@@ -19,6 +19,7 @@ import kustomize
 import pretend_operator
 import pytest
 import yaml
+from machine import needs
 from mpijob_model import QUANTITY, MPIJob, check
 from pydantic import ValidationError
 
@@ -248,7 +249,7 @@ def installed_by(stage: dockerfile.Stage) -> set[str]:
     return {name for names in lists for name in names.split() if "$CUDA" not in name and "nccl" not in name}
 
 
-@pytest.mark.skipif(shutil.which("apt-cache") is None, reason="whether Debian has these packages is asked with apt-cache")
+@needs("debian")
 def test_the_packages_are_debians():
     names = installed_by(SYSTEM) | installed_by(ENVIRONMENT)
     assert {"g++", "make", "openssh-client", "openssh-server", "python3", "python3-dev", "python3-venv"} <= names
@@ -363,7 +364,7 @@ def test_the_programs_that_manifests_name_are_in_the_image():
 # ------------------------------------------------------------------------------------------------------------- sshd and ssh
 
 
-@pytest.mark.skipif(shutil.which("ssh") is None, reason="needs ssh (Debian: openssh-client)")
+@needs("ssh")
 def test_ssh_trusts_workers_of_the_job_alone():
     command = ["ssh", "-G", "-F", FOLDER / "ssh_config"]
     worker = subprocess.run([*command, "pi-worker-0.pi.default.svc.cluster.local"], capture_output=True, text=True, check=True)
@@ -399,8 +400,6 @@ def test_the_launcher_gives_up_where_no_worker_answers(tmp_path):
 @pytest.fixture(scope="module")
 def pods_of_pi(tmp_path_factory):
     """The pods of pi, two ranks on each of two workers. They outlive a launcher, as in a cluster."""
-    if reason := pretend_operator.missing_here():
-        pytest.skip(reason)
     manifest = job("pi")
     manifest["spec"]["slotsPerWorker"] = 2
     MPIJob.model_validate(manifest)
@@ -463,9 +462,8 @@ def test_a_stranger_is_not_let_in_and_a_strange_worker_not_trusted(pods_of_pi):
     assert refused.returncode == 255 and "Host key verification failed" in refused.stderr
 
 
+@needs("pods", "horovod")
 def test_horovod_mnist_prints_its_run_log(tmp_path):
-    if reason := pretend_operator.missing_here():
-        pytest.skip(reason)
     manifest = job("horovod-mnist")
     # In the image the course is installed from /opt/course; the environment that these pods borrow may have another.
     container(manifest, "Launcher")["args"][:0] = ["-x", "PYTHONPATH=/opt/course"]

@@ -19,6 +19,7 @@ import graded_class as small_class
 import nbformat
 import psutil
 import pytest
+from machine import needs
 
 from labkit import placement, products, runlog
 
@@ -32,7 +33,11 @@ HOROVOD = ("--epochs", "2", "--images", "1024", "--batch-size", "32")
 
 
 handed_in_class, graded_class = small_class.handed_in_class, small_class.graded_class  # fixtures
-pytestmark = [small_class.pytestmark, pytest.mark.timeout(LIMIT + 120)]  # a test may wait for the jobs of others
+pytestmark = [
+    small_class.pytestmark,
+    needs("horovod"),
+    pytest.mark.timeout(LIMIT + 120),
+]  # a test may wait for the jobs of others
 
 
 @dataclass

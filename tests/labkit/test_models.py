@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from machine import needs
 
 from labkit import keras_models, models
 
@@ -31,6 +32,7 @@ def test_number_of_parameters(name, count):
     assert parameters(getattr(models, name)()) == count
 
 
+@needs("tensorflow")
 def test_keras_resnet34_has_as_many_trainable_parameters():
     keras = keras_models.resnet34()
     assert sum(int(np.prod(variable.shape)) for variable in keras.trainable_variables) == 21_797_672
@@ -70,6 +72,7 @@ def copy_parameters(torch_model, keras_model) -> None:
                 target.copy_(value)
 
 
+@needs("tensorflow")
 @pytest.mark.parametrize("case", CASES)
 def test_both_frameworks_compute_the_same(case):
     import tensorflow as tf
@@ -100,6 +103,7 @@ def test_the_seed_decides_the_parameters():
     assert not torch.equal(first_values(1), first_values(2))
 
 
+@needs("tensorflow")
 def test_mobilenet_is_the_published_one():
     """The parameters of Howard et al. 2017 as Keras has them, and with Keras' weights the logits behind its probabilities."""
     import tensorflow as tf

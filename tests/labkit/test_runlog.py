@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from machine import needs
 
 from labkit import runlog, runlog_reading
 from labkit.environment import mpi_environment, mpiexec
@@ -119,6 +120,7 @@ def test_the_log_of_three_ranks(tmp_path):
     assert [epoch.samples_per_rank for epoch in run.epochs] == [[8, 9, 10]] * 2
 
 
+@needs("tensorflow")
 def test_with_keras(tmp_path):
     """The callback stands last in the list, so it writes what the callbacks before it have left in the logs."""
     program = f"""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from machine import needs
 from PIL import Image
 
 from labkit.environment import mpi_environment, mpiexec
@@ -89,10 +90,12 @@ def test_one_process_on_a_folder_of_class_folders(pictures, tmp_path):
     assert f"images/s: mean {record['images_per_second']:.2f}, standard deviation" in lines[-2]
 
 
+@needs("horovod")
 def test_one_rank_on_synthetic_images():
     check_record(json.loads(run(*mpiexec(), "-n", 1, sys.executable, PARALLEL, *TINY)[-1]), 1)
 
 
+@needs("horovod")
 def test_two_ranks_share_a_list_of_pictures_and_end_with_equal_parameters(pictures, tmp_path):
     watched = [*mpiexec(), "-n", 2, sys.executable, "-c", WATCHED, FOLDER]
     lines = run(*watched, *TINY, "--data", pictures / "train.txt", "--json", tmp_path / "record.json", ranks=2)

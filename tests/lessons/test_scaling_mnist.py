@@ -15,6 +15,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from machine import needs
 
 from autograder.homework import rubric
 from labkit import runlog
@@ -192,6 +193,7 @@ def starter_run(tmp_path_factory) -> runlog.RunLog:
     return runlog.read(path)
 
 
+@needs("tensorflow")
 def test_the_starter_writes_a_sound_log(starter_run):
     assert starter_run.problems == [] and starter_run.complete
     assert (starter_run.world_size, starter_run.batch_size, starter_run.seed) == (1, 32, 5)
@@ -203,6 +205,7 @@ def test_the_starter_writes_a_sound_log(starter_run):
         assert epoch.val_accuracy * 80 == pytest.approx(round(epoch.val_accuracy * 80), abs=1e-6)
 
 
+@needs("horovod")
 @pytest.mark.timeout(300)
 def test_the_port_on_one_rank_is_the_starter(starter_run, tmp_path):
     run(sys.executable, PORT, *SMALL, "--log", tmp_path / "run_1.jsonl", "--seed", 5)
@@ -211,6 +214,7 @@ def test_the_port_on_one_rank_is_the_starter(starter_run, tmp_path):
         assert ported.curve(metric)[1] == pytest.approx(starter_run.curve(metric)[1], rel=1e-4), metric
 
 
+@needs("horovod")
 @pytest.mark.timeout(300)
 def test_the_port_on_two_ranks(tmp_path):
     """--run-log is the name that horovodrun leaves alone; the data is a file of Keras' format."""

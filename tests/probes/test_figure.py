@@ -9,7 +9,7 @@ import zlib
 import matplotlib
 import numpy as np
 import pytest
-from machine import needs_chromium
+from machine import needs
 
 matplotlib.use("pdf")
 import matplotlib.pyplot as plt
@@ -56,7 +56,7 @@ def test_random_figures_are_read_or_left_to_a_person_but_never_misread(kind, tmp
     assert sum(one[1] in ("read", "roughly") for one in outcomes) >= 2, outcomes
 
 
-@needs_chromium  # plotly draws with it
+@needs("browser")  # plotly draws with it
 def test_figures_of_plotly(tmp_path):
     cases = [bench.draw("plotly", seed, tmp_path) for seed in (0, 1, 110)]
     assert bench.export(cases) == ""

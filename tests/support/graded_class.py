@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from machine import FULL
 from submissions import as_bytes, cell_of, handed_in, source_notebook
 
 pytest.importorskip("nbgrader.apps.api")
@@ -25,7 +25,7 @@ from autograder.grading.run import Wish
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's about its own models
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = 50 if os.environ.get("COURSE_TEST_ALL") else 5
+KILLS = 50 if FULL else 2
 PATIENCE_S = 150
 CONFIG = """
 from pathlib import Path

@@ -1,29 +1,30 @@
 """What a test may leave behind: processes, files in shared memory and in the temporary folder, mounts, network interfaces.
 
 `Snapshot.now()` before, `leaks_since(snapshot)` after. Where several pytests share the work (pytest-xdist), a test of one sees the mounts,
-interfaces and shared memory of the others: `Snapshot.now(machine=False)` leaves these out. Everything started from a test, detached grandchildren too, inherits
-the marker variable and is found by it, wherever its parent went. Files in /dev/shm carry no owner's mark: one counts only if
-no process from outside of the tests uses it.
+interfaces and shared memory of the others: `Snapshot.now(machine=False)` leaves these out. Everything started from a test, detached
+grandchildren too, inherits the marker variable and is found by it, wherever its parent went. Files in /dev/shm carry no owner's mark: one
+counts only if no process from outside of the tests uses it. A process is (pid, when it started, in ticks). Two snapshots are taken for each
+of thousands of tests, so /proc is read without psutil, and each process's environment once.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 MARKER = "COURSE_TEST_SESSION"
+KTHREADD = 2  # the parent of what is the kernel's own
 GRACE_S = 3.0  # for what is on its way out when a test ends
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    processes: frozenset[tuple[int, float]]
+    processes: frozenset[tuple[int, int]]
     files: frozenset[str]
     mounts: frozenset[str]
     interfaces: frozenset[str]
@@ -67,43 +68,69 @@ def _leaks(before: Snapshot) -> list[str]:
 
 def held(pid: int, before: Snapshot) -> bool:
     """Whether a process descends from one that was there before: a fixture's kernel may replace its ranks by fresh ones."""
-    try:
-        return any((parent.pid, parent.create_time()) in before.processes for parent in psutil.Process(pid).parents())
-    except psutil.Error:
-        return False
+    there = table()
+    while pid in there:
+        parent, started, _ = there[pid]
+        if (pid, started) in before.processes:
+            return True
+        pid = parent
+    return False
 
 
 def end_leaked_processes(before: Snapshot) -> None:
     """So that the leak of one test does not disturb the next."""
     for pid, started in set(our_processes()) - before.processes:
-        if held(pid, before):
-            continue
-        try:
-            process = psutil.Process(pid)
-            if process.create_time() == started:
-                process.kill()
-        except psutil.Error:
-            pass
+        if not held(pid, before) and (pid, started) in our_processes():
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
 
 
-def our_processes() -> dict[tuple[int, float], str]:
-    """{(pid, start time): description} of the live processes that descend from this one or carry this session's marker."""
-    marker = os.environ.get(MARKER)
-    ancestors = {os.getpid(), *(process.pid for process in psutil.Process().parents())}
-    ours = set(psutil.Process().children(recursive=True))
-    for process in psutil.process_iter():
-        if process.pid not in ancestors and marker and marker_of(process.pid) == marker:
-            ours.add(process)
-    described = {}
-    for process in ours:
-        try:
-            with process.oneshot():
-                if process.status() != psutil.STATUS_ZOMBIE:
-                    command = " ".join(process.cmdline())[:160] or process.name()
-                    described[(process.pid, process.create_time())] = f"process {process.pid}: {command}"
-        except psutil.Error:
-            pass
-    return described
+def table() -> dict[int, tuple[int, int, bytes]]:
+    """{pid: (its parent, when it started, its state)} of all processes."""
+    found = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb", buffering=0) as file:
+                words = file.read(1024).rpartition(b")")[2].split(None, 20)  # a program's name may hold spaces and brackets
+                found[int(name)] = int(words[1]), int(words[19]), words[0]
+    return found
+
+
+def our_processes() -> dict[tuple[int, int], str]:
+    """{(pid, started): description} of the live processes that descend from this one or carry this session's marker."""
+    there, marker = table(), os.environ.get(MARKER)
+    known = {os.getpid(): True}
+    pid = there[os.getpid()][0]
+    while pid in there:
+        known[pid] = False  # an ancestor
+        pid = there[pid][0]
+
+    def ours(pid: int) -> bool:
+        if pid not in known:
+            parent, started, _ = there.get(pid, (0, 0, b""))
+            known[pid] = pid in there and (ours(parent) or bool(marker) and _marker_of(pid, started, parent) == marker)
+        return known[pid]
+
+    living = [pid for pid, (_, _, state) in there.items() if state not in b"ZX" and pid != os.getpid() and ours(pid)]
+    return {(pid, there[pid][1]): f"process {pid}: {command_of(pid)}" for pid in living}
+
+
+def command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()[:160]
+    except OSError:
+        return ""
+
+
+_markers: dict[tuple[int, int], str | None] = {}
+
+
+def _marker_of(pid: int, started: int, parent: int) -> str | None:
+    """`marker_of`, read once; but again where there was none yet, as in a process that begins another program just now."""
+    marker = _markers.get((pid, started)) or (None if (pid, started) in _markers else marker_of(pid))
+    if marker or parent in (0, KTHREADD):
+        _markers[pid, started] = marker
+    return marker
 
 
 def marker_of(pid: int) -> str | None:
@@ -140,14 +167,16 @@ def used_from_outside(path: str, processes: dict[tuple[int, float], str]) -> boo
     ours = {pid for pid, _ in processes} | {os.getpid()}
     if another_session():
         return True  # nothing tells whose a file is that nobody uses
-    return any(uses(process.pid, path) for process in psutil.process_iter() if process.pid not in ours)
+    return any(uses(pid, path) for pid in table() if pid not in ours)
 
 
 def another_session() -> bool:
     """Whether a process of other tests runs on this machine."""
-    known = {os.getpid(), *(process.pid for process in psutil.Process().parents())}
-    others = [process.pid for process in psutil.process_iter() if process.pid not in known]
-    return any(marker_of(pid) not in (None, os.environ.get(MARKER)) for pid in others)
+    there, known, pid = table(), set(), os.getpid()
+    while pid in there:
+        known.add(pid)
+        pid = there[pid][0]
+    return any(marker_of(pid) not in (None, os.environ.get(MARKER)) for pid in there.keys() - known)
 
 
 def uses(pid: int, path: str) -> bool:

@@ -1,21 +1,111 @@
-"""What a machine may lack that some tests need, and how they say so."""
+"""What a machine may lack that some tests need, and which of the three tiers a test belongs to for it. Everything about tiers is here.
+
+    make test           what any Linux gives an ordinary user, without root, ssh, a browser or a compiler
+    make test-cluster   what needs one of `CLUSTER`: root, a Slurm, hosts of one's own, ssh, a browser, Debian
+    make test-all       both, each with many more random cases (`FULL`), and what is marked `full`
+
+A test says what it needs by `@needs("browser")`, by `pytest.param(..., marks=needs("root"))`, or by a fixture of `FIXTURES`. What its tier
+has, but this machine lacks (Horovod needs a compiler once, a jail needs user namespaces), is left out of `make test` and counted in its
+last lines; elsewhere it is skipped with a sentence. With CI=true it fails.
+"""
 
 from __future__ import annotations
 
+import functools
+import os
 import shutil
+import sys
+from collections import Counter
 from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
-from autograder.grading.isolation import Item
-
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+TIERS = ("test", "cluster")
+FULL = bool(os.environ.get("COURSE_TEST_ALL"))
+CLUSTER = {"root", "slurm", "hosts", "pods", "hub", "ssh", "browser", "debian"}
+FIXTURES = {
+    "slurm": ["slurm"],
+    "pbs": ["hosts"],
+    "pods_of_pi": ["pods"],
+    "hub": ["hub", "browser"],
+    "warm_horovod": ["horovod"],
+    "came_out": ["jail"],
+}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-NO_CHROMIUM = "no Chromium on this machine (Debian: apt install chromium)"
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
+needs, full = pytest.mark.needs, pytest.mark.full
 
 
-def cannot_enforce(missing: Iterable[Item]) -> str:
-    """Which protections of the grader's jail do not hold here, and what would make them."""
+def cannot_enforce(missing: Iterable) -> str:
+    """Which protections of the grader's jail (`isolation.Item`) do not hold here, and what would make them."""
     missing = tuple(missing)
     remedies = dict.fromkeys(item.remedy for item in missing if item.remedy)
     return " ".join([f"this machine cannot enforce: {', '.join(item.name for item in missing)}.", *remedies])
+
+
+def _without(program: str, package: str) -> str:
+    return "" if shutil.which(program) else f"no {program} on this machine (Debian: apt install {package})"
+
+
+def _jail() -> str:
+    missing = import_module("autograder.grading.isolation").probe().missing
+    return cannot_enforce(missing) if missing else ""
+
+
+def _frameworks(compiled: bool) -> str:
+    environment = import_module("labkit.environment")
+    tensorflow = sys.version_info[:2] == environment.FRAMEWORKS_PYTHON
+    return "" if tensorflow and not compiled else environment.without_frameworks()
+
+
+_LACKING = {
+    "root": lambda: "" if os.geteuid() == 0 else "only root can do what is tried here",
+    "slurm": lambda: import_module("slurm_cluster").missing(),
+    "hosts": lambda: import_module("virtual_hosts").missing(),
+    "pods": lambda: import_module("pretend_operator").missing_here(),
+    "hub": lambda: import_module("hub").missing("slurm"),
+    "ssh": lambda: _without("ssh", "openssh-client"),
+    "debian": lambda: _without("apt-cache", "apt"),
+    "browser": lambda: "" if CHROMIUM else _without("chromium", "chromium"),
+    "jail": _jail,
+    "tensorflow": lambda: _frameworks(compiled=False),
+    "horovod": lambda: _frameworks(compiled=True),
+}
+
+
+@functools.cache
+def lacking(need: str) -> str:
+    """Why a test that needs this cannot run here, and what to do about it; "" where it can."""
+    return _LACKING[need]()
+
+
+def needs_of(item: pytest.Item) -> set[str]:
+    """What a test needs beyond any Linux."""
+    marked = [need for mark in item.iter_markers("needs") for need in mark.args]
+    return {*marked, *(need for fixture in getattr(item, "fixturenames", ()) for need in FIXTURES.get(fixture, ()))}
+
+
+def choose(items: list[pytest.Item], tier: str | None, in_ci: bool) -> tuple[list[pytest.Item], Counter[str]]:
+    """The tests of a tier (None: of both), those that cannot run here marked as skipped; and of the others how many
+    there are, by what is to be done to run them."""
+    chosen, elsewhere = [], Counter()
+    for item in items:
+        wanted = needs_of(item)
+        of_cluster = bool(wanted & CLUSTER)
+        reason = next(filter(None, map(lacking, sorted(wanted))), "") if tier != "test" or not of_cluster else ""
+        if item.get_closest_marker("full") and not FULL:
+            elsewhere["make test-all"] += 1
+        elif tier == "test" and of_cluster:
+            elsewhere["make test-cluster"] += 1
+        elif tier == "cluster" and not of_cluster:
+            elsewhere["make test"] += 1
+        elif tier == "test" and reason and not in_ci:
+            elsewhere[reason] += 1
+        else:
+            if reason:
+                item.add_marker(pytest.mark.skip(reason=reason))
+            chosen.append(item)
+    return chosen, elsewhere

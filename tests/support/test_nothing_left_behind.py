@@ -19,15 +19,15 @@ TESTS = Path(__file__).resolve().parents[1]
 def suite(tmp_path):
     """Runs a test file under this suite's conftest in a pytest of its own; returns (exit status, output)."""
     (tmp_path / "support").mkdir()
-    for name in ("conftest.py", "support/leaks.py"):
+    for name in ("conftest.py", "support/leaks.py", "support/machine.py"):
         shutil.copy(TESTS / name, tmp_path / name)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
 
-    def run(text: str, **variables: str) -> tuple[int, str]:
+    def run(text: str, *options: str, **variables: str) -> tuple[int, str]:
         (tmp_path / "test_it.py").write_text(text)
-        environment = {**os.environ, "CI": "", **variables}
+        environment = {**os.environ, "CI": "", "COURSE_TEST_ALL": "", **variables}
         environment.pop("PYTEST_XDIST_WORKER", None)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_it.py"]
         ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
         return ran.returncode, ran.stdout + ran.stderr
 
@@ -90,6 +90,49 @@ def test_a_skipped_test_fails_in_ci_and_only_there(suite):
     assert status == 1 and "1 failed, 1 xfailed" in output and "no such thing here" in output
     status, output = suite(SKIPS)
     assert status == 0 and "1 skipped, 1 xfailed" in output
+
+
+NEEDS = """
+import machine
+
+machine._LACKING = {"root": lambda: "", "browser": lambda: "no browser", "horovod": lambda: "no compiler", "jail": lambda: ""}
+
+def test_anywhere():
+    pass
+
+@machine.needs("jail")
+def test_in_a_jail():
+    pass
+
+@machine.needs("horovod")
+def test_with_horovod():
+    assert False, "cannot run here"
+
+@machine.needs("root", "jail")
+def test_as_root():
+    pass
+
+@machine.needs("browser")
+def test_in_a_browser():
+    assert False, "cannot run here"
+
+@machine.full
+def test_for_hours():
+    pass
+"""
+
+
+def test_each_tier_has_its_tests_and_says_where_the_others_are(suite):
+    status, output = suite(NEEDS, "--tier=test")
+    assert status == 0 and "2 passed, 4 deselected" in output and "skipped" not in output
+    for line in ("2 (make test-cluster)", "1 (no compiler)", "1 (make test-all)"):
+        assert f"not run here: {line}" in output
+    status, output = suite(NEEDS, "--tier=test", CI="true")
+    assert status == 1 and "2 passed" in output and "1 error" in output and "no compiler" in output
+    status, output = suite(NEEDS, "--tier=cluster")
+    assert status == 0 and "1 passed, 1 skipped" in output and "not run here: 3 (make test)" in output
+    status, output = suite(NEEDS, COURSE_TEST_ALL="1")
+    assert status == 0 and "4 passed, 2 skipped" in output and "deselected" not in output
 
 
 def test_a_module_that_skips_itself_fails_in_ci(suite):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from machine import CHROMIUM, NO_CHROMIUM
+from machine import CHROMIUM
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -201,8 +201,6 @@ class Formgrader:
 @pytest.fixture(scope="module", params=["local", "slurm"])
 def hub(request, tmp_path_factory) -> dict:
     """What `make hub` has printed: {"address", "passwords", ...}; and with it what no student may know: paths inside."""
-    if CHROMIUM is None:
-        pytest.skip(NO_CHROMIUM)
     if reason := hub_tool.missing(request.param):
         pytest.skip(f"no hub on this machine: {reason}")
     folder = tmp_path_factory.mktemp("hub")

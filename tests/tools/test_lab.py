@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from machine import CHROMIUM, needs_chromium
+from machine import CHROMIUM, needs
 
 from labkit.jupyter.server_extension import end_tasks
 
@@ -181,7 +181,7 @@ def test_the_tasks_of_a_stopped_loop_end():
         assert left.done()
 
 
-@needs_chromium
+@needs("browser")
 def test_a_browser_shows_the_launcher_and_a_notebook_whose_code_is_not_cut(lab, tmp_path):
     from playwright.sync_api import sync_playwright
 

@@ -22,6 +22,7 @@ import leaks
 import numpy as np
 import pytest
 import yaml
+from machine import needs
 
 from autograder.judging import judge
 from labkit import doctor, environment
@@ -716,10 +717,9 @@ def test_without_a_compiler_everything_else_is_set_up_and_says_so(tmp_path, monk
     assert horovod_wheel.missing_to_compile(course, which=lambda name: f"/usr/bin/{name}") == ""
 
 
+@needs("horovod")
 def test_horovod_adds_up_on_two_ranks():
     """The real wheel: made on this machine, for the frameworks and the MPI of the lock file."""
-    if sentence := environment.without_frameworks():
-        pytest.skip(sentence)
     assert list((Course(ROOT, sys.prefix).site_packages / "horovod" / "tensorflow").glob("mpi_lib*.so"))
     program = (
         "import horovod.torch as hvd, torch\n"

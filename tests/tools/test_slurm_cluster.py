@@ -14,6 +14,7 @@ from pathlib import Path
 import ordinary_user
 import psutil
 import pytest
+from machine import needs
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -21,7 +22,6 @@ import slurm_cluster  # noqa: E402
 import virtual_hosts  # noqa: E402
 from virtual_hosts import HostsError, VirtualHosts  # noqa: E402
 
-needs_root = pytest.mark.skipif(bool(virtual_hosts.missing()), reason=virtual_hosts.missing())
 # Written in one piece: mpiexec passes on what it gets, and two ranks' pieces may meet in one line.
 SUM = (
     "from mpi4py import MPI; import os; c = MPI.COMM_WORLD; "
@@ -166,7 +166,7 @@ with socket.create_server(("", 5001)) as server:
 """
 
 
-@needs_root
+@needs("hosts")
 def test_a_link_carries_what_was_asked_for_and_no_more(tmp_path):
     """A limit from above is a fact on a busy machine too; what a link without a limit carries is more than that."""
     seen = {}
@@ -189,7 +189,7 @@ def test_burst(rate, bytes_):
 # --- side by side, interrupted, killed
 
 
-@needs_root
+@needs("hosts")
 def test_several_live_side_by_side_and_leave_nothing(tmp_path):
     before, heard = namespaces(), listening()
     with VirtualHosts(["node1"], folder=tmp_path / "one") as one, VirtualHosts(["node1"], folder=tmp_path / "two") as two:
@@ -292,7 +292,7 @@ def test_what_is_missing_is_said_in_one_line(monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@needs_root
+@needs("hosts")
 @pytest.mark.parametrize("word", ["up", "run"])
 def test_whoever_is_not_root_is_told_so(word):
     words = [sys.executable, str(ROOT / "tools" / "slurm_cluster.py"), word]
@@ -307,7 +307,6 @@ def test_a_rate_that_is_none(rate, tmp_path):
         VirtualHosts(["a"], folder=tmp_path, rate=rate)
 
 
-@needs_root
 def test_a_user_that_is_nobody(slurm):
     with pytest.raises(HostsError, match="no user 'nobody-here'"):
         slurm.run(["true"], user="nobody-here")

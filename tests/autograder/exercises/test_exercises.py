@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 
 import numpy as np
 import pytest
+from machine import FULL, needs
 
 from autograder import values
 from autograder.compare import same
@@ -21,8 +21,17 @@ from labkit.watch import hang
 
 EXERCISES = all_exercises()
 KEYS = ["public", *(f"key {k}" for k in range(12))]
-UNSEEN = [f"a key nobody has seen {k}" for k in range(19 if os.environ.get("COURSE_TEST_ALL") else 1)]
-every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: f"{e.unit[:2]}-{e.function}")
+UNSEEN = [f"a key nobody has seen {k}" for k in range(19 if FULL else 1)]
+
+
+def each(exercises: list[Exercise], judged: bool = False):
+    """judged: by answers, which need what the exercise needs; cases are drawn and values compared without Horovod, too."""
+    marks = [[needs("horovod")] if judged and e.needs_frameworks else [] for e in exercises]
+    chosen = [pytest.param(e, id=f"{e.unit[:2]}-{e.function}", marks=m) for e, m in zip(exercises, marks, strict=True)]
+    return pytest.mark.parametrize("exercise", chosen)
+
+
+every_exercise = each(EXERCISES)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,12 +42,6 @@ def horovod_where_needed(request, warm):
         c is not None and getattr(c.params.get("exercise"), "runtime", "") == "horovod" for c in chosen
     ):
         request.getfixturevalue("warm_horovod")
-
-
-def skip_without_frameworks(exercise: Exercise) -> None:
-    """For what judges an answer: its cases are drawn and its values compared without TensorFlow and Horovod, too."""
-    if exercise.needs_frameworks and (sentence := without_frameworks()):
-        pytest.skip(sentence)
 
 
 def cases_of(exercise: Exercise, key: str):
@@ -137,11 +140,10 @@ def test_unknown_exercises_are_named_with_what_there_is():
     assert find("fair_share", "01") is find("fair_share")
 
 
-@every_exercise
+@each(EXERCISES, judged=True)
 @pytest.mark.parametrize("key", UNSEEN)
 def test_the_bank(exercise, key, warm):
     """Verdict, diagnosis, and which levels are passed: those recorded under the public key."""
-    skip_without_frameworks(exercise)
     tried = bank.run(warm, unit=exercise.unit, exercise=exercise.function, key=key)
     report = bank.summary(tried)
     assert report["short"] == [], json.dumps(report["short"], indent=2)
@@ -151,10 +153,7 @@ def test_the_bank(exercise, key, warm):
             assert one.result.score < max(one.result.max_score, 1)
 
 
-@every_exercise
+@each([e for e in EXERCISES if e.reference], judged=True)
 def test_a_reference_is_right(exercise, warm, tmp_path):
-    if not exercise.reference:
-        return
-    skip_without_frameworks(exercise)
     (tmp_path / "reference.py").write_text(exercise.reference)
     assert bank.try_file(exercise, tmp_path / "reference.py", warm).verdict == "passed"

@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from machine import CHROMIUM, needs_chromium
+from machine import CHROMIUM, needs
 from released_course import CHECK, OWN_EXERCISE, OWN_UNIT, SOLUTION, course_release
 
 UNIT = "77_own_unit"
@@ -30,7 +30,7 @@ SOURCE = f"""{OWN_UNIT}
 # ### END SOLUTION
 """
 
-pytestmark = needs_chromium
+pytestmark = needs("browser")
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
+from machine import full
 from nbformat.v4 import new_code_cell, new_notebook
 from submissions import marks
 
@@ -445,6 +446,7 @@ def test_a_full_disk_is_one_clear_error_and_costs_nothing(handed_in_class, grade
 # -- engines --------------------------------------------------------------------------------------------------------------------------
 
 
+@full
 def test_the_engines_of_a_cluster_judge_as_workers_do(handed_in_class, graded_class, tmp_path):
     import ipyparallel
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 from pathlib import Path
 
 import pytest
 from bank_homework import folders
 from bank_homework.folders import FOLDERS, PERSON, Folder
-from machine import needs_chromium
+from machine import FULL, needs
 
 from autograder.grading import isolation
 from autograder.homework import judge_files, read_logs
@@ -18,13 +17,11 @@ from autograder.homework.folder import Homework, collect
 from autograder.homework.plots import judge as plots
 from autograder.homework.rubric import Finding, Flag, lines_of
 from autograder.homework.scaling import judge as scaling
-from labkit.environment import without_frameworks
 from labkit.launch import horovod_job
 from labkit.launch import horovod_rendezvous
 from labkit.launch.launcher import Launcher
 from probes.figure import figure as pdf_figure
 
-ALL = bool(os.environ.get("COURSE_TEST_ALL"))
 HOSTILE = {
     "wrong_pdf_bomb",
     "wrong_deep_pdf",
@@ -93,7 +90,7 @@ FILES = {line.name for part in ("scaling", "plots") for line in lines_of(part)}
 
 DRAWN_IN_A_BROWSER = ("right_plotly",)
 FOLDERS_WITH_FILES = [
-    pytest.param(name, marks=[needs_chromium] if name in DRAWN_IN_A_BROWSER else [])
+    pytest.param(name, marks=[needs("browser")] if name in DRAWN_IN_A_BROWSER else [])
     for name, folder in FOLDERS.items()
     if not folder.like_base
 ]
@@ -117,7 +114,8 @@ PORT = {line.name for part in ("port", "bonus") for line in lines_of(part)}
 EACH_SCRIPT = {folder.script: name for name, folder in reversed(FOLDERS.items())}  # the first folder of each
 
 
-@pytest.mark.parametrize("name", reversed(EACH_SCRIPT.values()) if ALL else PORTS)
+@needs("horovod")
+@pytest.mark.parametrize("name", reversed(EACH_SCRIPT.values()) if FULL else PORTS)
 @pytest.mark.timeout(600)  # three runs and their yardstick: half a minute where nothing else runs
 def test_ports(name, tmp_path, launcher_for_homework):
     folder = FOLDERS[name]
@@ -134,8 +132,6 @@ def test_ports(name, tmp_path, launcher_for_homework):
 @pytest.fixture(scope="module")
 def launcher_for_homework():
     """In the grader's jail: some of these scripts are out to harm."""
-    if sentence := without_frameworks():
-        pytest.skip(sentence)
     with Launcher(isolation=isolation.spec(weak=True)) as launcher:
         launcher.having(horovod_rendezvous.FRAMEWORKS).wait_until_ready()
         yield launcher

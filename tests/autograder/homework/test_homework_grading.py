@@ -14,6 +14,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from bank_homework.folders import FOLDERS, forget_base
+from machine import needs
 from released_course import course_release
 
 pytest.importorskip("nbgrader.apps.api")
@@ -32,13 +33,11 @@ from autograder.grading.run import Wish
 from autograder.homework import handed_in, rubric
 from autograder.reports.report import report_of
 from autograder.reports.results import open_course
-from labkit.environment import without_frameworks
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning"),  # nbgrader's about its own models
     pytest.mark.timeout(600),  # a script is run on one, two and three ranks
 ]
-runs_ports = pytest.mark.skipif(bool(without_frameworks()), reason=without_frameworks() or "TensorFlow and Horovod are there")
 ROOT = Path(__file__).resolve().parents[3]
 NAME = "scaling_mnist"
 CHECKS = {"port": "check_port", "scaling": "check_scaling", "plots": "check_plots", "bonus": "check_warmup"}
@@ -135,7 +134,7 @@ def test_the_students_tree_can_check_the_homework(root):
 # -- graded ---------------------------------------------------------------------------------------------------------------------------
 
 
-@runs_ports
+@needs("horovod")
 def test_everything_right_earns_everything_and_the_bonus_on_top(root):
     found = grades(root, "ada")
     assert {name: found[cell] for name, cell in CHECKS.items()} == {
@@ -174,7 +173,7 @@ def test_links_are_not_followed(root):
     assert "root:" not in (root / "autograded/ben" / NAME / f"{NAME}.ipynb").read_text()
 
 
-@runs_ports
+@needs("horovod")
 def test_again_nothing_is_judged(root):
     class Nobody(pool.Pool):
         def submit(self, student: str, request: dict) -> None:

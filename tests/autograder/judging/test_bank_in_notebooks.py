@@ -1,6 +1,6 @@
 """The bank's answers, written into the released notebooks: what the judge is given is what the bank's own test has judged.
 
-The right answers of all units, and units 02 and 08 judged as whole notebooks; with BANK_IN_NOTEBOOKS=all in the environment the wrong
+The right answers of all units, and units 02 and 08 judged as whole notebooks; in `make test-all` the wrong
 answers, too, and every unit judged, with every exercise answered wrongly once.
 """
 
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 from pathlib import Path
 
 import nbformat
 import pytest
+from machine import FULL, needs
 
 from autograder.grading.submission import judging, reading, rebuilding
 from autograder.judging import bank
@@ -24,8 +24,7 @@ from labkit.environment import without_frameworks
 
 ROOT = Path(__file__).resolve().parents[3]
 UNITS = sorted(path.parent.name for path in ROOT.glob("notebooks/*/*.ipynb"))
-ALL = os.environ.get("BANK_IN_NOTEBOOKS") == "all"
-JUDGED = UNITS if ALL else [unit for unit in UNITS if unit[:2] in ("02", "08")]
+JUDGED = UNITS if FULL else [unit for unit in UNITS if unit[:2] in ("02", "08")]
 
 
 @functools.cache
@@ -54,7 +53,7 @@ def rebuilt(unit: str, chosen: dict[str, Answer]) -> rebuilding.Rebuilt:
 @pytest.mark.parametrize("unit", UNITS)
 def test_what_reaches_the_judge_is_the_answer_and_nothing_else(unit):
     for function, written in answers(unit).items():
-        for answer in (a for a in written if a.right or ALL):
+        for answer in (a for a in written if a.right or FULL):
             exercise, source = answer.exercise, answer.path.read_text()
             found = rebuilt(unit, {function: answer})
             assert found.flags == [], answer.path
@@ -96,18 +95,16 @@ def graded(unit: str, chosen: dict[str, Answer], runners: Runners) -> dict[str, 
     return {item.function: (grade.points, grade.max_points) for item, grade in zip(found.items, result.items, strict=True)}
 
 
-@pytest.mark.timeout(1800 if ALL else 180)
-@pytest.mark.parametrize("unit", JUDGED)
+@pytest.mark.timeout(1800 if FULL else 180)
+@pytest.mark.parametrize("unit", [pytest.param(u, marks=needs("horovod") if needs_frameworks(u) else ()) for u in JUDGED])
 def test_right_answers_get_full_points_and_a_wrong_one_loses_its_own_only(unit, runners):
-    if needs_frameworks(unit) and (sentence := without_frameworks()):
-        pytest.skip(sentence)
     written = answers(unit)
     right = {function: [a for a in found if a.right] for function, found in written.items()}
-    rounds = max(map(len, right.values())) if ALL else 1
+    rounds = max(map(len, right.values())) if FULL else 1
     for k in range(rounds):
         for function, (got, possible) in graded(unit, {f: a[-1 - k % len(a)] for f, a in right.items()}, runners).items():
             assert got == possible, (k, function)
-    for function in list(written) if ALL else list(written)[:1]:
+    for function in list(written) if FULL else list(written)[:1]:
         wrong = next(a for a in written[function] if not a.right)
         for other, (got, possible) in graded(unit, {f: a[0] for f, a in right.items()} | {function: wrong}, runners).items():
             assert (got == possible) == (other != function or possible == 0), (wrong.path, other)
