@@ -16,7 +16,8 @@ _WIDTH = 110
 
 @dataclass
 class Report:
-    """The card. verdict: how it ended, in a few words. rows: (label, text). tail: the last lines of the output, where they explain it.
+    """The card. verdict: how it ended, in a few words. rows: (label, text). tail: the last lines of the output, where
+    they explain it.
 
     exit_status: 0 if it is good, else that of the job, at least 1.
     """
@@ -38,7 +39,7 @@ class Report:
         return {"text/plain": text_card(self), "text/html": html_card(self)}
 
 
-# --- the card -------------------------------------------------------------------------------------------------------------------------
+# --- the card ---------------------------------------------------------------------------------------------------------
 
 
 def text_card(report: Report) -> str:
