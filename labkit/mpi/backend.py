@@ -1,19 +1,20 @@
 """torch.distributed over MPI: what `init_process_group("mpi")` gives with PyTorch from PyPI.
 
-A process group is a class with one method for each collective: PyTorch's `dist.all_reduce(tensor)` looks up the group and calls
-its `allreduce([tensor], opts)`. Here each of them is a call of mpi4py on the tensor's own memory, without a copy.
+A process group is a class with one method for each collective: PyTorch's `dist.all_reduce(tensor)` looks up the group
+and calls its `allreduce([tensor], opts)`. Here each of them is a call of mpi4py on the tensor's own memory, without a
+copy.
 
-How operations run:
-- Before a collective the ranks compare what they are about to do, in one all-reduce of 16 bytes: where one calls another collective,
+How operations run: - Before a collective the ranks compare what they are about to do, in one all-reduce of 16 bytes:
+where one calls another collective,
   or has a tensor of another length, every rank gets an error that says so, and no wrong value.
-- A collective called with `async_op=False` runs at once, in the calling thread.
-- Otherwise (`async_op=True`, and every collective that DistributedDataParallel starts during backward) the group's worker thread
-  runs it while the program computes on. All of a group's collectives keep their order. The callbacks of its future run in
-  threads of their own and may themselves wait for collectives.
+- A collective called with `async_op=False` runs at once, in the calling thread. - Otherwise (`async_op=True`, and every
+collective that DistributedDataParallel starts during backward) the group's worker thread
+  runs it while the program computes on. All of a group's collectives keep their order. The callbacks of its future run
+  in threads of their own and may themselves wait for collectives.
 - A send or receive is an MPI request; whoever waits for it waits in MPI.
 
-Sums of bfloat16, float16 and float8 are made in float32. Anything that takes longer than the group's timeout ends the job and
-says which rank stood where (labkit.mpi.operations); so does an uncaught exception of one rank.
+Sums of bfloat16, float16 and float8 are made in float32. Anything that takes longer than the group's timeout ends the
+job and says which rank stood where (labkit.mpi.operations); so does an uncaught exception of one rank.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
-import socket
 from array import array
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -38,22 +38,17 @@ from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_co
 from torch.distributed import distributed_c10d as c10d  # noqa: E402
 
 from labkit.mpi import buffers  # noqa: E402
-from labkit.mpi.operations import (
+from labkit.mpi.operations import (  # noqa: E402
     Finished,
     Members,
     Message,
     Operation,
     Queued,
     Worker,
-    end_job_on_uncaught_exception,
     profiled,
-    start_watch,
 )
 from labkit.watch import recorder  # noqa: E402
 from labkit.watch.hang import list_ranks  # noqa: E402
-
-_DEFAULT_TIMEOUT = timedelta(minutes=30)  # PyTorch's own for every backend but NCCL
-
 
 _never_complete: list[Message] = []  # of groups that are gone: MPI may still write into their memory
 
@@ -61,10 +56,10 @@ _never_complete: list[Message] = []  # of groups that are gone: MPI may still wr
 class ProcessGroup(dist.ProcessGroup):
     """Ranks that communicate over one MPI communicator of their own.
 
-    The names of the methods are PyTorch's (2.13); what their tensors mean is said in the documentation of `torch.distributed`.
-    Tensors may have any dtype, any strides and no elements at all. All-reduce takes sparse ones, too. Raises ValueError for
-    tensors that are not in main memory and for sizes on this rank that do not fit together, RuntimeError where the ranks do not
-    agree on a collective and for a message whose size is not the tensor's.
+    The names of the methods are PyTorch's (2.13); what their tensors mean is said in the documentation of
+    `torch.distributed`. Tensors may have any dtype, any strides and no elements at all. All-reduce takes sparse ones,
+    too. Raises ValueError for tensors that are not in main memory and for sizes on this rank that do not fit together,
+    RuntimeError where the ranks do not agree on a collective and for a message whose size is not the tensor's.
     """
 
     def __init__(self, communicator: MPI.Intracomm, members: Members):
@@ -95,7 +90,8 @@ class ProcessGroup(dist.ProcessGroup):
 
     @property
     def _device_types(self) -> list[torch.device]:
-        """The devices whose tensors the group moves; some of PyTorch asks before it begins (`checkpoint.async_save`)."""
+        """The devices whose tensors the group moves; some of PyTorch asks before it begins
+        (`checkpoint.async_save`)."""
         return [torch.device("cpu")]
 
     # PyTorch keeps these two in its C++ backends, of which a group in Python has none.
@@ -133,12 +129,20 @@ class ProcessGroup(dist.ProcessGroup):
     # -- how an operation runs
 
     def _collective(
-        self, kind: str, detail: str, run: Callable[[], None], tensor: torch.Tensor | None, result, opts, root=None, sizes=None
+        self,
+        kind: str,
+        detail: str,
+        run: Callable[[], None],
+        tensor: torch.Tensor | None,
+        result,
+        opts,
+        root=None,
+        sizes=None,
     ) -> dist.Work:
         """Run a collective now or through the worker, once all ranks have told each other that they mean the same one.
 
-        detail: what must be the same on all ranks, in words; sizes: a function that compares what only some of them can compare
-        and returns what is wrong. tensor: what this rank hands over; result: what its future holds.
+        detail: what must be the same on all ranks, in words; sizes: a function that compares what only some of them can
+        compare and returns what is wrong. tensor: what this rank hands over; result: what its future holds.
         """
 
         def checked():
@@ -147,24 +151,26 @@ class ProcessGroup(dist.ProcessGroup):
                 self._agree(operation, detail, sizes())
             run()
 
-        if opts.asyncOp or not self._worker.begin_at_once():
+        if opts.asyncOp or not self._worker.beginat_once():
             operation = Operation(self._members, kind, tensor, peer=root, blocking=False)
             return self._worker.submit(Queued(operation, checked, result))
         try:
             operation = Operation(self._members, kind, tensor, peer=root)
-            with profiled(kind), _at_once(operation):
+            with profiled(kind), at_once(operation):
                 checked()
         finally:
-            self._worker.end_at_once()
+            self._worker.endat_once()
         return Finished(result)
 
     def _agree(self, operation: Operation, detail: str, complaint: str = "") -> None:
         """Raise RuntimeError on every rank where they do not all call the same collective on tensors that fit together.
 
-        MPI would not notice: some ranks get a wrong value, others an error or none at all, and the next operation meets what was
-        left over. This costs one all-reduce of 16 bytes.
+        MPI would not notice: some ranks get a wrong value, others an error or none at all, and the next operation meets
+        what was left over. This costs one all-reduce of 16 bytes.
         """
-        meant = f"{operation.kind}{f' with root {operation.global_peer}' if operation.peer is not None else ''}: {detail}"
+        meant = (
+            f"{operation.kind}{f' with root {operation.global_peer}' if operation.peer is not None else ''}: {detail}"
+        )
         number = int.from_bytes(hashlib.blake2b(meant.encode(), digest_size=7).digest())
         if complaint:
             number = 2**60 + self._rank  # no other rank's
@@ -173,7 +179,9 @@ class ProcessGroup(dist.ProcessGroup):
         if highest[0] == -highest[1] and not complaint:
             return
         line = operation.user_line()
-        said = self._communicator.allgather(f"called {meant}{f', at {line}' if line else ''}{complaint and f': {complaint}'}")
+        said = self._communicator.allgather(
+            f"called {meant}{f', at {line}' if line else ''}{complaint and f': {complaint}'}"
+        )
         by_text: dict[str, list[int]] = {}
         for rank, text in zip(self._members.ranks, said, strict=True):
             by_text.setdefault(text, []).append(rank)
@@ -194,7 +202,9 @@ class ProcessGroup(dist.ProcessGroup):
         def run():
             for target in targets:
                 values = buffers.addable(target)
-                self._communicator.Allreduce(MPI.IN_PLACE, buffers.numbers_of(values), buffers.operation(op, values.dtype))
+                self._communicator.Allreduce(
+                    MPI.IN_PLACE, buffers.numbers_of(values), buffers.operation(op, values.dtype)
+                )
                 buffers.store_result(values, target, op, self._size)
 
         return self._collective("all_reduce", f"{_named(op)} of {_lengths(targets)}", run, targets[0], tensors, opts)
@@ -202,7 +212,8 @@ class ProcessGroup(dist.ProcessGroup):
     allreduce_coalesced = allreduce
 
     def _allreduce_sparse(self, tensors, opts):
-        """The sum of sparse tensors, whose elements may lie in different places on each rank: all ranks gather them and add them up."""
+        """The sum of sparse tensors, whose elements may lie in different places on each rank: all ranks gather them and
+        add them up."""
         targets, op = [buffers.usable_sparse(tensor) for tensor in tensors], opts.reduceOp
         if op.op not in (dist.ReduceOp.SUM, dist.ReduceOp.AVG):
             raise ValueError(
@@ -255,7 +266,10 @@ class ProcessGroup(dist.ProcessGroup):
         counts = [tensor.numel() for tensor in inputs]
         _require(len(inputs) == self._size, f"reduce_scatter takes one input per rank: {self._size}, not {len(inputs)}")
         own = counts[self._rank]
-        _require(own == target.numel(), f"reduce_scatter: the output has {target.numel()} elements, input {self._rank} has {own}")
+        _require(
+            own == target.numel(),
+            f"reduce_scatter: the output has {target.numel()} elements, input {self._rank} has {own}",
+        )
 
         def run():
             values = buffers.addable(torch.cat([tensor.reshape(-1) for tensor in inputs]))
@@ -287,7 +301,9 @@ class ProcessGroup(dist.ProcessGroup):
                 values = buffers.addable(input)
                 total = buffers.room_for(target, values.dtype)
                 operation = buffers.operation(op, values.dtype)
-                self._communicator.Reduce_scatter_block(buffers.numbers_of(values), buffers.numbers_of(total), operation)
+                self._communicator.Reduce_scatter_block(
+                    buffers.numbers_of(values), buffers.numbers_of(total), operation
+                )
                 buffers.store_result(total, target, op, self._size)
 
         detail = f"{_named(op)} of {_lengths([input for _, input in pairs])}"
@@ -364,7 +380,9 @@ class ProcessGroup(dist.ProcessGroup):
                 room, own = buffers.room_for(target), buffers.in_one_piece(input)
                 # FSDP2 gathers in place: its input is this rank's share of the output already.
                 in_place = own.data_ptr() == room.data_ptr() + self._rank * own.nbytes
-                self._communicator.Allgather(MPI.IN_PLACE if in_place else buffers.bytes_of(own), buffers.bytes_of(room))
+                self._communicator.Allgather(
+                    MPI.IN_PLACE if in_place else buffers.bytes_of(own), buffers.bytes_of(room)
+                )
                 if room is not target:
                     target.copy_(room)
 
@@ -381,7 +399,9 @@ class ProcessGroup(dist.ProcessGroup):
             sent = self._communicator.gather(input.nbytes, root)
             if self._rank != root:
                 return ""
-            return _difference([tensor.nbytes for tensor in outputs], sent, "place {} of its list has {} B, that rank sends {}")
+            return _difference(
+                [tensor.nbytes for tensor in outputs], sent, "place {} of its list has {} B, that rank sends {}"
+            )
 
         def run():
             own = buffers.in_one_piece(input)
@@ -404,7 +424,9 @@ class ProcessGroup(dist.ProcessGroup):
 
         def wrong_sizes():
             sent = self._communicator.scatter([tensor.nbytes for tensor in inputs] or None, root)
-            return "" if sent == target.nbytes else f"its tensor has {target.nbytes} B, the root's list has {sent} for it"
+            return (
+                "" if sent == target.nbytes else f"its tensor has {target.nbytes} B, the root's list has {sent} for it"
+            )
 
         def run():
             room = buffers.room_for(target)
@@ -424,7 +446,9 @@ class ProcessGroup(dist.ProcessGroup):
         outputs = [buffers.usable(output) for output in outputs]
         inputs = [buffers.usable(input) for input in inputs]
         for tensors in (outputs, inputs):
-            _require(len(tensors) == self._size, f"all_to_all takes {self._size} tensors, one per rank, not {len(tensors)}")
+            _require(
+                len(tensors) == self._size, f"all_to_all takes {self._size} tensors, one per rank, not {len(tensors)}"
+            )
 
         def run():
             joined = _joined(inputs)
@@ -459,7 +483,8 @@ class ProcessGroup(dist.ProcessGroup):
     alltoall_base = all_to_all_single
 
     def _exchange_fits(self, to_each: list[int], from_each: list[int]) -> Callable[[], str]:
-        """A function that finds out what the other ranks send to this one, and says where it expects something else (in bytes)."""
+        """A function that finds out what the other ranks send to this one, and says where it expects something else (in
+        bytes)."""
 
         def wrong_sizes():
             sent = self._communicator.alltoall(to_each)
@@ -507,7 +532,9 @@ class ProcessGroup(dist.ProcessGroup):
         )
 
     def _require_list(self, kind: str, tensors: list[torch.Tensor], own: torch.Tensor) -> None:
-        _require(len(tensors) == self._size, f"{kind} takes a list of {self._size} tensors, one per rank, not {len(tensors)}")
+        _require(
+            len(tensors) == self._size, f"{kind} takes a list of {self._size} tensors, one per rank, not {len(tensors)}"
+        )
         mine = tensors[self._rank]
         _require(
             mine.nbytes == own.nbytes,
@@ -574,66 +601,10 @@ def _deal_out(received: torch.Tensor, tensors: list[torch.Tensor]) -> None:
         start += tensor.nbytes
 
 
-def _hide_from_compiler(*classes: type) -> None:
-    """Let torch.compile run the methods of these classes as they are.
-
-    It looks into every Python function that a compiled program reaches, and PyTorch's own groups, in C++, have none. This marks
-    them as torch.compiler.disable does, without importing the compiler, which takes seconds.
-    """
-    as_it_is = _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP)  # the function and all that it calls
-    for method in {value for one in classes for value in vars(one).values() if inspect.isfunction(value)}:
-        set_code_exec_strategy(method.__code__, as_it_is)
-
-
-_hide_from_compiler(ProcessGroup, Finished, Queued, Message)
-
-
-# --- how groups come into being: called by labkit.mpi.autoload on behalf of torch.distributed
-
-_next_timeout = _DEFAULT_TIMEOUT  # of the group that PyTorch is about to make
-_world_timeout = _DEFAULT_TIMEOUT  # of the default group
-
-
-def prepare(ranks: list[int], store: dist.Store, timeout: timedelta | None) -> dist.Store:
-    """Called before `create`: remembers the timeout; for the default group returns a new store that all ranks share.
-
-    A group made without a timeout of its own takes over that of the default group, not PyTorch's half an hour.
-    """
-    global _next_timeout, _world_timeout
-    _next_timeout = timeout or _DEFAULT_TIMEOUT
-    if ranks:
-        if _next_timeout == _DEFAULT_TIMEOUT:
-            _next_timeout = _world_timeout
-        return store
-    _world_timeout = _next_timeout
-    world = _world()
-    start_watch()
-    members = Members(tuple(range(world.Get_size())), world.Get_rank(), True, _next_timeout.total_seconds())
-    with _at_once(Operation(members, "init_process_group")):
-        return _shared_store(world, _next_timeout)
-
-
-def create(ranks: list[int]) -> ProcessGroup | None:
-    """The group of the global `ranks`, called by all of them and by nobody else; empty: all ranks. None on a rank outside."""
-    world = _world()
-    if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
-        raise RuntimeError("the mpi backend needs MPI_THREAD_MULTIPLE: leave mpi4py.rc.thread_level at its default")
-    if ranks and world.Get_rank() not in ranks:
-        return None
-    everybody = tuple(range(world.Get_size()))
-    order = tuple(ranks) or everybody
-    members = Members(order, order.index(world.Get_rank()), order == everybody, _next_timeout.total_seconds())
-    start_watch()
-    end_job_on_uncaught_exception()
-    with _at_once(Operation(members, "new_group" if ranks else "init_process_group")):
-        communicator = world.Create_group(world.Get_group().Incl(list(ranks))) if ranks else world.Dup()
-    members.operations = 0
-    return ProcessGroup(communicator, members)
-
-
 @contextmanager
-def _at_once(operation: Operation):
-    """Around an operation that this thread carries out itself: under the deadline, and at its end in the flight recorder."""
+def at_once(operation: Operation):
+    """Around an operation that this thread carries out itself: under the deadline, and at its end in the flight
+    recorder."""
     try:
         with operation:
             yield
@@ -641,24 +612,15 @@ def _at_once(operation: Operation):
         recorder.end(operation.token)
 
 
-def _world() -> MPI.Intracomm:
-    """All ranks of the job, by MPI's own communicator: a notebook may have put a recording one in the place of MPI.COMM_WORLD."""
-    return MPI.Intracomm.fromhandle(MPI.COMM_WORLD.handle)
+def _hide_from_compiler(*classes: type) -> None:
+    """Let torch.compile run the methods of these classes as they are.
 
-
-def _shared_store(world: MPI.Intracomm, timeout: timedelta) -> dist.Store:
-    """A key-value store on rank 0 that every rank is connected to; its address travels over MPI.
-
-    Open to this machine only where all ranks run on it. PyTorch needs a store for groups of another backend beside this one.
+    It looks into every Python function that a compiled program reaches, and PyTorch's own groups, in C++, have none.
+    This marks them as torch.compiler.disable does, without importing the compiler, which takes seconds.
     """
-    one_machine = world.Split_type(MPI.COMM_TYPE_SHARED).Get_size() == world.Get_size()
-    address, store = None, None
-    if world.Get_rank() == 0:
-        host = "127.0.0.1" if one_machine else socket.gethostbyname(socket.gethostname())
-        with socket.create_server((host, 0), backlog=world.Get_size()) as server:
-            address = (host, server.getsockname()[1])
-            store = dist.TCPStore(
-                *address, world.Get_size(), True, timeout, wait_for_workers=False, master_listen_fd=server.detach()
-            )
-    host, port = world.bcast(address, 0)
-    return store or dist.TCPStore(host, port, world.Get_size(), False, timeout, wait_for_workers=False)
+    as_it_is = _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP)  # the function and all that it calls
+    for method in {value for one in classes for value in vars(one).values() if inspect.isfunction(value)}:
+        set_code_exec_strategy(method.__code__, as_it_is)
+
+
+_hide_from_compiler(ProcessGroup, Finished, Queued, Message)

@@ -1,4 +1,5 @@
-"""Tensors as MPI sees them: an address, a length and a data type. Nothing is copied where the tensor lies in one piece."""
+"""Tensors as MPI sees them: an address, a length and a data type. Nothing is copied where the tensor lies in one
+piece."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def in_one_piece(tensor: torch.Tensor) -> torch.Tensor:
 def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
     """The memory of the tensor, or of a copy in one piece, as a vector of bytes."""
     flat = in_one_piece(tensor).reshape(-1)
-    flat = flat.as_strided((flat.numel(),), (1,))  # one element counts as contiguous whatever its stride, but view() looks at it
+    # one element counts as contiguous whatever its stride, but view() looks at it
+    flat = flat.as_strided((flat.numel(),), (1,))
     return flat.view(torch.uint8)
 
 
@@ -125,7 +127,8 @@ def room_for(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Te
 
 
 def operation(op: ReduceOp, dtype: torch.dtype) -> MPI.Op:
-    """MPI's name of a torch reduction. For bool a sum is "any" and a product "all". Raises ValueError where there is none."""
+    """MPI's name of a torch reduction. For bool a sum is "any" and a product "all". Raises ValueError where there is
+    none."""
     found = (_LOGICAL if dtype is torch.bool else _OPERATIONS).get(op.op)
     if found is None:
         raise ValueError(f"the mpi backend has no reduction {op} for {dtype}")
@@ -133,7 +136,8 @@ def operation(op: ReduceOp, dtype: torch.dtype) -> MPI.Op:
 
 
 def addable(tensor: torch.Tensor) -> torch.Tensor:
-    """The values of `tensor` in one piece and in a precision that MPI can add: bfloat16, float16 and float8 become float32.
+    """The values of `tensor` in one piece and in a precision that MPI can add: bfloat16, float16 and float8 become
+    float32.
 
     The tensor itself where that is possible.
     """

@@ -1,22 +1,14 @@
-"""What was seen of a port in its runs on one, two and three ranks, and why nothing was seen where a run came to no end."""
+"""What was seen of a port in its runs on one, two and three ranks, and why nothing was seen where a run came to no
+end."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
-
-from autograder.exercise import PUBLIC_KEY
 from autograder.homework.port import source as port_source
-from autograder.homework.port.runs import BATCH, EPOCHS, NoYardstick, Seen, Setting, expected, watch
-from autograder.homework.rubric import Finding, Flag, PartResult, full, line, lines_of, lost, needs_person, shown
-from labkit.watch.hang import list_ranks
+from autograder.homework.port.runs import BATCH, NoYardstick, Seen, Setting, expected, watch
+from autograder.homework.rubric import Finding, lost, needs_person, shown
 from labkit.launch.launcher import Launcher, Limits
-
-
 
 TWO = Setting(2, 64)
 THREE = Setting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one machine, rank 2 on another
@@ -101,8 +93,9 @@ class Runs:
         return self.made[setting]
 
     def training(self, setting: Setting) -> Seen:
-        """The run of that setting. Where one mistake ends it before it has begun, it is put right, so that the other steps can be seen:
-        a missing `hvd.init()`, and a broadcast that not all ranks call (nobody waits for it then)."""
+        """The run of that setting. Where one mistake ends it before it has begun, it is put right, so that the other
+        steps can be seen: a missing `hvd.init()`, and a broadcast that not all ranks call (nobody waits for it
+        then)."""
         seen = self(setting)
         if seen.trouble == "raised" and is_not_initialised(seen):
             setting = replace(setting, init=True)
@@ -123,7 +116,9 @@ class Runs:
 
 
 def _first_error(seen: Seen) -> dict:
-    return next((rank.error for rank in seen.outcome.ranks if rank.state == "raised"), {"type": "", "text": "", "rows": []})
+    return next(
+        (rank.error for rank in seen.outcome.ranks if rank.state == "raised"), {"type": "", "text": "", "rows": []}
+    )
 
 
 def is_not_initialised(seen: Seen) -> bool:
@@ -164,9 +159,6 @@ class Evidence:
         self.two, self.three = runs.training(TWO), runs.training(THREE)
         self.one = runs(ONE)
 
-
-
-
     # -- when a run did not come to its end
 
     @property
@@ -192,9 +184,7 @@ class Evidence:
             if is_not_initialised(seen):
                 return "not_initialised", said
             if error["type"] == "SystemExit" and error["text"] == "exit status 2":
-                said += (
-                    ". It has to take the options of the handout: --batch-size --epochs --lr --device --seed --data --log --nonce"
-                )
+                said += ". It has to take the options of the handout: --batch-size --epochs --lr --device --seed --data --log --nonce"
             return "script_failed", said
         if seen.trouble == "died":
             r = next(r for r, rank in enumerate(seen.outcome.ranks) if rank.state == "dead")
@@ -218,8 +208,9 @@ class Evidence:
         diagnosis, sentence = self.trouble()
         if diagnosis:
             return lost(name, diagnosis, f"This step was not reached. {sentence}", TEACH[diagnosis])
-        return needs_person(name, "No training step was recognised: the script trains without a Keras optimizer or Keras layers.")
-
+        return needs_person(
+            name, "No training step was recognised: the script trains without a Keras optimizer or Keras layers."
+        )
 
 
 def who_waits(seen: Seen) -> str:
@@ -227,6 +218,4 @@ def who_waits(seen: Seen) -> str:
     made = ", ".join(str(count) for count in seen.counts)
     p = seen.setting.world_size
     rows = "; ".join(" ".join(row.split()) for row in seen.outcome.hang.rows).replace("a Horovod operation", "waits")
-    return (
-        f"On {p} ranks, with {seen.setting.images} images in minibatches of {BATCH}, they stand still after {made} steps: {rows}."
-    )
+    return f"On {p} ranks, with {seen.setting.images} images in minibatches of {BATCH}, they stand still after {made} steps: {rows}."

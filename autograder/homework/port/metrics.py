@@ -1,7 +1,7 @@
 """What a ported script reports: are loss and accuracy those of all ranks, and does its run log say what happened?
 
-A mean over all ranks can be taken in several right ways (means of minibatches or of images, weighted by ranks or by images). Every one
-of them is computed from what the ranks did, and so is what rank 0 alone would report.
+A mean over all ranks can be taken in several right ways (means of minibatches or of images, weighted by ranks or by
+images). Every one of them is computed from what the ranks did, and so is what rank 0 alone would report.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TEACH = {
 }
 
 
-# -- loss and accuracy --------------------------------------------------------------------------------------------------------------------
+# -- loss and accuracy -------------------------------------------------------------------------------------------------
 
 
 def global_metrics(evidence: Evidence) -> Finding:
@@ -53,7 +53,10 @@ def global_metrics(evidence: Evidence) -> Finding:
     verdicts: dict[str, set[str]] = {"training": set(), "validation": set()}
     worst = ""
     for e, epoch in enumerate(log.epochs):
-        for what, values in (("training", (epoch.loss, epoch.accuracy)), ("validation", (epoch.val_loss, epoch.val_accuracy))):
+        for what, values in (
+            ("training", (epoch.loss, epoch.accuracy)),
+            ("validation", (epoch.val_loss, epoch.val_accuracy)),
+        ):
             parts = _parts_of(seen, yard, e, what)
             if parts is None:
                 continue
@@ -71,12 +74,19 @@ def _metrics_finding(verdicts: dict[str, set[str]], worst: str, p: int) -> Findi
     points = line("global_metrics").points
     if not training or "missing" in training:
         return lost(
-            "global_metrics", "no_metrics", "The run log has no loss or no accuracy of the training.", TEACH["no_metrics"]
+            "global_metrics",
+            "no_metrics",
+            "The run log has no loss or no accuracy of the training.",
+            TEACH["no_metrics"],
         )
     if "own" in training:
-        return lost("global_metrics", "metrics_of_one_rank", f"{worst}: it is rank 0's own.", TEACH["metrics_of_one_rank"])
+        return lost(
+            "global_metrics", "metrics_of_one_rank", f"{worst}: it is rank 0's own.", TEACH["metrics_of_one_rank"]
+        )
     if "summed" in training | validation:
-        return lost("global_metrics", "metrics_summed", f"{worst}: the ranks' means were added up.", TEACH["metrics_summed"])
+        return lost(
+            "global_metrics", "metrics_summed", f"{worst}: the ranks' means were added up.", TEACH["metrics_summed"]
+        )
     if "unknown" in training:
         return needs_person("global_metrics", f"{worst}, and rank 0 alone has another value, too.")
     if "own" in validation:
@@ -93,17 +103,25 @@ def _without_log(seen: Seen, yard: dict) -> Finding:
         if parts is None:
             continue
         given = [out for done, _, out in seen.ranks[0].reductions if done == end]
-        if all(any(_near(v, m, which) for v in _made_of(given) for m in _means(parts, which)) for which in ("loss", "accuracy")):
+        if all(
+            any(_near(v, m, which) for v in _made_of(given) for m in _means(parts, which))
+            for which in ("loss", "accuracy")
+        ):
             return full("global_metrics", "There is no run log, but loss and accuracy are averaged over all ranks.")
     said = "There is no run log, and no mean over the ranks was seen either."
     return lost("global_metrics", "no_log", said, TEACH["no_log"])
 
 
 def _parts_of(seen: Seen, yard: dict, epoch: int, what: str) -> list[list[tuple[float, int, int]]] | None:
-    """Of each rank, (mean loss, right answers, images) of its minibatches in this epoch; None where they are not known."""
+    """Of each rank, (mean loss, right answers, images) of its minibatches in this epoch; None where they are not
+    known."""
     if what == "validation":
         found = yard["tests"].get(epoch)
-        return [[(float(loss), correct, count)] for loss, correct, count in (found[r] for r in sorted(found))] if found else None
+        return (
+            [[(float(loss), correct, count)] for loss, correct, count in (found[r] for r in sorted(found))]
+            if found
+            else None
+        )
     by_rank = [seen.epochs(r) for r in range(len(seen.ranks))]
     if any(epoch >= len(parts) for parts in by_rank):
         return None
@@ -156,7 +174,7 @@ def _whose(value: float, parts: list, which: str, seen: Seen) -> str:
     return "unknown"
 
 
-# -- the run log --------------------------------------------------------------------------------------------------------------------
+# -- the run log -------------------------------------------------------------------------------------------------------
 
 
 def run_log(evidence: Evidence) -> Finding:
@@ -170,10 +188,15 @@ def run_log(evidence: Evidence) -> Finding:
     log, why = seen.run_log()
     if log is None and why:
         return lost(
-            "run_log", "log_unreadable", f"On {p} ranks the log is no run log: {shown(why, 200)}.", TEACH["log_unreadable"]
+            "run_log",
+            "log_unreadable",
+            f"On {p} ranks the log is no run log: {shown(why, 200)}.",
+            TEACH["log_unreadable"],
         )
     if log is None:
-        return lost("run_log", "no_log", f"On {p} ranks rank 0 wrote no run log into the file of --log.", TEACH["no_log"])
+        return lost(
+            "run_log", "no_log", f"On {p} ranks rank 0 wrote no run log into the file of --log.", TEACH["no_log"]
+        )
     if log.format != "jsonl":
         said = "It is a table of metrics: no times, no samples, nothing on where it was made."
         return lost("run_log", "old_format", said, TEACH["old_format"], points / 2)
@@ -191,7 +214,10 @@ def run_log(evidence: Evidence) -> Finding:
             said = f"On {p} ranks the log says {what}: {shown(given, 40)}; it was {right}."
             return lost("run_log", "log_of_other_run", said, TEACH["log_of_other_run"], points - 2)
     trained = [sum(sum(step.sizes) for step in rank.steps) for rank in seen.ranks]
-    logged = [sum(epoch.samples_per_rank[r] if r < len(epoch.samples_per_rank) else 0 for epoch in log.epochs) for r in range(p)]
+    logged = [
+        sum(epoch.samples_per_rank[r] if r < len(epoch.samples_per_rank) else 0 for epoch in log.epochs)
+        for r in range(p)
+    ]
     if all(rank.batches for rank in seen.ranks) and logged != trained:
         said = f"The log has {', '.join(map(str, logged))} images of the ranks; they trained on {', '.join(map(str, trained))}."
         return lost("run_log", "wrong_samples", said, TEACH["wrong_samples"], points - 1)

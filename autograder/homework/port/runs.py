@@ -1,6 +1,8 @@
-"""Runs of a handed-in script on a few ranks, on small data made from the key, and what was seen in them (`probes.script`).
+"""Runs of a handed-in script on a few ranks, on small data made from the key, and what was seen in them
+(`probes.script`).
 
-Nothing of the script enters this process. What its ranks tell is untrusted: every number is checked, every array has the size it must have.
+Nothing of the script enters this process. What its ranks tell is untrusted: every number is checked, every array has
+the size it must have.
 """
 
 from __future__ import annotations
@@ -15,13 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from labkit.launch import horovod_job
-from labkit.launch import horovod_rendezvous
 from labkit import runlog
+from labkit.cells.slicing import Chunk
+from labkit.launch import horovod_job, horovod_rendezvous
 from labkit.launch.launcher import Launcher, Limits, make_jobs
 from labkit.relay.outcome import Outcome
 from probes.script import TEST, mark
-from labkit.cells.slicing import Chunk
 
 BATCH, EPOCHS, TEST_IMAGES = 8, 2, 30
 ARRAYS = 40  # updates of which weights and gradients are kept
@@ -29,12 +30,13 @@ NOTES = 100 << 20  # bytes that a rank may tell
 PATIENCE = 5  # s without work that are a standstill
 MOST_PARAMETERS = 2_000_000
 _PROBE = "from probes.script import run_script"
-_REPLAY = "from probes.script import replay"
+_REPLAY = "from probes.yardstick import replay"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One run: how many ranks, on how many images, whether the ranks are started apart, ranks on each machine (0: one machine)."""
+    """One run: how many ranks, on how many images, whether the ranks are started apart, ranks on each machine (0: one
+    machine)."""
 
     world_size: int
     images: int
@@ -50,7 +52,8 @@ class Setting:
 
 @dataclass
 class Step:
-    """One update on one rank. numbers: of the images it was made from. Arrays: one vector each, None where they were not kept."""
+    """One update on one rank. numbers: of the images it was made from. Arrays: one vector each, None where they were
+    not kept."""
 
     numbers: list[int]
     sizes: list[int]
@@ -59,7 +62,8 @@ class Step:
     weights: np.ndarray | None = None  # before the update
     images: np.ndarray | None = None
     reduced: int = 0  # elements that were all-reduced since the update before
-    broadcasts: list[tuple[int, int, bool]] = field(default_factory=list)  # (root, elements, floating) since the update before
+    # (root, elements, floating) since the update before
+    broadcasts: list[tuple[int, int, bool]] = field(default_factory=list)
 
 
 @dataclass
@@ -149,11 +153,12 @@ def read_log(text: str | None, world_size: int) -> tuple[runlog.RunLog | None, s
             return None, str(error)
 
 
-# -- the data -------------------------------------------------------------------------------------------------------------------------
+# -- the data ----------------------------------------------------------------------------------------------------------
 
 
 def draw(key: str, setting: Setting) -> dict:
-    """Images of ten kinds, uint8, that carry their numbers, and labels, some of them wrong: losses differ from image to image."""
+    """Images of ten kinds, uint8, that carry their numbers, and labels, some of them wrong: losses differ from image to
+    image."""
     random = np.random.default_rng(zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}".encode()))
     kinds = random.integers(0, 256, (10, 28, 28))
 
@@ -168,16 +173,19 @@ def draw(key: str, setting: Setting) -> dict:
     return {"x_train": x_train, "y_train": y_train, "x_test": x_test, "y_test": y_test}
 
 
-# -- running ----------------------------------------------------------------------------------------------------------------------------
+# -- running -----------------------------------------------------------------------------------------------------------
 
 
 def watch(
     launcher: Launcher, name: str, source: str, key: str, setting: Setting, limits: Limits, patience: int = PATIENCE
 ) -> Seen:
-    """Run the script once. name: its file's name, by which its lines are shown. patience: seconds without work that are a standstill."""
+    """Run the script once. name: its file's name, by which its lines are shown. patience: seconds without work that are
+    a standstill."""
     warm = launcher.having(horovod_rendezvous.FRAMEWORKS)
     data = draw(key, setting)
-    random = np.random.default_rng(zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}/{setting.apart}".encode()))
+    random = np.random.default_rng(
+        zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}/{setting.apart}".encode())
+    )
     rate, seed = round(float(random.uniform(0.01, 0.02)), 5), int(random.integers(1, 10_000))
     nonce = f"port-{zlib.crc32(f'{key}/nonce'.encode()):08x}"
     words = [
@@ -272,7 +280,7 @@ def _take(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: Settin
     return now
 
 
-# -- the yardstick ----------------------------------------------------------------------------------------------------------------------
+# -- the yardstick -----------------------------------------------------------------------------------------------------
 
 
 class NoYardstick(Exception):
@@ -280,17 +288,21 @@ class NoYardstick(Exception):
 
 
 def expected(launcher: Launcher, seen: Seen, tests: bool = False, run: bool = False) -> dict:
-    """What one process computes from the same weights and images: per step and rank the gradient, loss and number of right answers.
+    """What one process computes from the same weights and images: per step and rank the gradient, loss and number of
+    right answers.
 
-    Returns {"steps": [[(gradient, loss, correct, count) of each rank], ...]}, with tests "tests": {epoch: {rank: (loss, correct, count)}}
-    and, with run, "weights" after the whole run from rank 0's start with the script's optimizer. Raises NoYardstick.
+    Returns {"steps": [[(gradient, loss, correct, count) of each rank], ...]}, with tests "tests": {epoch: {rank: (loss,
+    correct, count)}} and, with run, "weights" after the whole run from rank 0's start with the script's optimizer.
+    Raises NoYardstick.
     """
     first = seen.ranks[0]
     count = min(seen.counts)
     whole = [rank.steps[:count] for rank in seen.ranks]
     if not count or not first.shapes or any(rank.shapes != first.shapes for rank in seen.ranks):
         raise NoYardstick("no update of a model was seen")
-    kept = next((k for k in range(count) if any(steps[k].weights is None or steps[k].images is None for steps in whole)), count)
+    kept = next(
+        (k for k in range(count) if any(steps[k].weights is None or steps[k].images is None for steps in whole)), count
+    )
     if not kept:
         raise NoYardstick("the images did not come to a Keras model as they are")
     labels = seen.data["y_train"].astype(np.int64)
@@ -311,7 +323,9 @@ def expected(launcher: Launcher, seen: Seen, tests: bool = False, run: bool = Fa
             "first": [steps[0].weights for steps in whole],
             "optimizer": first.optimizer,
             "config": {
-                name: value for name, value in first.config.items() if isinstance(value, (int, float)) and name != "jit_compile"
+                name: value
+                for name, value in first.config.items()
+                if isinstance(value, (int, float)) and name != "jit_compile"
             },
             "rates": [whole[0][k].rate for k in range(count)],
             "batches": [[(steps[k].images, labels[steps[k].numbers]) for steps in whole] for k in range(count)],
@@ -329,9 +343,13 @@ def expected(launcher: Launcher, seen: Seen, tests: bool = False, run: bool = Fa
 
 
 def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) -> dict:
-    """`probes.script.replay` in a fresh process of the launcher, where nothing of the student's has been."""
-    jobs = make_jobs([Chunk("replay", 1, _REPLAY)], "replay", [([list(s) for s in shapes], asked, plan)], runtime="horovod")
-    outcome, _ = horovod_job.run(launcher.having(horovod_rendezvous.FRAMEWORKS), jobs, limits=Limits(cpu_seconds=60, deadline=120))
+    """`probes.yardstick.replay` in a fresh process of the launcher, where nothing of the student's has been."""
+    jobs = make_jobs(
+        [Chunk("replay", 1, _REPLAY)], "replay", [([list(s) for s in shapes], asked, plan)], runtime="horovod"
+    )
+    outcome, _ = horovod_job.run(
+        launcher.having(horovod_rendezvous.FRAMEWORKS), jobs, limits=Limits(cpu_seconds=60, deadline=120)
+    )
     rank = outcome.ranks[0]
     if rank.state == "returned":
         return rank.value
@@ -341,7 +359,8 @@ def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) ->
 
 
 def _scale_of(images: np.ndarray, raw: np.ndarray) -> tuple[float, float]:
-    """(a, b) with images = a * raw + b: how the script scales its images. Raises NoYardstick where it does something else."""
+    """(a, b) with images = a * raw + b: how the script scales its images. Raises NoYardstick where it does something
+    else."""
     a, b = np.polyfit(raw.ravel().astype(float), images.ravel().astype(float), 1)
     if not np.allclose(a * raw + b, images, atol=1e-3 * (np.ptp(images) + 1e-9)):
         raise NoYardstick("its images are not the given ones, scaled")
@@ -366,7 +385,9 @@ def _tests_of(seen: Seen, epoch: int) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for r, rank in enumerate(seen.ranks):
         done = sum(len(part) for part in seen.epochs(r)[: epoch + 1])
-        numbers = [number for when, numbers in rank.tests if when == done for number in numbers if 0 <= number < TEST_IMAGES]
+        numbers = [
+            number for when, numbers in rank.tests if when == done for number in numbers if 0 <= number < TEST_IMAGES
+        ]
         if numbers:
             found[r] = numbers
     return found
