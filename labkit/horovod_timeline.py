@@ -97,7 +97,12 @@ def read(path: str | Path) -> list[Phase]:
             inside = open_[number][-1].name if open_[number] else ""
             tensor = names.get(number, f"tensor {number}")
             open_[number].append(Phase(tensor, event["name"], event["ts"] * 1e-6, None, inside))
-        elif kind == "X" and open_[number] and open_[number][-1].is_negotiation and event["name"].isdecimal():
+        elif (
+            kind == "X"
+            and open_[number]
+            and open_[number][-1].is_negotiation
+            and event["name"].isdecimal()
+        ):
             open_[number][-1].ready[int(event["name"])] = event["ts"] * 1e-6
         elif kind == "E" and open_[number]:
             phase = replace(open_[number].pop(), end=event["ts"] * 1e-6)
@@ -246,18 +251,16 @@ def draw(
     if ax is None:
         _, ax = plt.subplots(figsize=(9, 1.6 + 0.32 * len(tensors)), layout="constrained")
     begin = min((phase.start for phase in phases), default=0.0)
-    length = max(
-        (t - begin for p in phases for t in (p.start, p.end, *p.ready.values()) if t is not None),
-        default=1e-3,
-    )
+    times = [
+        t - begin for p in phases for t in (p.start, p.end, *p.ready.values()) if t is not None
+    ]
+    length = max(times, default=1e-3)
     unit, scale = time_unit(stop or length)
     _draw_lanes(ax, phases, tensors, begin, length, scale)
-    ax.set_yticks(range(len(tensors)), [f"{short_name(t)}{_size(t, phases)}" for t in tensors], fontsize=8)
-    ax.set(
-        ylim=(len(tensors) - 0.4, -0.6),
-        xlim=(0, (stop or length) * scale * 1.02),
-        xlabel=f"time on rank 0, {unit}",
-    )
+    labels = [f"{short_name(t)}{_size(t, phases)}" for t in tensors]
+    ax.set_yticks(range(len(tensors)), labels, fontsize=8)
+    ax.set(ylim=(len(tensors) - 0.4, -0.6), xlabel=f"time on rank 0, {unit}")
+    ax.set_xlim(0, (stop or length) * scale * 1.02)
     ax.grid(axis="x", color=FAINT)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -266,7 +269,9 @@ def draw(
     return ax.figure
 
 
-def _draw_lanes(ax: Axes, phases: list[Phase], tensors: list[str], begin: float, length: float, scale: float) -> None:
+def _draw_lanes(
+    ax: Axes, phases: list[Phase], tensors: list[str], begin: float, length: float, scale: float
+) -> None:
     """A bar per phase, a digit where a rank became ready, a frame per fused transfer. What never
     ended reaches to the right edge."""
     from matplotlib.patches import Rectangle
@@ -281,7 +286,9 @@ def _draw_lanes(ax: Axes, phases: list[Phase], tensors: list[str], begin: float,
             span(phase),
             _LOOKS[_look(phase)],
         )
-        ax.barh(lane, right - left, 0.62, left, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.5)
+        ax.barh(
+            lane, right - left, 0.62, left, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.5
+        )
         for when, ready in _moments(phase.ready, length / 60):
             x = (when - begin) * scale
             ax.plot([x, x], [lane - 0.34, lane + 0.34], color=INK, linewidth=1.5)
@@ -289,7 +296,11 @@ def _draw_lanes(ax: Axes, phases: list[Phase], tensors: list[str], begin: float,
     for fused in (fused for fused in transfers(phases) if len(fused) > 1):
         lanes, (left, right) = [tensors.index(phase.tensor) for phase in fused], span(*fused)
         corner, height = (left, min(lanes) - 0.42), max(lanes) - min(lanes) + 0.84
-        ax.add_patch(Rectangle(corner, right - left, height, fill=False, edgecolor=INK, linewidth=1.8, zorder=5))
+        ax.add_patch(
+            Rectangle(
+                corner, right - left, height, fill=False, edgecolor=INK, linewidth=1.8, zorder=5
+            )
+        )
 
 
 def _moments(ready: dict[int, float], apart: float) -> list[tuple[float, str]]:
@@ -309,7 +320,9 @@ def _legend(ax: Axes, present: set[str], lanes: int) -> None:
     from matplotlib.patches import Patch
 
     entries = [
-        Patch(facecolor=c, hatch=h, edgecolor=INK, label=text) for key, (text, c, h) in _LOOKS.items() if key in present
+        Patch(facecolor=c, hatch=h, edgecolor=INK, label=text)
+        for key, (text, c, h) in _LOOKS.items()
+        if key in present
     ]
     below = -0.16 - 0.9 / (2 + lanes)  # the axis label takes a larger share of a lower picture
     ax.legend(

@@ -65,7 +65,7 @@ class Entry:
     path: str
 
 
-# ------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # the published format
 
 
@@ -77,24 +77,32 @@ def read_list(path: str | os.PathLike) -> list[Entry]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise DataError(
-            f"{path} cannot be read ({error.strerror}). It belongs to the folder Stanford_Online_Products; `products.draw(folder)` makes "
+            f"{path} cannot be read ({error.strerror}). It belongs to the folder"
+            " Stanford_Online_Products; `products.draw(folder)` makes "
             "a small look-alike."
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path} is not a text file (byte {error.start} is no UTF-8). Unpack the data set again."
+            f"{path} is not a text file (byte {error.start} is no UTF-8). Unpack the data set"
+            " again."
         ) from error
     if not lines or lines[0].split() != HEADER.split():
         raise DataError(
-            f"{path}, line 1: expected the header {HEADER!r}, found {lines[0][:80] if lines else 'an empty file'!r}."
+            f"{path}, line 1: expected the header {HEADER!r}, found"
+            f" {lines[0][:80] if lines else 'an empty file'!r}."
         )
-    return [_entry(path, number, line) for number, line in enumerate(lines[1:], start=2) if line.strip()]
+    return [
+        _entry(path, number, line) for number, line in enumerate(lines[1:], start=2) if line.strip()
+    ]
 
 
 def _entry(path: Path, number: int, line: str) -> Entry:
     columns = line.split(maxsplit=3)
     if len(columns) != 4:
-        raise DataError(f"{path}, line {number}: expected 4 columns ({HEADER}), found {len(columns)}: {line[:80]!r}.")
+        raise DataError(
+            f"{path}, line {number}: expected 4 columns ({HEADER}), found {len(columns)}:"
+            f" {line[:80]!r}."
+        )
     try:
         image_id, class_id, super_class_id = map(int, columns[:3])
     except ValueError:
@@ -102,18 +110,23 @@ def _entry(path: Path, number: int, line: str) -> Entry:
             f"{path}, line {number}: the first three columns must be whole numbers: {line[:80]!r}."
         ) from None
     if not 1 <= super_class_id <= len(SUPER_CLASSES):
-        raise DataError(f"{path}, line {number}: super_class_id {super_class_id}, expected 1 to {len(SUPER_CLASSES)}.")
+        raise DataError(
+            f"{path}, line {number}: super_class_id {super_class_id}, expected 1 to"
+            f" {len(SUPER_CLASSES)}."
+        )
     place = columns[3].strip()
     if place.startswith("/") or ".." in place.split("/"):
         raise DataError(f"{path}, line {number}: {place!r} leads out of the data set's folder.")
     return Entry(image_id, class_id, super_class_id, place)
 
 
-# ----------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # prepared once per node
 
 
-def prepare(folder: str | os.PathLike, split: str, into: str | os.PathLike, side: int = SIDE) -> Path:
+def prepare(
+    folder: str | os.PathLike, split: str, into: str | os.PathLike, side: int = SIDE
+) -> Path:
     """Open every photo of a list once, resize it, and keep all of them as one array in `into`, on a
     disk of this node.
 
@@ -128,40 +141,50 @@ def prepare(folder: str | os.PathLike, split: str, into: str | os.PathLike, side
         return target
     if (target / ABOUT).exists():
         raise DataError(
-            f"{target} holds the images of another data set than {folder}. Delete it, or give another folder."
+            f"{target} holds the images of another data set than {folder}. Delete it, or give"
+            " another folder."
         )
     entries = read_list(folder / LISTS[split])
     if not entries:
         raise DataError(f"{folder / LISTS[split]} lists no image.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _whole_folder(target, ABOUT) as part:
-            shape = (len(entries), side, side, 3)
-            images = np.lib.format.open_memmap(part / "images.npy", mode="w+", dtype=np.uint8, shape=shape)
-            for k, entry in enumerate(entries):
-                images[k] = _prepared_image(
-                    folder / entry.path, f"{folder / LISTS[split]}, image_id {entry.image_id}", side
-                )
-            images.flush()
-            np.save(
-                part / "labels.npy",
-                np.array([entry.super_class_id - 1 for entry in entries], dtype=np.int64),
-            )
-            about = {
-                "images": len(entries),
-                "side": side,
-                "classes": SUPER_CLASSES,
-                "list": _digest(folder, split),
-            }
-            (part / ABOUT).write_text(json.dumps(about))
+        _write_array(folder, split, target, side, entries)
     except OSError as error:
         raise DataError(
-            f"{target} cannot be written ({error}). Give a folder on this node's own disk with room for it."
+            f"{target} cannot be written ({error}). Give a folder on this node's own disk with"
+            " room for it."
         ) from error
     return target
 
 
-def is_prepared(folder: str | os.PathLike, split: str, into: str | os.PathLike, side: int = SIDE) -> bool:
+def _write_array(folder: Path, split: str, target: Path, side: int, entries: list[Entry]) -> None:
+    with _whole_folder(target, ABOUT) as part:
+        shape = (len(entries), side, side, 3)
+        images = np.lib.format.open_memmap(
+            part / "images.npy", mode="w+", dtype=np.uint8, shape=shape
+        )
+        for k, entry in enumerate(entries):
+            images[k] = _prepared_image(
+                folder / entry.path, f"{folder / LISTS[split]}, image_id {entry.image_id}", side
+            )
+        images.flush()
+        np.save(
+            part / "labels.npy",
+            np.array([entry.super_class_id - 1 for entry in entries], dtype=np.int64),
+        )
+        about = {
+            "images": len(entries),
+            "side": side,
+            "classes": SUPER_CLASSES,
+            "list": _digest(folder, split),
+        }
+        (part / ABOUT).write_text(json.dumps(about))
+
+
+def is_prepared(
+    folder: str | os.PathLike, split: str, into: str | os.PathLike, side: int = SIDE
+) -> bool:
     """Whether `prepare` has come to its end for this split of this data set."""
     try:
         about = json.loads((_place(split, into, side) / ABOUT).read_text())
@@ -185,7 +208,8 @@ def load(split: str, into: str | os.PathLike, side: int = SIDE) -> tuple[np.ndar
     place = _place(split, into, side)
     if not (place / ABOUT).is_file():
         raise DataError(
-            f"{place} is not there: call `products.prepare(folder, {split!r}, into)` on one rank of this node first."
+            f"{place} is not there: call `products.prepare(folder, {split!r}, into)` on one rank"
+            " of this node first."
         )
     try:
         images = np.load(place / "images.npy", mmap_mode="r", allow_pickle=False)
@@ -199,7 +223,8 @@ def load(split: str, into: str | os.PathLike, side: int = SIDE) -> tuple[np.ndar
         or labels.shape != (len(images),)
     ):
         raise DataError(
-            f"{place} holds {images.dtype} of shape {images.shape} and {len(labels)} labels. Delete it, prepare it again."
+            f"{place} holds {images.dtype} of shape {images.shape} and {len(labels)} labels."
+            " Delete it, prepare it again."
         )
     return images, labels
 
@@ -244,17 +269,21 @@ def _prepared_image(path: Path, where: str, side: int) -> np.ndarray:
     except FileNotFoundError:
         raise DataError(f"{where}: {path} is missing. Unpack the data set again.") from None
     except (UnidentifiedImageError, OSError, SyntaxError) as error:
-        raise DataError(f"{where}: {path} is no intact image ({error}). Unpack the data set again.") from error
+        raise DataError(
+            f"{where}: {path} is no intact image ({error}). Unpack the data set again."
+        ) from error
     square = Image.new("RGB", (side, side), "white")
     square.paste(photo, ((side - photo.width) // 2, (side - photo.height) // 2))
     return np.asarray(square)
 
 
-# --------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # a look-alike
 
 
-def draw(folder: str | os.PathLike, products: Sequence[int] = (12, 4), photos: int = 5, seed: int = 0) -> Path:
+def draw(
+    folder: str | os.PathLike, products: Sequence[int] = (12, 4), photos: int = 5, seed: int = 0
+) -> Path:
     """Draw a small data set with the layout of the real one below `folder`; returns its folder,
     Stanford_Online_Products.
 
@@ -343,7 +372,9 @@ class _Pen:
 
     def ring(self, x, y, radius, colour: int = 0, width: float = 0.1) -> None:
         (x, y), r = self.at(x, y), self.size * radius
-        self.to.ellipse([x - r, y - r, x + r, y + r], outline=self.look.colours[colour], width=self.thick(width))
+        self.to.ellipse(
+            [x - r, y - r, x + r, y + r], outline=self.look.colours[colour], width=self.thick(width)
+        )
 
 
 def _photo(name: str, look: _Product, chance: np.random.Generator):
@@ -359,10 +390,14 @@ def _photo(name: str, look: _Product, chance: np.random.Generator):
     if chance.random() < 0.5:
         image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     light = float(chance.uniform(0.75, 1.1))
-    pixels = np.asarray(image, dtype=np.float32) * light + chance.normal(0, 10, (side, side, 1)).astype(np.float32)
+    pixels = np.asarray(image, dtype=np.float32) * light + chance.normal(
+        0, 10, (side, side, 1)
+    ).astype(np.float32)
     left, upper = (int(c) for c in chance.integers(0, 12, 2))  # photos have many sizes and formats
     right, lower = (side - int(c) for c in chance.integers(0, 12, 2))
-    return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).crop((left, upper, right, lower))
+    return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).crop(
+        (left, upper, right, lower)
+    )
 
 
 def _bicycle(pen: _Pen, look: _Product) -> None:
@@ -404,7 +439,9 @@ def _fan(pen: _Pen, look: _Product) -> None:
     pen.ring(0, -0.3, 0.62, 0, 0.06)
     for k in range(3 + round(2 * look.detail)):
         angle = 2 * math.pi * k / (3 + round(2 * look.detail)) + look.detail
-        pen.line((0, -0.3), (0.5 * math.cos(angle), -0.3 + 0.5 * math.sin(angle)), colour=1, width=0.16)
+        pen.line(
+            (0, -0.3), (0.5 * math.cos(angle), -0.3 + 0.5 * math.sin(angle)), colour=1, width=0.16
+        )
     pen.disc(0, -0.3, 0.12, 2)
     pen.line((0, 0.3), (0, 0.85), width=0.1)
     pen.line((-0.4, 0.9), (0.4, 0.9), width=0.14)

@@ -98,15 +98,14 @@ class Writer:
             return
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         self._file = open(path, "w", encoding="utf-8")
+        about = {"format": FORMAT, "world_size": world_size, "hosts": hosts}
+        about |= {"hardware": hardware(), "environment": software()}
+        digest = hashlib.sha256(Path(program).read_bytes()).hexdigest() if program else ""
         self._write(
             "run",
-            format=FORMAT,
-            world_size=world_size,
-            hosts=hosts,
-            hardware=hardware(),
-            environment=software(),
+            **about,
             program=Path(program).name if program else "",
-            source_sha256=hashlib.sha256(Path(program).read_bytes()).hexdigest() if program else "",
+            source_sha256=digest,
             arguments={name: _plain(value) for name, value in (arguments or {}).items()},
             batch_size=batch_size,
             global_batch_size=batch_size * world_size,
@@ -176,7 +175,9 @@ class Writer:
     def close(self) -> None:
         """Writes the last line and closes the file. A log without that line was cut off."""
         if self._file is not None:
-            self._write("end", epochs=self._epochs, seconds=round(time.perf_counter() - self._began, 7))
+            self._write(
+                "end", epochs=self._epochs, seconds=round(time.perf_counter() - self._began, 7)
+            )
             self._file.close()
             self._file = None
 
@@ -196,7 +197,11 @@ class Writer:
                 log.begin_epoch()
 
             def on_train_batch_end(self, batch, logs=None):
-                log.step(learning_rate=float(tf.keras.backend.get_value(self.model.optimizer.learning_rate)))
+                log.step(
+                    learning_rate=float(
+                        tf.keras.backend.get_value(self.model.optimizer.learning_rate)
+                    )
+                )
 
             def on_epoch_end(self, epoch, logs=None):
                 found = {name: _keras_metric(logs or {}, name) for name in METRICS}
@@ -269,7 +274,9 @@ def software() -> dict:
 
 def _processor() -> str:
     try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        found = re.search(
+            r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE
+        )
     except OSError:
         found = None
     return found[1].strip() if found else platform.processor() or platform.machine()
@@ -283,7 +290,10 @@ def _gpus() -> list[str]:
         return [cuda.get_device_name(number) for number in range(cuda.device_count())]
     if "tensorflow" in sys.modules:
         config = sys.modules["tensorflow"].config
-        details = [config.experimental.get_device_details(gpu) for gpu in config.list_physical_devices("GPU")]
+        details = [
+            config.experimental.get_device_details(gpu)
+            for gpu in config.list_physical_devices("GPU")
+        ]
         return [str(detail.get("device_name", "GPU")) for detail in details]
     return []
 
@@ -291,7 +301,9 @@ def _gpus() -> list[str]:
 def _released_nonce(program: str | os.PathLike | None) -> str:
     try:
         return (
-            (Path(program).resolve().parent / NONCE_FILE).read_text(encoding="utf-8").strip()[:LONGEST_TEXT]
+            (Path(program).resolve().parent / NONCE_FILE)
+            .read_text(encoding="utf-8")
+            .strip()[:LONGEST_TEXT]
             if program
             else ""
         )
@@ -303,7 +315,11 @@ def _keras_metric(logs: dict, name: str) -> float | None:
     """Keras calls an accuracy "accuracy", "acc" or by the metric's own name, such as
     "sparse_categorical_accuracy"."""
     prefix = "val_" if name.startswith("val_") else ""
-    names = [name, f"{prefix}acc", f"{prefix}sparse_categorical_accuracy"] if name.endswith("accuracy") else [name]
+    names = (
+        [name, f"{prefix}acc", f"{prefix}sparse_categorical_accuracy"]
+        if name.endswith("accuracy")
+        else [name]
+    )
     return next((float(logs[one]) for one in names if one in logs), None)
 
 
@@ -317,6 +333,8 @@ def _number(value) -> float | None:
 def _plain(value):
     return (
         value
-        if isinstance(value, (bool, int, str, type(None))) or isinstance(value, float) and math.isfinite(value)
+        if isinstance(value, (bool, int, str, type(None)))
+        or isinstance(value, float)
+        and math.isfinite(value)
         else str(value)
     )

@@ -12,10 +12,10 @@ Images carry their own number: `mark` writes it in black and white into the firs
 What is seen goes out as notes (`labkit.launch.rank_program.Printer.note`), so that it counts even if the script never
 comes to its end:
 
-    {"saw": "batch", "numbers": [...], "tape": bool}   a minibatch came to the model, under a GradientTape or not; the images
+    {"saw": "batch", "numbers": [...], "tape": bool}   a minibatch came to the model, under a tape or not; the images
     {"saw": "optimizer", "name", "config", "shapes"}   once, before the first update
-    {"saw": "update", "rate": float}                   gradients are about to be applied; gradients and variables, float32
-    {"saw": "collective", "what", "size", "root", "float"}   a Horovod collective; small ones with what came in and went out
+    {"saw": "update", "rate": float}   gradients are about to be applied; gradients and variables, float32
+    {"saw": "collective", "what", "size", "root", "float"}   a collective; small ones with what came in and went out
     {"saw": "options", ...}, {"saw": "outside", ...}   options of its command line, files it looked for elsewhere
     {"saw": "end", ...}                                how it ended, files written, the run log, what was printed
 
@@ -24,6 +24,7 @@ All of this happens in the process of the script, and could be forged by a scrip
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -99,9 +100,7 @@ def run_script(name: str, source: str, arguments: list[str], data: dict, options
     files = FileWatch(folders, probe.note)
     probe.install(data)
     if options.get("init"):
-        import horovod.tensorflow as hvd
-
-        hvd.init()
+        importlib.import_module("horovod.tensorflow").init()
     how = "raised"
     try:
         code = compile(source, name, "exec")

@@ -115,7 +115,8 @@ def part_html(result: PartResult, hints: str = "how") -> str:
         f'<div style="display:flex;justify-content:space-between;gap:12px;margin-bottom:4px">'
         f'<span style="font-weight:600">{title}</span><span style="color:{colour};font-weight:600">{score}</span></div>'
         f'<table style="border-collapse:collapse;border:none;margin:0;width:100%;table-layout:auto;font-size:13px">'
-        f'<colgroup><col style="width:5em"><col style="width:5.5em"><col></colgroup>{rows}</table>{flags}{measured}{drawn}</div>'
+        '<colgroup><col style="width:5em"><col'
+        f' style="width:5.5em"><col></colgroup>{rows}</table>{flags}{measured}{drawn}</div>'
     )
 
 
@@ -195,9 +196,11 @@ def _measured(facts: dict) -> str:
         else ""
     )
     return (
-        f'<div style="margin-top:8px;overflow-x:auto"><table style="border-collapse:collapse;border:none;margin:0;font-size:12px">'
+        '<div style="margin-top:8px;overflow-x:auto"><table'
+        ' style="border-collapse:collapse;border:none;margin:0;font-size:12px">'
         f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
-        '<div style="opacity:0.75">From the logs, speedup and efficiency are ranges: with or without the first epoch, with or without '
+        '<div style="opacity:0.75">From the logs, speedup and efficiency are ranges: with or without the first epoch,'
+        " with or without "
         f"validation, by mean or by median. All of it is right.</div>{where}{_again(facts.get('rerun'))}"
     )
 
@@ -207,7 +210,10 @@ def _again(rerun: dict | None) -> str:
     if not rerun:
         return ""
     if rerun.get("done"):
-        said = f"Run again here on 2 ranks: a speedup of {_span(*rerun['found'])}; the logs show {_span(*rerun['claimed'])}."
+        said = (
+            f"Run again here on 2 ranks: a speedup of {_span(*rerun['found'])}; the logs show"
+            f" {_span(*rerun['claimed'])}."
+        )
     else:
         said = f"Not run again here: {rerun.get('why', '')}"
     return f'<div style="opacity:0.75">{html.escape(shown(said, LONGEST))}</div>'
@@ -245,7 +251,8 @@ def _overlays(facts: dict) -> str:
         return ""
     return (
         '<div style="margin-top:8px;opacity:0.75">What was read from your figures, drawn over them:</div>'
-        f'<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22em,100%),1fr));gap:10px 16px">{made}</div>'
+        '<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22em,100%),1fr));gap:10px'
+        f' 16px">{made}</div>'
     )
 
 
@@ -273,15 +280,21 @@ def _overlay(name: str, one: dict) -> str:
     keys = " ".join(_key(k, name, count) for k, (name, count, _) in enumerate(curves))
     alt = html.escape(shown(one.get("alt", name), 300))
     return (
-        f'<figure style="margin:4px 0;max-width:36em;min-width:0"><svg viewBox="0 0 {width} {height}" role="img" aria-label="{alt}" '
-        f'style="display:block;width:100%;height:auto;background:#fff;border:1px solid rgba(127,127,127,0.4)">{picture}{lines}</svg>'
-        f'<figcaption style="font-size:12px"><code>{html.escape(shown(name))}</code>: {keys or "no curve was read"}</figcaption></figure>'
+        f'<figure style="margin:4px 0;max-width:36em;min-width:0"><svg viewBox="0 0 {width} {height}" role="img"'
+        f' aria-label="{alt}" '
+        'style="display:block;width:100%;height:auto;background:#fff;border:1px solid'
+        f' rgba(127,127,127,0.4)">{picture}{lines}</svg>'
+        f'<figcaption style="font-size:12px"><code>{html.escape(shown(name))}</code>:'
+        f" {keys or 'no curve was read'}</figcaption></figure>"
     )
 
 
 def _key(k: int, name: str, count: int) -> str:
     letter = f'<b style="color:{_dark(k)};background:#fff;padding:0 3px;border-radius:3px">{_letter(k)}</b>'
-    return f'<span style="display:inline-block;margin-right:1em">{letter} {html.escape(shown(name))}, {count} points</span>'
+    return (
+        f'<span style="display:inline-block;margin-right:1em">{letter} {html.escape(shown(name))}, {count}'
+        " points</span>"
+    )
 
 
 def _curve(k: int, points: list[tuple[float, float]]) -> str:

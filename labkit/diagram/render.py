@@ -45,7 +45,8 @@ def render_svg(diagram: Diagram) -> str:
     body.append(f'<rect width="{diagram.width:g}" height="{diagram.height:.0f}" fill="#FFFFFF"/>')
     body += [_svg_shape(shape, names, key) for shape in diagram.shapes]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {diagram.width:g} {diagram.height:.0f}" width="{diagram.width:g}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {diagram.width:g} {diagram.height:.0f}"'
+        f' width="{diagram.width:g}" '
         f'height="{diagram.height:.0f}" style="max-width:100%;height:auto" role="img" '
         f'font-family="DejaVu Sans, Verdana, Arial, sans-serif">' + "\n".join(body) + "</svg>"
     )
@@ -61,13 +62,15 @@ def _svg_shape(shape: Polygon | Line | Label, hatches: dict[tuple[str, str], str
     if isinstance(shape, Line):
         head = f' marker-end="url(#head-{key})"' if shape.arrow else ""
         return (
-            f'<line class="{shape.role}" x1="{shape.x1:.1f}" y1="{shape.y1:.1f}" x2="{shape.x2:.1f}" y2="{shape.y2:.1f}" '
+            f'<line class="{shape.role}" x1="{shape.x1:.1f}" y1="{shape.y1:.1f}" x2="{shape.x2:.1f}"'
+            f' y2="{shape.y2:.1f}" '
             f'stroke="{shape.colour}" stroke-width="{shape.width:g}"{head}/>'
         )
     halo = ' stroke="#FFFFFF" stroke-width="3" stroke-linejoin="round" paint-order="stroke"' if shape.halo else ""
     bold = ' font-weight="bold"' if shape.bold else ""
     return (
-        f'<text class="{shape.role}" x="{shape.x:.1f}" y="{shape.y:.1f}" font-size="{shape.size:g}" text-anchor="{shape.anchor}" '
+        f'<text class="{shape.role}" x="{shape.x:.1f}" y="{shape.y:.1f}" font-size="{shape.size:g}"'
+        f' text-anchor="{shape.anchor}" '
         f'dominant-baseline="central" fill="{shape.colour}"{halo}{bold}>{_escape(shape.text)}</text>'
     )
 

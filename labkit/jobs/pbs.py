@@ -150,7 +150,8 @@ def _pbs_arguments(script: Path, text: str, arguments: Sequence[str]) -> dict[st
         return {"ARGS": words}
     if "launch.sh" not in text and "ARGS64" not in text:
         raise SchedulerError(
-            f"qsub cannot hand over {words}: it garbles commas, quotes, $ and letters with accents. Let {script.name} read them from"
+            f"qsub cannot hand over {words}: it garbles commas, quotes, $ and letters with accents. Let {script.name}"
+            " read them from"
             f' ARGS64, which is free of that: eval "set -- $(base64 -d <<< "$ARGS64")".'
         )
     return {"ARGS64": base64.b64encode(words.encode()).decode()}

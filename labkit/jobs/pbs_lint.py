@@ -375,7 +375,10 @@ def walltime(context: Context) -> Found:
 def no_resources(context: Context) -> Found:
     """A request without select is one chunk of one core unless the site has other defaults: pbs_resources(7B)."""
     if not any(context.script.request(name) for name in ("select", "nodes", "ncpus", "ngpus")):
-        says = "nothing says on what to run: the default is one core. Write #PBS -l select=NODES:ncpus=CORES:mpiprocs=RANKS"
+        says = (
+            "nothing says on what to run: the default is one core. Write #PBS -l"
+            " select=NODES:ncpus=CORES:mpiprocs=RANKS"
+        )
         yield 1, "warning", says
 
 

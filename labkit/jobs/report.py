@@ -147,7 +147,10 @@ def _speed(left: Left, base: Path | None) -> list[tuple[str, str]]:
         if found:
             share, baseline, ranks = found
             percent = share.times(100)
-            against = f"{count(ranks, 'rank')} ({relative(baseline, base) if baseline.parent != path.parent else baseline.name})"
+            against = (
+                f"{count(ranks, 'rank')}"
+                f" ({relative(baseline, base) if baseline.parent != path.parent else baseline.name})"
+            )
             rows.append(("efficiency", f"{percent} %, compared with {against}"))
         elif run.world_size > 1:
             rows.append(("efficiency", "unknown: no run of this program on fewer ranks to compare with"))

@@ -34,7 +34,8 @@ def choose(wanted: str | None, text: str, script: Path) -> Slurm | PBS:
     candidates = [wanted.lower()] if wanted else here
     if not candidates:
         raise SchedulerError(
-            "Neither Slurm nor PBS is here (no sbatch, no qsub): log in to your cluster, or start a Slurm of your own on this machine"
+            "Neither Slurm nor PBS is here (no sbatch, no qsub): log in to your cluster, or start a Slurm of your own"
+            " on this machine"
             " with `make cluster-up N=2` and submit with `make cluster-run CMD='labkit submit ...'`."
         )
     fitting = [name for name in candidates if name in written_for] or ([] if written_for else candidates)

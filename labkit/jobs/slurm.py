@@ -52,6 +52,16 @@ _SLURM_ENDS = {
 }
 
 
+# What of a script is shown before it is submitted.
+_SHOWN = (
+    ("partition", ("--partition", "-p")),
+    ("cores per rank", ("--cpus-per-task", "-c")),
+    ("GPUs per node", ("--gpus-per-node", "--gres")),
+    ("GPUs per rank", ("--gpus-per-task",)),
+    ("memory per node", ("--mem",)),
+)
+
+
 class Slurm:
     """The scheduler whose scripts have lines that begin with #SBATCH."""
 
@@ -76,30 +86,19 @@ class Slurm:
         if request.ranks_per_node is not None:
             options.append(f"--ntasks-per-node={request.ranks_per_node}")
         if total is not None and (request.nodes is not None or request.ranks_per_node is not None):
-            options.append(
-                f"--ntasks={_tasks(request, nodes, ranks, total)}"
-            )  # the script's --ntasks would win over the two others
+            # the script's --ntasks would win over the two others
+            options.append(f"--ntasks={_tasks(request, nodes, ranks, total)}")
         if request.seconds is not None:
             options.append(f"--time={clock(request.seconds)}")
         if variables:  # ALL: what sbatch passes on without --export
             options.append("--export=" + ",".join(["ALL", *(f"{name}={value}" for name, value in variables.items())]))
+        one = "1 (Slurm's default)"
         asked = [
-            asked_row("nodes", request.nodes, nodes, "1 (Slurm's default)"),
-            asked_row(
-                "ranks per node",
-                request.ranks_per_node,
-                ranks,
-                f"as {total} tasks fit" if total else "1 (Slurm's default)",
-            ),
+            asked_row("nodes", request.nodes, nodes, one),
+            asked_row("ranks per node", request.ranks_per_node, ranks, f"as {total} tasks fit" if total else one),
             asked_row("time limit", clock(request.seconds) if request.seconds else None, limit, "the partition's"),
         ]
-        for what, names in (
-            ("partition", ("--partition", "-p")),
-            ("cores per rank", ("--cpus-per-task", "-c")),
-            ("GPUs per node", ("--gpus-per-node", "--gres")),
-            ("GPUs per rank", ("--gpus-per-task",)),
-            ("memory per node", ("--mem",)),
-        ):
+        for what, names in _SHOWN:
             value = option(own, *names)
             if value is not None:
                 asked.append((what, value, "script"))

@@ -186,39 +186,43 @@ def watch(
     arguments: of the script; without them those that the scheduler has kept.
     from_end: only the last lines of what it has printed so far are shown.
     """
-    output = Output(from_end)
-    begun, asked, job = time.monotonic(), -math.inf, Job(number)
-    kind = Patient(kind)
+    output, kind = Output(from_end), Patient(kind)
     try:
-        while True:
-            if time.monotonic() - asked >= pause(time.monotonic() - begun):
-                job, asked = _latest(kind, job), time.monotonic()
-            lines = output.new(job)
-            if lines and job.state == QUEUED:  # it has begun since
-                job, asked = _latest(kind, job), time.monotonic()
-            shown.state(job)
-            for line in lines:
-                shown.line(line)
-            unknown = job.state == UNKNOWN
-            if job.state == ENDED or unknown and (from_end or job.word or time.monotonic() - begun > FORGOTTEN):
-                break
-            time.sleep(tick)
-        output.settle(job)
-        for line in output.new(job, last=True):
-            shown.line(line)
+        job = _to_the_end(kind, number, shown, output, from_end, tick)
     except KeyboardInterrupt:
         shown.say(f"Job {number} goes on. {how_to_return(number)}")
         return None
     if job.state == UNKNOWN and output.folder is None:
-        raise SchedulerError(
-            f"{kind.name} knows no job {number} (any more), and there is no folder jobs/*-{short(number)} here."
-        )
+        nowhere = f"and there is no folder jobs/*-{short(number)} here"
+        raise SchedulerError(f"{kind.name} knows no job {number} (any more), {nowhere}.")
     job.arguments = list(arguments) or job.arguments
     report = job_report.examine(job, output.folder, output.path, script, wants_log=_wants_log(script))
     if output.folder:
         with contextlib.suppress(OSError):
             (output.folder / "report.html").write_text(card.html_page(report), encoding="utf-8")
     return report
+
+
+def _to_the_end(kind: Patient, number: str, shown: Watcher, output: Output, from_end: bool, tick: float) -> Job:
+    """Show a job's state and its output until it has ended, or the scheduler knows it no more."""
+    begun, asked, job = time.monotonic(), -math.inf, Job(number)
+    while True:
+        if time.monotonic() - asked >= pause(time.monotonic() - begun):
+            job, asked = _latest(kind, job), time.monotonic()
+        lines = output.new(job)
+        if lines and job.state == QUEUED:  # it has begun since
+            job, asked = _latest(kind, job), time.monotonic()
+        shown.state(job)
+        for line in lines:
+            shown.line(line)
+        unknown = job.state == UNKNOWN
+        if job.state == ENDED or unknown and (from_end or job.word or time.monotonic() - begun > FORGOTTEN):
+            break
+        time.sleep(tick)
+    output.settle(job)
+    for line in output.new(job, last=True):
+        shown.line(line)
+    return job
 
 
 def _wants_log(script: str) -> bool:

@@ -71,7 +71,8 @@ def _require_mpiexec() -> None:
     processes = int(os.environ.get("WORLD_SIZE") or 1) if "TORCHELASTIC_RUN_ID" in os.environ else 1
     if processes > 1 and os.environ.get("OMPI_COMM_WORLD_SIZE") != str(processes):
         raise RuntimeError(
-            f"torchrun has started {processes} processes, but the ranks of the mpi backend are those that mpiexec starts: "
+            f"torchrun has started {processes} processes, but the ranks of the mpi backend are those that mpiexec"
+            " starts: "
             f"`mpiexec -n {processes} python program.py`, or init_process_group('gloo') with torchrun"
         )
 

@@ -24,7 +24,6 @@ import inspect
 import math
 from array import array
 from collections.abc import Callable
-from contextlib import contextmanager
 from datetime import timedelta
 
 from labkit import environment
@@ -45,9 +44,9 @@ from labkit.mpi.operations import (  # noqa: E402
     Operation,
     Queued,
     Worker,
+    at_once,
     profiled,
 )
-from labkit.watch import recorder  # noqa: E402
 from labkit.watch.hang import list_ranks  # noqa: E402
 
 _never_complete: list[Message] = []  # of groups that are gone: MPI may still write into their memory
@@ -207,7 +206,9 @@ class ProcessGroup(dist.ProcessGroup):
                 )
                 buffers.store_result(values, target, op, self._size)
 
-        return self._collective("all_reduce", f"{_named(op)} of {_lengths(targets)}", run, targets[0], tensors, opts)
+        return self._collective(
+            "all_reduce", f"{_named(op)} of {buffers.lengths(targets)}", run, targets[0], tensors, opts
+        )
 
     allreduce_coalesced = allreduce
 
@@ -256,7 +257,9 @@ class ProcessGroup(dist.ProcessGroup):
             else:
                 self._communicator.Reduce(numbers, None, operation, root)
 
-        return self._collective("reduce", f"{_named(op)} of {_lengths([target])}", run, target, tensors, opts, root)
+        return self._collective(
+            "reduce", f"{_named(op)} of {buffers.lengths([target])}", run, target, tensors, opts, root
+        )
 
     def reduce_scatter(self, outputs, input_lists, opts=None):
         """Rank k receives the reduced k-th input; these may differ in size."""
@@ -278,7 +281,9 @@ class ProcessGroup(dist.ProcessGroup):
             self._communicator.Reduce_scatter(buffers.numbers_of(values), buffers.numbers_of(total), counts, operation)
             buffers.store_result(total, target, op, self._size)
 
-        return self._collective("reduce_scatter", f"{_named(op)} of {_lengths(inputs)}", run, inputs[0], outputs, opts)
+        return self._collective(
+            "reduce_scatter", f"{_named(op)} of {buffers.lengths(inputs)}", run, inputs[0], outputs, opts
+        )
 
     def reduce_scatter_single(self, output, input, opts=None):
         return self._reduce_scatter_tensors([output], [input], opts or c10d.ReduceScatterOptions())
@@ -306,7 +311,7 @@ class ProcessGroup(dist.ProcessGroup):
                 )
                 buffers.store_result(total, target, op, self._size)
 
-        detail = f"{_named(op)} of {_lengths([input for _, input in pairs])}"
+        detail = f"{_named(op)} of {buffers.lengths([input for _, input in pairs])}"
         return self._collective("reduce_scatter", detail, run, pairs[0][1], outputs, opts)
 
     # -- collectives that only move data
@@ -322,7 +327,7 @@ class ProcessGroup(dist.ProcessGroup):
                 if values is not target and self._rank != root:
                     target.copy_(values)
 
-        return self._collective("broadcast", _lengths(targets), run, targets[0], tensors, opts, root)
+        return self._collective("broadcast", buffers.lengths(targets), run, targets[0], tensors, opts, root)
 
     def allgather(self, output_lists, inputs, opts=None):
         """Every rank's input on every rank; the inputs may differ in size from rank to rank."""
@@ -352,12 +357,12 @@ class ProcessGroup(dist.ProcessGroup):
 
         def run():
             for outputs, input in pairs:
-                received, sizes = _room_for_all(outputs)
+                received, sizes = buffers.room_for_all(outputs)
                 own = buffers.in_one_piece(input)
                 self._communicator.Allgatherv(buffers.bytes_of(own), buffers.pieces_of(received, sizes))
-                _deal_out(received, outputs)
+                buffers.deal_out(received, outputs)
 
-        detail = "; ".join(_lengths(outputs) for outputs, _ in pairs)
+        detail = "; ".join(buffers.lengths(outputs) for outputs, _ in pairs)
         return self._collective("all_gather", detail, run, pairs[0][1], result or output_lists, opts)
 
     def all_gather_single(self, output, input, opts=None):
@@ -386,7 +391,9 @@ class ProcessGroup(dist.ProcessGroup):
                 if room is not target:
                     target.copy_(room)
 
-        return self._collective("all_gather", _lengths([input for _, input in pairs]), run, pairs[0][1], outputs, opts)
+        return self._collective(
+            "all_gather", buffers.lengths([input for _, input in pairs]), run, pairs[0][1], outputs, opts
+        )
 
     def gather(self, output_lists, inputs, opts):
         """The inputs of all ranks on the root; they may differ in size."""
@@ -408,9 +415,9 @@ class ProcessGroup(dist.ProcessGroup):
             if self._rank != root:
                 self._communicator.Gatherv(buffers.bytes_of(own), None, root)
                 return
-            received, sizes = _room_for_all(outputs)
+            received, sizes = buffers.room_for_all(outputs)
             self._communicator.Gatherv(buffers.bytes_of(own), buffers.pieces_of(received, sizes), root)
-            _deal_out(received, outputs)
+            buffers.deal_out(received, outputs)
 
         detail = buffers.dtype_name(input)
         return self._collective("gather", detail, run, input, output_lists, opts, root, wrong_sizes)
@@ -432,7 +439,7 @@ class ProcessGroup(dist.ProcessGroup):
             room = buffers.room_for(target)
             pieces = None
             if self._rank == root:
-                joined = _joined(inputs)
+                joined = buffers.joined(inputs)
                 pieces = buffers.pieces_of(joined, [tensor.nbytes for tensor in inputs])
             self._communicator.Scatterv(pieces, buffers.bytes_of(room), root)
             if room is not target:
@@ -451,11 +458,11 @@ class ProcessGroup(dist.ProcessGroup):
             )
 
         def run():
-            joined = _joined(inputs)
-            received, sizes = _room_for_all(outputs)
+            joined = buffers.joined(inputs)
+            received, sizes = buffers.room_for_all(outputs)
             pieces = buffers.pieces_of(joined, [tensor.nbytes for tensor in inputs])
             self._communicator.Alltoallv(pieces, buffers.pieces_of(received, sizes))
-            _deal_out(received, outputs)
+            buffers.deal_out(received, outputs)
 
         wrong_sizes = self._exchange_fits([tensor.nbytes for tensor in inputs], [tensor.nbytes for tensor in outputs])
         opts, detail = opts or c10d.AllToAllOptions(), buffers.dtype_name(inputs[0])
@@ -538,7 +545,8 @@ class ProcessGroup(dist.ProcessGroup):
         mine = tensors[self._rank]
         _require(
             mine.nbytes == own.nbytes,
-            f"{kind}: place {self._rank} of the list has shape {tuple(mine.shape)}, this rank's tensor {tuple(own.shape)}",
+            f"{kind}: place {self._rank} of the list has shape {tuple(mine.shape)}, this rank's tensor"
+            f" {tuple(own.shape)}",
         )
 
     def _split_sizes(self, what: str, tensor: torch.Tensor, rows: list[int]) -> list[int]:
@@ -546,12 +554,14 @@ class ProcessGroup(dist.ProcessGroup):
         if not rows:
             _require(
                 tensor.dim() > 0 and tensor.shape[0] % self._size == 0,
-                f"all_to_all_single: the {what}'s first dimension must be a multiple of {self._size}, or give split sizes",
+                f"all_to_all_single: the {what}'s first dimension must be a multiple of {self._size}, or give split"
+                " sizes",
             )
             return [tensor.nbytes // self._size] * self._size
         _require(
             len(rows) == self._size and sum(rows) == tensor.shape[0],
-            f"all_to_all_single: {what} split sizes {list(rows)} do not cut {tensor.shape[0]} rows into {self._size} pieces",
+            f"all_to_all_single: {what} split sizes {list(rows)} do not cut {tensor.shape[0]} rows into {self._size}"
+            " pieces",
         )
         bytes_per_row = tensor.nbytes // tensor.shape[0] if tensor.shape[0] else 0
         return [count * bytes_per_row for count in rows]
@@ -559,11 +569,6 @@ class ProcessGroup(dist.ProcessGroup):
 
 def _named(op: dist.ReduceOp) -> str:
     return op.op.name if hasattr(op.op, "name") else str(op)
-
-
-def _lengths(tensors: list[torch.Tensor]) -> str:
-    """What has to be the same on all ranks of tensors that are combined element by element: "5 float32, 6 int64"."""
-    return ", ".join(f"{tensor.numel()} {buffers.dtype_name(tensor)}" for tensor in tensors)
 
 
 def _difference(here: list[int], there: list[int], text: str) -> str:
@@ -577,39 +582,6 @@ def _difference(here: list[int], there: list[int], text: str) -> str:
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(message)
-
-
-def _joined(tensors: list[torch.Tensor]) -> torch.Tensor:
-    """The bytes of all tensors in one piece."""
-    return torch.cat([buffers.as_bytes(tensor) for tensor in tensors])
-
-
-def _room_for_all(tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[int]]:
-    """A buffer that holds the bytes of all tensors one after the other, and how many belong to each."""
-    sizes = [tensor.nbytes for tensor in tensors]
-    return torch.empty(sum(sizes), dtype=torch.uint8), sizes
-
-
-def _deal_out(received: torch.Tensor, tensors: list[torch.Tensor]) -> None:
-    """Copy the bytes of `received` into the tensors, one after the other."""
-    start = 0
-    for tensor in tensors:
-        piece = received[start : start + tensor.nbytes]
-        if start % tensor.element_size():  # a view as wider numbers needs an aligned start
-            piece = piece.clone()
-        tensor.copy_(piece.view(tensor.dtype).view(tensor.shape))
-        start += tensor.nbytes
-
-
-@contextmanager
-def at_once(operation: Operation):
-    """Around an operation that this thread carries out itself: under the deadline, and at its end in the flight
-    recorder."""
-    try:
-        with operation:
-            yield
-    finally:
-        recorder.end(operation.token)
 
 
 def _hide_from_compiler(*classes: type) -> None:

@@ -152,3 +152,30 @@ def store_result(result: torch.Tensor, tensor: torch.Tensor, op: ReduceOp, world
         result.div_(world_size, rounding_mode=None if result.is_floating_point() or result.is_complex() else "trunc")
     if result is not tensor:
         tensor.copy_(result)
+
+
+def joined(tensors: list[torch.Tensor]) -> torch.Tensor:
+    """The bytes of all tensors in one piece."""
+    return torch.cat([as_bytes(tensor) for tensor in tensors])
+
+
+def room_for_all(tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[int]]:
+    """A buffer that holds the bytes of all tensors one after the other, and how many belong to each."""
+    sizes = [tensor.nbytes for tensor in tensors]
+    return torch.empty(sum(sizes), dtype=torch.uint8), sizes
+
+
+def deal_out(received: torch.Tensor, tensors: list[torch.Tensor]) -> None:
+    """Copy the bytes of `received` into the tensors, one after the other."""
+    start = 0
+    for tensor in tensors:
+        piece = received[start : start + tensor.nbytes]
+        if start % tensor.element_size():  # a view as wider numbers needs an aligned start
+            piece = piece.clone()
+        tensor.copy_(piece.view(tensor.dtype).view(tensor.shape))
+        start += tensor.nbytes
+
+
+def lengths(tensors: list[torch.Tensor]) -> str:
+    """What has to be the same on all ranks of tensors that are combined element by element: "5 float32, 6 int64"."""
+    return ", ".join(f"{tensor.numel()} {dtype_name(tensor)}" for tensor in tensors)

@@ -12,8 +12,8 @@ environment.set_up_singleton()
 import torch.distributed as dist  # noqa: E402 (MPI starts when mpi4py is imported, and must find its environment)
 from mpi4py import MPI  # noqa: E402
 
-from labkit.mpi.backend import ProcessGroup, at_once  # noqa: E402
-from labkit.mpi.operations import Members, Operation, end_job_on_uncaught_exception, start_watch  # noqa: E402
+from labkit.mpi.backend import ProcessGroup  # noqa: E402
+from labkit.mpi.operations import Members, Operation, at_once, end_job_on_uncaught_exception, start_watch  # noqa: E402
 
 _DEFAULT_TIMEOUT = timedelta(minutes=30)  # PyTorch's own for every backend but NCCL
 _next_timeout = _DEFAULT_TIMEOUT  # of the group that PyTorch is about to make

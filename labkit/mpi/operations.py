@@ -11,7 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from types import FrameType
@@ -554,3 +554,14 @@ def _seconds(timeout: timedelta | None) -> float | None:
 
 def _too_late(operation: Operation, timeout: timedelta) -> RuntimeError:
     return RuntimeError(f"not complete after {timeout.total_seconds():g} s: {operation}")
+
+
+@contextmanager
+def at_once(operation: Operation):
+    """Around an operation that this thread carries out itself: under the deadline, and at its end in the flight
+    recorder."""
+    try:
+        with operation:
+            yield
+    finally:
+        recorder.end(operation.token)

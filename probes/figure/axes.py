@@ -12,7 +12,6 @@ from probes.figure.sides import Side, frames, same, segment, sides
 from probes.figure.types import Axis, Panel
 
 
-
 @dataclass
 class Drawn:
     """A panel with what its axes were read from."""

@@ -170,20 +170,7 @@ def _curves_line(plot: Plot) -> Finding:
     """Are both curves there, over all epochs, epochs to the right and accuracy upwards?"""
     name = plot.line("curves")
     if not plot.curves:
-        if _shows_errors(plot):
-            return needs_person(name, f"{plot.role} {_ERRORS}", "error_rate")
-        if has_unread_shapes(plot.figure):
-            return needs_person(name, f"{plot.role}: {UNREAD_SHAPES}", "shapes_unread")
-        if any(one.quantity == "loss" for one in plot.all):
-            said = f"{plot.role} shows the loss; training and validation accuracy were asked for."
-            return lost(
-                name, "accuracy_missing", said, "Accuracy is the part of the images that are classified correctly."
-            )
-        if not plot.all:
-            return needs_person(name, f"{plot.role}: no curve was found in the figure.", "no_curves")
-        return needs_person(
-            name, f"{plot.role}: no curve says that it is training or validation accuracy.", "curves_unknown"
-        )
+        return _no_accuracy(plot, name)
     missing = [role for role in METRICS if role not in plot.curves]
     if missing and plot.log is not None and not _has_metric(plot.log, missing[0]):
         missing = []  # nobody can draw what was not measured; the log's own line says so
@@ -195,20 +182,30 @@ def _curves_line(plot: Plot) -> Finding:
         return lost(name, f"{missing[0]}_missing", said, _TEACH[missing[0]], line(name).points / 2)
     if plot.swapped_axes:
         said = f"{plot.role} has accuracy to the right and epochs upwards."
-        return lost(
-            name,
-            "axes_swapped",
-            said,
-            "plt.plot(epochs, accuracy): what you chose goes to the right, what came out upwards.",
-            1,
-        )
+        teach = "plt.plot(epochs, accuracy): what you chose goes to the right, what came out upwards."
+        return lost(name, "axes_swapped", said, teach, 1)
     if plot.log is None:
-        return needs_person(
-            name, f"{plot.role}: without a run log nobody knows of how many epochs the curves should be.", "missing_run"
-        )
+        said = f"{plot.role}: without a run log nobody knows of how many epochs the curves should be."
+        return needs_person(name, said, "missing_run")
     if more := _beyond_torn_log(plot):
         return needs_person(name, more, "log_incomplete")
     return _epochs(plot, name)
+
+
+def _no_accuracy(plot: Plot, name: str) -> Finding:
+    """What a figure shows in which no curve is an accuracy."""
+    if _shows_errors(plot):
+        return needs_person(name, f"{plot.role} {_ERRORS}", "error_rate")
+    if has_unread_shapes(plot.figure):
+        return needs_person(name, f"{plot.role}: {UNREAD_SHAPES}", "shapes_unread")
+    if any(one.quantity == "loss" for one in plot.all):
+        said = f"{plot.role} shows the loss; training and validation accuracy were asked for."
+        teach = "Accuracy is the part of the images that are classified correctly."
+        return lost(name, "accuracy_missing", said, teach)
+    if not plot.all:
+        return needs_person(name, f"{plot.role}: no curve was found in the figure.", "no_curves")
+    said = f"{plot.role}: no curve says that it is training or validation accuracy."
+    return needs_person(name, said, "curves_unknown")
 
 
 UNREAD_SHAPES = "some of it is drawn as bars or areas, and their values are not read."
@@ -260,7 +257,10 @@ def _epochs(plot: Plot, name: str) -> Finding:
         if found is None:
             continue
         if len(found.present) < 0.5 * len(wanted) and (stretch := _stretched(one, len(wanted))):
-            said = f"{plot.role}: the x axis goes to {stretch:.4g} for {len(wanted)} epochs: it counts something else than epochs."
+            said = (
+                f"{plot.role}: the x axis goes to {stretch:.4g} for {len(wanted)} epochs: it counts something else"
+                " than epochs."
+            )
             return lost(
                 name,
                 "x_not_epochs",
@@ -271,7 +271,10 @@ def _epochs(plot: Plot, name: str) -> Finding:
         missing = [number for number in wanted if number not in found.present]
         hidden = [number for number in wanted if number not in found.visible]
         if missing and not one.curve.cut.any():  # cut: it leaves the page
-            said = f"{plot.role}: {_NAMES[role]} is drawn for {len(found.present)} of {len(wanted)} epochs; {_listed(missing)} not there."
+            said = (
+                f"{plot.role}: {_NAMES[role]} is drawn for {len(found.present)} of {len(wanted)} epochs;"
+                f" {_listed(missing)} not there."
+            )
             earned = 1.0 if len(missing) <= len(wanted) / 2 else 0.0
             return lost(
                 name, "epochs_missing", said, "Show the whole run: how fast it learns is what the curve is for.", earned
@@ -302,7 +305,10 @@ def _values_line(plot: Plot, broken: str) -> Finding:
     name = plot.line("values")
     if plot.log is None:
         why = broken or f"there is no run log of {plot.size} ranks"
-        said = f"{plot.role} cannot be compared: {shown(why, 200).rstrip('.')}. Hand in the log of every run that you draw."
+        said = (
+            f"{plot.role} cannot be compared: {shown(why, 200).rstrip('.')}. Hand in the log of every run that you"
+            " draw."
+        )
         return needs_person(name, said, "missing_run")
     if not plot.curves:
         if _shows_errors(plot):
@@ -323,7 +329,10 @@ def _values_line(plot: Plot, broken: str) -> Finding:
     if not wrong:
         extra = [role for role, m in compared.items() if m.other > 0 and plot.log.complete and not plot.swapped_axes]
         if extra and all(_only_the_start(plot.curves[role], m) for role, m in compared.items()):
-            said = f"{plot.role} has a point before the first epoch, of the network that has not learned yet, perhaps; no log tells."
+            said = (
+                f"{plot.role} has a point before the first epoch, of the network that has not learned yet, perhaps;"
+                " no log tells."
+            )
             return needs_person(name, said, "before_the_first_epoch")
         if extra and all(m.other >= 1 for m in compared.values()) and not plot.log.problems:
             return _more_than_logged(plot, name, compared[extra[0]])

@@ -28,13 +28,15 @@ _ROLES = {  # looked for in this order: "validation" may stand beside "train" as
     "validation": r"valid|\bval\b|val[_ .-]|[_ .-]val\b|\btest|\btst\b|\beval|held.?out|\bdev\b|walidac|"
     r"验证|驗證|测试|測試|検証|テスト|"
     r"검증|провер|валидац|тест|doğrulama|geçerli|επικύρωση|تحقق|सत्यापन",
-    "training": r"\btrain|training|\btrn\b|[_ .-]train|entra[iî]n|apprentissage|entrenamiento|treino|treinamento|addestramento|eğitim|"
+    "training": r"\btrain|training|\btrn\b|[_"
+    r" .-]train|entra[iî]n|apprentissage|entrenamiento|treino|treinamento|addestramento|eğitim|"
     r"обуч|трениров|训练|訓練|学習|훈련|trenow|trening|träning|opplæring|oefen|εκπαίδευση|تدريب|प्रशिक्षण",
 }
 _QUANTITIES = {
     "loss": r"\bloss|[_ ]loss|verlust|\bperte|pérdida|perdita|\bperda|kayıp|kayip|"
     r"потер|损失|損失|손실|\berror\b|fehler|entropy|entropie|entropía",
-    "accuracy": r"accura|\bacc\b|[_ ]acc\b|\bacc[_ ]|genauig|treffer|précision|precision|exactitude|exactitud|precisión|accuratezza|"
+    "accuracy": r"accura|\bacc\b|[_ ]acc\b|\bacc[_"
+    r" ]|genauig|treffer|précision|precision|exactitude|exactitud|precisión|accuratezza|"
     r"precisione|acurácia|acuracia|precisão|doğruluk|dogruluk|точност|准确|準確|精度|正解率|정확|dokładność|nøyaktig|noggrann|"
     r"nauwkeurig|ακρίβεια|دقة|correct|richtig",
 }
@@ -164,18 +166,20 @@ def _firsts(one: Shown, number: int, swapped: bool) -> list[float]:
     return firsts
 
 
-def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first: float, swapped: bool) -> Match:
-    curve, x_axis, y_axis = one.curve, one.panel.x, one.axis
-    x, y = curve.data()
-    across, up = curve.page_x[~curve.cut], curve.page_y[~curve.cut]
+def _points(curve: Curve, swapped: bool) -> tuple[np.ndarray, ...]:
+    """(x, y, places across, places upwards, which of them can be seen) of a curve's points; swapped: x and y are."""
+    (x, y), (across, up) = curve.data(), (curve.page_x[~curve.cut], curve.page_y[~curve.cut])
     seen = curve.visible[~curve.cut] if len(curve.visible) == len(curve.cut) else np.ones(len(x), bool)
-    if swapped:
-        x, y, across, up, x_axis, y_axis = y, x, up, across, y_axis, x_axis
+    return (y, x, up, across, seen) if swapped else (x, y, across, up, seen)
+
+
+def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first: float, swapped: bool) -> Match:
+    curve = one.curve
+    x, y, across, up, seen = _points(curve, swapped)
+    x_axis, y_axis = (one.axis, one.panel.x) if swapped else (one.panel.x, one.axis)
     at = numbers - numbers[0] + first
-    frame = one.panel.frame
-    width, height = frame[2] - frame[0], frame[3] - frame[1]
-    if swapped:
-        width, height = height, width
+    left, bottom, right, top = one.panel.frame
+    width, height = (top - bottom, right - left) if swapped else (right - left, top - bottom)
     want_across, want_up = x_axis.positions(at), y_axis.positions(unit * values)
     allowed_across = (2e-3 + x_axis.uncertainty) * width
     allowed_up = (READING + y_axis.uncertainty) * height + np.abs(y_axis.positions(unit * (values + ROUNDED)) - want_up)
@@ -201,8 +205,6 @@ def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first
         present.append(number)
         if is_seen:
             visible.append(number)
-        if not known[k]:
-            continue
         if differs:
             wrong.append(number)
             if abs(drawn - unit * values[k]) > difference:

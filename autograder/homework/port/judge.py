@@ -329,7 +329,8 @@ def _overlap_of(seen: Seen, sets: list[set], twice: int, where: str) -> tuple[st
     if max(sizes) < 0.6 * n or p == 2:
         return (
             "own_shuffle",
-            f"{where}: the ranks' parts are drawn from different orders; {twice} images are seen by more than one rank.",
+            f"{where}: the ranks' parts are drawn from different orders; {twice} images are seen by more than one"
+            " rank.",
         )
     return "overlap", f"{where}: {twice} of them are seen by more than one rank."
 

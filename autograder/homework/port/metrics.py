@@ -12,18 +12,24 @@ import math
 from autograder.homework.port.evidence import Evidence, stuck_in, who_waits
 from autograder.homework.port.runs import BATCH, Seen
 from autograder.homework.rubric import Finding, full, line, lost, needs_person, shown
+from labkit.runlog import RunLog
 
 NEAR = 2e-3  # relative to a loss, absolute for an accuracy
 TEACH = {
-    "metrics_of_one_rank": "Add up sums and counts over the ranks: hvd.allreduce(..., op=hvd.Sum), or MetricAverageCallback in Keras.",
-    "metrics_summed": "A mean over the ranks, not their sum: op=hvd.Average, or divide the sum by the sum of the counts.",
+    "metrics_of_one_rank": "Add up sums and counts over the ranks: hvd.allreduce(..., op=hvd.Sum), or"
+    " MetricAverageCallback in Keras.",
+    "metrics_summed": "A mean over the ranks, not their sum: op=hvd.Average, or divide the sum by the sum of the"
+    " counts.",
     "validation_of_one_rank": "What was shared among the ranks has to be averaged over them, validation as well.",
     "no_metrics": "Give the run log loss, accuracy, val_loss and val_accuracy at the end of every epoch.",
-    "metrics_on_one_rank": "hvd.allreduce is called on every rank, outside of `if hvd.rank() == 0:`; only printing stands there.",
-    "no_log": "Keep the run log of the sequential script: runlog.Writer(options.log, rank=hvd.rank(), world_size=hvd.size(), ...).",
+    "metrics_on_one_rank": "hvd.allreduce is called on every rank, outside of `if hvd.rank() == 0:`; only printing"
+    " stands there.",
+    "no_log": "Keep the run log of the sequential script: runlog.Writer(options.log, rank=hvd.rank(),"
+    " world_size=hvd.size(), ...).",
     "log_unreadable": "Write it with labkit.runlog and nothing else.",
     "log_incomplete": "Call begin_epoch, step and end_epoch for every epoch, and close() at the end.",
-    "log_of_other_run": "Give the writer what this run was started with: hvd.size(), --batch-size, --nonce, its own __file__.",
+    "log_of_other_run": "Give the writer what this run was started with: hvd.size(), --batch-size, --nonce, its own"
+    " __file__.",
     "wrong_samples": "Count what each rank trains on, and give the writer gather=hvd.allgather_object.",
     "old_format": "The run log has times and samples, which scaling is computed from; a table of metrics has not.",
 }
@@ -187,22 +193,23 @@ def run_log(evidence: Evidence) -> Finding:
     p = seen.setting.world_size
     log, why = seen.run_log()
     if log is None and why:
-        return lost(
-            "run_log",
-            "log_unreadable",
-            f"On {p} ranks the log is no run log: {shown(why, 200)}.",
-            TEACH["log_unreadable"],
-        )
+        said = f"On {p} ranks the log is no run log: {shown(why, 200)}."
+        return lost("run_log", "log_unreadable", said, TEACH["log_unreadable"])
     if log is None:
-        return lost(
-            "run_log", "no_log", f"On {p} ranks rank 0 wrote no run log into the file of --log.", TEACH["no_log"]
-        )
+        said = f"On {p} ranks rank 0 wrote no run log into the file of --log."
+        return lost("run_log", "no_log", said, TEACH["no_log"])
     if log.format != "jsonl":
         said = "It is a table of metrics: no times, no samples, nothing on where it was made."
         return lost("run_log", "old_format", said, TEACH["old_format"], points / 2)
     if not log.complete or any(not len(epoch.step_seconds) for epoch in log.epochs):
         said = shown(next(iter(log.problems), "Epochs without times of steps."), 200)
         return lost("run_log", "log_incomplete", f"On {p} ranks: {said}", TEACH["log_incomplete"], points - 3)
+    return _told_as_it_was(seen, log, points)
+
+
+def _told_as_it_was(seen: Seen, log: RunLog, points: float) -> Finding:
+    """Whether a whole log says of the run what was seen of it."""
+    p = seen.setting.world_size
     told = {
         "ranks": (log.world_size, p),
         "images per step": (log.batch_size, BATCH),
@@ -219,6 +226,9 @@ def run_log(evidence: Evidence) -> Finding:
         for r in range(p)
     ]
     if all(rank.batches for rank in seen.ranks) and logged != trained:
-        said = f"The log has {', '.join(map(str, logged))} images of the ranks; they trained on {', '.join(map(str, trained))}."
+        said = (
+            f"The log has {', '.join(map(str, logged))} images of the ranks; they trained on"
+            f" {', '.join(map(str, trained))}."
+        )
         return lost("run_log", "wrong_samples", said, TEACH["wrong_samples"], points - 1)
     return full("run_log", f"On {p} ranks it says who ran what, for how long, on how many images.")

@@ -233,16 +233,7 @@ def _take(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: Settin
     """Add one note to what is known; returns the step that has not been completed yet."""
     what = meta["saw"]
     if what == "batch":
-        numbers = [int(number) for number in meta["numbers"]]
-        if numbers[0] >= TEST:
-            rank.tests.append((len(rank.steps), [number - TEST for number in numbers]))
-        elif meta["tape"] and max(numbers) < setting.images:
-            rank.batches += 1
-            now.numbers += numbers
-            now.sizes.append(len(numbers))
-            if payload:
-                images = np.frombuffer(payload, dtype=np.float32).reshape(len(numbers), 28, 28)
-                now.images = images if now.images is None else np.concatenate([now.images, images])
+        _take_batch(rank, now, meta, payload, setting)
     elif what == "optimizer" and not rank.shapes:
         shapes = [tuple(int(size) for size in shape) for shape in meta["shapes"]]
         if sum(math.prod(shape) for shape in shapes) <= MOST_PARAMETERS:
@@ -270,14 +261,31 @@ def _take(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: Settin
     elif what == "outside":
         rank.outside.append(str(meta["path"])[:200])
     elif what == "end":
-        rank.ended = str(meta["how"])
-        rank.initialised = rank.initialised or bool(meta["initialised"])
-        rank.size = int(meta["size"])
-        rank.files = [str(name)[:200] for name in meta["files"]][:60]
-        rank.log = meta["log"] if isinstance(meta["log"], str) else None
-        if payload and len(payload) == 4 * sum(math.prod(shape) for shape in rank.shapes):
-            rank.final = np.frombuffer(payload, dtype=np.float32)
+        _take_end(rank, meta, payload)
     return now
+
+
+def _take_batch(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: Setting) -> None:
+    numbers = [int(number) for number in meta["numbers"]]
+    if numbers[0] >= TEST:
+        rank.tests.append((len(rank.steps), [number - TEST for number in numbers]))
+    elif meta["tape"] and max(numbers) < setting.images:
+        rank.batches += 1
+        now.numbers += numbers
+        now.sizes.append(len(numbers))
+        if payload:
+            images = np.frombuffer(payload, dtype=np.float32).reshape(len(numbers), 28, 28)
+            now.images = images if now.images is None else np.concatenate([now.images, images])
+
+
+def _take_end(rank: RankSeen, meta: dict, payload: bytes) -> None:
+    rank.ended = str(meta["how"])
+    rank.initialised = rank.initialised or bool(meta["initialised"])
+    rank.size = int(meta["size"])
+    rank.files = [str(name)[:200] for name in meta["files"]][:60]
+    rank.log = meta["log"] if isinstance(meta["log"], str) else None
+    if payload and len(payload) == 4 * sum(math.prod(shape) for shape in rank.shapes):
+        rank.final = np.frombuffer(payload, dtype=np.float32)
 
 
 # -- the yardstick -----------------------------------------------------------------------------------------------------
@@ -307,39 +315,47 @@ def expected(launcher: Launcher, seen: Seen, tests: bool = False, run: bool = Fa
         raise NoYardstick("the images did not come to a Keras model as they are")
     labels = seen.data["y_train"].astype(np.int64)
     asked = [(steps[k].weights, steps[k].images, labels[steps[k].numbers]) for k in range(kept) for steps in whole]
-    places: list[tuple[int, int]] = []
-    if tests:
-        for e, weights in _epoch_ends(seen):
-            for r, numbers in _tests_of(seen, e).items():
-                images = first.steps[0].images
-                scale = _scale_of(images, seen.data["x_train"][first.steps[0].numbers])
-                x = seen.data["x_test"][numbers].astype(np.float32) * scale[0] + scale[1]
-                asked.append((weights[r], x, seen.data["y_test"][numbers].astype(np.int64)))
-                places.append((e, r))
-    plan = None
-    if run and kept == count:
-        plan = {
-            "weights": whole[0][0].weights,
-            "first": [steps[0].weights for steps in whole],
-            "optimizer": first.optimizer,
-            "config": {
-                name: value
-                for name, value in first.config.items()
-                if isinstance(value, (int, float)) and name != "jit_compile"
-            },
-            "rates": [whole[0][k].rate for k in range(count)],
-            "batches": [[(steps[k].images, labels[steps[k].numbers]) for steps in whole] for k in range(count)],
-        }
-        if plan["optimizer"] not in ("SGD", "Adam", "AdamW", "RMSprop", "Nadam", "Adamax", "Adagrad"):
-            plan = None
+    validated = _validated(seen) if tests else {}
+    asked += validated.values()
+    plan = _plan(first, whole, labels) if run and kept == count else None
     answer = _replay(launcher, first.shapes, asked, plan)
     p = len(whole)
     sizes = [len(y) for _, _, y in asked]
     rows = list(zip(answer["gradients"], answer["losses"], answer["correct"], sizes, strict=True))
     found = {"steps": [rows[k * p : (k + 1) * p] for k in range(kept)], "weights": answer.get("weights"), "tests": {}}
-    for (e, r), (_, loss, correct, size) in zip(places, rows[kept * p :], strict=True):
+    for (e, r), (_, loss, correct, size) in zip(validated, rows[kept * p :], strict=True):
         found["tests"].setdefault(e, {})[r] = (loss, correct, size)
     return found
+
+
+def _validated(seen: Seen) -> dict[tuple[int, int], tuple]:
+    """{(epoch, rank): (weights, images, labels)} of all that was seen to be validated."""
+    first = seen.ranks[0].steps[0]
+    scale = _scale_of(first.images, seen.data["x_train"][first.numbers])
+    found = {}
+    for e, weights in _epoch_ends(seen):
+        for r, numbers in _tests_of(seen, e).items():
+            x = seen.data["x_test"][numbers].astype(np.float32) * scale[0] + scale[1]
+            found[e, r] = weights[r], x, seen.data["y_test"][numbers].astype(np.int64)
+    return found
+
+
+def _plan(first: RankSeen, whole: list[list[Step]], labels: np.ndarray) -> dict | None:
+    """What `probes.yardstick.replay` needs for a whole run; None for an optimizer that it does not know.
+
+    whole: the steps of each rank.
+    """
+    if first.optimizer not in ("SGD", "Adam", "AdamW", "RMSprop", "Nadam", "Adamax", "Adagrad"):
+        return None
+    numbers = {name: value for name, value in first.config.items() if isinstance(value, (int, float))}
+    return {
+        "weights": whole[0][0].weights,
+        "first": [steps[0].weights for steps in whole],
+        "optimizer": first.optimizer,
+        "config": {name: value for name, value in numbers.items() if name != "jit_compile"},
+        "rates": [step.rate for step in whole[0]],
+        "batches": [[(step.images, labels[step.numbers]) for step in steps] for steps in zip(*whole, strict=True)],
+    }
 
 
 def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) -> dict:

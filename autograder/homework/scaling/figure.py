@@ -66,16 +66,13 @@ def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table 
         return _nothing(figure, curves)
     complete = [curve for curve in right if set(sizes) <= set(curve.points)]
     shapes = any(panel.shapes for panel in figure.panels)
-    wrong = [
-        curve for curve in measured if curve not in right and curve.quantity in ("speedup", "efficiency", "throughput")
-    ]
+    named = ("speedup", "efficiency", "throughput")
+    wrong = [curve for curve in measured if curve not in right and curve.quantity in named]
     if complete and not wrong and not any(_told(curve, expected, speeds) for curve in complete):
         return _too_wide(complete[0], expected)
     if complete and not wrong:
-        return full(
-            "figure",
-            f"{_quantity(complete[0], expected).capitalize()} on {', '.join(map(str, sorted(complete[0].points)))} ranks.",
-        )
+        ranks = ", ".join(map(str, sorted(complete[0].points)))
+        return full("figure", f"{_quantity(complete[0], expected).capitalize()} on {ranks} ranks.")
     if wrong:
         return _wrong(wrong[0], expected, claimed, some_right=bool(complete))
     if right and shapes:
@@ -156,7 +153,10 @@ def _too_wide(curve: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> Find
     name = _quantity(curve, expected)
     of = expected[name]
     at = max((p for p in curve.points if p in of), key=lambda p: of[p].accepted[1] / of[p].accepted[0])
-    said = f"{name.capitalize()} on {at} ranks: the run logs allow {Range(*of[at].accepted)}, too wide to tell a measurement from a guess, "
+    said = (
+        f"{name.capitalize()} on {at} ranks: the run logs allow {Range(*of[at].accepted)}, too wide to tell a"
+        " measurement from a guess, "
+    )
     said += (
         "and no usual way to compute it gives all the values in scaling.pdf. Run again, longer and on an idle machine."
     )
@@ -248,7 +248,10 @@ def _wrong(
     at = next((p for p, y in sorted(curve.points.items()) if p in of and not of[p].holds(y, curve.uncertainty)), None)
     if at is None:
         return needs_person("figure", f"The curve of {curve.quantity} has no point that could be compared.", "no_curve")
-    said = f"{curve.quantity.capitalize()} on {at} ranks: the figure shows {curve.points[at]:.4g}, the run logs give {of[at]}"
+    said = (
+        f"{curve.quantity.capitalize()} on {at} ranks: the figure shows {curve.points[at]:.4g}, the run logs give"
+        f" {of[at]}"
+    )
     if curve.quantity != "efficiency" and any(
         all(
             p in of and y < 300 and of[p].holds(base**y, base**y * math.log(base) * curve.uncertainty)
@@ -256,7 +259,10 @@ def _wrong(
         )
         for base in BASES
     ):
-        teach = "A logarithmic axis shows the numbers themselves: plt.yscale('log'). Where you draw logarithms, the label must say so."
+        teach = (
+            "A logarithmic axis shows the numbers themselves: plt.yscale('log'). Where you draw logarithms, the"
+            " label must say so."
+        )
         return lost("figure", "logarithm", f"{said}: the curve shows logarithms.", teach, earned=2.5 * some_right)
     column = "images_per_second" if curve.quantity == "throughput" else curve.quantity
     written = (claimed.efficiencies()[0] if column == "efficiency" else claimed.column(column)) if claimed else {}

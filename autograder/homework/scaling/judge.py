@@ -8,12 +8,10 @@ a flag for a person (`suspicion`).
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,17 +22,19 @@ from autograder.homework.rubric import SIZES, Finding, Flag, PartResult, Report,
 from autograder.homework.scaling import rerun, suspicion, table
 from autograder.homework.scaling.measured import (
     LEAST_TOLERANCE,
-    MAIN,
     Range,
+    Runs,
     Speed,
     Way,
     gain_ways,
+    images_of,
     in_one_way,
     rate_ways,
     share_ways,
     speed,
     speedup,
 )
+from autograder.homework.scaling.mistakes import Mistakes, efficiency_mistakes, rate_mistakes, speedup_mistakes
 from autograder.homework.scaling.table import Number, Table
 from labkit.runlog import RunLog
 from labkit.scaling import karp_flatt
@@ -45,25 +45,11 @@ _PERFECT = 0.01  # from a perfect speedup: closer than that on all numbers of ra
 _NO_TIMES = "has no times of steps, so no throughput can be recomputed from it"
 _LOGS_FIRST = "Numbers are worth what the run behind them is worth: hand in the log of every run."
 _ASSUMED = "Perfect scaling was assumed, not measured."
-_LOGARITHM = "This is a logarithm of it. A logarithmic axis shows the numbers themselves; a table has no axis."
 _FABRICATED = (
-    "A table of measurements comes from the measurements: compute it from the run logs that you hand in, and run again what you doubt. "
+    "A table of measurements comes from the measurements: compute it from the run logs that you hand in, and run again"
+    " what you doubt. "
     "Poor scaling, honestly reported, earns all points."
 )
-
-
-@dataclass
-class Runs:
-    """The logs of one submission. usable: those that are of as many ranks as their names say. broken: size -> why a log
-    is none."""
-
-    logs: dict[int, RunLog]
-    broken: dict[int, str]
-    names: dict[int, str]
-
-    @property
-    def usable(self) -> dict[int, RunLog]:
-        return {p: run for p, run in self.logs.items() if run.world_size == p}
 
 
 def judge(
@@ -109,7 +95,10 @@ def shared_runs(reports: Mapping[str, Report]) -> dict[str, list[Flag]]:
         for student, role in those:
             others = sorted({other for other, _ in those if other != student})
             if others:
-                said = f"The times of steps in {role} are those of a run that {', '.join(map(shown, others[:5]))} handed in, too."
+                said = (
+                    f"The times of steps in {role} are those of a run that {', '.join(map(shown, others[:5]))}"
+                    " handed in, too."
+                )
                 found.setdefault(student, []).append(Flag("another_students_times", said))
     return found
 
@@ -124,7 +113,10 @@ def _runs(runs: Runs, homework: Homework) -> Finding:
     if not wrong:
         timeless = [p for p in sizes if runs.logs[p].format != "jsonl"]
         if timeless:
-            said = f"`{shown(runs.names[timeless[0]])}` says neither how many ranks it is of, nor their batch size, nor their times."
+            said = (
+                f"`{shown(runs.names[timeless[0]])}` says neither how many ranks it is of, nor their batch size,"
+                " nor their times."
+            )
             return needs_person("runs", said, "no_times")
         return full(
             "runs", f"Runs on {_listed(sizes)} ranks with {work.batch} images a step on each; all logs are complete."
@@ -151,17 +143,11 @@ class _Work:
         if not told:
             return cls(0, 0.0, 0)
         batch = Counter(run.batch_size for run in told.values()).most_common(1)[0][0]
-        images = [total for run in told.values() if (total := _images(run)) > 0]
+        images = [total for run in told.values() if (total := images_of(run)) > 0]
         like = [sum(abs(one / other - 1) < 0.1 for one in images) for other in images]
         # what most runs have; where all differ, the smallest run
         usual = images[like.index(max(like))] if images else 0.0
         return cls(batch, usual, max(run.global_batch_size for run in told.values()))
-
-
-def _images(run: RunLog) -> float:
-    """Images that all ranks together have trained on in an epoch; 0 where the log does not say."""
-    totals = [sum(epoch.samples_per_rank) for epoch in run.epochs if epoch.samples_per_rank]
-    return float(np.median(totals)) if totals else 0.0
 
 
 def _problem(p: int, runs: Runs, homework: Homework, work: _Work) -> tuple[str, str, str] | None:
@@ -205,7 +191,10 @@ def _other_work(p: int, run: RunLog, name: str, work: _Work) -> tuple[str, str, 
         said = (
             f"`{shown(name)}` was made with {run.batch_size} images a step on each rank, other runs with {work.batch}."
         )
-        teach = "A scaling test changes the number of ranks and nothing else: larger local batches alone give more images per second."
+        teach = (
+            "A scaling test changes the number of ranks and nothing else: larger local batches alone give more"
+            " images per second."
+        )
         return "batch_sizes_differ", said, teach
     for epoch in run.epochs:
         steps = len(epoch.step_seconds)
@@ -214,23 +203,20 @@ def _other_work(p: int, run: RunLog, name: str, work: _Work) -> tuple[str, str, 
         seen = epoch.samples_per_rank[0]
         if not (steps - 1) * run.batch_size < seen <= steps * run.batch_size:
             said = (
-                f"`{shown(name)}` says {run.batch_size} images a step on each rank, but rank 0 saw {seen} images in {steps} steps "
-                f"(epoch {epoch.number}), that is {seen / steps:.4g} a step."
+                f"`{shown(name)}` says {run.batch_size} images a step on each rank, but rank 0 saw {seen} images in"
+                f" {steps} steps (epoch {epoch.number}), that is {seen / steps:.4g} a step."
             )
-            return (
-                "batch_size_not_as_said",
-                said,
-                "`batch_size` in the log is the local one: images of one step on one rank.",
-            )
-    images = _images(run)
+            teach = "`batch_size` in the log is the local one: images of one step on one rank."
+            return "batch_size_not_as_said", said, teach
+    images = images_of(run)
     if images and work.images and abs(images - work.images) > 2 * max(run.global_batch_size, work.largest_step):
         if abs(images / work.images - p) < 0.05 * p:
-            said = f"In `{shown(name)}` the ranks together saw {images:.0f} images an epoch, {p} times the data set ({work.images:.0f})."
-            return (
-                "every_rank_all_data",
-                said,
-                "Each rank went over all of the data: shard it, so that an epoch on p ranks is one epoch.",
+            said = (
+                f"In `{shown(name)}` the ranks together saw {images:.0f} images an epoch, {p} times the data set"
+                f" ({work.images:.0f})."
             )
+            teach = "Each rank went over all of the data: shard it, so that an epoch on p ranks is one epoch."
+            return "every_rank_all_data", said, teach
         said = f"In `{shown(name)}` an epoch has {images:.0f} images, in the run it is compared with {work.images:.0f}."
         return "different_data", said, "Compare runs on the same data."
     return None
@@ -271,12 +257,12 @@ def _columns(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, why
     gains = {p: speedup(speeds[base], found, base) for p, found in speeds.items()}
     rates = _Column("throughput", claimed.column("images_per_second"), {p: found.range for p, found in speeds.items()})
     rates.ways = rate_ways(speeds)
-    rates.mistakes = _rate_mistakes(runs, speeds)
+    rates.mistakes = rate_mistakes(runs, speeds)
     gain = _Column("speedup", claimed.column("speedup"), gains, also=_own_ratios(rates, base))
-    gain.ways, gain.mistakes = gain_ways(speeds), _speedup_mistakes(runs, speeds, base)
+    gain.ways, gain.mistakes = gain_ways(speeds), speedup_mistakes(runs, speeds, base)
     fractions, mislabelled = claimed.efficiencies()
     shares = _Column("efficiency", fractions, {p: gains[p].times(1 / p) for p in gains})
-    shares.ways, shares.mistakes = share_ways(speeds), _efficiency_mistakes(speeds, base)
+    shares.ways, shares.mistakes = share_ways(speeds), efficiency_mistakes(speeds, base)
     found = [column.judge(sizes) for column in (rates, gain)]
     computed_wrongly = gain.diagnosis not in ("", "not_from_the_logs", "perfect_scaling_assumed", "interval_too_wide")
     follows = {
@@ -375,10 +361,14 @@ class _Column:
         told = [
             f"on {p} rank{'s' * (p > 1)} the run logs allow {Range(*self.expected[p].accepted)}" for p in untold[:3]
         ]
-        said = f"{self._word.capitalize()}: {'; '.join(told)}. That is too wide to tell a measurement from a guess, and no usual way to "
+        said = (
+            f"{self._word.capitalize()}: {'; '.join(told)}. That is too wide to tell a measurement from a guess,"
+            " and no usual way to "
+        )
         return (
             said
-            + "compute them gives all the table's numbers. Run again, longer and on an idle machine, or say how they were computed."
+            + "compute them gives all the table's numbers. Run again, longer and on an idle machine, or say how they"
+            " were computed."
         )
 
     def _assumed(self) -> bool:
@@ -395,7 +385,8 @@ class _Column:
 
     def _compared(self, false: list[int]) -> str:
         told = [
-            f"on {p} rank{'s' * (p > 1)} the table says {_plain(self.claims[p].value)}, the run logs give {self.expected[p]}"
+            f"on {p} rank{'s' * (p > 1)} the table says {_plain(self.claims[p].value)}, the run logs give"
+            f" {self.expected[p]}"
             for p in false[:3]
         ]
         return f"{self._word.capitalize()}: {'; '.join(told)}."
@@ -423,115 +414,6 @@ def _own_ratios(rates: _Column, base: int) -> dict[int, Range]:
     of_base = rates.claims[base].value
     ratios = {p: number.value / of_base * base for p, number in rates.claims.items() if rates.right(p)}
     return {p: Range(ratio, ratio) for p, ratio in ratios.items()}
-
-
-Mistakes = dict[
-    str, tuple[list[dict[int, float]], str]
-]  # name -> (what it gives for each size, in each way to compute; the lesson)
-
-
-def _rates(speeds: Mapping[int, Speed]) -> list[dict[int, float]]:
-    """size -> images per second, in each of the usual ways to compute them."""
-    return [
-        {p: found.rates[way] for p, found in speeds.items()}
-        for way in MAIN
-        if all(way in s.rates for s in speeds.values())
-    ]
-
-
-def _each(ways: list[dict[int, float]], change: Callable[[int, float], float]) -> list[dict[int, float]]:
-    return [{p: change(p, value) for p, value in way.items()} for way in ways]
-
-
-def _rate_mistakes(runs: Runs, speeds: Mapping[int, Speed]) -> Mistakes:
-    rates = _rates(speeds)
-    batches = {p: runs.usable[p].global_batch_size or math.nan for p in speeds}
-    images = {p: _images(runs.usable[p]) for p in speeds}
-    return {
-        "rate_of_one_rank": (
-            _each(rates, lambda p, r: r / p),
-            "That is what one rank does: throughput counts the images of all ranks together.",
-        ),
-        "multiplied_twice": (
-            _each(rates, lambda p, r: r * p),
-            "The samples of all ranks were multiplied by the number of ranks once more.",
-        ),
-        "seconds_not_rate": (
-            _each(rates, lambda p, r: images[p] / r),
-            "These are seconds for an epoch: divide the images of an epoch by them.",
-        ),
-        "logarithm": (_logarithms(rates), _LOGARITHM),
-        "steps_not_images": (
-            _each(rates, lambda p, r: r / batches[p]),
-            "These are steps per second: a step on p ranks has p times the local batch in it.",
-        ),
-    }
-
-
-def _logarithms(ways: list[dict[int, float]]) -> list[dict[int, float]]:
-    return [
-        {p: math.log(value) / math.log(of) for p, value in way.items() if value > 0}
-        for way in ways
-        for of in (2.0, math.e, 10.0)
-    ]
-
-
-def _speedup_mistakes(runs: Runs, speeds: Mapping[int, Speed], base: int) -> Mistakes:
-    rates = _rates(speeds)
-    images = {p: _images(runs.usable[p]) for p in speeds}
-    gains = [{p: r / way[base] * base for p, r in way.items()} for way in rates]
-    # A run over itself is 1 and says nothing, but who takes the run on 2 ranks as the baseline writes it down.
-    others = [
-        {p: r / way[q] * of for p, r in way.items() if p != q or q == 2}
-        for way in rates
-        for q in way
-        if q != base
-        for of in (q, 1)
-    ]
-    steps = [{q: way[q] / way[p] for p, q in pairwise(sorted(way))} for way in rates]
-    return {
-        "inverse_speedup": (
-            _each(gains, lambda p, s: 1 / s),
-            "The ratio is upside down: speedup is time on 1 rank / time on p ranks.",
-        ),
-        "divided_by_ranks": (
-            _each(gains, lambda p, s: s / p),
-            "This is the efficiency: the speedup is not divided by p.",
-        ),
-        "multiplied_by_ranks": (
-            _each(gains, lambda p, s: s * p),
-            "The ratio of total throughputs is the speedup already: do not multiply it by the number of ranks.",
-        ),
-        "other_baseline": (others + steps, "The baseline of every speedup is the run on 1 rank."),
-        "logarithm": (_logarithms(gains), _LOGARITHM),
-        "seconds_not_speedup": (
-            _each(rates, lambda p, r: images[p] / r),
-            "These are seconds for an epoch: speedup is the time on 1 rank over the time on p ranks, a number without a unit.",
-        ),
-        "rate_not_speedup": (rates, "These are images per second: divide them by those of 1 rank."),
-    }
-
-
-def _efficiency_mistakes(speeds: Mapping[int, Speed], base: int) -> Mistakes:
-    shares = [{p: r / way[base] * base / p for p, r in way.items()} for way in _rates(speeds)]
-    return {
-        "not_divided": (_each(shares, lambda p, e: e * p), "This is the speedup: divide it by the number of ranks."),
-        "logarithm": (
-            _logarithms([{p: e * p for p, e in way.items()} for way in shares])
-            + [{p: math.log(e * p) / math.log(p) for p, e in way.items() if p > 1} for way in shares]
-            + [{p: math.log2(e * p) / p for p, e in way.items()} for way in shares],
-            _LOGARITHM,
-        ),
-        "divided_twice": (_each(shares, lambda p, e: e / p), "The speedup was divided by the number of ranks twice."),
-        "inverse_efficiency": (
-            _each(shares, lambda p, e: 1 / e),
-            "The ratio is upside down: efficiency is speedup / ranks.",
-        ),
-        "complement": (
-            _each(shares, lambda p, e: 1 - e),
-            "This is what was lost: efficiency is what is left of a perfect speedup.",
-        ),
-    }
 
 
 def _percent(finding: Finding, mislabelled: bool) -> Finding:

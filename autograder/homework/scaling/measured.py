@@ -110,27 +110,11 @@ def speed(run: RunLog) -> Speed | None:
         [s + (e.validation_seconds if e.validation_seconds > 0 else 0.0) for s, e in zip(in_steps, epochs, strict=True)]
     )
     steps = np.concatenate([e.step_seconds for e in epochs])
-    per_step = float(images.sum() / len(steps))
-    rates = {"all": images.sum() / in_steps.sum(), "with validation": images.sum() / whole.sum()}
-    for k in range(1, len(epochs)):
-        rates[f"without {k} epoch"] = images[k:].sum() / in_steps[k:].sum()
-        rates[f"with validation, without {k} epoch"] = images[k:].sum() / whole[k:].sum()
-    for k in SKIPS:
-        if k <= len(steps) // 2:
-            rates[f"without {k} steps"] = per_step / float(steps[k:].mean())
-            rates[f"median without {k} steps"] = per_step / float(np.median(steps[k:]))
-            rates[f"mean of rates without {k} steps"] = per_step * float((1 / steps[k:]).mean())
-    for k in range(len(epochs)):
-        behind = f", without {k} epoch" if k else ""
-        rates[f"mean of epochs{behind}"] = float((images / in_steps)[k:].mean())
-        rates[f"median of epochs{behind}"] = float(np.median((images / in_steps)[k:]))
-    rates["best epoch"] = float((images / in_steps).max())
+    rates = _ways_to_average(images, in_steps, whole, steps)
     if run.seconds > in_steps.sum():
         rates["whole run"] = images.sum() / run.seconds
-    per_epoch = (
-        float(min(in_steps.min(), whole.min())),
-        float(max(whole.max(), run.seconds if run.seconds > 0 else 0.0)),
-    )
+    longest = float(max(whole.max(), run.seconds if run.seconds > 0 else 0.0))
+    per_epoch = float(min(in_steps.min(), whole.min())), longest
     seconds = {name: float(images.mean()) / float(rate) for name, rate in rates.items()}
     seconds |= {"of all epochs": float(in_steps.sum()), "of all epochs, with validation": float(whole.sum())}
     everything = run.data.get("train_images")
@@ -141,6 +125,30 @@ def speed(run: RunLog) -> Speed | None:
         seconds["of the run"] = float(run.seconds)
     rates = {name: float(rate) for name, rate in rates.items()}
     return Speed(rates, _half(epochs, images, in_steps), per_epoch, seconds)
+
+
+def _ways_to_average(images: np.ndarray, in_steps: np.ndarray, whole: np.ndarray, steps: np.ndarray) -> dict:
+    """Images/s by everything that one may rightly call the throughput.
+
+    images, in_steps, whole: of each epoch, the images, the seconds in its steps and those with its validation. steps:
+    seconds of each step of all epochs.
+    """
+    per_step = float(images.sum() / len(steps))
+    rates = {"all": images.sum() / in_steps.sum(), "with validation": images.sum() / whole.sum()}
+    for k in range(1, len(images)):
+        rates[f"without {k} epoch"] = images[k:].sum() / in_steps[k:].sum()
+        rates[f"with validation, without {k} epoch"] = images[k:].sum() / whole[k:].sum()
+    for k in SKIPS:
+        if k <= len(steps) // 2:
+            rates[f"without {k} steps"] = per_step / float(steps[k:].mean())
+            rates[f"median without {k} steps"] = per_step / float(np.median(steps[k:]))
+            rates[f"mean of rates without {k} steps"] = per_step * float((1 / steps[k:]).mean())
+    for k in range(len(images)):
+        behind = f", without {k} epoch" if k else ""
+        rates[f"mean of epochs{behind}"] = float((images / in_steps)[k:].mean())
+        rates[f"median of epochs{behind}"] = float(np.median((images / in_steps)[k:]))
+    rates["best epoch"] = float((images / in_steps).max())
+    return rates
 
 
 def speedup(baseline: Speed, parallel: Speed, base_size: int = 1) -> Range:
@@ -223,3 +231,23 @@ def rises(values: list[tuple[int, Range]], margin: float) -> tuple[int, int] | N
         if after.low * (1 - math.hypot(before.half, after.half)) > before.high * (1 + margin):
             return p, q
     return None
+
+
+@dataclass
+class Runs:
+    """The logs of one submission. usable: those that are of as many ranks as their names say. broken: size -> why a log
+    is none."""
+
+    logs: dict[int, RunLog]
+    broken: dict[int, str]
+    names: dict[int, str]
+
+    @property
+    def usable(self) -> dict[int, RunLog]:
+        return {p: run for p, run in self.logs.items() if run.world_size == p}
+
+
+def images_of(run: RunLog) -> float:
+    """Images that all ranks together have trained on in an epoch; 0 where the log does not say."""
+    totals = [sum(epoch.samples_per_rank) for epoch in run.epochs if epoch.samples_per_rank]
+    return float(np.median(totals)) if totals else 0.0

@@ -50,7 +50,10 @@ def compare(
     claimed, found = (speedup(of[1].steady, of[RANKS].steady) for of in (speeds, again))
     facts = {"done": True, "claimed": [claimed.low, claimed.high], "found": [found.low, found.high]}
     if _apart(claimed, found):
-        said = f"On {RANKS} ranks the logs show a speedup of {claimed}. Run again on hardware of the same name, the script shows {found}"
+        said = (
+            f"On {RANKS} ranks the logs show a speedup of {claimed}. Run again on hardware of the same name, the"
+            f" script shows {found}"
+        )
         return facts, [Flag("rerun_differs", f"{said}.")]
     return facts, []
 

@@ -61,7 +61,10 @@ def _edited(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
     for p, run in sorted(logs.items()):
         if run.altered:
             lines = ", ".join(map(str, run.altered[:8]))
-            said = f"The log of the run on {p} ranks was changed after it was written, or put together from several: line {lines}."
+            said = (
+                f"The log of the run on {p} ranks was changed after it was written, or put together from several:"
+                f" line {lines}."
+            )
             yield Flag("altered_log", said)
 
 
@@ -77,11 +80,17 @@ def _times(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
                 )
                 break
             if abs(total - epoch.seconds) > 1e-3 * total + 1e-6 * len(epoch.step_seconds):
-                said = f"Run on {p} ranks, epoch {epoch.number}: its steps add up to {total:.3f} s, but the epoch is said to take"
+                said = (
+                    f"Run on {p} ranks, epoch {epoch.number}: its steps add up to {total:.3f} s, but the epoch is"
+                    " said to take"
+                )
                 yield Flag("times_do_not_add_up", f"{said} {epoch.seconds:.3f} s.")
                 break
             if epoch.ended - before < 0.999 * epoch.seconds - 1e-3:
-                said = f"Run on {p} ranks: epoch {epoch.number} takes {epoch.seconds:.3f} s, but ended {epoch.ended - before:.3f} s after"
+                said = (
+                    f"Run on {p} ranks: epoch {epoch.number} takes {epoch.seconds:.3f} s, but ended"
+                    f" {epoch.ended - before:.3f} s after"
+                )
                 yield Flag("times_do_not_add_up", f"{said} the one before it.")
                 break
             before = epoch.ended
@@ -98,7 +107,8 @@ def _regular(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
         if np.unique(steps).size <= max(2, len(steps) // 20) or steps.std() < REGULAR * steps.mean():
             yield Flag(
                 "too_regular",
-                f"Run on {p} ranks: {np.unique(steps).size} different times among {len(steps)} steps, with a relative scatter of "
+                f"Run on {p} ranks: {np.unique(steps).size} different times among {len(steps)} steps, with a relative"
+                " scatter of "
                 f"{steps.std() / steps.mean():.1g}. Measured times scatter.",
             )
 
@@ -108,7 +118,10 @@ def _copies(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
     for (p, one), (q, other) in combinations(sorted(logs.items()), 2):
         for a, b in _side_by_side(one, other):
             if len(a) >= FEW and np.array_equal(a, b):
-                said = f"The runs on {p} and on {q} ranks have the same times of steps, {len(a)} of them, to the last digit."
+                said = (
+                    f"The runs on {p} and on {q} ranks have the same times of steps, {len(a)} of them, to the last"
+                    " digit."
+                )
                 yield Flag("identical_runs", said)
                 break
             if len(a) >= 2 * FEW and (alike := _correlation(a[:MANY], b[:MANY])) > ALIKE:

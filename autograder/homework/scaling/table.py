@@ -182,7 +182,8 @@ def _take(table: Table, cells: list[str], columns: dict[str, int], width: int) -
     if len(cells) > width and len(cells) >= 2 * width - 1 and all(number(cell) for cell in cells):
         said = shown(",".join(cells))
         raise TableError(
-            f"`{said}` can be read in more than one way: separate columns by semicolons where numbers have decimal commas"
+            f"`{said}` can be read in more than one way: separate columns by semicolons where numbers have decimal"
+            " commas"
         )
     found = {name: number(cells[k]) for name, k in columns.items() if k < len(cells)}
     ranks = found.pop("ranks", None)
