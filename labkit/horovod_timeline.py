@@ -250,11 +250,7 @@ def draw(
         phases = [phase for phase in phases if phase.tensor in tensors]
     if ax is None:
         _, ax = plt.subplots(figsize=(9, 1.6 + 0.32 * len(tensors)), layout="constrained")
-    begin = min((phase.start for phase in phases), default=0.0)
-    times = [
-        t - begin for p in phases for t in (p.start, p.end, *p.ready.values()) if t is not None
-    ]
-    length = max(times, default=1e-3)
+    begin, length = _extent(phases)
     unit, scale = time_unit(stop or length)
     _draw_lanes(ax, phases, tensors, begin, length, scale)
     labels = [f"{short_name(t)}{_size(t, phases)}" for t in tensors]
@@ -267,6 +263,13 @@ def draw(
     ax.set_title(f"{title}: {counted}" if title else counted, fontsize=10)
     _legend(ax, {_look(phase) for phase in phases}, len(tensors))
     return ax.figure
+
+
+def _extent(phases: list[Phase]) -> tuple[float, float]:
+    """(when the first phase starts, seconds until the last one ends)."""
+    begin = min((phase.start for phase in phases), default=0.0)
+    times = [t for p in phases for t in (p.start, p.end, *p.ready.values()) if t is not None]
+    return begin, max((time - begin for time in times), default=1e-3)
 
 
 def _draw_lanes(

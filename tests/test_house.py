@@ -20,6 +20,10 @@ LESSONS = sorted(
 )
 # Begun before these budgets; each line goes with what it names.
 NOT_YET = (
+    "labkit/digits.py: _outlines",
+    "labkit/doctor.py: horovod",
+    "labkit/keras_models.py: mobilenet",
+    "autograder/scaffold/__init__.py: create",
     "autograder/cli.py: bank",
     "autograder/cli.py: grade",
     "autograder/grading/isolation.py: _judged",

@@ -17,6 +17,7 @@ import dataclasses
 import difflib
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,6 +171,28 @@ def explain_rules() -> str:
     rows += [(row["rule"], row["says"]) for row in table("commands")]
     rows += [(_name(check), " ".join((check.__doc__ or "").split())) for check in RULES]
     return "\n\n".join(f"{name}\n  {says}" for name, says in rows)
+
+
+def command(files: list[Path], site: str, resources: list[str], strict: bool, rules: bool, want_json: bool) -> int:
+    """What `labkit lint-pbs` does; returns its exit status: 1 where there are errors (strict: or warnings), 2 for no use."""
+    if rules:
+        print(explain_rules())
+        return 0
+    if not files:
+        print("labkit: name a job script: labkit lint-pbs job_scripts/pbs/pi.sh", file=sys.stderr)
+        return 2
+    try:
+        cluster = Site.parse(site) if site else None
+        texts = {path: read_file(path) for path in files}
+    except (OSError, ValueError) as problem:
+        print(f"labkit: {problem}", file=sys.stderr)
+        return 2
+    for path in [path for path, text in texts.items() if not is_job_script(text)]:
+        print(f"{path}: has no #PBS line, so it is no job script", file=sys.stderr)
+        del texts[path]
+    problems = {path: lint(text, cluster, resources) for path, text in texts.items()}
+    print(as_json(problems) if want_json else as_text(problems))
+    return int(any(strict or problem.level == "error" for found in problems.values() for problem in found))
 
 
 # The file -------------------------------------------------------------------------------------------------------------
