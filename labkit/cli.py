@@ -63,30 +63,7 @@ def lint_pbs(
     """
     from labkit.jobs import pbs_lint
 
-    if rules:
-        typer.echo(pbs_lint.explain_rules())
-        raise typer.Exit(0)
-    if not files:
-        typer.echo("labkit: name a job script: labkit lint-pbs job_scripts/pbs/pi.sh", err=True)
-        raise typer.Exit(2)
-    try:
-        cluster = pbs_lint.Site.parse(site) if site else None
-        texts = {path: pbs_lint.read_file(path) for path in files}
-    except (OSError, ValueError) as problem:
-        typer.echo(f"labkit: {problem}", err=True)
-        raise typer.Exit(2) from None
-    for path in [path for path, text in texts.items() if not pbs_lint.is_job_script(text)]:
-        typer.echo(f"{path}: has no #PBS line, so it is no job script", err=True)
-        del texts[path]
-    findings = {path: pbs_lint.lint(text, cluster, resource or ()) for path, text in texts.items()}
-    typer.echo(pbs_lint.as_json(findings) if as_json else pbs_lint.as_text(findings))
-    bad = [
-        finding
-        for found in findings.values()
-        for finding in found
-        if strict or finding.level == "error"
-    ]
-    raise typer.Exit(1 if bad else 0)
+    raise typer.Exit(pbs_lint.command(files or [], site, resource or [], strict, rules, as_json))
 
 
 @app.command("submit", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

@@ -1,27 +1,30 @@
-"""Runs a whole training script in a rank and tells, while it runs, what it does: which images a step trains on, which gradients are
-applied at which learning rate, what is broadcast and reduced, which files are written.
+"""Runs a whole training script in a rank and tells, while it runs, what it does: which images a step trains on, which
+gradients are applied at which learning rate, what is broadcast and reduced, which files are written.
 
-For the homework: the script is any program that trains one of the course's Keras models with TensorFlow and, perhaps, Horovod. Nobody has
-to call anything of this module in it. The probe stands at four places that every such program passes: the call of a model, the optimizer's
-update, Horovod's collectives, and the opening of a file. In compiled graphs it adds operations that look and change nothing.
+For the homework: the script is any program that trains one of the course's Keras models with TensorFlow and, perhaps,
+Horovod. Nobody has to call anything of this module in it. The probe stands at four places that every such program
+passes: the call of a model, the optimizer's update, Horovod's collectives, and the opening of a file. In compiled
+graphs it adds operations that look and change nothing.
 
-Images carry their own number: `mark` writes it in black and white into the first and the last row of pixels, and `numbers` reads it back
-from whatever comes to the model, scaled or flattened as it may be.
+Images carry their own number: `mark` writes it in black and white into the first and the last row of pixels, and
+`numbers` reads it back from whatever comes to the model, scaled or flattened as it may be.
 
-What is seen goes out as notes (`labkit.launch.rank_program.Printer.note`), so that it counts even if the script never comes to its end:
+What is seen goes out as notes (`labkit.launch.rank_program.Printer.note`), so that it counts even if the script never
+comes to its end:
 
-    {"saw": "batch", "numbers": [...], "tape": bool}         a minibatch came to the model, under a GradientTape or not; the images
-    {"saw": "optimizer", "name", "config", "shapes"}         once, before the first update
-    {"saw": "update", "rate": float}                         gradients are about to be applied; gradients and variables, float32
-    {"saw": "collective", "what", "size", "root", "float"}   a Horovod collective; small ones with what came in and went out
-    {"saw": "options", ...}, {"saw": "outside", ...}         options of its command line, files it looked for elsewhere
-    {"saw": "end", ...}                                      how it ended, files written, the run log, what was printed
+    {"saw": "batch", "numbers": [...], "tape": bool}   a minibatch came to the model, under a tape or not; the images
+    {"saw": "optimizer", "name", "config", "shapes"}   once, before the first update
+    {"saw": "update", "rate": float}   gradients are about to be applied; gradients and variables, float32
+    {"saw": "collective", "what", "size", "root", "float"}   a collective; small ones with what came in and went out
+    {"saw": "options", ...}, {"saw": "outside", ...}   options of its command line, files it looked for elsewhere
+    {"saw": "end", ...}                                how it ended, files written, the run log, what was printed
 
 All of this happens in the process of the script, and could be forged by a script that knows about it.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -42,12 +45,12 @@ SMALL = 8  # elements of a tensor whose values are noted
 _OPTIONS = ("warm",)  # options of the command line that are noted: those with this in their names
 
 
-# -- images that know their number ----------------------------------------------------------------------------------------------------
+# -- images that know their number -------------------------------------------------------------------------------------
 
 
 def mark(images: np.ndarray, test: bool = False) -> np.ndarray:
-    """images: uint8 (n, 28, 28). A copy in which each carries its number, counted from 0: one black and one white pixel, then 15 bits in
-    black and white; the same upside down in the last row, black and white exchanged."""
+    """images: uint8 (n, 28, 28). A copy in which each carries its number, counted from 0: one black and one white
+    pixel, then 15 bits in black and white; the same upside down in the last row, black and white exchanged."""
     marked = images.copy()
     numbers = np.arange(len(images)) + (TEST if test else 0)
     bits = (numbers[:, None] >> np.arange(BITS)) & 1
@@ -58,7 +61,8 @@ def mark(images: np.ndarray, test: bool = False) -> np.ndarray:
 
 
 def numbers(batch: np.ndarray) -> list[int] | None:
-    """The numbers of the images of a minibatch, (n, 28, 28, 1), (n, 28, 28) or (n, 784), of any scale; None if it is of anything else."""
+    """The numbers of the images of a minibatch, (n, 28, 28, 1), (n, 28, 28) or (n, 784), of any scale; None if it is of
+    anything else."""
     if batch.ndim < 2 or batch.size != len(batch) * 784 or not len(batch):
         return None
     rows = np.asarray(batch, dtype=np.float64).reshape(len(batch), 28, 28)
@@ -72,16 +76,17 @@ def numbers(batch: np.ndarray) -> list[int] | None:
     return [int(number) for number in (bright[:, 2:] << np.arange(BITS)).sum(axis=1)]
 
 
-# -- the life of a script in a rank ----------------------------------------------------------------------------------------------------
+# -- the life of a script in a rank ------------------------------------------------------------------------------------
 
 
 def run_script(name: str, source: str, arguments: list[str], data: dict, options: dict) -> str:
     """Run a script as `python name arguments...` would, in a folder of this rank's own, and note what it does.
 
-    data: x_train, y_train, x_test, y_test; they become the file DATA in the arguments, in the format of Keras's mnist.npz.
-    options: "spread": standard deviation of what is added to the variables of all ranks but rank 0 when they are made, 0 for nothing;
-    "seed" of it; "arrays": how many updates are noted with all their arrays; "shared": all ranks get one and the same folder;
-    "no_broadcast": Horovod's broadcasts give back what they got, without waiting for anybody; "init": Horovod is initialised beforehand.
+    data: x_train, y_train, x_test, y_test; they become the file DATA in the arguments, in the format of Keras's
+    mnist.npz. options: "spread": standard deviation of what is added to the variables of all ranks but rank 0 when they
+    are made, 0 for nothing; "seed" of it; "arrays": how many updates are noted with all their arrays; "shared": all
+    ranks get one and the same folder; "no_broadcast": Horovod's broadcasts give back what they got, without waiting for
+    anybody; "init": Horovod is initialised beforehand.
     """
     rank = int(os.environ.get("HOROVOD_RANK", "0"))
     probe = Probe(sys.stdout.note, rank, options)
@@ -90,18 +95,12 @@ def run_script(name: str, source: str, arguments: list[str], data: dict, options
     script.write_text(source, encoding="utf-8")
     np.savez(folders.data / "mnist.npz", **data)
     words = [str(folders.data / "mnist.npz") if word == "DATA" else word for word in arguments]
-    main = types.ModuleType("__main__")
-    main.__dict__.update(__file__=str(script), __builtins__=__builtins__)
+    main = _become(script, words)
     stderr, sys.stderr = sys.stderr, open(os.devnull, "w")  # warnings of libraries; what the script says goes to stdout
-    sys.modules["__main__"], sys.argv = main, [str(script), *words]
-    sys.path.insert(0, str(folders.own))
-    os.chdir(folders.own)
     files = FileWatch(folders, probe.note)
     probe.install(data)
     if options.get("init"):
-        import horovod.tensorflow as hvd
-
-        hvd.init()
+        importlib.import_module("horovod.tensorflow").init()
     how = "raised"
     try:
         code = compile(source, name, "exec")
@@ -121,6 +120,16 @@ def run_script(name: str, source: str, arguments: list[str], data: dict, options
     return how
 
 
+def _become(script: Path, words: list[str]) -> types.ModuleType:
+    """This process as `python script words...` would find itself; returns the module in which the script is to run."""
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=str(script), __builtins__=__builtins__)
+    sys.modules["__main__"], sys.argv = main, [str(script), *words]
+    sys.path.insert(0, str(script.parent))
+    os.chdir(script.parent)
+    return main
+
+
 def _show_lines(name: str, source: str) -> None:
     """Tracebacks, and AutoGraph, find the script's lines under its name."""
     import linecache
@@ -129,7 +138,8 @@ def _show_lines(name: str, source: str) -> None:
 
 
 class Folders:
-    """Where a rank works: a folder of its own, so that what it writes is known to be its; data and temporary files lie elsewhere."""
+    """Where a rank works: a folder of its own, so that what it writes is known to be its; data and temporary files lie
+    elsewhere."""
 
     def __init__(self, base: Path, rank: int, shared: bool):
         self.base = base.resolve()
@@ -169,7 +179,11 @@ class FileWatch:
         if event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
             if len(self._opened) < MOST_FILES and not path.startswith(("/dev/", "/proc/", *self._elsewhere())):
                 self._opened.add(path)
-        elif len(self._outside) < 5 and not path.startswith((*self._OWN, *self._reading)) and path not in ("/", *self._outside):
+        elif (
+            len(self._outside) < 5
+            and not path.startswith((*self._OWN, *self._reading))
+            and path not in ("/", *self._outside)
+        ):
             self._outside.add(path)
             self._note({"saw": "outside", "path": path[:200]})
 
@@ -190,7 +204,8 @@ class FileWatch:
         return found
 
     def written(self) -> list[str]:
-        """The files that are new or changed in the rank's own folder, and those that were opened to be written elsewhere."""
+        """The files that are new or changed in the rank's own folder, and those that were opened to be written
+        elsewhere."""
         own = str(self.folders.own)
         try:
             after = self._now()
@@ -200,7 +215,9 @@ class FileWatch:
         if self.folders.own.name == "all-ranks":
             paths = {path for path in paths if path in self._opened}
         paths |= {path for path in self._opened if not path.startswith(own + os.sep)}
-        return sorted(os.path.relpath(path, own) if path.startswith(own + os.sep) else path for path in paths)[:MOST_FILES]
+        return sorted(os.path.relpath(path, own) if path.startswith(own + os.sep) else path for path in paths)[
+            :MOST_FILES
+        ]
 
     def text_of(self, name: str) -> str | None:
         """The text of the file that the script was told to log into, or of one that looks like a table of metrics."""
@@ -215,7 +232,7 @@ class FileWatch:
         return None
 
 
-# -- what it looks at ------------------------------------------------------------------------------------------------------------------
+# -- what it looks at --------------------------------------------------------------------------------------------------
 
 
 class Probe:
@@ -248,10 +265,11 @@ class Probe:
         self._see_options()
 
     def _run(self, look, inputs) -> None:
-        """Have `look` called with the values of `inputs`: now, or each time that the graph which is being made comes to this place.
+        """Have `look` called with the values of `inputs`: now, or each time that the graph which is being made comes to
+        this place.
 
-        A graph puts them into a queue, which is emptied from outside. (With a function of Python's as a part of the graph, a program that
-        has allowed TensorFlow one thread only stands still now and then.)
+        A graph puts them into a queue, which is emptied from outside. (With a function of Python's as a part of the
+        graph, a program that has allowed TensorFlow one thread only stands still now and then.)
         """
         tf = self.tf
         if tf.executing_eagerly():
@@ -273,7 +291,9 @@ class Probe:
         with self._lock, self.tf.init_scope():
             for _ in range(int(self._queue.size())):
                 place, values = self._queue.dequeue()
-                self._lookers[int(place)](*(self.tf.io.parse_tensor(value, _kind_of(value)).numpy() for value in values.numpy()))
+                self._lookers[int(place)](
+                    *(self.tf.io.parse_tensor(value, _kind_of(value)).numpy() for value in values.numpy())
+                )
 
     def _keep_emptying(self) -> None:
         while True:
@@ -299,8 +319,8 @@ class Probe:
             getattr(self.tf.keras.datasets, name).load_data = load_data
 
     def _keep_datasets_awake(self) -> None:
-        """Without the thread by which tf.data tunes itself: at the end of a dataset it may sleep for seconds before it hears of it, and
-        nobody can tell that from ranks that wait for each other."""
+        """Without the thread by which tf.data tunes itself: at the end of a dataset it may sleep for seconds before it
+        hears of it, and nobody can tell that from ranks that wait for each other."""
         tf, iterate = self.tf, self.tf.data.Dataset.__iter__
 
         def untuned(dataset):
@@ -356,7 +376,12 @@ class Probe:
 
     def _move(self, variable) -> None:
         """Every rank but rank 0 starts somewhere else, whatever the seeds are, and without using up random numbers."""
-        if not self.spread or not self.rank or not getattr(variable, "trainable", False) or not variable.dtype.is_floating:
+        if (
+            not self.spread
+            or not self.rank
+            or not getattr(variable, "trainable", False)
+            or not variable.dtype.is_floating
+        ):
             return
         random = np.random.default_rng([self.seed, self.rank, self.made])
         self.made += 1
@@ -408,7 +433,9 @@ class Probe:
             self.note({"saw": "update", "rate": float(rate), "initialised": _initialised()}, payload)
 
         gradients = [tf.convert_to_tensor(gradient) for gradient, _ in pairs]
-        self._run(seen, [tf.cast(rate, tf.float64), *gradients, *(tf.convert_to_tensor(variable) for _, variable in pairs)])
+        self._run(
+            seen, [tf.cast(rate, tf.float64), *gradients, *(tf.convert_to_tensor(variable) for _, variable in pairs)]
+        )
 
     # collectives
     def _see_collectives(self) -> None:
@@ -427,7 +454,12 @@ class Probe:
 
         def collective(tensor, *arguments, **named):
             tensor = tf.convert_to_tensor(tensor)
-            about = {"saw": "collective", "what": what, "root": named.get("root_rank"), "float": tensor.dtype.is_floating}
+            about = {
+                "saw": "collective",
+                "what": what,
+                "root": named.get("root_rank"),
+                "float": tensor.dtype.is_floating,
+            }
             if what == "broadcast" and self.no_broadcast:
                 self._run(lambda value: self.note({**about, "size": int(np.size(value))}), [tensor])
                 return tf.identity(tensor)
@@ -445,9 +477,15 @@ class Probe:
 
         def collective(tensors, *arguments, **named):
             size = sum(
-                int(np.prod(variable.shape)) for variable in named.get("variables", tensors) if variable.shape.is_fully_defined()
+                int(np.prod(variable.shape))
+                for variable in named.get("variables", tensors)
+                if variable.shape.is_fully_defined()
             )
-            meta = {"saw": "collective", "what": what.split("_")[-1] if "allreduce" in what else "broadcast", "float": True}
+            meta = {
+                "saw": "collective",
+                "what": what.split("_")[-1] if "allreduce" in what else "broadcast",
+                "float": True,
+            }
             meta |= {"root": named.get("root_rank"), "size": size}
             if what.startswith("broadcast"):
                 meta["size"] = len(tensors)  # handles have no shape
@@ -470,7 +508,12 @@ class Probe:
                     takes = "nothing" if action.nargs == 0 else "number"
                     kind = getattr(action.type, "__name__", "str")
                     default = action.default if isinstance(action.default, (int, float, str, bool)) else None
-                    about = {"option": max(action.option_strings, key=len), "takes": takes, "type": kind, "default": default}
+                    about = {
+                        "option": max(action.option_strings, key=len),
+                        "takes": takes,
+                        "type": kind,
+                        "default": default,
+                    }
                     probe.note({"saw": "option", **about})
             return parse(self, *arguments, **named)
 
@@ -519,14 +562,23 @@ def _about(optimizer) -> dict:
     import tensorflow as tf
 
     known = (tf.keras.optimizers.Optimizer, tf.keras.optimizers.legacy.Optimizer)
-    names = [kind.__name__ for kind in type(optimizer).__mro__ if issubclass(kind, known) and "horovod" not in kind.__module__]
+    names = [
+        kind.__name__
+        for kind in type(optimizer).__mro__
+        if issubclass(kind, known) and "horovod" not in kind.__module__
+    ]
     try:
         with tf.init_scope():  # it reads variables
             config = optimizer.get_config()
     except Exception:
         config = {}
-    plain = {str(k): v for k, v in config.items() if isinstance(v, (int, float, bool, type(None))) and k != "learning_rate"}
-    return {"name": names[0] if names else type(optimizer).__name__, "config": json.loads(json.dumps(plain, default=str))}
+    plain = {
+        str(k): v for k, v in config.items() if isinstance(v, (int, float, bool, type(None))) and k != "learning_rate"
+    }
+    return {
+        "name": names[0] if names else type(optimizer).__name__,
+        "config": json.loads(json.dumps(plain, default=str)),
+    }
 
 
 def _initialised() -> bool:
@@ -541,92 +593,3 @@ def _sizes() -> dict:
     if not _initialised():
         return {"initialised": False, "size": 0}
     return {"initialised": True, "size": int(mpi_ops.size()), "rank": int(mpi_ops.rank())}
-
-
-# -- the yardstick --------------------------------------------------------------------------------------------------------------------
-
-
-def replay(shapes: list, steps: list, run: dict | None = None) -> dict:
-    """What one process computes: for the homework's models, the mean cross-entropy of minibatches and its gradient, and a whole run.
-
-    shapes: of the model's variables, of `labkit.keras_models.mlp` with any widths or of `cnn`. steps: pairs or triples (weights as one
-    vector, images as they came to the model, labels). Returns {"losses", "correct": how many are recognised, "gradients": vectors} and, if
-    run is given, {"weights"} after a run: run holds "weights" at its start, "optimizer", "config", "rates", and "batches", for each step a
-    list of (images, labels), one of each rank, whose mean gradients are averaged; "first": the weights of each rank at the first step.
-    Raises ValueError for shapes that are none of the course's models.
-    """
-    import tensorflow as tf
-
-    model = _model_of(tf, [tuple(shape) for shape in shapes])
-    loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    variables = model.trainable_variables
-
-    @tf.function(reduce_retracing=True)
-    def gradient_of(x, y):
-        with tf.GradientTape() as tape:
-            logits = model(x, training=True)
-            loss = loss_function(y, logits)
-        correct = tf.reduce_sum(tf.cast(tf.argmax(logits, axis=1) == y, tf.int64))
-        return loss, correct, tape.gradient(loss, variables)
-
-    def at(weights, x, y):
-        if weights is not None:
-            _set(variables, weights)
-        images = tf.constant(np.asarray(x, dtype=np.float32).reshape(-1, 28, 28, 1))
-        return gradient_of(images, tf.constant(np.asarray(y, dtype=np.int64)))
-
-    losses, correct, gradients = [], [], []
-    for weights, x, y in steps:
-        loss, right, gradient = at(weights, x, y)
-        losses.append(float(loss))
-        correct.append(int(right))
-        gradients.append(np.concatenate([np.ravel(part) for part in gradient]))
-    found = {"losses": losses, "correct": correct, "gradients": gradients}
-    optimizer = _optimizer_of(tf, run)
-    if optimizer is not None:
-        weights = np.asarray(run["weights"])
-        for k, (rate, batches) in enumerate(zip(run["rates"], run["batches"], strict=True)):
-            starts = run["first"] if k == 0 else [weights] * len(batches)
-            parts = [at(start, x, y)[2] for start, (x, y) in zip(starts, batches, strict=True)]
-            _set(variables, weights)
-            optimizer.learning_rate = rate
-            mean = [tf.add_n(list(same)) / len(parts) for same in zip(*parts, strict=True)]
-            optimizer.apply_gradients(zip(mean, variables, strict=True))
-            weights = np.concatenate([np.ravel(variable.numpy()) for variable in variables])
-        found["weights"] = weights
-    return found
-
-
-def _optimizer_of(tf, run: dict | None):
-    """The optimizer of a run, or None where there is none that Keras can make from this description."""
-    if run is None:
-        return None
-    kind = getattr(tf.keras.optimizers, run["optimizer"])
-    try:
-        return kind.from_config({**run["config"], "learning_rate": 0.0, "jit_compile": False})
-    except (TypeError, ValueError):
-        return None
-
-
-def _set(variables, weights) -> None:
-    where = 0
-    for variable in variables:
-        size = int(np.prod(variable.shape))
-        variable.assign(np.asarray(weights[where : where + size]).reshape(variable.shape))
-        where += size
-
-
-def _model_of(tf, shapes: list[tuple]):
-    """The course's model with variables of these shapes. Raises ValueError."""
-    from labkit import keras_models
-
-    if all(len(shape) <= 2 for shape in shapes) and len(shapes) >= 2 and shapes[-1:] == [(10,)]:
-        hidden = [shape[0] for shape in shapes[1:-1:2]]
-        if any(width > 4096 for width in hidden):
-            raise ValueError("a model of enormous size")
-        model = keras_models.mlp(hidden=hidden)
-    else:
-        model = keras_models.cnn()
-    if [tuple(variable.shape) for variable in model.trainable_variables] != shapes:
-        raise ValueError("not a model of the course")
-    return model

@@ -1,4 +1,5 @@
-"""Runs a whole training script in a rank, as it is and with nothing watching, and gives back the run log it wrote: to time it.
+"""Runs a whole training script in a rank, as it is and with nothing watching, and gives back the run log it wrote: to
+time it.
 
 For the homework's scaling test; `probes.script` is for looking at what a script does, and costs time.
 """
@@ -16,7 +17,8 @@ LARGEST_LOG = 4 << 20  # bytes that are sent back
 
 
 def run_script(name: str, source: str, arguments: list[str], data: dict) -> str:
-    """Run it as `python name arguments...` would, in the rank's folder. data: arrays of the file DATA in the arguments (Keras's mnist.npz).
+    """Run it as `python name arguments...` would, in the rank's folder. data: arrays of the file DATA in the arguments
+    (Keras's mnist.npz).
 
     Returns the text of the file behind `--log`, "" where this rank wrote none.
     """
@@ -28,7 +30,10 @@ def run_script(name: str, source: str, arguments: list[str], data: dict) -> str:
     script.write_text(source, encoding="utf-8")
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=str(script), __builtins__=__builtins__)
-    sys.modules["__main__"], sys.argv = main, [str(script), *(str(folder / "mnist.npz") if w == "DATA" else w for w in arguments)]
+    sys.modules["__main__"], sys.argv = (
+        main,
+        [str(script), *(str(folder / "mnist.npz") if w == "DATA" else w for w in arguments)],
+    )
     sys.path.insert(0, str(folder))
     stderr, sys.stderr = sys.stderr, open(os.devnull, "w")  # warnings of libraries
     try:

@@ -10,9 +10,9 @@
 
 Standard library only, and syntax that Python 3.6 understands: this file must be able to say which Python is missing.
 
-A stamp in the environment records which lock file it was made from. A right stamp and a quick look at the installed files is
-all that a second start costs: pip is not called. Everything can be interrupted: what pip finished is kept, and what it left
-half-done is seen (a package without INSTALLER, or with files missing) and installed again.
+A stamp in the environment records which lock file it was made from. A right stamp and a quick look at the installed
+files is all that a second start costs: pip is not called. Everything can be interrupted: what pip finished is kept, and
+what it left half-done is seen (a package without INSTALLER, or with files missing) and installed again.
 """
 
 import argparse
@@ -49,17 +49,20 @@ from course import (
 )
 from pythons import ask_python, asked_for, asked_version, find_python, told_version
 
-# What .venv takes, in GB, by PyTorch's build: pip's own brings NVIDIA's libraries. To install it takes a little more for a while.
+# What .venv takes, in GB, by PyTorch's build: pip's own brings NVIDIA's libraries. To install it takes a little more
+# for a while.
 SIZES = {"cpu": 3.4, "cuda": 7.1}
 TENSORFLOW_SIZE = 1.2
 # Answers to TORCH=...: "cpu", or where pip finds a CPU build: an address or a folder.
 TORCH_HELP = (
-    "pip found no CPU build of PyTorch {version}. Its installation page names the address where they are: choose Linux, Pip, Python,\n"
+    "pip found no CPU build of PyTorch {version}. Its installation page names the address where they are: choose"
+    " Linux, Pip, Python,\n"
     "CPU there, and give what stands behind --index-url:\n"
     "  make lab TORCH=ADDRESS     (a folder with the wheel will do, too)"
 )
 
-# ------------------------------------------------------------------------------------------------------------ what is there
+# ------------------------------------------------------------------------------------------------------------ what is
+# there
 
 
 def stamp_file(course):
@@ -78,8 +81,8 @@ def expected_stamp(course):
 
 
 def is_complete(course):
-    """The quick look: the Python asked for, right stamp, an interpreter, our commands, some files of every package. Starts no process
-    unless PYTHON names an interpreter."""
+    """The quick look: the Python asked for, right stamp, an interpreter, our commands, some files of every package.
+    Starts no process unless PYTHON names an interpreter."""
     if asked_version(asked_for()) not in (None, course.version):
         return False
     if read_json(stamp_file(course)) != expected_stamp(course) or not os.access(str(course.python), os.X_OK):
@@ -89,7 +92,8 @@ def is_complete(course):
 
 
 def packages_to_install(course, most=None):
-    """{name: version} of the pins that are not installed, or not whole (judged by the first `most` files of each; None: all)."""
+    """{name: version} of the pins that are not installed, or not whole (judged by the first `most` files of each; None:
+    all)."""
     installed = {}
     for (name, version), info in dist_infos(course.site_packages).items():
         installed.setdefault(name, []).append((version, info))
@@ -103,7 +107,8 @@ def packages_to_install(course, most=None):
 
 
 def environment_in_use():
-    """The activated conda environment if it holds every pin already (conda env create -f environment.yml), else .venv."""
+    """The activated conda environment if it holds every pin already (conda env create -f environment.yml), else
+    .venv."""
     prefix = os.environ.get("CONDA_PREFIX")
     if prefix and (Path(prefix) / "conda-meta").is_dir():
         course = Course(ROOT, prefix)
@@ -112,13 +117,15 @@ def environment_in_use():
     return Course(ROOT)
 
 
-# ------------------------------------------------------------------------------------------------------------ installation
+# ------------------------------------------------------------------------------------------------------------
+# installation
 
 
 def make_environment(course, python):
     """A virtual environment where there is none.
 
-    One whose interpreter is gone gets a new one, one that came here with its folder gets its commands mended: both keep their packages.
+    One whose interpreter is gone gets a new one, one that came here with its folder gets its commands mended: both keep
+    their packages.
     """
     start = time.monotonic()
     exists = course.env.exists()
@@ -139,7 +146,9 @@ def make_environment(course, python):
         options = []
     else:
         options = ["--clear"]
-    run_logged(course, "venv.log", [python["executable"], "-m", "venv", str(course.env)] + options, env=course.variables())
+    run_logged(
+        course, "venv.log", [python["executable"], "-m", "venv", str(course.env)] + options, env=course.variables()
+    )
     say(".venv", f"{'repaired' if keeps else 'made'}, {since(start)}")
 
 
@@ -168,8 +177,8 @@ def follow_move(course, old):
 def batches(wrong):
     """[(label, [NAME==VERSION], pip options)], the two large packages by themselves.
 
-    The lock file is complete, so pip need not look up dependencies, with one exception: torch, whose builds for GPU machines
-    bring libraries of their own that the lock file does not list.
+    The lock file is complete, so pip need not look up dependencies, with one exception: torch, whose builds for GPU
+    machines bring libraries of their own that the lock file does not list.
     """
 
     def requirements(names):
@@ -179,7 +188,9 @@ def batches(wrong):
     plan = []
     if small:
         label = (
-            f"JupyterLab, MPI and {len(small) - 2} more" if len(small) > 20 else ", ".join(small[:4]) + ", ..." * (len(small) > 4)
+            f"JupyterLab, MPI and {len(small) - 2} more"
+            if len(small) > 20
+            else ", ".join(small[:4]) + ", ..." * (len(small) > 4)
         )
         plan.append((label, requirements(small), ["--no-deps"]))
     if "tensorflow-cpu" in wrong:
@@ -209,10 +220,21 @@ def install_packages(course):
         build = build_to_install(course, wrong["torch"])
         look_at_the_disk(course, build, whole=len(wrong) > 20)
         if build == "cpu":
-            plan[-1] = (f"{plan[-1][0]}, the CPU build", [f"torch=={wrong['torch']}+cpu"], ["--no-deps"] + where_cpu_builds_are())
+            plan[-1] = (
+                f"{plan[-1][0]}, the CPU build",
+                [f"torch=={wrong['torch']}+cpu"],
+                ["--no-deps"] + where_cpu_builds_are(),
+            )
     remove_remains(course, wrong)
     pip = course.pip(
-        "install", "--progress-bar", "off", "--no-warn-script-location", "--only-binary", ":all:", "-c", course.lock_file
+        "install",
+        "--progress-bar",
+        "off",
+        "--no-warn-script-location",
+        "--only-binary",
+        ":all:",
+        "-c",
+        course.lock_file,
     )
     for label, requirements, options in plan:
         start = time.monotonic()
@@ -222,7 +244,8 @@ def install_packages(course):
     still = packages_to_install(course)
     if still:
         raise Trouble(
-            f"pip reported success, but these are not whole: {', '.join(sorted(still)[:8])}. See {course.logs / 'pip.log'}."
+            f"pip reported success, but these are not whole: {', '.join(sorted(still)[:8])}. See"
+            f" {course.logs / 'pip.log'}."
         )
 
 
@@ -231,7 +254,8 @@ def torch_asked_for():
 
 
 def where_cpu_builds_are():
-    """pip's options for TORCH=ADDRESS; for TORCH=cpu none: pip looks where its settings (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS ...) say."""
+    """pip's options for TORCH=ADDRESS; for TORCH=cpu none: pip looks where its settings (PIP_EXTRA_INDEX_URL,
+    PIP_FIND_LINKS ...) say."""
     asked = torch_asked_for()
     if asked in ("", "cpu"):
         return []
@@ -239,12 +263,14 @@ def where_cpu_builds_are():
 
 
 def build_to_install(course, version):
-    """Which build of PyTorch pip would install: "cpu" or "cuda". It is asked, and installs nothing yet: its settings may name a place with
-    CPU builds. Raises Trouble if a CPU build was asked for and is not to be had."""
+    """Which build of PyTorch pip would install: "cpu" or "cuda". It is asked, and installs nothing yet: its settings
+    may name a place with CPU builds. Raises Trouble if a CPU build was asked for and is not to be had."""
     asked = torch_asked_for()
     say("packages", "asking pip for PyTorch's build", done=False)
     wanted = [f"torch=={version}+cpu"] if asked else [f"torch=={version}"]
-    command = course.pip("install", "--dry-run", "--no-deps", "--only-binary", ":all:", *(where_cpu_builds_are() + wanted))
+    command = course.pip(
+        "install", "--dry-run", "--no-deps", "--only-binary", ":all:", *(where_cpu_builds_are() + wanted)
+    )
     lines = []
     failed = run_logged(course, "pip.log", command, env=course.pip_variables(), check=False, on_line=lines.append)
     if failed and asked:
@@ -253,17 +279,22 @@ def build_to_install(course, version):
 
 
 def look_at_the_disk(course, build, whole):
-    """Say what is about to be fetched, and that there is a smaller one; Trouble if there is no room. whole: the packages come, too."""
+    """Say what is about to be fetched, and that there is a smaller one; Trouble if there is no room. whole: the
+    packages come, too."""
     without = 0 if course.version == FULL else TENSORFLOW_SIZE
     size = round(SIZES[build] - without, 1)
     if build == "cuda":
         say("packages", f"PyTorch for GPUs, with NVIDIA's libraries: .venv will take {size} GB")
-        say("", f"no GPU here? Ctrl-C, and `make lab TORCH=cpu`: {SIZES['cpu'] - without:.1f} GB (README, How large it is)")
+        say(
+            "",
+            f"no GPU here? Ctrl-C, and `make lab TORCH=cpu`: {SIZES['cpu'] - without:.1f} GB (README, How large it is)",
+        )
     free = shutil.disk_usage(str(course.env)).free / GIB
     if whole and free < size + 0.6:
         smaller = f" `make lab TORCH=cpu` needs about {SIZES['cpu'] - without + 0.6:.0f} GB." if build == "cuda" else ""
         raise Trouble(
-            f"Only {free:.1f} GB are free on the disk of {course.root}; the course needs about {size + 0.6:.0f} GB there.{smaller}"
+            f"Only {free:.1f} GB are free on the disk of {course.root}; the course needs about {size + 0.6:.0f} GB"
+            f" there.{smaller}"
         )
 
 
@@ -299,7 +330,8 @@ def moving_line(name, label, course, count):
 
 
 def settle_open_mpi(course):
-    """Open MPI's launcher and its settings, so that ranks start here from any terminal: without ssh, on few cores, as root."""
+    """Open MPI's launcher and its settings, so that ranks start here from any terminal: without ssh, on few cores, as
+    root."""
     if not (course.env / "bin" / "orterun_wrapper").exists():  # another MPI, as a site may have
         return
     ours = course.root / "tools" / "open_mpi"
@@ -312,7 +344,9 @@ def settle_ipython(course):
     """What every kernel of this environment knows from its start."""
     if not (course.root / "tools" / "ipython").is_dir():  # an image's first stage has only what the set-up itself needs
         return
-    put_in_place(course.root / "tools" / "ipython" / "ipython_config.py", course.env / "etc" / "ipython" / "ipython_config.py")
+    put_in_place(
+        course.root / "tools" / "ipython" / "ipython_config.py", course.env / "etc" / "ipython" / "ipython_config.py"
+    )
 
 
 def put_in_place(source, target):
@@ -324,7 +358,8 @@ def put_in_place(source, target):
 
 
 def install_course(course):
-    """labkit and autograder themselves, editable: their commands, and the entry point by which torch finds the MPI backend."""
+    """labkit and autograder themselves, editable: their commands, and the entry point by which torch finds the MPI
+    backend."""
     start = time.monotonic()
     say("course", "labkit and autograder", done=False)
     command = course.pip("install", "--no-deps", "--no-build-isolation", "--no-index", "--editable", course.root)
@@ -343,7 +378,9 @@ def check_platform():
 def setup(course):
     """Bring the environment to what the lock file says. Silent if there is nothing to do."""
     if torch_asked_for() and "+cpu" not in (horovod_wheel.torch_build(course) or "+cpu"):
-        raise Trouble("The environment has PyTorch's large build already. `make clean`, then the same command, makes it anew.")
+        raise Trouble(
+            "The environment has PyTorch's large build already. `make clean`, then the same command, makes it anew."
+        )
     if is_complete(course):
         return
     check_platform()
@@ -364,7 +401,8 @@ def setup(course):
     say("ready", f"after {since(start)}")
 
 
-# --------------------------------------------------------------------------------------------------------------- JupyterLab
+# ---------------------------------------------------------------------------------------------------------------
+# JupyterLab
 
 
 def mpi_variables(course):
@@ -375,13 +413,15 @@ def mpi_variables(course):
     )
     if answer.returncode:
         raise Trouble(
-            f"labkit does not work in {course.env} (see above). `make clean`, then `make lab`, makes the environment anew."
+            f"labkit does not work in {course.env} (see above). `make clean`, then `make lab`, makes the environment"
+            " anew."
         )
     return json.loads(answer.stdout.decode())
 
 
 def has_browser():
-    """True where opening a browser has a chance: a screen of this machine, and not root (browsers refuse to run as root)."""
+    """True where opening a browser has a chance: a screen of this machine, and not root (browsers refuse to run as
+    root)."""
     if os.geteuid() == 0 or os.environ.get("SSH_CONNECTION"):
         return False
     return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
@@ -410,7 +450,8 @@ def lab(course, work, options):
         raise Trouble(f"{work} could not be brought up to date (see above).")
     variables = course.variables()
     variables.update(mpi_variables(course))
-    # A student's Lab: without nbgrader's parts for instructors and without Jupyter's news; and what is set for everybody.
+    # A student's Lab: without nbgrader's parts for instructors and without Jupyter's news; and what is set for
+    # everybody.
     folders = [str(course.root / "tools" / name) for name in ("jupyter", "lab_settings")]
     variables["JUPYTER_CONFIG_PATH"] = os.pathsep.join(
         folders + [path for path in [os.environ.get("JUPYTER_CONFIG_PATH")] if path]
@@ -421,7 +462,8 @@ def lab(course, work, options):
     os.execve(command[0], command, variables)
 
 
-# --------------------------------------------------------------------------------------------------------------------- main
+# ---------------------------------------------------------------------------------------------------------------------
+# main
 
 
 def clean(course):

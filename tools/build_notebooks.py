@@ -1,15 +1,18 @@
 """Builds the course's notebooks from their one source, solutions/NN_topic/topic.py (jupytext, py:percent).
 
     python tools/build_notebooks.py                    brings solutions/*/*.ipynb, notebooks/ and homework/ up to date
-    python tools/build_notebooks.py --execute [UNIT]   also runs the solutions, so that they can be read with their outputs
+    python tools/build_notebooks.py --execute [UNIT]   also runs the solutions, to be read with their outputs
     python tools/build_notebooks.py --check            changes nothing; fails when a generated file is stale
 
-    solutions/NN_topic/topic.py --jupytext--> solutions/NN_topic/topic.ipynb --nbgrader--> notebooks/NN_topic/topic.ipynb
+    solutions/NN_topic/topic.py --jupytext--> solutions/NN_topic/topic.ipynb --nbgrader-->
+    notebooks/NN_topic/topic.ipynb
 
-The homework, solutions/scaling_mnist, goes to homework/ in the same way, without the finished work that lies beside its notebook.
+The homework, solutions/scaling_mnist, goes to homework/ in the same way, without the finished work that lies beside its
+notebook.
 
-Building twice changes nothing: cell ids come from the grade_id or the cell's text, never from chance. Outputs in solutions/ are
-kept up to the first code cell that changed; from there on they would describe another program, so they go until ``--execute``.
+Building twice changes nothing: cell ids come from the grade_id or the cell's text, never from chance. Outputs in
+solutions/ are kept up to the first code cell that changed; from there on they would describe another program, so they
+go until ``--execute``.
 """
 
 from __future__ import annotations
@@ -32,8 +35,8 @@ from traitlets.config import Config, PyFileConfigLoader
 
 ROOT = Path(__file__).resolve().parents[1]
 CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs within a minute
-# What a student hands in, and so never gets: beside the notebook lies the finished work, for instructors. FINISHED is made by hand,
-# PRODUCTS by running the notebook. No pattern fits a file that is released.
+# What a student hands in, and so never gets: beside the notebook lies the finished work, for instructors. FINISHED is
+# made by hand, PRODUCTS by running the notebook. No pattern fits a file that is released.
 FINISHED = {"scaling_mnist": ("tensorflow2_mnist_hvd.py",)}
 PORTS = {"09_multi_node_image_lab": ("train_products_hvd.py",)}  # a unit's script that students write themselves
 PRODUCTS = {"scaling_mnist": ("run_*.jsonl", "warmup_*.jsonl", "scaling.csv", "scaling.pdf", "accuracy_*.pdf")}
@@ -42,14 +45,21 @@ RERUN = 'make notebooks OPTIONS="--execute {unit}"'
 WIDGET = "application/vnd.jupyter.widget-view+json"  # a progress bar that is gone when the notebook is read
 NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python", "pygments_lexer": "ipython3"},
+    "language_info": {
+        "name": "python",
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "pygments_lexer": "ipython3",
+    },
 }
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="fail when a generated file is stale; write nothing")
-    parser.add_argument("--execute", nargs="*", metavar="UNIT", help="run the solutions (all, or these) and keep their outputs")
+    parser.add_argument(
+        "--execute", nargs="*", metavar="UNIT", help="run the solutions (all, or these) and keep their outputs"
+    )
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     known = [*units(options.root), *homeworks(options.root)]
@@ -83,12 +93,14 @@ def not_released(name: str) -> tuple[str, ...]:
 
 
 def source_of(folder: Path) -> Path:
-    """NN_topic/topic.py, or the one .py in the folder that is a notebook: unit 07's cannot be called horovod.py, which Python would
-    import in place of Horovod. A homework's is called like its folder."""
+    """NN_topic/topic.py, or the one .py in the folder that is a notebook: unit 07's cannot be called horovod.py, which
+    Python would import in place of Horovod. A homework's is called like its folder."""
     named = folder / f"{folder.name if folder.name in FINISHED else folder.name[3:]}.py"
     if named.exists():
         return named
-    notebooks = [path for path in sorted(folder.glob("*.py")) if path.read_text(encoding="utf-8").startswith("# %% [markdown]")]
+    notebooks = [
+        path for path in sorted(folder.glob("*.py")) if path.read_text(encoding="utf-8").startswith("# %% [markdown]")
+    ]
     return notebooks[0] if len(notebooks) == 1 else named
 
 
@@ -154,7 +166,8 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
-    """Copies outputs from `executed` to `notebook`, cell by cell, up to the first code cell whose text is not the same."""
+    """Copies outputs from `executed` to `notebook`, cell by cell, up to the first code cell whose text is not the
+    same."""
     for cell, old in zip(code_cells(notebook), code_cells(executed), strict=False):
         if cell.source != old.source:
             return
@@ -187,11 +200,12 @@ def run(
     keep_going: bool = False,
     anew: tuple[str, ...] = (),
 ) -> None:
-    """Executes `notebook` in place, in a private copy of `folder`, so that files a cell writes do not end up in the course.
+    """Executes `notebook` in place, in a private copy of `folder`, so that files a cell writes do not end up in the
+    course.
 
-    deadline: seconds a cell may take. anew: patterns of files that are not copied, but come to `folder` as the notebook has made
-    them, if no cell failed. Raises nbclient's CellExecutionError for a cell that fails (unless `keep_going`, or the cell is tagged
-    ``raises-exception``) and CellTimeoutError for one that takes too long.
+    deadline: seconds a cell may take. anew: patterns of files that are not copied, but come to `folder` as the notebook
+    has made them, if no cell failed. Raises nbclient's CellExecutionError for a cell that fails (unless `keep_going`,
+    or the cell is tagged ``raises-exception``) and CellTimeoutError for one that takes too long.
     """
     from nbclient import NotebookClient
 
@@ -200,7 +214,8 @@ def run(
         copy_folder(folder, here, *anew)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PATH": path, "PYTHONPATH": python_path()}
-        environment.pop("PYTHONUNBUFFERED", None)  # a program started by mpiexec would mix its ranks' lines within a line
+        # a program started by mpiexec would mix its ranks' lines within a line
+        environment.pop("PYTHONUNBUFFERED", None)
         client = NotebookClient(
             notebook,
             timeout=deadline,
@@ -257,7 +272,8 @@ def anonymous(text: str, root: Path) -> str:
     machine = re.escape(socket.gethostname())
     if re.search(r"[-.\d]", machine):
         return re.sub(rf"\b{machine}\b", "laptop", text)
-    return re.sub(rf"\bon {machine}\b", "on laptop", text)  # a name like "work" is also a word: only where it says where
+    # a name like "work" is also a word: only where it says where
+    return re.sub(rf"\bon {machine}\b", "on laptop", text)
 
 
 # --- the student's side -----------------------------------------------------------------------------------------------
@@ -326,7 +342,9 @@ def report_stale(root: Path, built: dict[str, bytes]) -> int:
             unrun = [number for number, cell in enumerate(cells, 1) if cell.execution_count is None]
             if unrun:
                 unit = Path(name).parent.name
-                lines.append(f"{name}: {len(unrun)} code cells changed since it was run, run `{RERUN.format(unit=unit)}`")
+                lines.append(
+                    f"{name}: {len(unrun)} code cells changed since it was run, run `{RERUN.format(unit=unit)}`"
+                )
     print("\n".join(lines) or f"{len(built)} generated files are current")
     return 1 if lines else 0
 

@@ -1,4 +1,5 @@
-"""Where the course stands on this machine, and the small things its set-up shares: lines, locks, JSON files, logged commands.
+"""Where the course stands on this machine, and the small things its set-up shares: lines, locks, JSON files, logged
+commands.
 
 Standard library only, and syntax that Python 3.6 understands: set-up begins before there is an environment.
 """
@@ -17,7 +18,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# What the course runs on, a lock file for each. Only the first has all of it: later ones have no TensorFlow 2.15, and so no Horovod.
+# What the course runs on, a lock file for each. Only the first has all of it: later ones have no TensorFlow 2.15, and
+# so no Horovod.
 PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14))
 FULL = PYTHONS[0]
 GIB = 2**30
@@ -43,7 +45,9 @@ class Course:
 
     @property
     def lock_file(self):
-        return self.root / ("requirements.lock.txt" if self.version == FULL else f"requirements.lock.{in_dots(self.version)}.txt")
+        return self.root / (
+            "requirements.lock.txt" if self.version == FULL else f"requirements.lock.{in_dots(self.version)}.txt"
+        )
 
     @property
     def site_packages(self):
@@ -55,7 +59,9 @@ class Course:
 
     def variables(self):
         """The environment a program of the course runs in: its bin first on PATH, no foreign Python settings."""
-        variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__")}
+        variables = {
+            k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__")
+        }
         variables["PATH"] = str(self.env / "bin") + os.pathsep + variables.get("PATH", os.defpath)
         if (self.env / "pyvenv.cfg").exists():
             variables["VIRTUAL_ENV"] = str(self.env)
@@ -65,11 +71,14 @@ class Course:
         return [str(self.python), "-m", "pip"] + [str(argument) for argument in arguments]
 
     def pip_variables(self):
-        """Mirrors and certificates set by the user or the machine hold; settings that would install elsewhere do not."""
+        """Mirrors and certificates set by the user or the machine hold; settings that would install elsewhere do
+        not."""
         variables = self.variables()
         for name in ("USER", "TARGET", "PREFIX", "ROOT", "REQUIRE_VIRTUALENV", "QUIET", "VERBOSE", "DRY_RUN"):
             variables.pop("PIP_" + name, None)
-        variables.update(PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1", PIP_ROOT_USER_ACTION="ignore", PYTHONUNBUFFERED="1")
+        variables.update(
+            PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1", PIP_ROOT_USER_ACTION="ignore", PYTHONUNBUFFERED="1"
+        )
         return variables
 
 
@@ -99,7 +108,8 @@ def read_pins(text):
     return pins
 
 
-# ------------------------------------------------------------------------------------------------------- installed packages
+# ------------------------------------------------------------------------------------------------------- installed
+# packages
 
 
 def normalised(name):
@@ -148,11 +158,13 @@ def is_whole(info, most=None):
     return True
 
 
-# ------------------------------------------------------------------------------------------------------------------- output
+# -------------------------------------------------------------------------------------------------------------------
+# output
 
 
 def say(name, text, done=True):
-    """One tidy line. On a terminal an unfinished line (done=False) is overwritten by the next; elsewhere it is left out."""
+    """One tidy line. On a terminal an unfinished line (done=False) is overwritten by the next; elsewhere it is left
+    out."""
     line = f"  {name:<12} {text}"
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
@@ -169,7 +181,8 @@ def since(start):
 def run_logged(course, log_name, command, env=None, check=True, on_line=None):
     """Run a command with its output in .cache/setup/LOG and return its exit status.
 
-    on_line: called with every line of output. check: an exit status other than 0 is Trouble that shows the end of the log.
+    on_line: called with every line of output. check: an exit status other than 0 is Trouble that shows the end of the
+    log.
     """
     course.logs.mkdir(parents=True, exist_ok=True)
     log_path = course.logs / log_name
@@ -178,7 +191,12 @@ def run_logged(course, log_name, command, env=None, check=True, on_line=None):
         log.write(f"\n$ {' '.join(command)}\n")
         log.flush()
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env, cwd=str(course.root)
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=env,
+            cwd=str(course.root),
         )
         try:
             for raw in process.stdout:
@@ -204,11 +222,14 @@ def run_logged(course, log_name, command, env=None, check=True, on_line=None):
 def tail(path, lines=12):
     """The end of a log, indented, without pip's remarks on where it looked."""
     text = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    worth = [line for line in text if line.strip() and not line.lstrip().startswith(("WARNING: Location", "Looking in"))]
+    worth = [
+        line for line in text if line.strip() and not line.lstrip().startswith(("WARNING: Location", "Looking in"))
+    ]
     return "\n".join("    " + line for line in worth[-lines:])
 
 
-# ---------------------------------------------------------------------------------------------------------- files and locks
+# ---------------------------------------------------------------------------------------------------------- files and
+# locks
 
 
 def file_hash(*paths):
@@ -246,7 +267,8 @@ def try_lock(handle):
 
 @contextlib.contextmanager
 def exclusively(path, when_taken=None):
-    """Hold a lock on `path`; if another process has it, call `when_taken()` and wait. It is freed when its holder dies."""
+    """Hold a lock on `path`; if another process has it, call `when_taken()` and wait. It is freed when its holder
+    dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(str(path), "a") as handle:
         if try_lock(handle) is False:

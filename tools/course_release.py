@@ -1,4 +1,5 @@
-"""Builds the root of a class: nbgrader's standard layout for the instructor, and the course without solutions for the students.
+"""Builds the root of a class: nbgrader's standard layout for the instructor, and the course without solutions for the
+students.
 
     python tools/course_release.py DIR
 
@@ -7,9 +8,9 @@
     DIR/overlay/             own exercises, own units, secret keys; made once, never overwritten
     DIR/nbgrader_config.py   made once, never overwritten
 
-Everything is made beside its place and then put there, so that an interruption leaves the old state or the new one. Submissions,
-grades, keys and settings are not touched. What was released before stays gradable: nbgrader refuses to take a cell out of an assignment
-that has submissions, and says so.
+Everything is made beside its place and then put there, so that an interruption leaves the old state or the new one.
+Submissions, grades, keys and settings are not touched. What was released before stays gradable: nbgrader refuses to
+take a cell out of an assignment that has submissions, and says so.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ def main(arguments: list[str] | None = None) -> int:
 def release(root: Path, only: list[str] | None = None) -> list[str]:
     """Bring the class's root up to date and return the names of the units in it. Raises Trouble."""
     if root == ROOT or ROOT in root.parents:
-        raise Trouble(f"{root} lies in the course's repository: choose a folder outside, grades and keys do not belong here")
+        raise Trouble(
+            f"{root} lies in the course's repository: choose a folder outside, grades and keys do not belong here"
+        )
     if root.exists() and any(root.iterdir()) and not (root / "overlay").is_dir():
         raise Trouble(f"{root} holds something else: choose a new folder")
     prepare(root)
@@ -106,10 +109,13 @@ def prepare(root: Path) -> None:
 
 
 def unit_folders(overlay: Path) -> dict[str, Path]:
-    """Unit or homework -> the folder its source is in; one of the overlay stands in for the public one of the same name."""
+    """Unit or homework -> the folder its source is in; one of the overlay stands in for the public one of the same
+    name."""
     folders = {}
     for root in (ROOT, overlay):
-        folders |= {unit: root / "solutions" / unit for unit in (*build_notebooks.units(root), *build_notebooks.homeworks(root))}
+        folders |= {
+            unit: root / "solutions" / unit for unit in (*build_notebooks.units(root), *build_notebooks.homeworks(root))
+        }
     return dict(sorted(folders.items()))
 
 
@@ -133,14 +139,18 @@ def put(target: Path, write) -> None:
 
 
 def write_source(source: Path, folder: Path) -> None:
-    """The executed notebook and what students get beside it. The text it is made from and a homework's finished work stay out: nbgrader
-    would release them, and would copy them over what students hand in."""
+    """The executed notebook and what students get beside it. The text it is made from and a homework's finished work
+    stay out: nbgrader would release them, and would copy them over what students hand in."""
     text = build_notebooks.source_of(source)
     shutil.copytree(
         source,
         folder,
         ignore=shutil.ignore_patterns(
-            "__pycache__", ".ipynb_checkpoints", text.name, f"{text.stem}.ipynb", *build_notebooks.not_released(source.name)
+            "__pycache__",
+            ".ipynb_checkpoints",
+            text.name,
+            f"{text.stem}.ipynb",
+            *build_notebooks.not_released(source.name),
         ),
         dirs_exist_ok=True,
     )
@@ -167,18 +177,23 @@ def generate(root: Path, units: list[str]) -> None:
         try:
             GenerateAssignment(coursedir=CourseDirectory(config=config), config=config).start()
         except SystemExit:
-            raise Trouble(f"nbgrader could not release {unit}; the lines above say why. Nothing of the class was lost") from None
+            raise Trouble(
+                f"nbgrader could not release {unit}; the lines above say why. Nothing of the class was lost"
+            ) from None
 
 
 def write_student_tree(root: Path, folder: Path) -> None:
-    """The course as students get it: what git tracks, but for the instructor's part, with this class's notebooks and exercises."""
+    """The course as students get it: what git tracks, but for the instructor's part, with this class's notebooks and
+    exercises."""
     for name in tracked():
         if not any(name == part or name.startswith(f"{part}/") for part in NOT_FOR_STUDENTS):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     shutil.copyfile(ROOT / "tools/class/students.md", folder / "README.md")
     for unit in sorted((root / "release").iterdir()):
-        shutil.copytree(unit, folder / ("homework" if unit.name in build_notebooks.FINISHED else "notebooks") / unit.name)
+        shutil.copytree(
+            unit, folder / ("homework" if unit.name in build_notebooks.FINISHED else "notebooks") / unit.name
+        )
     for path in sorted((root / "overlay" / "exercises").glob("unit_*.py")):
         shutil.copyfile(path, folder / "autograder" / "exercises" / path.name)
     for path in sorted((folder / "autograder" / "exercises").glob("*.py")):
@@ -188,7 +203,8 @@ def write_student_tree(root: Path, folder: Path) -> None:
 def without_references(source: str) -> str:
     """A module of exercises without the right answers in it (`Exercise.reference`).
 
-    A check of a student's own then takes what they have written for an earlier exercise, whatever it is worth; the grader has them all.
+    A check of a student's own then takes what they have written for an earlier exercise, whatever it is worth; the
+    grader has them all.
     """
     lines = source.encode().splitlines(keepends=True)
     for node in sorted(_references(ast.parse(source)), key=lambda node: -node.lineno):
@@ -201,12 +217,17 @@ def _references(tree: ast.Module) -> list[ast.expr]:
     """The values that are given to `reference`, and to names that it is made of."""
     given: dict[str, list[ast.expr]] = {}
     for node in ast.walk(tree):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
         for target in targets if getattr(node, "value", None) is not None else []:
             given.setdefault(getattr(target, "id", getattr(target, "attr", "")), []).append(node.value)
     found = given.get("reference", [])
     names = {part.id for value in found for part in ast.walk(value) if isinstance(part, ast.Name)}
-    return [*found, *(value for name in sorted(names) for value in given.get(name, []) if isinstance(value, ast.Constant))]
+    return [
+        *found,
+        *(value for name in sorted(names) for value in given.get(name, []) if isinstance(value, ast.Constant)),
+    ]
 
 
 def tracked() -> list[str]:

@@ -1,10 +1,12 @@
-"""A pretend class, graded for real: release, collect, grade, feedback, report, and what each student was expected to get beside it.
+"""A pretend class, graded for real: release, collect, grade, feedback, report, and what each student was expected to
+get beside it.
 
     python tools/grade_demo.py [DIR] [--students 40] [--unit 01_mpi_pi]
 
-The submissions are made from the bank (tests/bank) and the attacks (tests/attacks): right and wrong answers, crashes, hangs, dishonest
-ones, and notebooks that are damaged, empty, or written in an unusual but honest way. What is made lies in DIR (a temporary folder, removed
-at the end, if none is named). The exit status is 0 when every student got what was expected.
+The submissions are made from the bank (tests/bank) and the attacks (tests/attacks): right and wrong answers, crashes,
+hangs, dishonest ones, and notebooks that are damaged, empty, or written in an unusual but honest way. What is made lies
+in DIR (a temporary folder, removed at the end, if none is named). The exit status is 0 when every student got what was
+expected.
 """
 
 from __future__ import annotations
@@ -42,9 +44,9 @@ NAMES = """ada alan barbara claude dennis donald dorothy edsger emmy ernst evely
 
 @dataclass
 class Student:
-    """One member of the class. answers: exercise -> source of the answer. expected: exercise -> (verdict, diagnosis), where it is not
-    passed; diagnosis "" stands for any. change: what else is done to the notebook's text before it is handed in. refused: that it
-    must not be read at all."""
+    """One member of the class. answers: exercise -> source of the answer. expected: exercise -> (verdict, diagnosis),
+    where it is not passed; diagnosis "" stands for any. change: what else is done to the notebook's text before it is
+    handed in. refused: that it must not be read at all."""
 
     name: str
     kind: str
@@ -56,12 +58,18 @@ class Student:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("root", type=Path, nargs="?", metavar="DIR", help="where to build it and leave it (default: nowhere)")
+    parser.add_argument(
+        "root", type=Path, nargs="?", metavar="DIR", help="where to build it and leave it (default: nowhere)"
+    )
     parser.add_argument("--students", type=int, default=40, help="how many (default: 40)")
     parser.add_argument("--unit", default="01_mpi_pi", help="the assignment (default: 01_mpi_pi)")
     parser.add_argument("--seed", type=int, default=0, help="which answers are drawn (default: 0)")
-    parser.add_argument("--workers", type=int, help="how many submissions are graded at the same time (default: the cores)")
-    parser.add_argument("--allow-weak-isolation", action="store_true", help="grade even if this machine cannot isolate fully")
+    parser.add_argument(
+        "--workers", type=int, help="how many submissions are graded at the same time (default: the cores)"
+    )
+    parser.add_argument(
+        "--allow-weak-isolation", action="store_true", help="grade even if this machine cannot isolate fully"
+    )
     options = parser.parse_args(arguments)
     if not 1 <= options.students <= 200:
         parser.error("--students: between 1 and 200")
@@ -119,7 +127,8 @@ def run(root: Path, *command: str, check: bool = True) -> int:
 
 
 def pretend_class(unit: str, count: int, rng: random.Random) -> Iterator[Student]:
-    """`count` students: of ten, four are right, three have mistakes, one crashes or hangs, one cheats, one is a special case."""
+    """`count` students: of ten, four are right, three have mistakes, one crashes or hangs, one cheats, one is a special
+    case."""
     exercises = [e for e in all_exercises() if e.unit == unit]
     answers = list(bank.answers(unit=unit))
     if not exercises or not answers:
@@ -220,7 +229,9 @@ def compare(root: Path, unit: str, students: list[Student]) -> int:
     coursedir = results.open_course(root)
     given = {found.student: found for found in results.submitted(coursedir, unit)}
     scores = {row.student: row.score for row in results.marks(coursedir, unit).rows}
-    table = Table("student", "hands in", "expected", "given", "points", "", title=f"{unit}: {len(students)} submissions")
+    table = Table(
+        "student", "hands in", "expected", "given", "points", "", title=f"{unit}: {len(students)} submissions"
+    )
     wrong = 0
     for student in students:
         expected, got, agree = verdicts(student, given.get(student.name))
@@ -243,7 +254,9 @@ def verdicts(student: Student, found: results.Submitted | None) -> tuple[str, st
         return "refused", "refused" if refused else "graded", refused
     if found is None or found.graded is None:
         return "a verdict", "none", False
-    got = {i.grade_id.removeprefix("check_"): (i.verdict, i.diagnosis) for i in found.graded.items if i.verdict != "passed"}
+    got = {
+        i.grade_id.removeprefix("check_"): (i.verdict, i.diagnosis) for i in found.graded.items if i.verdict != "passed"
+    }
     agree = got.keys() == student.expected.keys() and all(alike(student.expected[name], got[name]) for name in got)
     return in_words(student.expected), in_words(got), agree
 
@@ -253,7 +266,10 @@ def alike(expected: tuple[str, str], given: tuple[str, str]) -> bool:
 
 
 def in_words(verdicts: dict[str, tuple[str, str]]) -> str:
-    return "; ".join(f"{name} {diagnosis or verdict}" for name, (verdict, diagnosis) in sorted(verdicts.items())) or "all passed"
+    return (
+        "; ".join(f"{name} {diagnosis or verdict}" for name, (verdict, diagnosis) in sorted(verdicts.items()))
+        or "all passed"
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Horovod's wheel: compiled once, in the background, kept for the next clone.
 
-No wheel of Horovod is published, so every machine compiles its own (3 minutes on two idle cores, 8 on busy ones). The build
-runs in a detached process, the builder, which holds a file lock as long as it lives: that is how others know that it lives.
-The finished wheel is kept under a key made of what it is compiled against, in this folder's cache and in the user's.
+No wheel of Horovod is published, so every machine compiles its own (3 minutes on two idle cores, 8 on busy ones). The
+build runs in a detached process, the builder, which holds a file lock as long as it lives: that is how others know that
+it lives. The finished wheel is kept under a key made of what it is compiled against, in this folder's cache and in the
+user's.
 
 Standard library only; Python 3.6 syntax.
 """
@@ -54,8 +55,8 @@ class NotFetched(Trouble):
 class HorovodWheel:
     """The wheel for this lock file, hook and Python, and how far it is.
 
-    States: installed, built (not yet installed), building, waiting (another clone builds the same wheel), failed, impossible
-    (this machine lacks something to compile with), absent.
+    States: installed, built (not yet installed), building, waiting (another clone builds the same wheel), failed,
+    impossible (this machine lacks something to compile with), absent.
     """
 
     def __init__(self, course, command=None):
@@ -137,7 +138,8 @@ class HorovodWheel:
             write_json(self.course.env / "course-horovod.json", {"key": self.key})
 
     def start(self):
-        """Start the builder, detached: it outlives this terminal, gives way to everything else, and installs what it built."""
+        """Start the builder, detached: it outlives this terminal, gives way to everything else, and installs what it
+        built."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with open(str(self.log), "wb") as log:
             process = subprocess.Popen(
@@ -183,7 +185,8 @@ class HorovodWheel:
 
     def compile(self):
         os.nice(10)
-        # Horovod's CMake files do not quote paths: build in a folder without spaces, with a link to the environment in it.
+        # Horovod's CMake files do not quote paths: build in a folder without spaces, with a link to the environment in
+        # it.
         roof = str(self.folder) if " " not in str(self.folder) else None
         with tempfile.TemporaryDirectory(prefix="horovod-", dir=roof) as scratch:
             scratch = Path(scratch)
@@ -193,14 +196,18 @@ class HorovodWheel:
             shutil.copytree(str(self.course.root / "tools" / "horovod"), str(scratch / "hook"))
             with open(str(scratch / "hook" / "hvd-toolchain.cmake"), "a") as hook:
                 for language, name in (("C", "mpicc"), ("CXX", "mpicxx")):
-                    hook.write(f'\nset(MPI_{language}_COMPILER "{mpi_compiler(name, scratch, env)}" CACHE FILEPATH "")\n')
+                    hook.write(
+                        f'\nset(MPI_{language}_COMPILER "{mpi_compiler(name, scratch, env)}" CACHE FILEPATH "")\n'
+                    )
             command = self.command or [
                 env / "bin" / "python", "-m", "pip", "wheel", "-v", "--no-deps", "--no-build-isolation", "--no-cache-dir",
                 "--no-binary", "horovod", "--wheel-dir", scratch / "wheel", f"horovod=={VERSION}",
             ]  # fmt: skip
             variables = Course(self.course.root, env).pip_variables()
             variables.update(build_variables(self.course, env, scratch / "hook"), TMPDIR=str(scratch / "tmp"))
-            process = subprocess.Popen([str(part) for part in command], env=variables, stdin=subprocess.DEVNULL, cwd=str(scratch))
+            process = subprocess.Popen(
+                [str(part) for part in command], env=variables, stdin=subprocess.DEVNULL, cwd=str(scratch)
+            )
             try:
                 code = process.wait(timeout=DEADLINE_S)
             except subprocess.TimeoutExpired:
@@ -215,7 +222,8 @@ class HorovodWheel:
             self.keep(built[0])
 
     def keep(self, wheel):
-        """Into the user's cache, for the next clone, and into this folder's. Renamed into place: half a wheel is never seen."""
+        """Into the user's cache, for the next clone, and into this folder's. Renamed into place: half a wheel is never
+        seen."""
         for folder in (self.shared, self.folder):
             try:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -238,12 +246,13 @@ class HorovodWheel:
             time.sleep(0.05)
 
 
-# ------------------------------------------------------------------------------------------------------ the key and the recipe
+# ------------------------------------------------------------------------------------------------------ the key and the
+# recipe
 
 
 def key(course):
-    """Names the wheel: Horovod's version and settings, the pins it is compiled against, the hook, Python and the C library. PyTorch counts
-    with its build (2.13.0+cpu): what is compiled against one build complains of another."""
+    """Names the wheel: Horovod's version and settings, the pins it is compiled against, the hook, Python and the C
+    library. PyTorch counts with its build (2.13.0+cpu): what is compiled against one build complains of another."""
     pins = dict(course.pins(), torch=torch_build(course) or course.pins().get("torch"))
     parts = [
         VERSION,
@@ -268,8 +277,8 @@ def torch_build(course):
 
 
 def settings(course):
-    """HOROVOD_GPU_OPERATIONS=NCCL and its like change what is compiled, so they are part of the key. Those given to `make horovod`
-    hold until `make clean`."""
+    """HOROVOD_GPU_OPERATIONS=NCCL and its like change what is compiled, so they are part of the key. Those given to
+    `make horovod` hold until `make clean`."""
     asked = {k: v for k, v in os.environ.items() if re.match(r"HOROVOD_(WITH|GPU|CUDA|NCCL|ROCM|BUILD)", k)}
     return dict(sorted({**read_json(course.cache / "horovod" / "settings.json"), **asked}.items()))
 
@@ -298,7 +307,8 @@ def build_variables(course, env, hook):
 
 
 def mpi_compiler(name, scratch, env):
-    """An mpicc or mpicxx that tells CMake the paths through the link `env`, not the real ones, which may have spaces."""
+    """An mpicc or mpicxx that tells CMake the paths through the link `env`, not the real ones, which may have
+    spaces."""
     real = os.path.realpath(str(env))
     script = scratch / name
     script.write_text(
@@ -347,12 +357,14 @@ def first_error(log):
     for pattern in (r"\S:\d+: (fatal )?error:", r"CMake Error", r"^\s*ERROR:|Error:"):
         for number, line in enumerate(lines):
             if re.search(pattern, line):
-                few = lines[number : number + (3 if "CMake" in line else 1)]  # CMake says what is wrong on the next line
+                # CMake says what is wrong on the next line
+                few = lines[number : number + (3 if "CMake" in line else 1)]
                 return " ".join(" ".join(few).split())[:300]
     return lines[-1].strip()[:300] if lines else "the log is empty"
 
 
-# -------------------------------------------------------------------------------------------------------- what set-up asks for
+# -------------------------------------------------------------------------------------------------------- what set-up
+# asks for
 
 
 def ensure(course, retry=False):
@@ -376,7 +388,8 @@ def in_words(status):
         "built": "compiled",
         "building": f"compiling in the background{percent} (5-8 minutes, once; only unit 07 needs it)",
         "waiting": "another clone is compiling the same wheel and will share it",
-        "failed": f"not compiled: {status['reason']}\n{'':15}All else works. `make horovod` tries again; {status['log']}",
+        "failed": f"not compiled: {status['reason']}\n{'':15}All else works. `make horovod` tries again;"
+        f" {status['log']}",
         "impossible": f"cannot be compiled: {status['reason']}.\n{'':15}All else works; only unit 07 needs it.",
         "absent": f"not compiled{': ' if status['reason'] else ''}{status['reason']}",
     }[status["state"]]

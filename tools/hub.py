@@ -1,11 +1,12 @@
-"""JupyterHub for the course (job_scripts/jupyterhub/): a hub to try out on this machine, and the shared course of a real one.
+"""JupyterHub for the course (job_scripts/jupyterhub/): a hub to try out on this machine, and the shared course of a
+real one.
 
-    make hub                           on loopback, with an instructor and two students; Ctrl-C ends it and removes all of it
+    make hub                           on loopback, with an instructor and two students; Ctrl-C ends and removes it
     make hub SPAWNER=slurm             the same, servers are jobs of a throw-away Slurm (tools/slurm_cluster.py)
     python tools/hub.py publish CLASS SHARED      the students' course with its environment where everybody can read it
 
-`make hub` changes nothing on this machine: accounts, homes, the class, the exchange and the grades exist only in mounts of its own, which
-go with its last process, however it ends. Needs root, because a hub starts servers as their users.
+`make hub` changes nothing on this machine: accounts, homes, the class, the exchange and the grades exist only in mounts
+of its own, which go with its last process, however it ends. Needs root, because a hub starts servers as their users.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Trouble(Exception):
     """Something the reader of the terminal can do something about."""
 
 
-# -- from outside ---------------------------------------------------------------------------------------------------------------------
+# -- from outside ------------------------------------------------------------------------------------------------------
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -54,14 +55,20 @@ def main(arguments: list[str] | None = None) -> int:
     one.add_argument("--port", type=int, default=8000, help="of the hub's page on 127.0.0.1 (8000; 0: any free one)")
     one.add_argument("--students", type=int, default=2, help="how many (2)")
     one.add_argument("--units", nargs="+", metavar="UNIT", help="of the class (default: all)")
-    one.add_argument("--assign", nargs="+", metavar="UNIT", default=["01_mpi_pi"], help="released to be fetched (01_mpi_pi)")
-    one.add_argument("--ready", type=Path, metavar="FILE", help="write address and passwords there as JSON when it can be used")
+    one.add_argument(
+        "--assign", nargs="+", metavar="UNIT", default=["01_mpi_pi"], help="released to be fetched (01_mpi_pi)"
+    )
+    one.add_argument(
+        "--ready", type=Path, metavar="FILE", help="write address and passwords there as JSON when it can be used"
+    )
     one.add_argument("--log", type=Path, metavar="FILE", help="keep the hub's log there")
     one.set_defaults(action=try_out)
     one = commands.add_parser("publish", help="bring the shared course up to date with a class's student/")
     one.add_argument("class_root", type=Path, metavar="CLASS", help="made by make course-release DIR=CLASS")
     one.add_argument("shared", type=Path, metavar="SHARED", help="a folder that everybody, on every node, can read")
-    one.add_argument("--python", default="/usr/bin/python3", help="a Python 3.11 that everybody can run (/usr/bin/python3)")
+    one.add_argument(
+        "--python", default="/usr/bin/python3", help="a Python 3.11 that everybody can run (/usr/bin/python3)"
+    )
     one.add_argument("--files-only", action="store_true", help="leave the environment as it is")
     one.set_defaults(action=publish)
     one = commands.add_parser("inside")
@@ -82,7 +89,11 @@ def missing(spawner: str) -> str:
         return "this needs Linux"
     if os.geteuid() != 0:
         return "a hub starts servers as their users, so it must run as root: sudo make hub"
-    for program, package in ((PROXY, "node-configurable-http-proxy"), ("unshare", "util-linux"), ("setpriv", "util-linux")):
+    for program, package in (
+        (PROXY, "node-configurable-http-proxy"),
+        ("unshare", "util-linux"),
+        ("setpriv", "util-linux"),
+    ):
         if not shutil.which(program):
             return f"{program} is not installed: apt install {package}"
     for module in ("jupyterhub", "batchspawner", "jupyterhub_idle_culler"):
@@ -90,7 +101,10 @@ def missing(spawner: str) -> str:
             return f"the environment {sys.prefix} has no {module}: make doctor installs what is missing"
     taken = [name for name in account_names(99) if has_account(name)]
     if taken:
-        return f"this machine has an account {taken[0]!r}, a name that the throw-away hub uses: it would not touch a real one"
+        return (
+            f"this machine has an account {taken[0]!r}, a name that the throw-away hub uses: it would not touch a"
+            " real one"
+        )
     if spawner == "slurm":
         from slurm_cluster import missing as missing_for_slurm
 
@@ -117,12 +131,15 @@ def try_out(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     start = time.monotonic()
     print(f"Making a class and starting a hub with the {options.spawner} spawner ...", flush=True)
-    with throw_away_hub(options.spawner, options.port, options.students, options.units, options.assign, options.log) as hub:
+    with throw_away_hub(
+        options.spawner, options.port, options.students, options.units, options.assign, options.log
+    ) as hub:
         print(f"ready after {time.monotonic() - start:.0f} s: {hub['address']}\n")
         for name, password in hub["passwords"].items():
             print(f"    {name:16} {password}")
         print(
-            f"\nThe instructor finds the class under Services > {COURSE}. Ctrl-C ends the hub and removes all of it.", flush=True
+            f"\nThe instructor finds the class under Services > {COURSE}. Ctrl-C ends the hub and removes all of it.",
+            flush=True,
         )
         if options.ready:
             part = options.ready.with_name(f"{options.ready.name}.part")
@@ -133,6 +150,19 @@ def try_out(options: argparse.Namespace) -> int:
             raise Trouble(f"the hub has ended by itself. The end of its log:\n{tail(Path(hub['log']))}")
     print("The hub, its accounts and its files are gone.")
     return 0
+
+
+def _started_inside(log: Path) -> subprocess.Popen:
+    """This program's `inside`, which is told on stdin what to do, in namespaces that end with it."""
+    namespaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--propagation=private"]
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            ["setpriv", "--pdeathsig=KILL", *namespaces, sys.executable, __file__, "inside"],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
 
 @contextlib.contextmanager
@@ -149,25 +179,7 @@ def throw_away_hub(spawner: str, port: int, students: int, units, assign, log: P
         "assign": assign,
         "base": str(base_folder()),
     }
-    command = [
-        "setpriv",
-        "--pdeathsig=KILL",
-        "unshare",
-        "--mount",
-        "--pid",
-        "--fork",
-        "--kill-child=KILL",
-        "--propagation=private",
-    ]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, sys.executable, __file__, "inside"],
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    first = None
+    process, first = _started_inside(log), None
     try:
         process.stdin.write(json.dumps(told).encode())
         process.stdin.close()
@@ -232,7 +244,8 @@ def free_ports(first: int) -> list[int]:
 
 
 def base_folder() -> Path:
-    """An empty place that every Linux has and where nothing lies that the hub needs: it is covered by a mount of the hub's own."""
+    """An empty place that every Linux has and where nothing lies that the hub needs: it is covered by a mount of the
+    hub's own."""
     needed = [Path(path).resolve() for path in (ROOT, sys.prefix, sys.base_prefix)]
     for name in ("/srv", "/mnt", "/media", "/opt"):
         if Path(name).is_dir() and not any(path.is_relative_to(name) for path in needed):
@@ -248,7 +261,7 @@ def end_groups(port: int) -> None:
         end(group)
 
 
-# -- inside: a mount namespace and a process namespace of its own ---------------------------------------------------------------------
+# -- inside: a mount namespace and a process namespace of its own ------------------------------------------------------
 
 
 def inside(_: argparse.Namespace) -> int:
@@ -302,8 +315,8 @@ def path_of(shared: Path) -> str:
 
 
 def make_accounts(base: Path, passwords: dict[str, str]) -> None:
-    """Accounts that exist here only: a copy of the machine's /etc with ours added, mounted over it. (A mount over the single files would
-    be taken away by the kernel as soon as somebody outside adds an account.)"""
+    """Accounts that exist here only: a copy of the machine's /etc with ours added, mounted over it. (A mount over the
+    single files would be taken away by the kernel as soon as somebody outside adds an account.)"""
     folder = base / "etc"
     subprocess.run(["cp", "--archive", "/etc", str(folder)], check=True)
     texts = {name: (folder / name).read_text() for name in ("passwd", "group", "shadow")}
@@ -337,7 +350,9 @@ def free_uids(count: int) -> list[int]:
 def make_class(base: Path, units: list[str] | None) -> None:
     """The class's root, in the grader's hands."""
     command = [sys.executable, str(ROOT / "tools" / "course_release.py"), str(base / "class")]
-    subprocess.run([*command, *(["--units", *units] if units else [])], check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    subprocess.run(
+        [*command, *(["--units", *units] if units else [])], check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
     grader = pwd.getpwnam(GRADER)
     for folder, folders, files in os.walk(base / "class"):
         for name in (".", *folders, *files):
@@ -346,8 +361,9 @@ def make_class(base: Path, units: list[str] | None) -> None:
 
 
 def show_shared(student: Path) -> Path:
-    """Let the clone look like a site's shared course to everybody in here, this process included: the students' files, with the
-    environment as `.venv`, read-only; Python can be run even where it lies in somebody's private home. Returns its path.
+    """Let the clone look like a site's shared course to everybody in here, this process included: the students' files,
+    with the environment as `.venv`, read-only; Python can be run even where it lies in somebody's private home. Returns
+    its path.
     """
     jail = imported_jail()
     prefix, python = Path(sys.prefix), Path(sys.base_prefix).resolve()
@@ -396,7 +412,14 @@ def settings_text(base: Path, shared: Path, told: dict, web: dict[str, str]) -> 
     top["students"] = [name for name in told["passwords"] if name != INSTRUCTOR]
     cpu = {"title": "CPU", "about": "Enough for every unit of the course.", "cores": 4, "memory_gb": 4.0, "hours": 1}
     small = {"title": "Small", "about": "To read and write.", "cores": 1, "memory_gb": 2.0}
-    gpu = {"title": "GPU", "about": "To measure on; give it back soon.", "cores": 4, "memory_gb": 4.0, "hours": 1, "gpus": 1}
+    gpu = {
+        "title": "GPU",
+        "about": "To measure on; give it back soon.",
+        "cores": 4,
+        "memory_gb": 4.0,
+        "hours": 1,
+        "gpus": 1,
+    }
     parts = {
         "web": {f"{name}_port": ports[name] for name in ("hub", "proxy", "grader")} | web,
         "spawner": {"kind": told["spawner"]},
@@ -447,7 +470,8 @@ def throw_away_slurm(folder: Path):
 
 
 def forward(port: int, cluster) -> None:
-    """A browser on this machine reaches the hub on the login host, whose network is its own: a process listens here and connects there."""
+    """A browser on this machine reaches the hub on the login host, whose network is its own: a process listens here and
+    connects there."""
     listening = socket.create_server(("127.0.0.1", port))
     login = int(cluster.command(["true"])[2])
     if os.fork() == 0:
@@ -489,13 +513,14 @@ def reap_until_end(pid: int) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
-# -- a real site: the shared course ---------------------------------------------------------------------------------------------------
+# -- a real site: the shared course ------------------------------------------------------------------------------------
 
 _RECORD = ".published.json"
 
 
 def publish(options: argparse.Namespace) -> int:
-    """Bring SHARED up to date with the class's student/, make its environment, and try that with the rights of nobody."""
+    """Bring SHARED up to date with the class's student/, make its environment, and try that with the rights of
+    nobody."""
     student, shared = options.class_root.resolve() / "student", options.shared.resolve()
     if not (student / "requirements.lock.txt").is_file():
         raise Trouble(f"{options.class_root} is no root of a class: make course-release DIR={options.class_root}")
@@ -525,7 +550,8 @@ def publish(options: argparse.Namespace) -> int:
 
 
 def copy_course(student: Path, shared: Path) -> tuple[int, int]:
-    """(files new or changed, files removed): only what was published before is ever removed; .venv and .cache are not the course's."""
+    """(files new or changed, files removed): only what was published before is ever removed; .venv and .cache are not
+    the course's."""
     record = shared / _RECORD
     before = set(json.loads(record.read_text())) if record.exists() else set()
     now = {path.relative_to(student).as_posix(): path for path in sorted(student.rglob("*")) if path.is_file()}

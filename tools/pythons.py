@@ -1,7 +1,8 @@
 """Which Python the course runs on here: one that the machine has, else one that uv or conda provides.
 
-Every Python of `course.PYTHONS` does. Only 3.11 has TensorFlow 2.15, which Horovod needs, so it is taken first where it is installed, and
-`make lab PYTHON=3.11` gets it where it is not: through uv or conda if they are there, else through a uv that pip puts into .cache.
+Every Python of `course.PYTHONS` does. Only 3.11 has TensorFlow 2.15, which Horovod needs, so it is taken first where it
+is installed, and `make lab PYTHON=3.11` gets it where it is not: through uv or conda if they are there, else through a
+uv that pip puts into .cache.
 
 Standard library only; Python 3.6 syntax.
 """
@@ -55,7 +56,8 @@ def asked_for():
 
 
 def asked_version(asked, which=shutil.which):
-    """The version that somebody asked for; None if nobody did. Raises Trouble for one that the course does not run on."""
+    """The version that somebody asked for; None if nobody did. Raises Trouble for one that the course does not run
+    on."""
     if not asked:
         return None
     if re.match(r"^\d+\.\d+$", asked):
@@ -75,7 +77,8 @@ def supported():
 
 
 def find_python(course, which=shutil.which, this=sys.executable, asked=None):
-    """A Python that can make environments: the one asked for, that of the environment that is there, 3.11, a later one; else Trouble."""
+    """A Python that can make environments: the one asked for, that of the environment that is there, 3.11, a later one;
+    else Trouble."""
     asked = asked_for() if asked is None else asked
     wanted = asked_version(asked, which)
     names = [this] + [which(f"python{in_dots(known)}") for known in PYTHONS] + [which("python3")]
@@ -99,22 +102,24 @@ def find_python(course, which=shutil.which, this=sys.executable, asked=None):
     for one in order:
         if one in without_venv:
             raise Trouble(
-                f"{without_venv[one]['executable']} is Python {in_dots(one)}, but its part for virtual environments is not installed.\n"
+                f"{without_venv[one]['executable']} is Python {in_dots(one)}, but its part for virtual environments is"
+                " not installed.\n"
                 "  Debian and Ubuntu:  apt install python3-venv\n"
                 "  and run the same command again."
             )
     answer = python_from_fetched_uv(course, found, fetched)
     if answer and not answer["missing"]:
         return answer
-    log = course.logs / "uv.log"
-    raise Trouble(
-        f"Python {in_dots(fetched)} is not on PATH, and uv, which could fetch it, did not"
-        + (
-            f". The end of {log}:\n{tail(log, 4)}\n"
-            if log.exists()
-            else f" come: this Python is {in_dots(sys.version_info[:2])}.\n"
-        )
-        + f"  Without a network: install Python {in_dots(fetched)} (conda will do) and run the same command again.\n"
+    raise nothing_fetched(course, fetched)
+
+
+def nothing_fetched(course, fetched):
+    """The Trouble that there is no Python and none could be fetched."""
+    log, this = course.logs / "uv.log", in_dots(sys.version_info[:2])
+    why = f". The end of {log}:\n{tail(log, 4)}\n" if log.exists() else f" come: this Python is {this}.\n"
+    return Trouble(
+        f"Python {in_dots(fetched)} is not on PATH, and uv, which could fetch it, did not{why}"
+        f"  Without a network: install Python {in_dots(fetched)} (conda will do) and run the same command again.\n"
         f"  The course runs on Python {supported()}; {in_dots(FULL)} has all of it."
     )
 

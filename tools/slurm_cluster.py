@@ -4,9 +4,9 @@
     make cluster-run CMD="sbatch --wait x.sh"  on the login host; without CMD a shell
     make cluster-down                          ends everything that runs on it and removes its files
 
-It takes root and the Debian packages slurmctld, slurmd, slurm-client, munge and libpmix-dev. Its hosts are those of virtual_hosts.py:
-nothing of it can be reached from elsewhere. Nodes share this machine's cores, however many they claim to have: it teaches and tests how
-jobs behave, not how fast they are; the limit on the links is real.
+It takes root and the Debian packages slurmctld, slurmd, slurm-client, munge and libpmix-dev. Its hosts are those of
+virtual_hosts.py: nothing of it can be reached from elsewhere. Nodes share this machine's cores, however many they claim
+to have: it teaches and tests how jobs behave, not how fast they are; the limit on the links is real.
 
     with SlurmCluster(nodes=4, folder=path) as cluster:
         cluster.run(["sbatch", "--wait", "pi.sh"], user="student", cwd=folder)
@@ -39,7 +39,8 @@ _PROGRAMS = {
     **{"slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge"},
 }
 _UNFINISHED = ("PENDING", "CONFIGURING", "RUNNING", "SUSPENDED", "COMPLETING", "REQUEUED")
-# /run is every host's own and short: paths of sockets have at most 107 characters. What is mounted there comes from the cluster's folder.
+# /run is every host's own and short: paths of sockets have at most 107 characters. What is mounted there comes from the
+# cluster's folder.
 _MUNGE = "/run/munge"
 _CONFIG = "/run/slurm"
 
@@ -51,17 +52,17 @@ def missing() -> str:
 
 
 def _first_job() -> int:
-    """The number of the first job. Where each cluster began with 1, a job would take over the folder of an older cluster's job, and
-    go on from its checkpoint: one every 10 s, by the clock, is more than are submitted."""
+    """The number of the first job. Where each cluster began with 1, a job would take over the folder of an older
+    cluster's job, and go on from its checkpoint: one every 10 s, by the clock, is more than are submitted."""
     return int(time.time() / 10) % 10_000_000
 
 
 class SlurmCluster:
     """`nodes` nodes (node1, node2, ...) of `cpus` slots each, and a login host with the controller.
 
-    folder: for its state and logs. rate: of every link, like "1gbit". gpus: how many pretended GPUs a node has (`--gres=gpu:1` then sets
-    CUDA_VISIBLE_DEVICES; there is nothing behind it). users: names of users that exist on its hosts only; any user of this machine
-    may run jobs, too. detached: it outlives this process.
+    folder: for its state and logs. rate: of every link, like "1gbit". gpus: how many pretended GPUs a node has
+    (`--gres=gpu:1` then sets CUDA_VISIBLE_DEVICES; there is nothing behind it). users: names of users that exist on its
+    hosts only; any user of this machine may run jobs, too. detached: it outlives this process.
     """
 
     def __init__(
@@ -83,7 +84,9 @@ class SlurmCluster:
         places = {_MUNGE: self.folder / "munge", _CONFIG: self.folder / "slurm"}
         if Path("/etc/slurm").is_dir():  # where Slurm looks when sudo has dropped SLURM_CONF
             places["/etc/slurm"] = self.folder / "slurm"
-        self.hosts = VirtualHosts([*self.nodes, LOGIN], self.folder, rate, mounts=places, users=users, detached=detached)
+        self.hosts = VirtualHosts(
+            [*self.nodes, LOGIN], self.folder, rate, mounts=places, users=users, detached=detached
+        )
 
     @classmethod
     def attach(cls, folder: str | os.PathLike = FOLDER) -> SlurmCluster:
@@ -148,7 +151,8 @@ class SlurmCluster:
         return dict(field.partition("=")[::2] for field in shown.stdout.split() if "=" in field)
 
     def wait(self, number: int | str, timeout: float = 120.0) -> dict[str, str]:
-        """Wait for the end of a job, and say what Slurm says about it; notices at once what `sbatch --wait` notices after up to 30 s.
+        """Wait for the end of a job, and say what Slurm says about it; notices at once what `sbatch --wait` notices
+        after up to 30 s.
 
         Raises TimeoutError.
         """
@@ -175,7 +179,9 @@ class SlurmCluster:
 
     def _configuration(self) -> str:
         """slurm.conf. All that a site would do by cgroups is off: these hosts share the machine's."""
-        node = f"CPUs={self.cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={self.cpus} ThreadsPerCore=1 RealMemory=8192"
+        node = (
+            f"CPUs={self.cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={self.cpus} ThreadsPerCore=1 RealMemory=8192"
+        )
         node += f" Gres=gpu:{self.gpus}" if self.gpus else ""
         addresses = self.hosts.addresses
         lines = [
@@ -213,7 +219,15 @@ class SlurmCluster:
         return "\n".join(lines) + "\n"
 
     def _start_daemons(self) -> None:
-        munged = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups", "munged", "--force", f"--socket={_MUNGE}/socket"]
+        munged = [
+            "setpriv",
+            "--reuid=munge",
+            "--regid=munge",
+            "--clear-groups",
+            "munged",
+            "--force",
+            f"--socket={_MUNGE}/socket",
+        ]
         munged += [f"--{name}-file={_MUNGE}/{name}" for name in ("key", "pid", "log", "seed")]
         self._daemon(LOGIN, munged)
         self._daemon(LOGIN, ["slurmctld", "-i"])
@@ -262,7 +276,9 @@ def up(options: argparse.Namespace) -> int:
     print(cluster.run(["sinfo"]).stdout, end="")
     links = f"every link {options.rate}" if options.rate else "links without a limit"
     print(f"{len(cluster.nodes)} nodes with {options.cpus} slots each are ready, {links}.")
-    print('Next: make cluster-run CMD="srun -N2 hostname"; make cluster-run for a shell there; make cluster-down ends it.')
+    print(
+        'Next: make cluster-run CMD="srun -N2 hostname"; make cluster-run for a shell there; make cluster-down ends it.'
+    )
     return 0
 
 
@@ -318,7 +334,9 @@ def running() -> SlurmCluster:
     if not FOLDER.exists():
         raise HostsError("No cluster is running: make cluster-up N=4 starts one.")
     if os.geteuid() != 0:
-        raise HostsError("Only root can enter its hosts: try again with sudo; --user NAME then runs the command as that user.")
+        raise HostsError(
+            "Only root can enter its hosts: try again with sudo; --user NAME then runs the command as that user."
+        )
     cluster = SlurmCluster.attach(FOLDER)
     if not cluster.hosts.are_running():
         raise HostsError("Not all of its hosts are running any more: make cluster-down, then make cluster-up.")
@@ -326,7 +344,9 @@ def running() -> SlurmCluster:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="slurm_cluster.py", description="A throw-away Slurm of several hosts on this machine.")
+    parser = argparse.ArgumentParser(
+        prog="slurm_cluster.py", description="A throw-away Slurm of several hosts on this machine."
+    )
     commands = parser.add_subparsers(required=True, metavar="up | down | run | status")
     starting = commands.add_parser("up", help="start it; it runs until `down`")
     starting.add_argument("nodes", nargs="?", type=int, default=4)

@@ -1,12 +1,13 @@
-"""Copies notebooks/, homework/ and images/ to work/, where students work. A file that its owner has changed is never overwritten.
+"""Copies notebooks/, homework/ and images/ to work/, where students work. A file that its owner has changed is never
+overwritten.
 
     python tools/update_work.py [WORK]
 
-work/.course.json records the digest of every file as it was copied. A file that still has that digest is updated; one that does
-not has become its owner's: it stays, and the course's new version is put beside it as NAME.new.ipynb, which is said once per
-version. A notebook's digest is of what its owner sees, its cells and their outputs: JupyterLab writes its own version and settings
-into a file that was only opened. A deleted file comes back fresh. Only the standard library is used, so this runs before anything is
-installed.
+work/.course.json records the digest of every file as it was copied. A file that still has that digest is updated; one
+that does not has become its owner's: it stays, and the course's new version is put beside it as NAME.new.ipynb, which
+is said once per version. A notebook's digest is of what its owner sees, its cells and their outputs: JupyterLab writes
+its own version and settings into a file that was only opened. A deleted file comes back fresh. Only the standard
+library is used, so this runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -26,9 +27,15 @@ RECORD = ".course.json"
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--course", type=Path, default=ROOT, help="the course's folder (default: the one this script is in)")
-    parser.add_argument("--without", action="append", default=[], metavar="UNIT", help="leave this folder of the course out")
-    parser.add_argument("work", type=Path, nargs="?", help="the folder to bring up to date (default: work/ in the course)")
+    parser.add_argument(
+        "--course", type=Path, default=ROOT, help="the course's folder (default: the one this script is in)"
+    )
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="UNIT", help="leave this folder of the course out"
+    )
+    parser.add_argument(
+        "work", type=Path, nargs="?", help="the folder to bring up to date (default: work/ in the course)"
+    )
     options = parser.parse_args(arguments)
     work = options.work or options.course / "work"
     try:
@@ -69,7 +76,9 @@ def update(course: Path, work: Path, without: Sequence[str] = ()) -> list[str]:
             beside = place_beside(target, offer)
             replace(beside, content)
             offered[name] = {"version": new, "file": beside.name}
-            said.append(f"{name} has your changes and stays as it is; the course's new version is beside it: {beside.name}")
+            said.append(
+                f"{name} has your changes and stays as it is; the course's new version is beside it: {beside.name}"
+            )
         else:
             continue
         replace(work / RECORD, json.dumps(record, indent=1, sort_keys=True).encode())
@@ -78,20 +87,29 @@ def update(course: Path, work: Path, without: Sequence[str] = ()) -> list[str]:
 
 
 def course_files(course: Path) -> dict[str, Path]:
-    """Name in work/ -> file of the course: notebooks and homework at the top, figures under images/ (not the scripts that draw them)."""
+    """Name in work/ -> file of the course: notebooks and homework at the top, figures under images/ (not the scripts
+    that draw them)."""
     notebooks, homework, images = course / "notebooks", course / "homework", course / "images"
     files = {path.relative_to(homework).as_posix(): path for path in homework.rglob("*")}
     files |= {path.relative_to(notebooks).as_posix(): path for path in notebooks.rglob("*")}
-    files |= {path.relative_to(course).as_posix(): path for path in images.rglob("*") if path.suffix in (".png", ".svg")}
-    return {name: path for name, path in sorted(files.items()) if path.is_file() and ".ipynb_checkpoints" not in path.parts}
+    files |= {
+        path.relative_to(course).as_posix(): path for path in images.rglob("*") if path.suffix in (".png", ".svg")
+    }
+    return {
+        name: path for name, path in sorted(files.items()) if path.is_file() and ".ipynb_checkpoints" not in path.parts
+    }
 
 
 def place_beside(target: Path, offer: dict | None) -> Path:
-    """Where a new version goes: NAME.new.ipynb; if its owner already works in that one too, NAME.new2.ipynb, and so on."""
+    """Where a new version goes: NAME.new.ipynb; if its owner already works in that one too, NAME.new2.ipynb, and so
+    on."""
     for count in ["", *map(str, range(2, 1000))]:
         beside = target.with_name(f"{target.stem}.new{count}{target.suffix}")
         untouched = (
-            offer and offer["file"] == beside.name and beside.exists() and offer["version"] in digests(beside.read_bytes())
+            offer
+            and offer["file"] == beside.name
+            and beside.exists()
+            and offer["version"] in digests(beside.read_bytes())
         )
         if untouched or not beside.exists():
             return beside
@@ -133,7 +151,8 @@ def digest(content: bytes) -> str:
 
 
 def digests(content: bytes) -> tuple[str, str]:
-    """Every digest under which a record may know this content: earlier releases recorded notebooks byte by byte, too."""
+    """Every digest under which a record may know this content: earlier releases recorded notebooks byte by byte,
+    too."""
     return digest(content), hashlib.sha256(content).hexdigest()
 
 

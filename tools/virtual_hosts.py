@@ -3,13 +3,15 @@
     with VirtualHosts(["node1", "node2"], folder=path, rate="1gbit") as hosts:
         hosts.run("node1", ["ping", "-c1", "node2"])
 
-The hosts are plugged into a switch of their own, so they reach each other and nothing else, and nothing on this machine reaches
-them: what a program on a host listens on is open to the other hosts only. `rate` limits every link in both directions, as a network
-card of that speed would. All other files are this machine's: the course, the environment and the homes are shared, as on a cluster.
+The hosts are plugged into a switch of their own, so they reach each other and nothing else, and nothing on this machine
+reaches them: what a program on a host listens on is open to the other hosts only. `rate` limits every link in both
+directions, as a network card of that speed would. All other files are this machine's: the course, the environment and
+the homes are shared, as on a cluster.
 
-A host is a process in new Linux namespaces that does nothing. When it is killed the kernel ends everything that runs on the host, and
-with the last process its mounts and interfaces are gone: nothing is ever mounted or created outside. `folder` holds a list of these
-processes (state.json), by which another process can find the hosts (`VirtualHosts.attach`) and end them. Needs root.
+A host is a process in new Linux namespaces that does nothing. When it is killed the kernel ends everything that runs on
+the host, and with the last process its mounts and interfaces are gone: nothing is ever mounted or created outside.
+`folder` holds a list of these processes (state.json), by which another process can find the hosts
+(`VirtualHosts.attach`) and end them. Needs root.
 """
 
 from __future__ import annotations
@@ -36,10 +38,17 @@ _NETWORK = "10.77.0"  # every set of hosts has the same: no two of them meet
 _FIRST_UID = 61300  # of the users that exist on the hosts only
 _SWITCH = "switch"
 _RATE = re.compile(r"\d+(\.\d+)?(kbit|mbit|gbit)")
-_PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux", "setpriv": "util-linux"}
+_PROGRAMS = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "nsenter": "util-linux",
+    "unshare": "util-linux",
+    "setpriv": "util-linux",
+}
 _UNSHARE = ["unshare", "--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--kill-child=KILL"]
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# What a user's command takes over from the environment of whoever starts it; the last is how the tests know what they started.
+# What a user's command takes over from the environment of whoever starts it; the last is how the tests know what they
+# started.
 _TAKEN_OVER = ("LANG", "LC_ALL", "TERM", "COURSE_TEST_SESSION")
 
 
@@ -66,8 +75,9 @@ def missing(programs: Mapping[str, str] = _PROGRAMS) -> str:
 class VirtualHosts:
     """`names`: the hosts, with addresses 10.77.0.1, 10.77.0.2, ... in this order.
 
-    folder: for their state and what they share. rate: like "1gbit" or "100mbit", None: no limit. mounts: {path on every host: folder or
-    file here}. users: names of further users that exist on the hosts only, with homes in /home. detached: they outlive this process.
+    folder: for their state and what they share. rate: like "1gbit" or "100mbit", None: no limit. mounts: {path on every
+    host: folder or file here}. users: names of further users that exist on the hosts only, with homes in /home.
+    detached: they outlive this process.
     """
 
     def __init__(
@@ -159,8 +169,8 @@ class VirtualHosts:
     ) -> list[str]:
         """What to start here for `argv` to run on that host.
 
-        user: as whom (None: root), with an environment like that of a fresh login; cwd: None is the present folder, for a user the home;
-        env: further variables. It ends with whoever starts it.
+        user: as whom (None: root), with an environment like that of a fresh login; cwd: None is the present folder, for
+        a user the home; env: further variables. It ends with whoever starts it.
         """
         pid = self._processes[host][0]
         enter = [
@@ -195,7 +205,8 @@ class VirtualHosts:
         cwd: str | os.PathLike | None = None,
         env: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess:
-        """Run it there to its end; output as text. Raises subprocess.TimeoutExpired, and ends what it started, after `timeout` s."""
+        """Run it there to its end; output as text. Raises subprocess.TimeoutExpired, and ends what it started, after
+        `timeout` s."""
         command = self.command(host, argv, user, cwd, env)
         process = subprocess.Popen(
             command,
@@ -245,8 +256,8 @@ class VirtualHosts:
                 self.mounts[f"/etc/{file}"] = self.folder / file
 
     def _start_host(self, name: str) -> None:
-        """A process in new namespaces. It takes up its duties when told so, after it has been written into the state: whoever is
-        killed before that leaves nothing, whoever is killed later leaves what `attach` finds."""
+        """A process in new namespaces. It takes up its duties when told so, after it has been written into the state:
+        whoever is killed before that leaves nothing, whoever is killed later leaves what `attach` finds."""
         unshare = _UNSHARE if self.detached else ["setpriv", "--pdeathsig=KILL", *_UNSHARE]
         starter = subprocess.Popen(
             [*unshare, sys.executable, "-I", "-S", __file__],
@@ -281,8 +292,8 @@ class VirtualHosts:
         new.replace(self.folder / "state.json")
 
     def _covers(self) -> dict[str, list[str]]:
-        """{folder: what of it stays}: the folders of which every host has its own, and, so that users can run Python even where it lies
-        in root's private home, that home with nothing else in it."""
+        """{folder: what of it stays}: the folders of which every host has its own, and, so that users can run Python
+        even where it lies in root's private home, that home with nothing else in it."""
         needed = [Path(path).resolve() for path in (ROOT, sys.prefix, sys.base_prefix)]
         covers: dict[str, set[str]] = {"/dev/shm": set(), "/run": set(), "/tmp": set()}
         for path in (*needed, self.folder, Path.cwd(), Path(tempfile.gettempdir()), Path.home()):
@@ -321,8 +332,8 @@ class VirtualHosts:
 
 
 def burst(rate: str) -> int:
-    """How many bytes may follow each other at full speed: what the link carries in 1 ms, at least one packet of 64 KiB, which is
-    how the kernel hands over many small ones at once."""
+    """How many bytes may follow each other at full speed: what the link carries in 1 ms, at least one packet of 64 KiB,
+    which is how the kernel hands over many small ones at once."""
     number, unit = re.fullmatch(r"([\d.]+)(\w+)", rate).groups()
     bits_per_second = float(number) * {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}[unit]
     return max(64 << 10, int(bits_per_second / 8 * 1e-3))
@@ -335,8 +346,8 @@ def _login(user: str, home: str) -> dict[str, str]:
 
 
 def started_at(pid: int) -> str:
-    """When a process started, in the kernel's count since the last start of the machine, and which start that was; "" when there is no such
-    process. Tells it from a later one with the same number."""
+    """When a process started, in the kernel's count since the last start of the machine, and which start that was; ""
+    when there is no such process. Tells it from a later one with the same number."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -373,9 +384,11 @@ def be_a_host() -> None:
 
 
 def _set_up_files(covers: dict[str, list[str]], mounts: dict[str, str]) -> None:
-    """In this mount namespace: cover folders by empty ones in which only some entries are as before; then put `mounts` in place."""
+    """In this mount namespace: cover folders by empty ones in which only some entries are as before; then put `mounts`
+    in place."""
     handles = {
-        path: os.open(path, os.O_PATH) for path in {*mounts.values(), *(path for kept in covers.values() for path in kept)}
+        path: os.open(path, os.O_PATH)
+        for path in {*mounts.values(), *(path for kept in covers.values() for path in kept)}
     }
     for folder, kept in sorted(covers.items()):
         mode = "1777" if folder in ("/tmp", "/dev/shm") else "0755"

@@ -1,4 +1,5 @@
-"""What figures of accuracy and of scaling have in common: curves that show no measurement, axes that count logarithms."""
+"""What figures of accuracy and of scaling have in common: curves that show no measurement, axes that count
+logarithms."""
 
 from __future__ import annotations
 

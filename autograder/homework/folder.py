@@ -1,7 +1,8 @@
 """Which file of a student's folder is what: found by name, said, and copied before anything is read.
 
-Names may vary as people vary them (`Accuracy-2.PDF`, `logs/run_2.jsonl`, `accuracy_02.pdf`); what is taken for what is in `Homework.names`.
-Only plain files within limits are taken: links, pipes and devices are refused by name, so that nothing outside the folder is ever read.
+Names may vary as people vary them (`Accuracy-2.PDF`, `logs/run_2.jsonl`, `accuracy_02.pdf`); what is taken for what is
+in `Homework.names`. Only plain files within limits are taken: links, pipes and devices are refused by name, so that
+nothing outside the folder is ever read.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from autograder.homework.rubric import MORE_SIZES, SIZES, shown
 
 MIB = 1 << 20
 USUAL = {"script": "tensorflow2_mnist_hvd.py", "notebook": "scaling_mnist.ipynb", "discussion": "discussion.md"}
-CAPS = {"script": MIB, "notebook": 16 * MIB, "discussion": MIB, "scaling.csv": MIB, "pdf": 16 * MIB, "run": 16 * MIB}  # bytes
+# bytes
+CAPS = {"script": MIB, "notebook": 16 * MIB, "discussion": MIB, "scaling.csv": MIB, "pdf": 16 * MIB, "run": 16 * MIB}
 DEEPEST = 3  # folders below the one handed in
 MOST_ENTRIES = 4000
 _PASSED_BY = {"__pycache__", "node_modules", "site-packages", "venv", "env"}
 _LOGS = (".jsonl", ".ndjson", ".json", ".dat", ".log", ".txt")  # the first one wins
 _PICTURES = (".png", ".jpg", ".jpeg", ".svg", ".gif", ".eps", ".ps", ".webp", ".html", ".tif", ".tiff")
-_RANKS = r"(?:n|np|p|ranks?|procs?|gpus?|nodes?|workers?)?_?0*(\d{1,4})_?(?:n|np|p|ranks?|procs?|gpus?|nodes?|workers?)?"
+_RANKS = (
+    r"(?:n|np|p|ranks?|procs?|gpus?|nodes?|workers?)?_?0*(\d{1,4})_?(?:n|np|p|ranks?|procs?|gpus?|nodes?|workers?)?"
+)
 _RUN = re.compile(rf"(?:run|runs|run_?log|log|metrics|training|history)_?{_RANKS}")
 _ACCURACY = re.compile(rf"(?:accuracy|accuracies|acc)_?(?:curves?_?|plot_?)?{_RANKS}")
 _SCALING = re.compile(r"(?:scaling|scale)(?:_?(?:test|plot|results?|table|figure|curve|mnist))?")
@@ -34,8 +38,8 @@ _SCALING = re.compile(r"(?:scaling|scale)(?:_?(?:test|plot|results?|table|figure
 class Homework:
     """The files of one submission, copied. files: role -> the copy; names: role -> where it lay in the folder.
 
-    Roles: "script", "notebook", "discussion", "scaling.csv", "scaling.pdf", "accuracy_P.pdf", "run_P". refused: role -> why a file that
-    bears the name was not taken. notes: remarks for student and grader.
+    Roles: "script", "notebook", "discussion", "scaling.csv", "scaling.pdf", "accuracy_P.pdf", "run_P". refused: role ->
+    why a file that bears the name was not taken. notes: remarks for student and grader.
     """
 
     files: dict[str, Path] = field(default_factory=dict)
@@ -77,7 +81,9 @@ def _take(found: Homework, role: str, folder: Path, ranked: list[str], into: Pat
     near = role.removeprefix("not:")
     if near != role:  # accuracy_2.png: told only where there is no PDF
         if near not in found.files:
-            found.refused[near] = f"There is no {near}; `{shown(ranked[0])}` is no PDF, and curves are read from PDFs only."
+            found.refused[near] = (
+                f"There is no {near}; `{shown(ranked[0])}` is no PDF, and curves are read from PDFs only."
+            )
         return
     for k, path in enumerate(ranked):
         target = into / USUAL.get(role, role if "." in role else role + os.path.splitext(path)[1].lower())
@@ -126,7 +132,8 @@ def _of_size(role: str, match: re.Match) -> str:
 
 
 def _walk(folder: Path, notes: list[str]) -> Iterator[str]:
-    """The names of all entries but folders, relative to `folder`. Follows no link; stops at DEEPEST folders and MOST_ENTRIES entries."""
+    """The names of all entries but folders, relative to `folder`. Follows no link; stops at DEEPEST folders and
+    MOST_ENTRIES entries."""
     waiting, seen = [("", 0)], 0
     while waiting:
         below, depth = waiting.pop()

@@ -1,7 +1,8 @@
 """A homework on its way from submitted/ to the judge and into the gradebook.
 
-The files are read where the class is graded and judged wherever a worker is, so they travel as JSON. What a student handed in is not opened
-on the way: only the bytes of plain files, found by name and within limits (`autograder.homework.folder`).
+The files are read where the class is graded and judged wherever a worker is, so they travel as JSON. What a student
+handed in is not opened on the way: only the bytes of plain files, found by name and within limits
+(`autograder.homework.folder`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from labkit.launch.launcher import Launcher
 
 MOST_BYTES = 48 << 20  # of all files together
 JUDGED_WITH = {"bonus": "port"}  # the warm-up is seen in the run that judges the port
-_NOT_JUDGED = ("notebook", "discussion")  # a person reads these; a word changed there must not have everything judged again
+# a person reads these; a word changed there must not have everything judged again
+_NOT_JUDGED = ("notebook", "discussion")
 
 __all__ = ["PARTS", "Judge", "card", "packed", "shared_runs", "unpacked"]
 
@@ -36,7 +38,9 @@ def packed(folder: Path, nonce: str = "") -> dict:
             total += len(content)
             if total > MOST_BYTES:
                 name = rubric.shown(found.names[role])
-                found.refused[role] = f"`{name}` was not taken: all files together are larger than {MOST_BYTES >> 20} MiB."
+                found.refused[role] = (
+                    f"`{name}` was not taken: all files together are larger than {MOST_BYTES >> 20} MiB."
+                )
             else:
                 files[role] = [found.files[role].name, base64.b64encode(content).decode()]
     names = {role: found.names[role] for role in files}
@@ -58,7 +62,8 @@ class Fault(RuntimeError):
 
 @dataclass(frozen=True)
 class Found:
-    """What one part earned. share: of its points. waits: some of them wait for a person. diagnosis: of the first line that lost any."""
+    """What one part earned. share: of its points. waits: some of them wait for a person. diagnosis: of the first line
+    that lost any."""
 
     earned: float
     share: float
@@ -68,7 +73,8 @@ class Found:
 
 
 class Judge:
-    """Judges the parts of one packed homework, each when it is asked for and each once. flags: (kind, sentence) for a person.
+    """Judges the parts of one packed homework, each when it is asked for and each once. flags: (kind, sentence) for a
+    person.
 
     A part over which the grader itself failed is not kept: asked for again, it is judged again.
     """
@@ -115,7 +121,8 @@ def found_in(result: PartResult) -> Found:
 
 
 def shared_runs(results: Iterable[tuple[str, dict]]) -> dict[str, list[tuple[str, str]]]:
-    """student -> (kind, sentence) where two students' run logs are of the same run. results: (student, result of a part as JSON)."""
+    """student -> (kind, sentence) where two students' run logs are of the same run. results: (student, result of a part
+    as JSON)."""
     from autograder.homework.scaling import judge as scaling
 
     reports: dict[str, Report] = {}

@@ -1,4 +1,5 @@
-"""Programs that open a student's file, run where they can do no harm: in the grader's jail, with an end to their time and their output.
+"""Programs that open a student's file, run where they can do no harm: in the grader's jail, with an end to their time
+and their output.
 
 The file goes in by standard input, the answer comes out by standard output; nothing else is shared.
 """
@@ -15,7 +16,8 @@ from pathlib import Path
 
 from labkit.launch import jail as jails
 
-SECONDS = 60.0  # of the clock; the programs themselves have a limit of processor time, which a busy machine does not stretch
+# of the clock; the programs themselves have a limit of processor time, which a busy machine does not stretch
+SECONDS = 60.0
 MOST_OUTPUT = 24 << 20
 _LIMITS = {"file_bytes": 32 << 20, "memory_bytes": 2 << 30, "processes": 64}
 _PROGRAM = """
@@ -38,9 +40,14 @@ class NoAnswer(RuntimeError):
 def run(module: str, path: Path, *arguments: str, jail: dict | None = None, seconds: float = SECONDS) -> bytes:
     """What `python -m module ARGUMENTS FILE` writes to its standard output, FILE being a copy of `path`.
 
-    jail: as `autograder.grading.isolation.spec` makes it; None where a student looks at files of their own. Raises NoAnswer.
+    jail: as `autograder.grading.isolation.spec` makes it; None where a student looks at files of their own. Raises
+    NoAnswer.
     """
-    with tempfile.TemporaryDirectory(prefix="inside-") as folder, open(path, "rb") as given, tempfile.TemporaryFile() as said:
+    with (
+        tempfile.TemporaryDirectory(prefix="inside-") as folder,
+        open(path, "rb") as given,
+        tempfile.TemporaryFile() as said,
+    ):
         command, environment = _command(module, arguments, jail, folder)
         process = subprocess.Popen(
             command,
@@ -54,7 +61,9 @@ def run(module: str, path: Path, *arguments: str, jail: dict | None = None, seco
         return _answer(process, said, seconds)
 
 
-def _command(module: str, arguments: tuple[str, ...], jail: dict | None, folder: str) -> tuple[list[str], dict[str, str]]:
+def _command(
+    module: str, arguments: tuple[str, ...], jail: dict | None, folder: str
+) -> tuple[list[str], dict[str, str]]:
     single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     if jail is None:
         root = str(Path(jails.__file__).resolve().parents[2])

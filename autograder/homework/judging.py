@@ -1,4 +1,5 @@
-"""All parts of a homework, judged one after the other, and each on its own: what fails in one costs nothing in another."""
+"""All parts of a homework, judged one after the other, and each on its own: what fails in one costs nothing in
+another."""
 
 from __future__ import annotations
 
@@ -14,9 +15,8 @@ from autograder.exercise import PUBLIC_KEY
 from autograder.homework import rubric
 from autograder.homework.folder import Homework, collect
 from autograder.homework.rubric import PartResult, Report, lines_of, lost, needs_person, shown, unjudged
-from labkit.launch import horovod_job
-from labkit.launch import horovod_rendezvous
 from labkit import runlog
+from labkit.launch import horovod_rendezvous
 from labkit.launch.launcher import Launcher
 from labkit.runlog import RunLog
 
@@ -34,9 +34,10 @@ def judge(
 ) -> Report:
     """Judge the homework in a folder. Raises NotADirectoryError where there is none; everything else is in the report.
 
-    key: where the port's data come from. nonce: the code released to this student, "" if none was. parts: what to judge, of `PARTS`.
-    launcher: runs the script's ranks, in the jail if there is one; None: one of our own, closed at the end.
-    jail: as `autograder.grading.isolation.spec` makes it, for everything that opens a student's files; None: no jail, for one's own files.
+    key: where the port's data come from. nonce: the code released to this student, "" if none was. parts: what to
+    judge, of `PARTS`. launcher: runs the script's ranks, in the jail if there is one; None: one of our own, closed at
+    the end. jail: as `autograder.grading.isolation.spec` makes it, for everything that opens a student's files; None:
+    no jail, for one's own files.
     """
     with tempfile.TemporaryDirectory(prefix="homework-") as copies:
         homework = collect(Path(folder), Path(copies))
@@ -61,7 +62,9 @@ def judge_files(
         if runs_script:
             found += _port(homework, key, ready)
         if "scaling" in parts:
-            found.append(_guarded("scaling", functools.partial(_scaling, homework, logs, broken, figures, nonce, ready)))
+            found.append(
+                _guarded("scaling", functools.partial(_scaling, homework, logs, broken, figures, nonce, ready))
+            )
             figures.add_overlays(found[-1], ["scaling.pdf"])
     if "plots" in parts:
         found.append(_guarded("plots", functools.partial(_plots, homework, logs, broken, figures)))
@@ -85,7 +88,8 @@ def read_logs(homework: Homework) -> tuple[dict[int, RunLog], dict[int, str]]:
 
 
 class Figures:
-    """Reads each PDF once, and all of them side by side. Called with a path it gives the `probes.figure.types.Figure`."""
+    """Reads each PDF once, and all of them side by side. Called with a path it gives the
+    `probes.figure.types.Figure`."""
 
     def __init__(self, homework: Homework, jail: dict | None):
         self.homework, self.jail = homework, jail
@@ -152,8 +156,11 @@ def _judged_port(script: Path, key: str, launcher: Launcher) -> PartResult:
     return port.judge(script, key=key, launcher=launcher)
 
 
-def _scaling(homework: Homework, logs: dict, broken: dict, figures: Figures, nonce: str, launcher: Launcher | None) -> PartResult:
-    from autograder.homework.scaling import rerun, judge as scaling
+def _scaling(
+    homework: Homework, logs: dict, broken: dict, figures: Figures, nonce: str, launcher: Launcher | None
+) -> PartResult:
+    from autograder.homework.scaling import judge as scaling
+    from autograder.homework.scaling import rerun
 
     script = homework.files.get("script")
     again = rerun.timer(script, launcher) if script is not None and launcher is not None else None
@@ -168,12 +175,15 @@ def _plots(homework: Homework, logs: dict, broken: dict, figures: Figures) -> Pa
 
 
 def _guarded(part: str, judged: Callable[[], PartResult], also: tuple[str, ...] = ()) -> PartResult:
-    """The part's result with a finding for each line of the rubric. Where its judge fails, every line needs a person."""
+    """The part's result with a finding for each line of the rubric. Where its judge fails, every line needs a
+    person."""
     lines = [line for one in (part, *also) for line in lines_of(one)]
     try:
         result = judged()
         given = {finding.line.name: finding for finding in result.findings}
-        result.findings = [given.get(line.name) or needs_person(line.name, "This line was not judged.") for line in lines]
+        result.findings = [
+            given.get(line.name) or needs_person(line.name, "This line was not judged.") for line in lines
+        ]
         return result
     except Exception as error:
         fault = f"{type(error).__name__}: {shown(error, 200)}"

@@ -1,6 +1,7 @@
 """A student's page with what was read from it drawn on top, so that everybody sees what the judge saw.
 
-The page is drawn in the jail and comes back as raw pixels; the picture is encoded here, from them. Curves are kept as points, in pixels.
+The page is drawn in the jail and comes back as raw pixels; the picture is encoded here, from them. Curves are kept as
+points, in pixels.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ _FADED = 0.45  # how much of the page's own colours is left
 
 
 def draw(path: Path, figure, jail: dict | None = None) -> dict:
-    """{"png": base64, "width", "height": pixels, "curves": [{"name", "points": [[x, y], ...]}], "alt"} of the first page, as JSON values.
+    """{"png": base64, "width", "height": pixels, "curves": [{"name", "points": [[x, y], ...]}], "alt"} of the first
+    page, as JSON values.
 
-    figure: what was read from it, a `probes.figure.types.Figure`. Raises `inside.NoAnswer` where the page cannot be drawn.
+    figure: what was read from it, a `probes.figure.types.Figure`. Raises `inside.NoAnswer` where the page cannot be
+    drawn.
     """
     answer = inside.run("probes.figure.pixels", path, str(WIDTH), jail=jail)
     page = _pixels(answer)
@@ -82,5 +85,7 @@ def _curves(figure, width: int, height: int) -> list[dict]:
                 continue
             some = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).astype(int))
             points = [[round(float(a), 1), round(float(b), 1)] for a, b in zip(x[some], y[some], strict=True)]
-            found.append({"name": shown(curve.name, 40) or "a curve without a name", "count": int(len(x)), "points": points})
+            found.append(
+                {"name": shown(curve.name, 40) or "a curve without a name", "count": int(len(x)), "points": points}
+            )
     return found[:MOST_CURVES]

@@ -1,6 +1,7 @@
 """What a student reads: a card for each part of the homework, and one page with all of them.
 
-Everything that came from a student is escaped, and every picture was encoded by the grader; there is no script and nothing is loaded.
+Everything that came from a student is escaped, and every picture was encoded by the grader; there is no script and
+nothing is loaded.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _CELL = "padding:3px 14px 3px 0;text-align:left;vertical-align:top"
 
 
-# -- as text ----------------------------------------------------------------------------------------------------------------------------
+# -- as text -----------------------------------------------------------------------------------------------------------
 
 
 def part_text(result: PartResult, hints: str = "how") -> str:
@@ -61,7 +62,9 @@ def report_text(report: Report, hints: str = "how") -> str:
     taken = ", ".join(f"{role}: {shown(name)}" for role, name in report.files.items() if not _usual(role, name))
     said = f"taken as {taken}" if taken else "" if report.files else "no file of the homework was found"
     files = textwrap.wrap(said, _WIDTH, subsequent_indent="  ")
-    notes = [line for note in report.notes for line in textwrap.wrap(shown(note, LONGEST), _WIDTH, subsequent_indent="  ")]
+    notes = [
+        line for note in report.notes for line in textwrap.wrap(shown(note, LONGEST), _WIDTH, subsequent_indent="  ")
+    ]
     return "\n".join([head, "", "\n\n".join(parts), "", *files, *notes])
 
 
@@ -92,11 +95,12 @@ def _points(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
-# -- as HTML ----------------------------------------------------------------------------------------------------------------------------
+# -- as HTML -----------------------------------------------------------------------------------------------------------
 
 
 def part_html(result: PartResult, hints: str = "how") -> str:
-    """The card of one part as an HTML fragment, with styles of its own: it stands in notebooks, in feedback and on the page below."""
+    """The card of one part as an HTML fragment, with styles of its own: it stands in notebooks, in feedback and on the
+    page below."""
     depth = HINT_LEVELS[hints]
     title, score = html.escape(PARTS.get(result.part, result.part)), _score(result)
     said: set[str] = set()
@@ -111,7 +115,8 @@ def part_html(result: PartResult, hints: str = "how") -> str:
         f'<div style="display:flex;justify-content:space-between;gap:12px;margin-bottom:4px">'
         f'<span style="font-weight:600">{title}</span><span style="color:{colour};font-weight:600">{score}</span></div>'
         f'<table style="border-collapse:collapse;border:none;margin:0;width:100%;table-layout:auto;font-size:13px">'
-        f'<colgroup><col style="width:5em"><col style="width:5.5em"><col></colgroup>{rows}</table>{flags}{measured}{drawn}</div>'
+        '<colgroup><col style="width:5em"><col'
+        f' style="width:5.5em"><col></colgroup>{rows}</table>{flags}{measured}{drawn}</div>'
     )
 
 
@@ -124,7 +129,9 @@ def render(report: Report, title: str = "Scaling MNIST", hints: str = "how") -> 
     cards = [Markup(part_html(part, hints)) for part in report.parts]
     files = [(role, shown(name)) for role, name in report.files.items()]
     notes = [shown(note, LONGEST) for note in report.notes]
-    return pages.page("homework.html", title=title, report=report, cards=cards, files=files, notes=notes, points=_points)
+    return pages.page(
+        "homework.html", title=title, report=report, cards=cards, files=files, notes=notes, points=_points
+    )
 
 
 def _of_all(result: PartResult) -> str:
@@ -137,7 +144,9 @@ def _of_all(result: PartResult) -> str:
 def _row(finding: Finding, depth: int, said: set[str]) -> str:
     colour = _COLOURS[_verdict(finding)]
     earned = "&ndash;" if finding.earned is None else _points(finding.earned)
-    told = "".join(f'<div style="margin:1px 0 3px;opacity:0.85">{_coded(text)}</div>' for text in _told(finding, depth, said))
+    told = "".join(
+        f'<div style="margin:1px 0 3px;opacity:0.85">{_coded(text)}</div>' for text in _told(finding, depth, said)
+    )
     name = ""
     if finding.diagnosis and depth >= 1:
         name = f' <span style="opacity:0.6;font-size:12px">{html.escape(shown(finding.diagnosis.replace("_", " ")))}</span>'
@@ -165,11 +174,20 @@ def _measured(facts: dict) -> str:
     rows = [row for row in facts.get("rows", []) if "images_per_second" in row]
     if not rows:
         return ""
-    head = ("ranks", "images per second, from the log", "in the table", "speedup", "in the table", "efficiency", "in the table")
+    head = (
+        "ranks",
+        "images per second, from the log",
+        "in the table",
+        "speedup",
+        "in the table",
+        "efficiency",
+        "in the table",
+    )
     cell = "padding:2px 14px 2px 0;text-align:right;white-space:nowrap"
     body = "".join(_measured_row(row, cell) for row in rows)
     heads = "".join(
-        f'<th style="{cell};white-space:normal;font-weight:400;opacity:0.75;vertical-align:bottom">{one}</th>' for one in head
+        f'<th style="{cell};white-space:normal;font-weight:400;opacity:0.75;vertical-align:bottom">{one}</th>'
+        for one in head
     )
     machines = sorted(set(facts.get("hardware", {}).values()))
     where = (
@@ -178,9 +196,11 @@ def _measured(facts: dict) -> str:
         else ""
     )
     return (
-        f'<div style="margin-top:8px;overflow-x:auto"><table style="border-collapse:collapse;border:none;margin:0;font-size:12px">'
+        '<div style="margin-top:8px;overflow-x:auto"><table'
+        ' style="border-collapse:collapse;border:none;margin:0;font-size:12px">'
         f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
-        '<div style="opacity:0.75">From the logs, speedup and efficiency are ranges: with or without the first epoch, with or without '
+        '<div style="opacity:0.75">From the logs, speedup and efficiency are ranges: with or without the first epoch,'
+        " with or without "
         f"validation, by mean or by median. All of it is right.</div>{where}{_again(facts.get('rerun'))}"
     )
 
@@ -190,7 +210,10 @@ def _again(rerun: dict | None) -> str:
     if not rerun:
         return ""
     if rerun.get("done"):
-        said = f"Run again here on 2 ranks: a speedup of {_span(*rerun['found'])}; the logs show {_span(*rerun['claimed'])}."
+        said = (
+            f"Run again here on 2 ranks: a speedup of {_span(*rerun['found'])}; the logs show"
+            f" {_span(*rerun['claimed'])}."
+        )
     else:
         said = f"Not run again here: {rerun.get('why', '')}"
     return f'<div style="opacity:0.75">{html.escape(shown(said, LONGEST))}</div>'
@@ -219,7 +242,7 @@ def _span(low: float, high: float) -> str:
     return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
 
 
-# -- plots with what was read from them -------------------------------------------------------------------------------------------------
+# -- plots with what was read from them --------------------------------------------------------------------------------
 
 
 def _overlays(facts: dict) -> str:
@@ -228,7 +251,8 @@ def _overlays(facts: dict) -> str:
         return ""
     return (
         '<div style="margin-top:8px;opacity:0.75">What was read from your figures, drawn over them:</div>'
-        f'<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22em,100%),1fr));gap:10px 16px">{made}</div>'
+        '<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22em,100%),1fr));gap:10px'
+        f' 16px">{made}</div>'
     )
 
 
@@ -241,26 +265,36 @@ def _overlay(name: str, one: dict) -> str:
     """The faded page as a picture, the curves over it as lines, their names below."""
     try:
         width, height, png = int(one["width"]), int(one["height"]), base64.b64decode(one["png"], validate=True)
-        curves = [(str(c["name"]), int(c["count"]), [(float(x), float(y)) for x, y in c["points"]]) for c in one["curves"]]
+        curves = [
+            (str(c["name"]), int(c["count"]), [(float(x), float(y)) for x, y in c["points"]]) for c in one["curves"]
+        ]
     except (KeyError, TypeError, ValueError, binascii.Error):
         return ""
     if not png.startswith(b"\x89PNG"):
         return ""
-    picture = f'<image width="{width}" height="{height}" href="data:image/png;base64,{base64.b64encode(png).decode()}"/>'
+    picture = (
+        f'<image width="{width}" height="{height}" href="data:image/png;base64,{base64.b64encode(png).decode()}"/>'
+    )
     lines = "".join(_curve(k, points) for k, (_, _, points) in enumerate(curves))
     lines += _names([points[-1] for _, _, points in curves if points], width, height)
     keys = " ".join(_key(k, name, count) for k, (name, count, _) in enumerate(curves))
     alt = html.escape(shown(one.get("alt", name), 300))
     return (
-        f'<figure style="margin:4px 0;max-width:36em;min-width:0"><svg viewBox="0 0 {width} {height}" role="img" aria-label="{alt}" '
-        f'style="display:block;width:100%;height:auto;background:#fff;border:1px solid rgba(127,127,127,0.4)">{picture}{lines}</svg>'
-        f'<figcaption style="font-size:12px"><code>{html.escape(shown(name))}</code>: {keys or "no curve was read"}</figcaption></figure>'
+        f'<figure style="margin:4px 0;max-width:36em;min-width:0"><svg viewBox="0 0 {width} {height}" role="img"'
+        f' aria-label="{alt}" '
+        'style="display:block;width:100%;height:auto;background:#fff;border:1px solid'
+        f' rgba(127,127,127,0.4)">{picture}{lines}</svg>'
+        f'<figcaption style="font-size:12px"><code>{html.escape(shown(name))}</code>:'
+        f" {keys or 'no curve was read'}</figcaption></figure>"
     )
 
 
 def _key(k: int, name: str, count: int) -> str:
     letter = f'<b style="color:{_dark(k)};background:#fff;padding:0 3px;border-radius:3px">{_letter(k)}</b>'
-    return f'<span style="display:inline-block;margin-right:1em">{letter} {html.escape(shown(name))}, {count} points</span>'
+    return (
+        f'<span style="display:inline-block;margin-right:1em">{letter} {html.escape(shown(name))}, {count}'
+        " points</span>"
+    )
 
 
 def _curve(k: int, points: list[tuple[float, float]]) -> str:

@@ -1,7 +1,8 @@
 """The rubric of the homework, and the words in which a verdict on it is given.
 
-A *line* is one thing that earns points. A judge says of each line of its part what was earned and why (a *finding*), and raises *flags*:
-remarks for a person, which never cost a point by themselves. `earned` None means that no judge could decide: a person must.
+A *line* is one thing that earns points. A judge says of each line of its part what was earned and why (a *finding*),
+and raises *flags*: remarks for a person, which never cost a point by themselves. `earned` None means that no judge
+could decide: a person must.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud80
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the rubric. part: a key of `PARTS`. name: an identifier, unique in the rubric. title: what a student reads."""
+    """One line of the rubric. part: a key of `PARTS`. name: an identifier, unique in the rubric. title: what a student
+    reads."""
 
     part: str
     name: str
@@ -30,7 +32,8 @@ class Line:
 
 @dataclass
 class Finding:
-    """What a judge says of a line. earned: points, or None where a person must decide. diagnosis: the mistake's name, "" for full marks.
+    """What a judge says of a line. earned: points, or None where a person must decide. diagnosis: the mistake's name,
+    "" for full marks.
 
     sentence: what was found and what was expected. teach: the one sentence that teaches.
     """
@@ -68,7 +71,8 @@ class Flag:
 
 @dataclass
 class PartResult:
-    """A judge's word on one part. facts: what was measured, JSON values only, for the page and for whoever reads the result."""
+    """A judge's word on one part. facts: what was measured, JSON values only, for the page and for whoever reads the
+    result."""
 
     part: str
     findings: list[Finding]
@@ -104,7 +108,8 @@ class PartResult:
 
 @dataclass
 class Report:
-    """The whole verdict. files: what was taken for what (role -> name in the folder). notes: remarks on the folder itself."""
+    """The whole verdict. files: what was taken for what (role -> name in the folder). notes: remarks on the folder
+    itself."""
 
     parts: list[PartResult]
     files: dict[str, str] = field(default_factory=dict)
@@ -162,7 +167,7 @@ class Report:
         return cls([PartResult.from_json(one) for one in data["parts"]], data["files"], data["notes"])
 
 
-# -- the points -----------------------------------------------------------------------------------------------------------------------
+# -- the points --------------------------------------------------------------------------------------------------------
 
 
 def _plot_lines(size: int) -> Iterable[Line]:
@@ -209,7 +214,7 @@ def points_of(part: str) -> float:
     return math.fsum(one.points for one in lines_of(part))
 
 
-# -- saying it ------------------------------------------------------------------------------------------------------------------------
+# -- saying it ---------------------------------------------------------------------------------------------------------
 
 
 def full(name: str, sentence: str = "") -> Finding:
@@ -233,7 +238,8 @@ def unjudged(part: str, reason: str, facts: dict | None = None) -> PartResult:
 
 
 def shown(text: object, most: int = 80) -> str:
-    """A student's text as it may stand in a sentence: one line, at most `most` characters, nothing in it that steers a terminal."""
+    """A student's text as it may stand in a sentence: one line, at most `most` characters, nothing in it that steers a
+    terminal."""
     said = str(text)[: 4 * most].replace("\n", " ").replace("\t", " ")
     said = _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), said)
     return said if len(said) <= most else said[: most - 4] + " ..."

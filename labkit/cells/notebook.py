@@ -14,7 +14,8 @@ class NoSource(LookupError):
 
 
 def executed_cells() -> list[Cell]:
-    """The cells of this kernel in the order they ran, labelled "cell 7" by the number in their brackets; [] outside a notebook."""
+    """The cells of this kernel in the order they ran, labelled "cell 7" by the number in their brackets; [] outside a
+    notebook."""
     shell = _shell()
     if shell is None or not hasattr(shell, "history_manager") or shell.history_manager is None:
         return []
@@ -41,7 +42,8 @@ def cells_for(name: str, function=None) -> list[Cell]:
         except (OSError, TypeError):
             pass
     raise NoSource(
-        f"the source of {name} is not to be found: define it in a cell of this notebook, with `def {name}(...)`, and run that cell"
+        f"the source of {name} is not to be found: define it in a cell of this notebook, with `def {name}(...)`, and"
+        " run that cell"
     )
 
 

@@ -1,7 +1,7 @@
 """What a function needs from a notebook: slicing cells by dependency, and running the slice.
 
-Tracebacks from a slice show the student's own cells and lines. Names are resolved by Python's own symbol tables (`symtable`), so a
-local variable of a function is never mistaken for a notebook's global of the same name.
+Tracebacks from a slice show the student's own cells and lines. Names are resolved by Python's own symbol tables
+(`symtable`), so a local variable of a function is never mistaken for a notebook's global of the same name.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class _Statement:
 
 @functools.lru_cache(maxsize=256)  # a cell is looked at from several sides
 def python_of(source: str) -> str | None:
-    """The cell as plain Python with the same line numbers: magics and shell lines become `pass`; None where the cell is no Python."""
+    """The cell as plain Python with the same line numbers: magics and shell lines become `pass`; None where the cell is
+    no Python."""
     if source.lstrip().startswith("%%"):
         first, _, rest = source.lstrip().partition("\n")
         if not first.startswith(_HARMLESS_CELL_MAGICS):
@@ -105,7 +106,8 @@ def _first_line(node: ast.stmt) -> int:
 
 
 def _segment(lines: Sequence[str], node: ast.stmt) -> str:
-    """`ast.get_source_segment`, without taking the whole source apart for every statement. Columns count bytes of UTF-8."""
+    """`ast.get_source_segment`, without taking the whole source apart for every statement. Columns count bytes of
+    UTF-8."""
     wanted = [line.encode() for line in lines[node.lineno - 1 : node.end_lineno]]
     wanted[-1] = wanted[-1][: node.end_col_offset]
     wanted[0] = wanted[0][node.col_offset :]
@@ -125,7 +127,11 @@ def _statements(cell: Cell) -> tuple[_Statement, ...]:
         statement = _Statement(cell.label, first, segment)
         try:
             _names(
-                symtable.symtable(segment, cell.label, "exec"), True, statement.binds, statement.reads_now, statement.reads_later
+                symtable.symtable(segment, cell.label, "exec"),
+                True,
+                statement.binds,
+                statement.reads_now,
+                statement.reads_later,
             )
         except (SyntaxError, ValueError):
             continue
@@ -213,9 +219,9 @@ def defining_label(cells: Sequence[Cell], name: str) -> str | None:
 def slice_cells(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str] = ()) -> list[Chunk]:
     """The top-level statements that `names` reach, in the order of the cells.
 
-    The last definition of a name counts, together with later assignments to its items and attributes; a definition that builds on an
-    older one brings that along. Names in `skip` are left alone (they are provided otherwise). Unknown names are nobody's business
-    here: running the slice will say `NameError` with the student's line.
+    The last definition of a name counts, together with later assignments to its items and attributes; a definition that
+    builds on an older one brings that along. Names in `skip` are left alone (they are provided otherwise). Unknown
+    names are nobody's business here: running the slice will say `NameError` with the student's line.
     """
     found, _ = _reached(cells, names, skip)
     return [Chunk(statement.label, statement.line, statement.source) for statement in found]
@@ -226,59 +232,66 @@ def lacking_names(cells: Sequence[Cell], names: Iterable[str]) -> set[str]:
     return _reached(cells, names, ())[1]
 
 
-def _reached(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str]) -> tuple[list[_Statement], set[str]]:
-    """(the statements that `names` reach, in their order; the names that are nowhere defined)."""
-    statements = [statement for cell in cells for statement in _statements(cell)]
-    binding: dict[str, list[int]] = {}  # name -> the statements that bind it, in their order
-    touching: dict[str, list[int]] = {}
-    for k, statement in enumerate(statements):
-        for name in statement.binds:
-            binding.setdefault(name, []).append(k)
-        for name in statement.touches:
-            touching.setdefault(name, []).append(k)
-    stars = [k for k, statement in enumerate(statements) if statement.star_import]
-    wanted: set[int] = set()
-    lacking: set[str] = set()
+class _Reach:
+    """Which statement binds which name, and what a statement needs of those before it."""
 
-    def last_binding(name: str, before: int) -> int | None:
-        places = binding.get(name, [])
+    def __init__(self, statements: list[_Statement]):
+        self.statements = statements
+        self.binding: dict[str, list[int]] = {}  # name -> the statements that bind it, in their order
+        self.touching: dict[str, list[int]] = {}
+        for k, statement in enumerate(statements):
+            for name in statement.binds:
+                self.binding.setdefault(name, []).append(k)
+            for name in statement.touches:
+                self.touching.setdefault(name, []).append(k)
+        self.stars = [k for k, statement in enumerate(statements) if statement.star_import]
+
+    def last_binding(self, name: str, before: int) -> int | None:
+        """The last statement before `before` that binds the name."""
+        places = self.binding.get(name, [])
         k = bisect.bisect_left(places, before)
         return places[k - 1] if k else None
 
-    def needs(k: int) -> Iterable[tuple[str, int]]:
+    def needs(self, k: int) -> Iterable[tuple[str, int]]:
         """What statement k needs: (name, the statement before which it is looked for)."""
-        statement = statements[k]
+        statement, end = self.statements[k], len(self.statements)
         for name in statement.reads_now | statement.touches:
-            if last_binding(name, k) is not None:
+            if self.last_binding(name, k) is not None:
                 yield name, k
             elif name not in statement.binds:
-                yield name, len(statements)
+                yield name, end
         for name in statement.reads_later:
-            yield name, len(statements)
+            yield name, end
 
-    looked_for = {(name, len(statements)) for name in names} - {(name, len(statements)) for name in skip}
+
+def _reached(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str]) -> tuple[list[_Statement], set[str]]:
+    """(the statements that `names` reach, in their order; the names that are nowhere defined)."""
+    reach = _Reach([statement for cell in cells for statement in _statements(cell)])
+    end, wanted, lacking = len(reach.statements), set(), set()
+    looked_for = {(name, end) for name in names} - {(name, end) for name in skip}
     open_ends = list(looked_for)
     while open_ends:  # no recursion: a chain of definitions may be longer than Python's stack
         name, before = open_ends.pop()
-        k = last_binding(name, before)
+        k = reach.last_binding(name, before)
         if k is not None:
-            found = {k, *(j for j in touching.get(name, ()) if k < j < before)}
+            found = {k, *(j for j in reach.touching.get(name, ()) if k < j < before)}
         else:
-            found = set() if name in _BUILTINS else {j for j in stars if j < before}
+            found = set() if name in _BUILTINS else {j for j in reach.stars if j < before}
             if not found and name not in _BUILTINS:
                 lacking.add(name)
         for j in found - wanted:
             wanted.add(j)
             if k is None:
                 continue
-            more = {need for need in needs(j) if need[0] not in skip} - looked_for
+            more = {need for need in reach.needs(j) if need[0] not in skip} - looked_for
             looked_for |= more
             open_ends += more
-    return [statements[k] for k in sorted(wanted)], lacking
+    return [reach.statements[k] for k in sorted(wanted)], lacking
 
 
 def execute(chunks: Iterable[Chunk], namespace: dict) -> None:
-    """Run the chunks in `namespace`; tracebacks, `inspect` and `linecache` show each line under its cell's label and number."""
+    """Run the chunks in `namespace`; tracebacks, `inspect` and `linecache` show each line under its cell's label and
+    number."""
     shown: dict[str, list[str]] = {}
     for chunk in chunks:
         lines = shown.setdefault(chunk.label, [])

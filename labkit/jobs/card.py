@@ -16,7 +16,8 @@ _WIDTH = 110
 
 @dataclass
 class Report:
-    """The card. verdict: how it ended, in a few words. rows: (label, text). tail: the last lines of the output, where they explain it.
+    """The card. verdict: how it ended, in a few words. rows: (label, text). tail: the last lines of the output, where
+    they explain it.
 
     exit_status: 0 if it is good, else that of the job, at least 1.
     """
@@ -38,7 +39,7 @@ class Report:
         return {"text/plain": text_card(self), "text/html": html_card(self)}
 
 
-# --- the card -------------------------------------------------------------------------------------------------------------------------
+# --- the card ---------------------------------------------------------------------------------------------------------
 
 
 def text_card(report: Report) -> str:
@@ -64,11 +65,13 @@ def html_card(report: Report) -> str:
     colour = (ORANGE if report.warnings else GREEN) if report.good else VERMILLION
     cell = "text-align:left;padding:2px 14px 2px 0;vertical-align:top"
     rows = [
-        f'<tr><td style="{cell};opacity:.7;white-space:nowrap">{html.escape(label)}</td><td style="{cell}">{html.escape(text)}</td></tr>'
+        f'<tr><td style="{cell};opacity:.7;white-space:nowrap">{html.escape(label)}</td><td'
+        f' style="{cell}">{html.escape(text)}</td></tr>'
         for label, text in report.rows
     ]
     rows += [
-        f'<tr><td style="{cell};color:{VERMILLION};font-weight:600">warning</td><td style="{cell}">{html.escape(warning.says)}'
+        f'<tr><td style="{cell};color:{VERMILLION};font-weight:600">warning</td><td'
+        f' style="{cell}">{html.escape(warning.says)}'
         f'<div style="opacity:.8">{html.escape(warning.do)}</div></td></tr>'
         for warning in report.warnings
     ]
@@ -77,12 +80,14 @@ def html_card(report: Report) -> str:
         text = html.escape("\n".join(report.tail))
         tail = (
             f'<div style="margin-top:6px;color:{GREY}">the last lines of the output</div>'
-            f'<pre style="{_MONO};margin:2px 0 0;padding:0 0 0 .8em;border:0;border-left:2px solid rgba(128,128,128,.35);'
+            f'<pre style="{_MONO};margin:2px 0 0;padding:0 0 0 .8em;border:0;border-left:2px solid'
+            " rgba(128,128,128,.35);"
             f'white-space:pre-wrap;background:none">{text}</pre>'
         )
     return (
         f'<div role="group" aria-label="{html.escape(report.title)}: {html.escape(report.verdict)}" '
-        f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;padding:8px 12px;max-width:62em;font-size:13px">'
+        f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;padding:8px'
+        ' 12px;max-width:62em;font-size:13px">'
         f'<div style="display:flex;justify-content:space-between;margin-bottom:4px">'
         f'<code style="font-weight:600">{html.escape(report.title)}</code>'
         f'<span style="font-weight:600">{html.escape(report.verdict)}</span></div>'

@@ -1,4 +1,5 @@
-"""A job as its user sees it: what is asked for, what became of it, durations as people write them; and how a scheduler's commands are run."""
+"""A job as its user sees it: what is asked for, what became of it, durations as people write them; and how a
+scheduler's commands are run."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from labkit.jobs.tables import table
 
 QUEUED, RUNNING, ENDED, UNKNOWN = "queued", "running", "ended", "unknown"
 # How a job ended: "completed" or what went wrong.
@@ -63,9 +66,9 @@ class Submission:
 class Job:
     """Where a job stands.
 
-    state: QUEUED, RUNNING, ENDED or UNKNOWN (the scheduler has forgotten it). end: how it ended, "" before. word: the scheduler's own
-    word for all that. reason: why it waits, in plain words; advice: what to do about it, "" if waiting is all there is to do.
-    exit_status: of the script; None: not known. signal: the one that ended it, 0 for none.
+    state: QUEUED, RUNNING, ENDED or UNKNOWN (the scheduler has forgotten it). end: how it ended, "" before. word: the
+    scheduler's own word for all that. reason: why it waits, in plain words; advice: what to do about it, "" if waiting
+    is all there is to do. exit_status: of the script; None: not known. signal: the one that ended it, 0 for none.
     attempt: 2 and more after it went back into the queue.
     """
 
@@ -104,11 +107,12 @@ class Job:
         return max(ended - self.began, 0.0)
 
 
-# --- durations ------------------------------------------------------------------------------------------------------------------------
+# --- durations --------------------------------------------------------------------------------------------------------
 
 
 def seconds_of(text: str) -> int:
-    """A time limit as people write it: "30" (minutes, as Slurm has it), "90s", "1h30m", "2d", "MM:SS", "HH:MM:SS", "D-HH:MM:SS".
+    """A time limit as people write it: "30" (minutes, as Slurm has it), "90s", "1h30m", "2d", "MM:SS", "HH:MM:SS",
+    "D-HH:MM:SS".
 
     Raises SchedulerError for anything else.
     """
@@ -158,11 +162,12 @@ def duration(seconds: float) -> str:
     return f"{seconds / 86400:.3g} days"
 
 
-# --- scripts --------------------------------------------------------------------------------------------------------------------------
+# --- scripts ----------------------------------------------------------------------------------------------------------
 
 
 def directives(text: str, prefix: str) -> list[str]:
-    """The options in a script's #SBATCH or #PBS lines, as words; those behind the first command do not count, as for the schedulers."""
+    """The options in a script's #SBATCH or #PBS lines, as words; those behind the first command do not count, as for
+    the schedulers."""
     words: list[str] = []
     for line in text.splitlines():
         line = line.strip()
@@ -190,12 +195,6 @@ def option(words: Sequence[str], *names: str) -> str | None:
     return found
 
 
-NOBODY_ANSWERS = (
-    "Slurm's commands are here, but no Slurm answers them: on a cluster, go to its login node; `make cluster-up` starts one on this"
-    " machine, and `make cluster-run CMD='labkit submit ...'` submits to it."
-)
-
-
 def asked_row(what: str, wanted, in_script: str | None, default: str) -> tuple[str, str, str]:
     if wanted is not None:
         return (
@@ -206,19 +205,29 @@ def asked_row(what: str, wanted, in_script: str | None, default: str) -> tuple[s
     return (what, in_script, "script") if in_script is not None else (what, default, "")
 
 
-def refused(program: str, message: str, table) -> str:
+def refused(program: str, message: str) -> str:
     """A rejected submission in one sentence: what that means if it is known, and always the scheduler's own word."""
     said = last_line(message)
-    for pattern, meaning in table:
+    if program == "sbatch" and (nobody := unreachable(program, message)):
+        return nobody
+    for pattern, meaning in table(program).items():
         found = re.search(pattern, message, re.IGNORECASE)
         if found:
             line = next((line for line in message.splitlines() if re.search(pattern, line, re.IGNORECASE)), said)
-            return meaning if meaning == NOBODY_ANSWERS else f"{meaning} ({_bare(line)})"
+            return f"{meaning} ({_bare(line)})"
     return f"{program} refused the script: {_bare(said)}"
 
 
+def unreachable(program: str, message: str) -> str:
+    """What it means that no server answers sbatch or qsub, if that is what it says: the first row of its table; else
+    ""."""
+    pattern, meaning = next(iter(table(program).items()))
+    return meaning if re.search(pattern, message, re.IGNORECASE) else ""
+
+
 def last_line(text: str) -> str:
-    """The last line of what a command complained, the one that says why; of sbatch's the first with "error" and a reason."""
+    """The last line of what a command complained, the one that says why; of sbatch's the first with "error" and a
+    reason."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else "it gave no reason"
 
@@ -229,11 +238,14 @@ def _bare(line: str) -> str:
 
 
 def outside_of_a_job() -> dict[str, str]:
-    """The environment without what a surrounding Slurm job, such as one that runs a notebook, has put into it: sbatch would pass it on."""
+    """The environment without what a surrounding Slurm job, such as one that runs a notebook, has put into it: sbatch
+    would pass it on."""
     if "SLURM_JOB_ID" not in os.environ:
         return dict(os.environ)
     kept = ("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT")
-    return {name: value for name, value in os.environ.items() if not re.match("SLURM|SRUN_|PMIX?_", name) or name in kept}
+    return {
+        name: value for name, value in os.environ.items() if not re.match("SLURM|SRUN_|PMIX?_", name) or name in kept
+    }
 
 
 def run_command(

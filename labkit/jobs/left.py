@@ -21,7 +21,7 @@ from labkit.jobs.job import (
 LARGEST_FILE = 64 * 2**20  # bytes of one file of samples that are read
 
 
-# --- what a job left ------------------------------------------------------------------------------------------------------------------
+# --- what a job left --------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -42,7 +42,8 @@ class Use:
 
 @dataclass
 class Node:
-    """The samples of one node, as `labkit.jobs.monitor` wrote them. ranks: busy as a share of one core. gpus: busy in percent."""
+    """The samples of one node, as `labkit.jobs.monitor` wrote them. ranks: busy as a share of one core. gpus: busy in
+    percent."""
 
     host: str
     memory_bytes: float = math.nan
@@ -104,8 +105,9 @@ class Left:
 def read_samples(path: Path) -> Node:
     """One file of `labkit.jobs.monitor`. Lines that are torn or not what they should be are left out.
 
-    A rank's share of a core between two samples is the processor time that it has used in between over the time that has passed. Where
-    its processor time falls, another process has taken the rank (the next step of the script): counting begins anew.
+    A rank's share of a core between two samples is the processor time that it has used in between over the time that
+    has passed. Where its processor time falls, another process has taken the rank (the next step of the script):
+    counting begins anew.
     """
     node, before = Node(path.stem), {}
     with open(path, "rb") as file:

@@ -1,8 +1,9 @@
-"""What the ranks of a job do on each node: processor time, memory, cores, GPUs; sampled from outside, one JSON line per sample.
+"""What the ranks of a job do on each node: processor time, memory, cores, GPUs; sampled from outside, one JSON line per
+sample.
 
 A job script starts it with `labkit job-monitor start FOLDER`: one sampler on every node of the allocation, each writing
-FOLDER/monitor/HOST.jsonl until the job ends. `labkit.jobs.report` reads them. A rank is recognised by what its launcher has put into its
-environment; the processes that it starts (loaders of data) count as that rank.
+FOLDER/monitor/HOST.jsonl until the job ends. `labkit.jobs.report` reads them. A rank is recognised by what its launcher
+has put into its environment; the processes that it starts (loaders of data) count as that rank.
 
 The first line describes the node, every other one is a sample:
 
@@ -28,8 +29,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER = "monitor"
-# What names the rank of a process, the innermost launcher first: torchrun, Open MPI's mpiexec, Horovod's own launcher, srun --mpi, a script
-# that sets RANK by itself (perhaps for the torchruns, which are not the ranks), srun.
+# What names the rank of a process, the innermost launcher first: torchrun, Open MPI's mpiexec, Horovod's own launcher,
+# srun --mpi, a script that sets RANK by itself (perhaps for the torchruns, which are not the ranks), srun.
 TORCHRUN = "RANK of torchrun"  # RANK, in a process that torchrun has started
 RANK_NAMES = (TORCHRUN, "OMPI_COMM_WORLD_RANK", "HOROVOD_RANK", "PMIX_RANK", "PMI_RANK", "RANK", "SLURM_PROCID")
 JOB_NAMES = ("SLURM_JOB_ID", "PBS_JOBID")
@@ -50,14 +51,14 @@ def job_of(environment: dict[str, str]) -> str:
     return next((environment[name] for name in JOB_NAMES if environment.get(name)), "")
 
 
-# --- starting -------------------------------------------------------------------------------------------------------------------------
+# --- starting ---------------------------------------------------------------------------------------------------------
 
 
 def start(folder: Path, interval: float = 1.0) -> list[str]:
     """Start a sampler on every node of the allocation this runs in; returns their hosts. Outside of one: here.
 
-    They end when the process that called this (the job's script) is gone. Never raises for what a cluster may lack: the reason is
-    written to FOLDER/monitor/trouble.txt, because a job is worth more than its statistics.
+    They end when the process that called this (the job's script) is gone. Never raises for what a cluster may lack: the
+    reason is written to FOLDER/monitor/trouble.txt, because a job is worth more than its statistics.
     """
     place = Path(folder).resolve() / FOLDER
     place.mkdir(parents=True, exist_ok=True)
@@ -86,7 +87,8 @@ def start(folder: Path, interval: float = 1.0) -> list[str]:
 
 
 def _commands(sampler: list[str], watched: int) -> dict[str, list[str]]:
-    """How to start a sampler on each node, by host. The one on this node watches the script; the others watch its sign of life."""
+    """How to start a sampler on each node, by host. The one on this node watches the script; the others watch its sign
+    of life."""
     here = socket.gethostname()
     commands = {here: [*sampler, "--watch", str(watched)]}
     if "SLURM_JOB_ID" in os.environ:
@@ -103,22 +105,34 @@ def _commands(sampler: list[str], watched: int) -> dict[str, list[str]]:
                 "--ntasks-per-node=1",
                 "--cpus-per-task=1",
             ]
-            commands["the other nodes"] = [*srun, f"--exclude={os.environ.get('SLURMD_NODENAME', here)}", "--mem=0", *sampler]
+            commands["the other nodes"] = [
+                *srun,
+                f"--exclude={os.environ.get('SLURMD_NODENAME', here)}",
+                "--mem=0",
+                *sampler,
+            ]
     elif os.environ.get("PBS_NODEFILE"):
         with contextlib.suppress(OSError):
             for host in dict.fromkeys(Path(os.environ["PBS_NODEFILE"]).read_text().split()):
                 if host.split(".")[0] != here.split(".")[0]:
                     # which passes on no variables: this labkit must be found there, too
-                    commands[host] = ["pbs_tmrsh", host, "env", f"PYTHONPATH={Path(__file__).resolve().parents[2]}", *sampler]
+                    commands[host] = [
+                        "pbs_tmrsh",
+                        host,
+                        "env",
+                        f"PYTHONPATH={Path(__file__).resolve().parents[2]}",
+                        *sampler,
+                    ]
     return commands
 
 
-# --- sampling -------------------------------------------------------------------------------------------------------------------------
+# --- sampling ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Sampler:
-    """Samples one node. job: whose processes count; "": all of this user that have a rank. gpus: None where NVIDIA's library is not."""
+    """Samples one node. job: whose processes count; "": all of this user that have a rank. gpus: None where NVIDIA's
+    library is not."""
 
     job: str
     gpus: Gpus | None = None
@@ -132,7 +146,9 @@ class Sampler:
 
         from labkit import environment
 
-        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(environment.cores()))
+        cores = (
+            sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(environment.cores()))
+        )
         return {
             "kind": "node",
             "host": socket.gethostname(),
@@ -143,7 +159,8 @@ class Sampler:
         }
 
     def sample(self) -> dict:
-        """One sample. Processor time is what all processes of a rank have used since its start, those that have ended included."""
+        """One sample. Processor time is what all processes of a rank have used since its start, those that have ended
+        included."""
         import psutil
 
         ranks: dict[str, dict] = {}
@@ -181,7 +198,8 @@ class Sampler:
             try:
                 key = process.pid, process.create_time()
                 if key not in self._known or self._known[key] is None and time.time() - key[1] < 30:
-                    # a process may have been forked but not yet executed: then its environment is its parent's, so it is read again
+                    # a process may have been forked but not yet executed: then its environment is its parent's, so it
+                    # is read again
                     self._known[key] = self._environment(process)
             except (psutil.Error, OSError):
                 continue
@@ -234,7 +252,9 @@ class Gpus:
         for index in range(library.nvmlDeviceGetCount()):
             handle = library.nvmlDeviceGetHandleByIndex(index)
             uuid = _text(library.nvmlDeviceGetUUID(handle))
-            if visible is not None and not any(str(index) == one or one and uuid.startswith(one) for one in visible.split(",")):
+            if visible is not None and not any(
+                str(index) == one or one and uuid.startswith(one) for one in visible.split(",")
+            ):
                 continue
             self.handles.append((index, handle))
             self.described.append(
@@ -258,7 +278,8 @@ class Gpus:
         return found if found.handles else None
 
     def sample(self) -> list[dict]:
-        """busy: percent of the last moments in which a kernel ran; None where the device does not tell (MIG). memory: bytes in use."""
+        """busy: percent of the last moments in which a kernel ran; None where the device does not tell (MIG). memory:
+        bytes in use."""
         rows = []
         for index, handle in self.handles:
             row = {"index": index, "busy": None, "memory": None}
@@ -273,15 +294,15 @@ def _text(value) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-# --- the sampler's process ------------------------------------------------------------------------------------------------------------
+# --- the sampler's process --------------------------------------------------------------------------------------------
 
 
 def watch(place: Path, script: int | None, interval: float, job: str = "") -> int:
     """Sample until the job's script has ended; returns the number of samples.
 
-    script: its process, where it runs on this node; its sampler keeps FOLDER/monitor/alive fresh. On the other nodes (None) that file is
-    what tells. A job that was requeued appends to the file of its first attempt. Samples become rarer with time: a job of a minute has 60,
-    one of a day 17,000.
+    script: its process, where it runs on this node; its sampler keeps FOLDER/monitor/alive fresh. On the other nodes
+    (None) that file is what tells. A job that was requeued appends to the file of its first attempt. Samples become
+    rarer with time: a job of a minute has 60, one of a day 17,000.
     """
     sampler = Sampler(job or job_of(dict(os.environ)), Gpus.here())
     life = ScriptHere(script, place / "alive") if script else ScriptElsewhere(place / "alive")
@@ -296,7 +317,8 @@ def watch(place: Path, script: int | None, interval: float, job: str = "") -> in
 
 
 class ScriptHere:
-    """The job's script, a process of this node. Its sampler shows the others that it lives, by a number that changes in a file."""
+    """The job's script, a process of this node. Its sampler shows the others that it lives, by a number that changes in
+    a file."""
 
     def __init__(self, pid: int, alive: Path):
         self.alive, self.beats = alive, 0
@@ -316,7 +338,8 @@ class ScriptHere:
 
 
 class ScriptElsewhere:
-    """The job's script as seen from another node: gone when the file is, or has not changed for 30 seconds (clocks may differ)."""
+    """The job's script as seen from another node: gone when the file is, or has not changed for 30 seconds (clocks may
+    differ)."""
 
     def __init__(self, alive: Path):
         self.alive, self.last, self.changed = alive, "", time.monotonic()

@@ -27,65 +27,19 @@ from labkit.jobs.job import (
     Submission,
     asked_row,
     clock,
-    directives,
     last_line,
-    option,
     refused,
     run_command,
     seconds_of,
+    unreachable,
 )
+from labkit.jobs.pbs_script import Chunk, parse_select, read_script
+from labkit.jobs.tables import table
 
-# --- PBS ------------------------------------------------------------------------------------------------------------------------------
+# --- PBS --------------------------------------------------------------------------------------------------------------
 
 # Job exit statuses below 0, where the job was ended or never began. Source: OpenPBS 23.06, src/include/job.h.
 _PBS_KILLS = {-24: "ncpus", -25: "ncpus", -26: "vmem", -27: "mem", -28: "cput", -29: "walltime"}
-# What qsub says, and what that means. Messages of OpenPBS 23.06: src/lib/Liblog/pbs_messages.c, src/cmds/qsub.c.
-_QSUB_ERRORS = (
-    (
-        r"cannot connect to server|Connection refused|Unknown Host|No default server|Failed to load configuration",
-        "PBS's commands are here, but no PBS server answers them: go to the cluster's login node, or ask whether the server is down"
-        " (`qstat -B`).",
-    ),
-    (r"Unknown queue", "There is no such queue: `qstat -Q` lists them; change #PBS -q."),
-    (
-        r"Access to queue is denied|Unauthorized Request",
-        "You may not use this queue: `qstat -Q` lists the others; change #PBS -q.",
-    ),
-    (r"Queue is not enabled", "The queue takes no jobs now: try later, or another one (`qstat -Q`)."),
-    (
-        r"violates queue and/or server resource limits|exceeds? .*limit",
-        "It asks for more than the queue gives to one job: `qstat -Qf` shows resources_max; ask for less with --nodes or --time.",
-    ),
-    (
-        r"Illegal attribute or resource value Resource_List\.walltime",
-        "The walltime is not one that PBS reads: write HH:MM:SS, or give --time.",
-    ),
-    (
-        r"Unknown resource:?\s*(?P<what>\S*)",
-        "This server knows no resource of that name: ask which ones it has (`qmgr -c 'list resource'`) and change the select line.",
-    ),
-    (
-        r'Resource invalid in "select" specification',
-        "A resource in the select line is not one of a chunk: walltime and place stand in -l lines of their own.",
-    ),
-    (
-        r"cannot be used with \"select\" or \"place\"|Cannot be used with select or place",
-        "The script mixes the old form (-l nodes, -l ncpus) with select: keep `#PBS -l select=...` only.",
-    ),
-    (
-        r"directive error: (?P<what>.*)",
-        "A #PBS line holds what PBS does not know, perhaps an option of Slurm: `labkit lint-pbs SCRIPT` says which line and why.",
-    ),
-    (
-        r"Maximum number of jobs already in queue",
-        "You have as many jobs in this queue as you may: wait for one to end, or `qdel` one.",
-    ),
-    (
-        r"Bad UID for job execution|Bad GID",
-        "PBS does not run jobs of this user on this server (root, for example): log in as yourself.",
-    ),
-    (r"Invalid Account", "PBS does not know the account: change #PBS -A."),
-)
 
 
 class PBS:
@@ -94,41 +48,25 @@ class PBS:
     name, prefix, program = "PBS", "#PBS", "qsub"
 
     def submission(
-        self, script: Path, text: str, request: Request, arguments: Sequence[str] = (), variables: Mapping[str, str] | None = None
+        self,
+        script: Path,
+        text: str,
+        request: Request,
+        arguments: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
     ) -> Submission:
-        """The qsub command. A request for nodes or ranks rewrites the script's select: its chunk keeps ncpus, ngpus and the rest.
+        """The qsub command. A request for nodes or ranks rewrites the script's select: its chunk keeps ncpus, ngpus ...
 
         Raises SchedulerError where the script's select has several kinds of chunks.
         """
-        own = directives(text, self.prefix)
-        resources, options, notes = _pbs_resources(own), [], []
-        warnings = [
-            f"Line {found.line}: {found.message}"
-            for found in pbs_lint.lint(text)
-            if found.level == "error" and found.rule != "packs-nodes"  # told below, unless it is mended
-        ]
-        several = "+" in resources.get("select", "")
-        if request.nodes is not None or request.ranks_per_node is not None:
-            if several:
-                raise SchedulerError(
-                    f"{script.name} asks for chunks of several kinds (select={resources['select']}), so --nodes and --ranks-per-node have"
-                    " no one meaning: change its select line instead."
-                )
-            if "select" not in resources:
-                warnings.append("The script has no `#PBS -l select`: as many cores as ranks are asked for on each node.")
-            count, chunk = _wanted_chunk(request, resources.get("select"))
-            options += ["-l", "select=" + ":".join([str(count), *(f"{key}={value}" for key, value in chunk.items())])]
-            if count > 1 and "place" not in resources:
-                options += ["-l", "place=scatter"]
-                notes.append("place=scatter is added: without it PBS may put all chunks on one node.")
-        else:
-            count, chunk = _first_chunk(resources.get("select", "1:ncpus=1"))
-            if (count > 1 or several) and "place" not in resources:
-                warnings.append("The script has no `#PBS -l place=scatter`: PBS may put all its chunks on one node.")
-        warnings += _shared(chunk)
+        read = read_script(text)
+        resources = {name: value for _, name, value in reversed(read.requests) if value}  # the first of a name counts
+        options, notes, warnings = _select_options(script, request, resources)
+        refused_lines = [found for found in pbs_lint.lint(text) if found.level == "error"]
+        warnings = [f"Line {found.line}: {found.message}" for found in refused_lines] + warnings
         if request.seconds is not None:
             options += ["-l", f"walltime={clock(request.seconds)}"]
-        if option(own, "-k") is None:
+        if read.option("k") is None:
             options += ["-k", "doe"]
             notes.append("-k doe is added: PBS then writes the output where it can be followed while the job runs.")
         variables = dict(variables or {})
@@ -137,29 +75,33 @@ class PBS:
             notes.append(f"qsub gives a script no arguments: they travel in the variable {list(variables)[-1]}.")
         if variables:
             options += ["-v", ",".join(f"{name}={_pbs_quoted(value)}" for name, value in variables.items())]
-        return Submission(["qsub", *options, str(script)], _pbs_asked(request, resources, option(own, "-q")), notes, warnings)
+        queue = read.option("q").value if read.option("q") else None
+        return Submission(["qsub", *options, str(script)], _pbs_asked(request, resources, queue), notes, warnings)
 
     def submit(self, submission: Submission, folder: Path) -> str:
         ran = run_command(submission.command, folder)
         if ran.returncode:
-            raise SchedulerError(refused("qsub", ran.stderr or ran.stdout, _QSUB_ERRORS))
+            raise SchedulerError(refused("qsub", ran.stderr or ran.stdout))
         found = re.search(r"^\s*(\d+(?:\[\])?(?:\.\S+)?)\s*$", ran.stdout, re.MULTILINE)
         if not found:
             raise SchedulerError(f"qsub did not return a job's id but {ran.stdout.strip()[:200]!r}.")
         return found[1]
 
     def job(self, number: str) -> Job:
-        """Where the job stands, from `qstat -x -f -F json`; without job history on the server a job that has ended is unknown."""
+        """Where the job stands, from `qstat -x -f -F json`; without job history on the server a job that has ended is
+        unknown."""
         if not re.fullmatch(r"\d+(\[\d*\])?(\.\S+)?", number):
             raise SchedulerError(f"{number!r} is no PBS job: its id is what qsub printed, such as 4711.server.")
         ran = run_command(["qstat", "-x", "-f", "-F", "json", number])
         facts = _pbs_facts(ran.stdout)
-        if facts is None and "history" in ran.stderr + ran.stdout:  # a server without it says so, and ends with status 0
+        if (
+            facts is None and "history" in ran.stderr + ran.stdout
+        ):  # a server without it says so, and ends with status 0
             ran = run_command(["qstat", "-f", "-F", "json", number])
             facts = _pbs_facts(ran.stdout)
         if facts is None:
-            if re.search(_QSUB_ERRORS[0][0], ran.stderr):
-                raise SchedulerError(_QSUB_ERRORS[0][1])
+            if nobody := unreachable("qsub", ran.stderr):
+                raise SchedulerError(nobody)
             return Job(number)
         return _pbs_job(number, facts)
 
@@ -169,37 +111,55 @@ class PBS:
             raise SchedulerError(f"PBS did not cancel job {number}: {last_line(ran.stderr)}")
 
 
-def _pbs_resources(words: Sequence[str]) -> dict[str, str]:
-    """{"select": "2:ncpus=4:mpiprocs=2", "place": "scatter", "walltime": "00:10:00"} of all -l options; the first of a name counts."""
-    found: dict[str, str] = {}
-    for position, word in enumerate(words):
-        value = words[position + 1] if word == "-l" and position + 1 < len(words) else word[2:] if re.match(r"-l.", word) else ""
-        for part in value.split(","):
-            name, _, amount = part.partition("=")
-            if amount:
-                found.setdefault(name.strip(), amount.strip())
-    return found
+def _select_options(
+    script: Path, request: Request, resources: dict[str, str]
+) -> tuple[list[str], list[str], list[str]]:
+    """(options of qsub, notes, warnings) for the nodes and ranks of a request. resources: what the script asks for."""
+    select, options, notes, warnings = resources.get("select"), [], [], []
+    several = "+" in (select or "")
+    if request.nodes is None and request.ranks_per_node is None:
+        chunk = _first_chunk(select or "1:ncpus=1")
+        if (chunk.count > 1 or several) and "place" not in resources:
+            warnings.append("The script has no `#PBS -l place=scatter`: PBS may put all its chunks on one node.")
+        return options, notes, warnings + _shared(chunk)
+    if several:
+        raise SchedulerError(
+            f"{script.name} asks for chunks of several kinds (select={select}), so --nodes and --ranks-per-node have"
+            " no one meaning: change its select line instead."
+        )
+    if select is None:
+        warnings.append("The script has no `#PBS -l select`: as many cores as ranks are asked for on each node.")
+    chunk = _first_chunk(select or f"1:ncpus={request.ranks_per_node or 1}")
+    ranks = {"mpiprocs": str(request.ranks_per_node)} if request.ranks_per_node is not None else {}
+    chunk = Chunk(request.nodes or chunk.count, chunk.resources | ranks)
+    options += ["-l", "select=" + ":".join([str(chunk.count), *map("=".join, chunk.resources.items())])]
+    if chunk.count > 1 and "place" not in resources:
+        options += ["-l", "place=scatter"]
+        notes.append("place=scatter is added: without it PBS may put all chunks on one node.")
+    return options, notes, warnings + _shared(chunk)
 
 
 def _pbs_arguments(script: Path, text: str, arguments: Sequence[str]) -> dict[str, str]:
     """{"ARGS": "--epochs 3"}, or {"ARGS64": ...} with the same in base64 where qsub -v would lose something on the way.
 
-    Seen on OpenPBS 23.06: quotes and backslashes arrive as backslashes, and with some of them the rest is lost. Raises SchedulerError for
-    a script that knows ARGS only.
+    Seen on OpenPBS 23.06: quotes and backslashes arrive as backslashes, and with some of them the rest is lost. Raises
+    SchedulerError for a script that knows ARGS only.
     """
     words = shlex.join(arguments)
     if re.fullmatch(r"[\w@%+=:./ -]+", words, re.ASCII):
         return {"ARGS": words}
     if "launch.sh" not in text and "ARGS64" not in text:
         raise SchedulerError(
-            f"qsub cannot hand over {words}: it garbles commas, quotes, $ and letters with accents. Let {script.name} read them from"
+            f"qsub cannot hand over {words}: it garbles commas, quotes, $ and letters with accents. Let {script.name}"
+            " read them from"
             f' ARGS64, which is free of that: eval "set -- $(base64 -d <<< "$ARGS64")".'
         )
     return {"ARGS64": base64.b64encode(words.encode()).decode()}
 
 
 def _pbs_quoted(value: str) -> str:
-    """A value for qsub -v, where a comma begins the next variable unless quotes stand around it. Raises SchedulerError for others."""
+    """A value for qsub -v, where a comma begins the next variable unless quotes stand around it. Raises SchedulerError
+    for others."""
     if re.search(r"['\"\\\\$`\n]", value):
         raise SchedulerError(
             f"qsub cannot hand over {value!r}: quotes, $ and backslashes are lost on the way. Rename that folder."
@@ -207,36 +167,25 @@ def _pbs_quoted(value: str) -> str:
     return f'"{value}"' if "," in value else value
 
 
-def _first_chunk(select: str) -> tuple[int, dict[str, str]]:
-    """(2, {"ncpus": "4", "mpiprocs": "2"}) of "2:ncpus=4:mpiprocs=2"; of several kinds of chunks the first."""
-    parts = select.split("+")[0].split(":")
-    count = int(parts.pop(0)) if parts[0].isdigit() else 1
-    return count, {key: value for key, _, value in (part.partition("=") for part in parts) if value}
+def _first_chunk(select: str) -> Chunk:
+    """Of several kinds of chunks the first; one of nothing where qsub would not read the statement."""
+    try:
+        return parse_select(select)[0]
+    except ValueError:
+        return Chunk(1, {})
 
 
-def _wanted_chunk(request: Request, select: str | None) -> tuple[int, dict[str, str]]:
-    """The script's chunk with the nodes and ranks of the request; what else it has is kept."""
-    count, chunk = _first_chunk(select or f"1:ncpus={request.ranks_per_node or 1}")
-    if request.ranks_per_node is not None:
-        chunk["mpiprocs"] = str(request.ranks_per_node)
-    return request.nodes or count, chunk
-
-
-def _shared(chunk: dict[str, str]) -> list[str]:
+def _shared(chunk: Chunk) -> list[str]:
     """What the ranks of a chunk would have to share: cores with each other's threads, GPUs."""
-
-    def number(key: str, otherwise: int) -> int:
-        return int(chunk[key]) if chunk.get(key, "").isdigit() else otherwise
-
-    ranks, threads = number("mpiprocs", 1), number("ompthreads", 1)
-    cores, gpus, found = number("ncpus", 1), number("ngpus", 0), []
+    ranks, threads = chunk.number("mpiprocs", 1), chunk.number("ompthreads", 1)
+    cores, gpus, found = chunk.number("ncpus", 1), chunk.number("ngpus"), []
     if cores < ranks * threads:
         each = f" of {threads} threads" if threads > 1 else ""
-        found.append(
-            f"{ranks} ranks{each} share {cores} core{'s' * (cores != 1)} on each node: change ncpus in the script's select line."
-        )
+        share = f"{ranks} ranks{each} share {cores} core{'s' * (cores != 1)} on each node"
+        found.append(f"{share}: change ncpus in the script's select line.")
     if 0 < gpus < ranks:
-        found.append(f"{ranks} ranks share {gpus} GPU{'s' * (gpus != 1)} on each node: change ngpus in the script's select line.")
+        share = f"{ranks} ranks share {gpus} GPU{'s' * (gpus != 1)} on each node"
+        found.append(f"{share}: change ngpus in the script's select line.")
     return found
 
 
@@ -245,20 +194,21 @@ def _pbs_asked(request: Request, resources: dict[str, str], queue: str | None) -
     if select and "+" in select:
         asked = [("chunks", select, "script")]
     else:
-        count, chunk = _first_chunk(select) if select else (None, {})
+        chunk = _first_chunk(select) if select else Chunk(1, {})
         asked = [
-            asked_row("nodes", request.nodes, str(count) if select else None, "1 (PBS's default)"),
-            asked_row("ranks per node", request.ranks_per_node, chunk.get("mpiprocs"), "1 (PBS's default)"),
+            asked_row("nodes", request.nodes, str(chunk.count) if select else None, "1 (PBS's default)"),
+            asked_row("ranks per node", request.ranks_per_node, chunk.resources.get("mpiprocs"), "1 (PBS's default)"),
         ]
         named = (("ncpus", "cores per node"), ("ngpus", "GPUs per node"), ("mem", "memory per node"))
-        asked += [(what, chunk[key], "script") for key, what in named if key in chunk]
+        asked += [(what, chunk.resources[key], "script") for key, what in named if key in chunk.resources]
     seconds = clock(request.seconds) if request.seconds else None
     asked.append(asked_row("time limit", seconds, resources.get("walltime"), "the queue's"))
     return [*asked, ("queue", queue, "script")] if queue else asked
 
 
 def _pbs_facts(text: str) -> dict | None:
-    """The one job of `qstat -f -F json`; None if there is none. Where what users put into Variable_List breaks the JSON, it is left out."""
+    """The one job of `qstat -f -F json`; None if there is none. Where what users put into Variable_List breaks the
+    JSON, it is left out."""
     for attempt in (text, re.sub(r'"Variable_List"\s*:\s*\{.*?\n\s*\},?\n', "", text, flags=re.DOTALL)):
         try:
             jobs = json.loads(attempt, strict=False).get("Jobs", {})
@@ -271,12 +221,15 @@ def _pbs_facts(text: str) -> dict | None:
 def _pbs_job(number: str, facts: dict) -> Job:
     wanted, used = facts.get("Resource_List", {}), facts.get("resources_used", {})
     job = Job(
-        number, name=str(facts.get("Job_Name", "")), word=str(facts.get("job_state", "")), partition=str(facts.get("queue", ""))
+        number,
+        name=str(facts.get("Job_Name", "")),
+        word=str(facts.get("job_state", "")),
+        partition=str(facts.get("queue", "")),
     )
     job.nodes, job.ranks = int(wanted.get("nodect", 0)), int(wanted.get("mpiprocs", 0))
     if not job.ranks:
-        count, chunk = _first_chunk(str(wanted.get("select", "1")))
-        job.ranks = count * int(chunk.get("mpiprocs", 1))
+        chunk = _first_chunk(str(wanted.get("select", "1")))
+        job.ranks = chunk.count * chunk.number("mpiprocs", 1)
     job.hosts = ",".join(dict.fromkeys(re.findall(r"([^/+()]+)/\d+", str(facts.get("exec_host", "")))))
     job.submitted, job.began = _pbs_time(facts.get("ctime")), _pbs_time(facts.get("stime"))
     job.limit = seconds_of(wanted["walltime"]) if ":" in str(wanted.get("walltime", "")) else math.nan
@@ -302,7 +255,9 @@ def _pbs_job(number: str, facts: dict) -> Job:
 def _pbs_arguments_of(variables: Mapping[str, str]) -> list[str]:
     """What the script was given, read from the job's own variables."""
     try:
-        return shlex.split(base64.b64decode(str(variables.get("ARGS64", ""))).decode() or str(variables.get("ARGS", "")))
+        return shlex.split(
+            base64.b64decode(str(variables.get("ARGS64", ""))).decode() or str(variables.get("ARGS", ""))
+        )
     except ValueError:  # not written by us
         return []
 
@@ -329,13 +284,16 @@ def _pbs_end(job: Job, facts: dict, ran: float) -> None:
 
 
 def pbs_reason(word: str, comment: str) -> tuple[str, str]:
-    """(words, what to do) for the comment that PBS's scheduler leaves at a waiting job. Its texts: OpenPBS, src/scheduler/job_info.cpp."""
+    """(words, what to do) for the comment that PBS's scheduler leaves at a waiting job. Its texts: OpenPBS,
+    src/scheduler/job_info.cpp."""
     if word == "H":
         return "is held", "Release it: qrls JOBID."
     if word == "W":
         return "waits for the time it was asked to begin at", ""
     never, text = comment.startswith("Can Never Run"), comment.partition(": ")[2] or comment
-    amount = re.search(r"Insufficient amount of (?:queue |server )?resource: (\S+)(?: \(R: (\S+) A: (\S+) T: ([^)\s]+)\))?", text)
+    amount = re.search(
+        r"Insufficient amount of (?:queue |server )?resource: (\S+)(?: \(R: (\S+) A: (\S+) T: ([^)\s]+)\))?", text
+    )
     if amount:
         thing = {"ncpus": "cores", "ngpus": "GPUs", "mem": "memory", "nodect": "nodes"}.get(amount[1], amount[1])
         figures = f" (asks for {amount[2]}, {amount[3]} free, {amount[4]} in all)" if amount[2] else ""
@@ -346,17 +304,13 @@ def pbs_reason(word: str, comment: str) -> tuple[str, str]:
             )
         return f"waits for free {thing}{figures}", ""
     if never or "Not enough total nodes" in text:
-        return f"can never run: {text.rstrip('.').lower()}", "Cancel it and ask for less; `pbsnodes -aSj` shows the nodes."
-    for pattern, words in (
-        (r"Not enough free nodes|No available resources on nodes|right type of nodes", "waits for free nodes"),
-        (r"limit|would exceed", "you, your group or the queue run as many jobs as they may"),
-        (r"top job|strict sorted order|interfere", "waits behind jobs with a higher priority"),
-        (r"dedicated time|primetime|cross into", "waits: it would not end before a time that is kept free"),
-    ):
+        return (
+            f"can never run: {text.rstrip('.').lower()}",
+            "Cancel it and ask for less; `pbsnodes -aSj` shows the nodes.",
+        )
+    for pattern, (words, advice) in table("pbs_reasons").items():
         if re.search(pattern, text, re.IGNORECASE):
-            return words, ""
-    if "Queue not started" in text:
-        return "the queue starts no jobs now", "Ask the administrators, or take another queue (`qstat -Q`)."
+            return words, advice
     return (f"PBS says: {text}", "") if text else ("has just been queued", "")
 
 

@@ -3,9 +3,9 @@
     report = job_report.examine(job, folder)      job: labkit.jobs.job.Job; folder: jobs/NAME-JOB, what the job left
     print(report)                                 in a notebook the same object draws itself as a card
 
-It is put together from files that the job wrote: run logs (`labkit.runlog`), the samples of `labkit.jobs.monitor`, the places of the
-ranks (report.json), figures (result.json, throughput.json), the output. Each of them may be missing; the card then says less.
-The idea of a card after every job is from IDRIS' course DLO-JZ.
+It is put together from files that the job wrote: run logs (`labkit.runlog`), the samples of `labkit.jobs.monitor`, the
+places of the ranks (report.json), figures (result.json, throughput.json), the output. Each of them may be missing; the
+card then says less. The idea of a card after every job is from IDRIS' course DLO-JZ.
 """
 
 from __future__ import annotations
@@ -57,15 +57,18 @@ def examine(
 ) -> Report:
     """The card of a job that has ended (or of one that runs, so far).
 
-    folder: what it left, None if there is nothing. output: where its output is. script: as it was submitted, for the advice. base: paths
-    are shown relative to it (default: the current folder). wants_log: the script is to leave a run log.
+    folder: what it left, None if there is nothing. output: where its output is. script: as it was submitted, for the
+    advice. base: paths are shown relative to it (default: the current folder). wants_log: the script is to leave a run
+    log.
     """
     left = Left.read(folder)
     complete_from(job, left)
     shown = relative(folder, base) if folder else ""
     tail = last_lines(output, 200) if output else []
     report = Report(f"{job.name or 'job'}, job {job.id}", _verdict(job, left), _is_good(job))
-    report.rows += _ran_on(job, left) + _times(job) + _speed(left, base) + _processors(left) + _gpus(left) + _figures(left)
+    report.rows += (
+        _ran_on(job, left) + _times(job) + _speed(left, base) + _processors(left) + _gpus(left) + _figures(left)
+    )
     report.warnings = [
         *about_the_end(job, left, script, shown),
         *(about_failure(job, tail) if not report.good else []),
@@ -86,7 +89,7 @@ def examine(
     return report
 
 
-# --- rows -----------------------------------------------------------------------------------------------------------------------------
+# --- rows -------------------------------------------------------------------------------------------------------------
 
 
 def _is_good(job: Job) -> bool:
@@ -144,7 +147,10 @@ def _speed(left: Left, base: Path | None) -> list[tuple[str, str]]:
         if found:
             share, baseline, ranks = found
             percent = share.times(100)
-            against = f"{count(ranks, 'rank')} ({relative(baseline, base) if baseline.parent != path.parent else baseline.name})"
+            against = (
+                f"{count(ranks, 'rank')}"
+                f" ({relative(baseline, base) if baseline.parent != path.parent else baseline.name})"
+            )
             rows.append(("efficiency", f"{percent} %, compared with {against}"))
         elif run.world_size > 1:
             rows.append(("efficiency", "unknown: no run of this program on fewer ranks to compare with"))
@@ -152,7 +158,9 @@ def _speed(left: Left, base: Path | None) -> list[tuple[str, str]]:
     if isinstance(record.get("images_per_second"), (int, float)):
         spread = record.get("images_per_second_sd")
         more = f", standard deviation {spread:.4g}" if isinstance(spread, (int, float)) else ""
-        text = f"{record['images_per_second']:.4g} images/s on {count(int(record.get('world_size') or 0), 'rank')}{more}"
+        text = (
+            f"{record['images_per_second']:.4g} images/s on {count(int(record.get('world_size') or 0), 'rank')}{more}"
+        )
         rows.append(("throughput", f"{text} (throughput.json)"))
     return rows
 
@@ -183,7 +191,9 @@ def _figures(left: Left) -> list[tuple[str, str]]:
     shown = [
         f"{key.replace('_', ' ')} {value:.4g}" if isinstance(value, float) else f"{key.replace('_', ' ')} {value}"
         for key, value in left.result.items()
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and key not in ("world_size", "attempt", "seed")
+        if isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and key not in ("world_size", "attempt", "seed")
     ]
     rows = [("result", ", ".join(shown[:6]))] if shown else []
     accuracies = [run.epochs[-1].val_accuracy for _, run in measured_logs(left.logs)[-1:] if run.epochs]

@@ -1,7 +1,8 @@
 """Slurm and PBS from one side: what a script asks for, how it is submitted, and where its job stands, in plain words.
 
-Both schedulers are talked to through their own commands (sbatch, scontrol, sacct, scancel; qsub, qstat, qdel), because that is what a
-student would type: `submission` returns the very command. Times are seconds since the epoch, durations seconds.
+Both schedulers are talked to through their own commands (sbatch, scontrol, sacct, scancel; qsub, qstat, qdel), because
+that is what a student would type: `submission` returns the very command. Times are seconds since the epoch, durations
+seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from labkit.jobs.job import (
 from labkit.jobs.pbs import PBS
 from labkit.jobs.slurm import Slurm
 
-# --- both -----------------------------------------------------------------------------------------------------------------------------
+# --- both -------------------------------------------------------------------------------------------------------------
 
 SCHEDULERS = {"slurm": Slurm, "pbs": PBS}
 
@@ -33,7 +34,8 @@ def choose(wanted: str | None, text: str, script: Path) -> Slurm | PBS:
     candidates = [wanted.lower()] if wanted else here
     if not candidates:
         raise SchedulerError(
-            "Neither Slurm nor PBS is here (no sbatch, no qsub): log in to your cluster, or start a Slurm of your own on this machine"
+            "Neither Slurm nor PBS is here (no sbatch, no qsub): log in to your cluster, or start a Slurm of your own"
+            " on this machine"
             " with `make cluster-up N=2` and submit with `make cluster-run CMD='labkit submit ...'`."
         )
     fitting = [name for name in candidates if name in written_for] or ([] if written_for else candidates)
@@ -42,7 +44,9 @@ def choose(wanted: str | None, text: str, script: Path) -> Slurm | PBS:
         twin = script.parent.parent / candidates[0] / script.name
         instead = f"take {twin}" if twin.is_file() else f"write its {kind.prefix} lines first"
         reason = "you asked for" if wanted else "here is"
-        raise SchedulerError(f"{script} is written for {other.name} (lines {other.prefix}), but {reason} {kind.name}: {instead}.")
+        raise SchedulerError(
+            f"{script} is written for {other.name} (lines {other.prefix}), but {reason} {kind.name}: {instead}."
+        )
     return SCHEDULERS[fitting[0]]()
 
 

@@ -14,7 +14,6 @@ from labkit.jobs.job import (
     COMPLETED,
     ENDED,
     FAILED,
-    NOBODY_ANSWERS,
     NODE_LOST,
     OUT_OF_MEMORY,
     QUEUED,
@@ -33,56 +32,12 @@ from labkit.jobs.job import (
     refused,
     run_command,
     seconds_of,
+    unreachable,
 )
+from labkit.jobs.tables import table
 
-# --- Slurm ----------------------------------------------------------------------------------------------------------------------------
+# --- Slurm ------------------------------------------------------------------------------------------------------------
 
-# Why a job waits: words, and what to do. Source: squeue(1), JOB REASON CODES.
-_SLURM_REASONS = {
-    "None": ("has just been queued", ""),
-    "Priority": ("waits behind jobs with a higher priority", ""),
-    "Resources": ("waits for free nodes", ""),
-    "Dependency": ("waits for another job that it depends on", ""),
-    "BeginTime": ("waits for the time it was asked to begin at", ""),
-    "Licenses": ("waits for a licence", ""),
-    "Cleaning": ("is cleaned up after its last run", ""),
-    "Prolog": ("its nodes are being prepared", ""),
-    "JobArrayTaskLimit": ("waits for other tasks of its job array", ""),
-    "PartitionNodeLimit": (
-        "asks for more nodes than one job may have in this partition",
-        "Ask for fewer with --nodes; `sinfo` shows the partitions.",
-    ),
-    "PartitionTimeLimit": (
-        "asks for more time than the partition gives",
-        "Ask for less with --time; `sinfo` shows the limits.",
-    ),
-    "PartitionConfig": (
-        "asks for more than the partition has (nodes, or cores on one of them)",
-        "Cancel it (labkit submit --cancel JOBID) and ask for less with --nodes or --ranks-per-node; `sinfo` shows what there is.",
-    ),
-    "PartitionDown": ("the partition is switched off", "Ask the administrators, or take another partition (`sinfo`)."),
-    "PartitionInactive": ("the partition takes no jobs now", "Ask the administrators, or take another partition (`sinfo`)."),
-    "BadConstraints": (
-        "asks for what no node has",
-        "Compare the script's --constraint, --gres and --mem with `sinfo -N -o '%N %c %m %f %G'`.",
-    ),
-    "ReqNodeNotAvail": (
-        "a node it needs is down, drained or reserved",
-        "`sinfo -R` says why; without --nodelist it could run elsewhere.",
-    ),
-    "NodeDown": ("a node it needs is down", "`sinfo -R` says why."),
-    "Reservation": ("waits for its reservation to begin", ""),
-    "JobHeldUser": ("is held", "Release it: scontrol release JOBID."),
-    "JobHeldAdmin": ("is held by an administrator", "Ask the administrators."),
-    "JobHoldMaxRequeue": ("is held: it was started too often", "Look at its output first, then: scontrol release JOBID."),
-    "launch failed requeued held": (
-        "is held: its start failed on a node",
-        "Tell the administrators, then: scontrol release JOBID.",
-    ),
-    "MaxJobsPerAccount": ("your account runs as many jobs as it may", ""),
-    "InvalidAccount": ("the account is not valid", "Set #SBATCH --account; `sacctmgr show associations user=$USER` lists yours."),
-    "InvalidQOS": ("the quality of service is not valid", "Take out or change #SBATCH --qos."),
-}
 _SLURM_ENDS = {
     "COMPLETED": COMPLETED,
     "FAILED": FAILED,
@@ -95,48 +50,15 @@ _SLURM_ENDS = {
     "BOOT_FAIL": NODE_LOST,
     "REVOKED": CANCELLED,
 }
-# What sbatch says, and what that means. Looked for in this order.
-_SBATCH_ERRORS = (
-    (r"configuration source|fetch_config|Unable to contact slurm controller|Zero Bytes were transmitted", NOBODY_ANSWERS),
-    (
-        r"invalid partition specified|Invalid partition name",
-        "There is no such partition: `sinfo -s` lists them; change #SBATCH --partition.",
-    ),
-    (
-        r"More processors requested than permitted|Node count specification invalid",
-        "It asks for more nodes or cores than the partition has: `sinfo` shows them; ask for less with --nodes or --ranks-per-node.",
-    ),
-    (
-        r"Requested node configuration is not available",
-        "No node has what it asks for (cores, memory or GPUs on one node): compare with `sinfo -N -o '%N %c %m %G'`, ask for less with"
-        " --ranks-per-node or change --gres, --mem or --cpus-per-task in the script.",
-    ),
-    (
-        r"Invalid generic resource|Invalid GRES|Invalid Trackable",
-        "This cluster knows no such GPU or other resource: `sinfo -o '%N %G'` lists what it has; change --gres or --gpus in the script.",
-    ),
-    (
-        r"Requested time limit is invalid|time limit",
-        "It asks for more time than the partition gives: `sinfo` shows the limits; ask for less with --time.",
-    ),
-    (
-        r"Invalid account",
-        "Slurm does not know the account: set #SBATCH --account; `sacctmgr show associations user=$USER` lists yours.",
-    ),
-    (r"Invalid qos", "There is no such quality of service for you: take out or change #SBATCH --qos."),
-    (
-        r"QOSMax|AssocMax|violates accounting|job submit limit",
-        "You have as many jobs or cores as you may, or this one is too large for your account: wait for others to end, or ask for less.",
-    ),
-    (
-        r"doesn't have a valid|not a valid batch script|no #!|does not look like a batch script",
-        "The script's first line must name its shell: #!/bin/bash.",
-    ),
-    (r"DOS line breaks|dos2unix", "The script has Windows line ends: `sed -i 's/\\r$//' SCRIPT` removes them."),
-    (
-        r"unrecognized option|invalid option",
-        "An #SBATCH line holds an option that sbatch does not know: `man sbatch` lists them.",
-    ),
+
+
+# What of a script is shown before it is submitted.
+_SHOWN = (
+    ("partition", ("--partition", "-p")),
+    ("cores per rank", ("--cpus-per-task", "-c")),
+    ("GPUs per node", ("--gpus-per-node", "--gres")),
+    ("GPUs per rank", ("--gpus-per-task",)),
+    ("memory per node", ("--mem",)),
 )
 
 
@@ -146,9 +68,15 @@ class Slurm:
     name, prefix, program = "Slurm", "#SBATCH", "sbatch"
 
     def submission(
-        self, script: Path, text: str, request: Request, arguments: Sequence[str] = (), variables: Mapping[str, str] | None = None
+        self,
+        script: Path,
+        text: str,
+        request: Request,
+        arguments: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
     ) -> Submission:
-        """The sbatch command for a script, its own directives overridden by the request. Options given to sbatch win over the script's."""
+        """The sbatch command for a script, its own directives overridden by the request. Options given to sbatch win
+        over the script's."""
         own = directives(text, self.prefix)
         nodes, ranks = option(own, "--nodes", "-N"), option(own, "--ntasks-per-node")
         total, limit = option(own, "--ntasks", "-n"), option(own, "--time", "-t")
@@ -158,27 +86,19 @@ class Slurm:
         if request.ranks_per_node is not None:
             options.append(f"--ntasks-per-node={request.ranks_per_node}")
         if total is not None and (request.nodes is not None or request.ranks_per_node is not None):
-            options.append(
-                f"--ntasks={_tasks(request, nodes, ranks, total)}"
-            )  # the script's --ntasks would win over the two others
+            # the script's --ntasks would win over the two others
+            options.append(f"--ntasks={_tasks(request, nodes, ranks, total)}")
         if request.seconds is not None:
             options.append(f"--time={clock(request.seconds)}")
         if variables:  # ALL: what sbatch passes on without --export
             options.append("--export=" + ",".join(["ALL", *(f"{name}={value}" for name, value in variables.items())]))
+        one = "1 (Slurm's default)"
         asked = [
-            asked_row("nodes", request.nodes, nodes, "1 (Slurm's default)"),
-            asked_row(
-                "ranks per node", request.ranks_per_node, ranks, f"as {total} tasks fit" if total else "1 (Slurm's default)"
-            ),
+            asked_row("nodes", request.nodes, nodes, one),
+            asked_row("ranks per node", request.ranks_per_node, ranks, f"as {total} tasks fit" if total else one),
             asked_row("time limit", clock(request.seconds) if request.seconds else None, limit, "the partition's"),
         ]
-        for what, names in (
-            ("partition", ("--partition", "-p")),
-            ("cores per rank", ("--cpus-per-task", "-c")),
-            ("GPUs per node", ("--gpus-per-node", "--gres")),
-            ("GPUs per rank", ("--gpus-per-task",)),
-            ("memory per node", ("--mem",)),
-        ):
+        for what, names in _SHOWN:
             value = option(own, *names)
             if value is not None:
                 asked.append((what, value, "script"))
@@ -188,21 +108,22 @@ class Slurm:
         """Run the command; returns the job's id. Raises SchedulerError."""
         ran = run_command([submission.command[0], "--parsable", *submission.command[1:]], folder, outside_of_a_job())
         if ran.returncode:
-            raise SchedulerError(refused("sbatch", ran.stderr or ran.stdout, _SBATCH_ERRORS))
+            raise SchedulerError(refused("sbatch", ran.stderr or ran.stdout))
         number = ran.stdout.strip().splitlines()[-1].split(";")[0] if ran.stdout.strip() else ""
         if not number.isdigit():
             raise SchedulerError(f"sbatch did not return a job's number but {ran.stdout.strip()[:200]!r}.")
         return number
 
     def job(self, number: str) -> Job:
-        """Where the job stands. Slurm forgets it five minutes after its end (MinJobAge); then its accounting is asked, if any."""
+        """Where the job stands. Slurm forgets it five minutes after its end (MinJobAge); then its accounting is asked,
+        if any."""
         if not re.fullmatch(r"\d+(_\d+)?", number):
             raise SchedulerError(f"{number!r} is no Slurm job: its number is what sbatch printed, such as 4711.")
         ran = run_command(["scontrol", "--oneliner", "show", "job", number])
         if ran.returncode == 0 and "JobId=" in ran.stdout:
             return _slurm_job(number, ran.stdout.splitlines()[0])
-        if re.search(_SBATCH_ERRORS[0][0], ran.stderr):
-            raise SchedulerError(NOBODY_ANSWERS)
+        if nobody := unreachable("sbatch", ran.stderr):
+            raise SchedulerError(nobody)
         return self._from_accounting(number)
 
     def _from_accounting(self, number: str) -> Job:
@@ -228,7 +149,8 @@ class Slurm:
 
 
 def _tasks(request: Request, nodes: str | None, ranks: str | None, total: str) -> int:
-    """All ranks of a job whose script says --ntasks=`total`, after the request has changed its nodes or its ranks per node."""
+    """All ranks of a job whose script says --ntasks=`total`, after the request has changed its nodes or its ranks per
+    node."""
 
     def number(text: str | None, otherwise: int) -> int:
         return int(text) if text and text.isdigit() else otherwise
@@ -243,11 +165,15 @@ def _slurm_job(number: str, line: str) -> Job:
     starts = list(re.finditer(r"(?:^| )([A-Za-z][A-Za-z:/]*)=", line))
     ends = [one.start() for one in starts[1:]] + [len(line)]
     facts = {one[1]: line[one.end() : end].strip() for one, end in zip(starts, ends, strict=True)}
-    job = Job(number, name=facts.get("JobName", ""), word=facts.get("JobState", ""), partition=facts.get("Partition", ""))
+    job = Job(
+        number, name=facts.get("JobName", ""), word=facts.get("JobState", ""), partition=facts.get("Partition", "")
+    )
     job.nodes = int((re.match(r"\d+", facts.get("NumNodes", "")) or ["0"])[0])
     job.ranks = int((re.match(r"\d+", facts.get("NumTasks", "")) or ["0"])[0])
     job.hosts = facts.get("NodeList", "").replace("(null)", "")
-    job.submitted, job.began, job.ended = (_slurm_time(facts.get(key, "")) for key in ("SubmitTime", "StartTime", "EndTime"))
+    job.submitted, job.began, job.ended = (
+        _slurm_time(facts.get(key, "")) for key in ("SubmitTime", "StartTime", "EndTime")
+    )
     limit = facts.get("TimeLimit", "")
     job.limit = seconds_of(limit) if re.fullmatch(r"[\d:-]+", limit) and limit.count(":") else math.nan
     job.output, job.folder = facts.get("StdOut", ""), facts.get("WorkDir", "")
@@ -281,11 +207,14 @@ def slurm_reason(code: str) -> tuple[str, str]:
     """(words, what to do) for Slurm's reason why a job waits."""
     code = code.strip("()")
     short = re.match(r"[A-Za-z]+", code)
-    key = code if code in _SLURM_REASONS else short[0] if short else ""
-    if key in _SLURM_REASONS:
-        return _SLURM_REASONS[key]
+    reasons = table("slurm_reasons")
+    if known := reasons.get(code) or reasons.get(short[0] if short else ""):
+        return tuple(known)
     if code.startswith("Nodes required for job are DOWN"):
-        return "the nodes it needs are down, drained or reserved for others", "`sinfo -R` says why; ask for fewer with --nodes."
+        return (
+            "the nodes it needs are down, drained or reserved for others",
+            "`sinfo -R` says why; ask for fewer with --nodes.",
+        )
     if re.match(r"(QOS|Assoc)", code):
         return (
             f"you or your account are at a limit ({code})",

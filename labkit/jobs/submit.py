@@ -1,4 +1,5 @@
-"""`labkit submit`: your job script to the scheduler that is here, its queue and output before your eyes, a report card at the end.
+"""`labkit submit`: your job script to the scheduler that is here, its queue and output before your eyes, a report card
+at the end.
 
     labkit submit job_scripts/slurm/ddp.sh --nodes 2 --ranks-per-node 2 --time 10m
     labkit submit --dry-run ...      only shows the command and what the scheduler would be asked for
@@ -31,7 +32,18 @@ from labkit.jobs import card, pbs, schedulers, slurm
 from labkit.jobs import job as jobs_job
 from labkit.jobs import report as job_report
 from labkit.jobs.card import Report
-from labkit.jobs.job import COMPLETED, ENDED, QUEUED, RUNNING, UNKNOWN, Job, Request, SchedulerError, Submission, duration
+from labkit.jobs.job import (
+    COMPLETED,
+    ENDED,
+    QUEUED,
+    RUNNING,
+    UNKNOWN,
+    Job,
+    Request,
+    SchedulerError,
+    Submission,
+    duration,
+)
 from labkit.jobs.left import plain
 
 TICK = 0.5  # seconds between two looks at the output
@@ -54,10 +66,10 @@ def submit(
 ) -> Report | Planned | Submitted | None:
     """Submit a job script and follow its job to the end.
 
-    arguments: for the script. nodes, ranks_per_node, time: override its directives; time as in "10m", "1h30m", "00:10:00" or a number of
-    minutes. scheduler: "slurm" or "pbs", if both are here.
-    Returns the report card (None after an interrupt, which leaves the job running); with dry_run what would be submitted; without
-    follow the job. Raises SchedulerError with one sentence.
+    arguments: for the script. nodes, ranks_per_node, time: override its directives; time as in "10m", "1h30m",
+    "00:10:00" or a number of minutes. scheduler: "slurm" or "pbs", if both are here. Returns the report card (None
+    after an interrupt, which leaves the job running); with dry_run what would be submitted; without follow the job.
+    Raises SchedulerError with one sentence.
     """
     kind, planned = plan(script, arguments, nodes, ranks_per_node, time, scheduler)
     if dry_run:
@@ -92,7 +104,8 @@ def plan(script, arguments, nodes, ranks_per_node, time_limit, scheduler) -> tup
 
 
 def course_of(script: Path, text: str) -> dict[str, str]:
-    """{"COURSE": folder} for a script of the course that is submitted from elsewhere: it looks for the course in that variable."""
+    """{"COURSE": folder} for a script of the course that is submitted from elsewhere: it looks for the course in that
+    variable."""
     if "COURSE" in os.environ:
         return {"COURSE": os.environ["COURSE"]}
     folder = script.resolve().parent.parent.parent
@@ -143,7 +156,10 @@ class Planned:
         width = max(len(what) for what, _, _ in self.submission.asked)
         amounts = max(len(amount) for _, amount, _ in self.submission.asked)
         lines = [self.submission.shell(), f"{self.scheduler} would be asked for"]
-        lines += [f"  {what:<{width}}  {amount:<{amounts}}  {source}".rstrip() for what, amount, source in self.submission.asked]
+        lines += [
+            f"  {what:<{width}}  {amount:<{amounts}}  {source}".rstrip()
+            for what, amount, source in self.submission.asked
+        ]
         return "\n".join([*lines, *self.submission.notes, *(f"warning: {one}" for one in self.submission.warnings)])
 
     __repr__ = __str__
@@ -153,7 +169,7 @@ def how_to_return(number: str) -> str:
     return f"Follow it: labkit submit --follow {number}   Cancel it: labkit submit --cancel {number}"
 
 
-# --- following ------------------------------------------------------------------------------------------------------------------------
+# --- following --------------------------------------------------------------------------------------------------------
 
 
 def watch(
@@ -170,37 +186,43 @@ def watch(
     arguments: of the script; without them those that the scheduler has kept.
     from_end: only the last lines of what it has printed so far are shown.
     """
-    output = Output(from_end)
-    begun, asked, job = time.monotonic(), -math.inf, Job(number)
-    kind = Patient(kind)
+    output, kind = Output(from_end), Patient(kind)
     try:
-        while True:
-            if time.monotonic() - asked >= pause(time.monotonic() - begun):
-                job, asked = _latest(kind, job), time.monotonic()
-            lines = output.new(job)
-            if lines and job.state == QUEUED:  # it has begun since
-                job, asked = _latest(kind, job), time.monotonic()
-            shown.state(job)
-            for line in lines:
-                shown.line(line)
-            unknown = job.state == UNKNOWN
-            if job.state == ENDED or unknown and (from_end or job.word or time.monotonic() - begun > FORGOTTEN):
-                break
-            time.sleep(tick)
-        output.settle(job)
-        for line in output.new(job, last=True):
-            shown.line(line)
+        job = _to_the_end(kind, number, shown, output, from_end, tick)
     except KeyboardInterrupt:
         shown.say(f"Job {number} goes on. {how_to_return(number)}")
         return None
     if job.state == UNKNOWN and output.folder is None:
-        raise SchedulerError(f"{kind.name} knows no job {number} (any more), and there is no folder jobs/*-{short(number)} here.")
+        nowhere = f"and there is no folder jobs/*-{short(number)} here"
+        raise SchedulerError(f"{kind.name} knows no job {number} (any more), {nowhere}.")
     job.arguments = list(arguments) or job.arguments
     report = job_report.examine(job, output.folder, output.path, script, wants_log=_wants_log(script))
     if output.folder:
         with contextlib.suppress(OSError):
             (output.folder / "report.html").write_text(card.html_page(report), encoding="utf-8")
     return report
+
+
+def _to_the_end(kind: Patient, number: str, shown: Watcher, output: Output, from_end: bool, tick: float) -> Job:
+    """Show a job's state and its output until it has ended, or the scheduler knows it no more."""
+    begun, asked, job = time.monotonic(), -math.inf, Job(number)
+    while True:
+        if time.monotonic() - asked >= pause(time.monotonic() - begun):
+            job, asked = _latest(kind, job), time.monotonic()
+        lines = output.new(job)
+        if lines and job.state == QUEUED:  # it has begun since
+            job, asked = _latest(kind, job), time.monotonic()
+        shown.state(job)
+        for line in lines:
+            shown.line(line)
+        unknown = job.state == UNKNOWN
+        if job.state == ENDED or unknown and (from_end or job.word or time.monotonic() - begun > FORGOTTEN):
+            break
+        time.sleep(tick)
+    output.settle(job)
+    for line in output.new(job, last=True):
+        shown.line(line)
+    return job
 
 
 def _wants_log(script: str) -> bool:
@@ -212,7 +234,8 @@ def _wants_log(script: str) -> bool:
 
 
 class Patient:
-    """A scheduler that does not answer for a while, because it is restarted or busy, does not end the following of a job it has known."""
+    """A scheduler that does not answer for a while, because it is restarted or busy, does not end the following of a
+    job it has known."""
 
     def __init__(self, kind) -> None:
         self.kind, self.name, self.known, self.heard = kind, kind.name, False, time.monotonic()
@@ -282,7 +305,8 @@ class Output:
         return lines
 
     def _pass_over(self, job: Job) -> None:
-        """What was written before a job was submitted is of an older one with its number: a throw-away Slurm counts from 1 each time.
+        """What was written before a job was submitted is of an older one with its number: a throw-away Slurm counts
+        from 1 each time.
 
         Its own first lines may be there already: it can begin at any moment after the scheduler has said that it waits.
         """
@@ -295,7 +319,8 @@ class Output:
         return self._files.setdefault(path, Tail(path, 20 if self.from_end else None))
 
     def _find(self, job: Job, lines: Sequence[str]) -> None:
-        """The folder: as the script says, else by the job's number. What it says is for us: the folder stands in the card."""
+        """The folder: as the script says, else by the job's number. What it says is for us: the folder stands in the
+        card."""
         if self.folder is None:
             said = _OUTPUT_FOLDER.findall("\n".join(lines))
             place = Path(job.folder) if job.folder else Path.cwd()
@@ -304,7 +329,8 @@ class Output:
             self.folder = next((path for path in found if path.is_dir()), None)
 
     def settle(self, job: Job, patience: float = 5.0) -> None:
-        """Wait for the file that a script writes last: on a shared file system it may come a moment after the job's end."""
+        """Wait for the file that a script writes last: on a shared file system it may come a moment after the job's
+        end."""
         end = time.monotonic() + patience
         while self.folder and job.end == COMPLETED and (self.folder / "output.txt").exists() and time.monotonic() < end:
             if (self.folder / "exit_status").exists():
@@ -339,7 +365,7 @@ class Tail:
         return [plain(line.decode("utf-8", "replace")) for line in whole]
 
 
-# --- what is seen meanwhile -----------------------------------------------------------------------------------------------------------
+# --- what is seen meanwhile -------------------------------------------------------------------------------------------
 
 
 def told(job: Job) -> str:
@@ -458,11 +484,14 @@ def watcher() -> Iterator[Watcher]:
         chosen.close()
 
 
-# --- the command ----------------------------------------------------------------------------------------------------------------------
+# --- the command ------------------------------------------------------------------------------------------------------
 
 
-def command(script, arguments, nodes, ranks_per_node, time_limit, scheduler, dry_run, detach, followed, cancelled) -> int:
-    """What `labkit submit` does; returns its exit status: 0 for a job that completed, else the job's own, 130 after Ctrl-C."""
+def command(
+    script, arguments, nodes, ranks_per_node, time_limit, scheduler, dry_run, detach, followed, cancelled
+) -> int:
+    """What `labkit submit` does; returns its exit status: 0 for a job that completed, else the job's own, 130 after
+    Ctrl-C."""
     try:
         if cancelled is not None:
             print(cancel(cancelled, scheduler))

@@ -1,16 +1,19 @@
-"""The jail in which a grader runs code it does not trust: namespaces, a root that holds only what is listed, no rights, narrow limits.
+"""The jail in which a grader runs code it does not trust: namespaces, a root that holds only what is listed, no rights,
+narrow limits.
 
-`python -I -S jail.py SPEC serve COMMAND...` starts the warm launcher inside: it sees the allow-list root and nothing else, has no network
-and no other process in sight. For every case it forks a leader into a process namespace of its own (`fork_leader`); ranks run in *cells*
-below it, namespaces with a fresh /tmp and /dev/shm (`enter_cell`), where they give up every right (`drop_rights`). Ranks that talk over
-the relay get a cell each, so that nothing leads around it; ranks that find each other by themselves (Horovod, MPI) share one, with a
-loopback device.
+`python -I -S jail.py SPEC serve COMMAND...` starts the warm launcher inside: it sees the allow-list root and nothing
+else, has no network and no other process in sight. For every case it forks a leader into a process namespace of its own
+(`fork_leader`); ranks run in *cells* below it, namespaces with a fresh /tmp and /dev/shm (`enter_cell`), where they
+give up every right (`drop_rights`). Ranks that talk over the relay get a cell each, so that nothing leads around it;
+ranks that find each other by themselves (Horovod, MPI) share one, with a loopback device.
 
-`python -I -S jail.py SPEC run COMMAND...` runs one command in such a cell, as mpiexec is. `autograder.grading.isolation` writes the SPEC.
+`python -I -S jail.py SPEC run COMMAND...` runs one command in such a cell, as mpiexec is.
+`autograder.grading.isolation` writes the SPEC.
 
-Only the standard library, nothing of labkit: it is started without site-packages, before there is a root to find them in. Linux; what a
-machine does not offer is left out by the SPEC, never silently. The system calls are those of user_namespaces(7), pivot_root(2),
-mount_setattr(2), capabilities(7) and seccomp(2).
+Only the standard library, nothing of labkit: it is started without site-packages, before there is a root to find them
+in. Long, because it is started by its own path and can import no neighbour. Linux; what a machine does not offer is
+left out by the SPEC, never silently. The system calls are those of user_namespaces(7), pivot_root(2), mount_setattr(2),
+capabilities(7) and seccomp(2).
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ import sys
 
 ROOT_MAP = "/opt/course"  # where the package labkit lies inside
 LEADER_UID = 59999  # of a cell's leader, when the jail is built by root: its ranks must not be able to signal it
-RANKS_UID = 1_900_000_000  # ranks that are kept apart are users of their own, from here on: the kernel counts much by user
+# ranks that are kept apart are users of their own, from here on: the kernel counts much by user
+RANKS_UID = 1_900_000_000
 RANKS_OF_A_SLOT = 128
 SOCKET_BYTES = 416 << 10  # that the kernel may keep for one open descriptor: twice the usual buffer of a socket
 FREE_DESCRIPTORS = 64  # of each process: the smallest table of descriptors that Linux makes
@@ -87,16 +91,18 @@ def _mount(source: str | None, target: str, kind: str | None, flags: int, option
         raise JailError(error.errno, f"mount on {target}: {os.strerror(error.errno)}") from None
 
 
-# -- the root: what exists inside -----------------------------------------------------------------------------------------------------
+# -- the root: what exists inside --------------------------------------------------------------------------------------
 
 
 def build_root(spec: dict) -> None:
-    """Replace this mount namespace's root by one that holds only what the SPEC lists, read-only. The old root is gone afterwards.
+    """Replace this mount namespace's root by one that holds only what the SPEC lists, read-only. The old root is gone
+    afterwards.
 
     Must run in a fresh mount namespace, as the first process of a fresh process namespace (for /proc).
     """
     _mount(None, "/", None, _PRIVATE | _REC)
-    _mount("tmpfs", "/tmp", "tmpfs", _NOSUID | _NODEV, "mode=0755,size=4m")  # only a place to stand on while the roots change
+    # only a place to stand on while the roots change
+    _mount("tmpfs", "/tmp", "tmpfs", _NOSUID | _NODEV, "mode=0755,size=4m")
     for name in ("old", "new"):
         os.mkdir(f"/tmp/{name}")
     _pivot("/tmp", "/tmp/old")
@@ -175,7 +181,7 @@ def _read_only(path: str) -> None:
         )  # before Linux 5.12
 
 
-# -- cells: where one case runs -------------------------------------------------------------------------------------------------------
+# -- cells: where one case runs ----------------------------------------------------------------------------------------
 
 
 def fork_leader(spec: dict) -> int:
@@ -201,9 +207,11 @@ _stacks: list[mmap.mmap] = []  # of the processes that `start_cell` has made
 
 
 def start_cell(spec: dict) -> int:
-    """A process namespace below the leader's; returns its first process, which sleeps until the leader ends it, and its children with it.
+    """A process namespace below the leader's; returns its first process, which sleeps until the leader ends it, and its
+    children with it.
 
-    Forking a warm process takes milliseconds, and this one has nothing to do: it sits in pause(2), with the leader's memory and open files.
+    Forking a warm process takes milliseconds, and this one has nothing to do: it sits in pause(2), with the leader's
+    memory and open files.
     """
     if "namespaces" not in spec["protections"]:
         return 0
@@ -245,7 +253,8 @@ def _children_belong_to(process: str) -> None:
 def enter_cell(spec: dict, network: bool, alone: bool = False) -> None:
     """The other namespaces, and in them an own /proc, /tmp and /dev/shm. network: whether a loopback device is up.
 
-    alone: for a rank that must not hear of others; what the kernel counts for the whole machine is out of its sight, too.
+    alone: for a rank that must not hear of others; what the kernel counts for the whole machine is out of its sight,
+    too.
     """
     if "namespaces" not in spec["protections"]:
         return
@@ -264,20 +273,23 @@ def enter_cell(spec: dict, network: bool, alone: bool = False) -> None:
 
 
 def _hide_the_machine() -> None:
-    """A /proc with processes in it and nothing else, and an empty /sys: the rest counts files, memory and time of the whole machine."""
+    """A /proc with processes in it and nothing else, and an empty /sys: the rest counts files, memory and time of the
+    whole machine."""
     flags = _NOSUID | _NODEV | _NOEXEC
     try:
         _mount("proc", "/proc", "proc", flags, "subset=pid")
     except JailError as error:
         if error.errno != errno.EINVAL:
             raise
-        _mount("proc", "/proc", "proc", flags)  # before Linux 5.8: `autograder.grading.isolation.probe` says that this is missing
+        # before Linux 5.8: `autograder.grading.isolation.probe` says that this is missing
+        _mount("proc", "/proc", "proc", flags)
     if os.path.isdir("/sys"):
         _mount("tmpfs", "/sys", "tmpfs", flags | _RDONLY, "mode=0755,size=4k")
 
 
 def _private_folders(spec: dict) -> None:
-    """A fresh /tmp and /dev/shm of limited size. What the root shows below /tmp (a course that lies there) stays in sight."""
+    """A fresh /tmp and /dev/shm of limited size. What the root shows below /tmp (a course that lies there) stays in
+    sight."""
     for path, size in (("/dev/shm", spec["shm_bytes"]), ("/tmp", spec["tmp_bytes"])):
         shown = os.listdir(path)
         options = f"mode=1777,size={size},nr_inodes=16384"
@@ -288,7 +300,8 @@ def _private_folders(spec: dict) -> None:
         for name in shown:
             os.mkdir(f"/opt/{name}")
             _mount(f"/tmp/{name}", f"/opt/{name}", None, _BIND | _REC)
-            # the folders on the way to what is shown belong to the user who grades: without this, ranks could write into them
+            # the folders on the way to what is shown belong to the user who grades: without this, ranks could write
+            # into them
             _mount(None, f"/opt/{name}", None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV)
         _mount("/opt", "/tmp", None, _MOVE)
 
@@ -298,13 +311,14 @@ def _loopback_up() -> None:
         fcntl.ioctl(sock, 0x8914, struct.pack("16sH14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up, running
 
 
-# -- rights and limits ----------------------------------------------------------------------------------------------------------------
+# -- rights and limits -------------------------------------------------------------------------------------------------
 
 
 def drop_rights(spec: dict, processes: int, apart: bool = False) -> None:
     """What a rank does before it takes its job: it becomes nobody, for good.
 
-    processes: how many, threads included, it may have. apart: whether it must not hear of other ranks but over the relay.
+    processes: how many, threads included, it may have. apart: whether it must not hear of other ranks but over the
+    relay.
     """
     protections = spec["protections"]
     _prctl(_DUMPABLE, 1)  # its leader is not, and nobody could write to its own /proc/self
@@ -330,12 +344,14 @@ def drop_rights(spec: dict, processes: int, apart: bool = False) -> None:
 
 
 def hide() -> None:
-    """Nobody of the same user may look into this process from here on (and into its children, until they say otherwise)."""
+    """Nobody of the same user may look into this process from here on (and into its children, until they say
+    otherwise)."""
     _prctl(_DUMPABLE, 0)
 
 
 def shield_leader(spec: dict) -> None:
-    """What a cell's leader does once its ranks are forked: it keeps the right to end them, and they cannot look into it."""
+    """What a cell's leader does once its ranks are forked: it keeps the right to end them, and they cannot look into
+    it."""
     if spec["mode"] == "root" and "namespaces" in spec["protections"]:
         _drop_bounding_set()
         _prctl(_KEEPCAPS, 1)
@@ -354,8 +370,9 @@ def give(spec: dict, path: str) -> None:
 
 
 def as_a_rank(spec: dict, rank: int) -> dict:
-    """The SPEC for one of the ranks that are kept apart, which is a user of its own where root builds the jail and may choose: of one user
-    the kernel counts processes, signals and pipes together, and each rank could see how many the others have."""
+    """The SPEC for one of the ranks that are kept apart, which is a user of its own where root builds the jail and may
+    choose: of one user the kernel counts processes, signals and pipes together, and each rank could see how many the
+    others have."""
     uid = RANKS_UID + spec["slot"] * RANKS_OF_A_SLOT + rank % RANKS_OF_A_SLOT
     return {**spec, "uid": uid} if spec["mode"] == "root" and _is_mapped(uid) else spec
 
@@ -368,7 +385,8 @@ def _is_mapped(uid: int) -> bool:
 
 
 def share_no_memory() -> None:
-    """In a rank: whatever memory it has from its parents to write into is its own from here on, empty where it was shared.
+    """In a rank: whatever memory it has from its parents to write into is its own from here on, empty where it was
+    shared.
 
     A fork copies memory, but not what was mapped as shared: through that, ranks could speak to each other.
     """
@@ -377,7 +395,10 @@ def share_no_memory() -> None:
     for addresses in shared:
         start, end = (int(address, 16) for address in addresses.split("-"))
         wanted = _libc.mmap64
-        wanted.restype, wanted.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+        wanted.restype, wanted.argtypes = (
+            ctypes.c_void_p,
+            [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long],
+        )
         rights = mmap.PROT_READ | mmap.PROT_WRITE
         if wanted(start, end - start, rights, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_FIXED, -1, 0) != start:
             raise JailError(ctypes.get_errno(), f"mmap: {os.strerror(ctypes.get_errno())}")
@@ -415,7 +436,8 @@ def _become(uid: int) -> None:
 
 
 def _map_user(inside: int, outside: int) -> None:
-    """The one user and the one group of a fresh user namespace: `inside` is what the namespace above calls `outside`."""
+    """The one user and the one group of a fresh user namespace: `inside` is what the namespace above calls
+    `outside`."""
     _write_if_possible("/proc/self/setgroups", "deny")
     for name in ("uid_map", "gid_map"):
         with open(f"/proc/self/{name}", "w") as file:
@@ -446,7 +468,7 @@ def _set_capabilities(kept: int) -> None:
     _call("capset", ctypes.c_char_p(header), ctypes.c_char_p(struct.pack("=6I", low, low, 0, high, high, 0)))
 
 
-# -- system calls that no exercise needs ----------------------------------------------------------------------------------------------
+# -- system calls that no exercise needs -------------------------------------------------------------------------------
 
 # number on x86_64, on aarch64 (None: not there)
 DENIED = {
@@ -531,20 +553,23 @@ DENIED_APART = {
     "preadv2": (327, 286),
 }
 _FCNTL = (72, 25)
-# F_GETLK, F_SETLK, F_SETLKW, those of open files, leases, notices, sizes of pipes: memory that the kernel counts by user
+# F_GETLK, F_SETLK, F_SETLKW, those of open files, leases, notices, sizes of pipes: memory that the kernel counts by
+# user
 _LOCK_COMMANDS = (5, 6, 7, 36, 37, 38, 1024, 1025, 1026, 1031, 1032)
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _CLONE, _CLONE3, _SOCKET, _SETSOCKOPT = (56, 220), (435, 435), (41, 198), (54, 208)
-_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)  # and netlink, by which a process lists its network devices
+# and netlink, by which a process lists its network devices
+_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
 _LOAD, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_ANY, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 
 
 def filter_program(machine: str, apart: bool = False) -> bytes:
-    """The seccomp filter as BPF instructions: the calls in DENIED fail with EPERM, and so do new namespaces and unusual sockets.
+    """The seccomp filter as BPF instructions: the calls in DENIED fail with EPERM, and so do new namespaces and unusual
+    sockets.
 
-    apart: those of DENIED_APART and locks on files, too, for ranks that must not hear of each other. Raises KeyError for a machine whose
-    system calls are not in the table.
+    apart: those of DENIED_APART and locks on files, too, for ranks that must not hear of each other. Raises KeyError
+    for a machine whose system calls are not in the table.
     """
     arch = _AUDIT_ARCH[machine]
     column = list(_AUDIT_ARCH).index(machine)
@@ -566,7 +591,8 @@ def filter_program(machine: str, apart: bool = False) -> bytes:
         commands = [instruction(_JUMP_EQUAL, command, 0, 1) + fail(errno.ENOLCK) for command in _LOCK_COMMANDS]
         program += [instruction(_JUMP_EQUAL, _FCNTL[column], 0, 2 * len(commands) + 2), instruction(_LOAD, 24)]
         program += [*commands, instruction(_RETURN, _ALLOW)]
-    # sizes of a socket's buffers are as they are: what lies in there is counted nowhere (told that it worked, programs go on)
+    # sizes of a socket's buffers are as they are: what lies in there is counted nowhere (told that it worked, programs
+    # go on)
     sizes = [instruction(_JUMP_EQUAL, option, 0, 1) + fail(0) for option in (socket.SO_SNDBUF, socket.SO_RCVBUF)]
     program += [instruction(_JUMP_EQUAL, _SETSOCKOPT[column], 0, 2 * len(sizes) + 2), instruction(_LOAD, 32)]
     program += [*sizes, instruction(_RETURN, _ALLOW)]
@@ -588,14 +614,15 @@ def install_filter(apart: bool = False) -> None:
     _call("prctl", _SET_SECCOMP, ctypes.c_ulong(2), ctypes.c_char_p(description), ctypes.c_ulong(0), ctypes.c_ulong(0))
 
 
-# -- what a cell uses in all ----------------------------------------------------------------------------------------------------------
+# -- what a cell uses in all -------------------------------------------------------------------------------------------
 
 
 def usage() -> tuple[int, float]:
     """(bytes, seconds of processor time) of everybody in this process namespace but its first process.
 
-    Bytes: private and shared memory and page tables, without what a process still shares with the warm launcher it was forked from. And
-    what the kernel may keep for its descriptors where it has many of them: what lies in a socket's buffer is counted nowhere.
+    Bytes: private and shared memory and page tables, without what a process still shares with the warm launcher it was
+    forked from. And what the kernel may keep for its descriptors where it has many of them: what lies in a socket's
+    buffer is counted nowhere.
     """
     own = _bytes_of("1")
     size, ticks = 0, 0
@@ -605,7 +632,8 @@ def usage() -> tuple[int, float]:
         try:
             size += max(0, _bytes_of(entry) - own)
             with open(f"/proc/{entry}/stat", "rb") as file:
-                ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))  # own and that of waited-for children
+                # own and that of waited-for children
+                ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))
         except (OSError, ValueError, IndexError):
             continue
     gone = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -620,7 +648,7 @@ def _bytes_of(pid: str) -> int:
     return memory + max(0, descriptors - FREE_DESCRIPTORS) * SOCKET_BYTES
 
 
-# -- the program ----------------------------------------------------------------------------------------------------------------------
+# -- the program -------------------------------------------------------------------------------------------------------
 
 
 def main() -> None:
@@ -637,7 +665,8 @@ def main() -> None:
 
 
 def _outside(spec: dict, what: str, command: list[str], lifeline: socket.socket | None) -> int:
-    """Unshare, fork the first process inside, stay until it ends or until nobody holds the other end of the lifeline."""
+    """Unshare, fork the first process inside, stay until it ends or until nobody holds the other end of the
+    lifeline."""
     inside = "namespaces" in spec["protections"]
     if inside:
         user = os.geteuid(), os.getegid()

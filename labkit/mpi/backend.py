@@ -1,19 +1,20 @@
 """torch.distributed over MPI: what `init_process_group("mpi")` gives with PyTorch from PyPI.
 
-A process group is a class with one method for each collective: PyTorch's `dist.all_reduce(tensor)` looks up the group and calls
-its `allreduce([tensor], opts)`. Here each of them is a call of mpi4py on the tensor's own memory, without a copy.
+A process group is a class with one method for each collective: PyTorch's `dist.all_reduce(tensor)` looks up the group
+and calls its `allreduce([tensor], opts)`. Here each of them is a call of mpi4py on the tensor's own memory, without a
+copy.
 
-How operations run:
-- Before a collective the ranks compare what they are about to do, in one all-reduce of 16 bytes: where one calls another collective,
+How operations run: - Before a collective the ranks compare what they are about to do, in one all-reduce of 16 bytes:
+where one calls another collective,
   or has a tensor of another length, every rank gets an error that says so, and no wrong value.
-- A collective called with `async_op=False` runs at once, in the calling thread.
-- Otherwise (`async_op=True`, and every collective that DistributedDataParallel starts during backward) the group's worker thread
-  runs it while the program computes on. All of a group's collectives keep their order. The callbacks of its future run in
-  threads of their own and may themselves wait for collectives.
+- A collective called with `async_op=False` runs at once, in the calling thread. - Otherwise (`async_op=True`, and every
+collective that DistributedDataParallel starts during backward) the group's worker thread
+  runs it while the program computes on. All of a group's collectives keep their order. The callbacks of its future run
+  in threads of their own and may themselves wait for collectives.
 - A send or receive is an MPI request; whoever waits for it waits in MPI.
 
-Sums of bfloat16, float16 and float8 are made in float32. Anything that takes longer than the group's timeout ends the job and
-says which rank stood where (labkit.mpi.operations); so does an uncaught exception of one rank.
+Sums of bfloat16, float16 and float8 are made in float32. Anything that takes longer than the group's timeout ends the
+job and says which rank stood where (labkit.mpi.operations); so does an uncaught exception of one rank.
 """
 
 from __future__ import annotations
@@ -21,10 +22,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
-import socket
 from array import array
 from collections.abc import Callable
-from contextlib import contextmanager
 from datetime import timedelta
 
 from labkit import environment
@@ -38,22 +37,17 @@ from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_co
 from torch.distributed import distributed_c10d as c10d  # noqa: E402
 
 from labkit.mpi import buffers  # noqa: E402
-from labkit.mpi.operations import (
+from labkit.mpi.operations import (  # noqa: E402
     Finished,
     Members,
     Message,
     Operation,
     Queued,
     Worker,
-    end_job_on_uncaught_exception,
+    at_once,
     profiled,
-    start_watch,
 )
-from labkit.watch import recorder  # noqa: E402
 from labkit.watch.hang import list_ranks  # noqa: E402
-
-_DEFAULT_TIMEOUT = timedelta(minutes=30)  # PyTorch's own for every backend but NCCL
-
 
 _never_complete: list[Message] = []  # of groups that are gone: MPI may still write into their memory
 
@@ -61,10 +55,10 @@ _never_complete: list[Message] = []  # of groups that are gone: MPI may still wr
 class ProcessGroup(dist.ProcessGroup):
     """Ranks that communicate over one MPI communicator of their own.
 
-    The names of the methods are PyTorch's (2.13); what their tensors mean is said in the documentation of `torch.distributed`.
-    Tensors may have any dtype, any strides and no elements at all. All-reduce takes sparse ones, too. Raises ValueError for
-    tensors that are not in main memory and for sizes on this rank that do not fit together, RuntimeError where the ranks do not
-    agree on a collective and for a message whose size is not the tensor's.
+    The names of the methods are PyTorch's (2.13); what their tensors mean is said in the documentation of
+    `torch.distributed`. Tensors may have any dtype, any strides and no elements at all. All-reduce takes sparse ones,
+    too. Raises ValueError for tensors that are not in main memory and for sizes on this rank that do not fit together,
+    RuntimeError where the ranks do not agree on a collective and for a message whose size is not the tensor's.
     """
 
     def __init__(self, communicator: MPI.Intracomm, members: Members):
@@ -95,7 +89,8 @@ class ProcessGroup(dist.ProcessGroup):
 
     @property
     def _device_types(self) -> list[torch.device]:
-        """The devices whose tensors the group moves; some of PyTorch asks before it begins (`checkpoint.async_save`)."""
+        """The devices whose tensors the group moves; some of PyTorch asks before it begins
+        (`checkpoint.async_save`)."""
         return [torch.device("cpu")]
 
     # PyTorch keeps these two in its C++ backends, of which a group in Python has none.
@@ -133,12 +128,20 @@ class ProcessGroup(dist.ProcessGroup):
     # -- how an operation runs
 
     def _collective(
-        self, kind: str, detail: str, run: Callable[[], None], tensor: torch.Tensor | None, result, opts, root=None, sizes=None
+        self,
+        kind: str,
+        detail: str,
+        run: Callable[[], None],
+        tensor: torch.Tensor | None,
+        result,
+        opts,
+        root=None,
+        sizes=None,
     ) -> dist.Work:
         """Run a collective now or through the worker, once all ranks have told each other that they mean the same one.
 
-        detail: what must be the same on all ranks, in words; sizes: a function that compares what only some of them can compare
-        and returns what is wrong. tensor: what this rank hands over; result: what its future holds.
+        detail: what must be the same on all ranks, in words; sizes: a function that compares what only some of them can
+        compare and returns what is wrong. tensor: what this rank hands over; result: what its future holds.
         """
 
         def checked():
@@ -147,24 +150,26 @@ class ProcessGroup(dist.ProcessGroup):
                 self._agree(operation, detail, sizes())
             run()
 
-        if opts.asyncOp or not self._worker.begin_at_once():
+        if opts.asyncOp or not self._worker.beginat_once():
             operation = Operation(self._members, kind, tensor, peer=root, blocking=False)
             return self._worker.submit(Queued(operation, checked, result))
         try:
             operation = Operation(self._members, kind, tensor, peer=root)
-            with profiled(kind), _at_once(operation):
+            with profiled(kind), at_once(operation):
                 checked()
         finally:
-            self._worker.end_at_once()
+            self._worker.endat_once()
         return Finished(result)
 
     def _agree(self, operation: Operation, detail: str, complaint: str = "") -> None:
         """Raise RuntimeError on every rank where they do not all call the same collective on tensors that fit together.
 
-        MPI would not notice: some ranks get a wrong value, others an error or none at all, and the next operation meets what was
-        left over. This costs one all-reduce of 16 bytes.
+        MPI would not notice: some ranks get a wrong value, others an error or none at all, and the next operation meets
+        what was left over. This costs one all-reduce of 16 bytes.
         """
-        meant = f"{operation.kind}{f' with root {operation.global_peer}' if operation.peer is not None else ''}: {detail}"
+        meant = (
+            f"{operation.kind}{f' with root {operation.global_peer}' if operation.peer is not None else ''}: {detail}"
+        )
         number = int.from_bytes(hashlib.blake2b(meant.encode(), digest_size=7).digest())
         if complaint:
             number = 2**60 + self._rank  # no other rank's
@@ -173,7 +178,9 @@ class ProcessGroup(dist.ProcessGroup):
         if highest[0] == -highest[1] and not complaint:
             return
         line = operation.user_line()
-        said = self._communicator.allgather(f"called {meant}{f', at {line}' if line else ''}{complaint and f': {complaint}'}")
+        said = self._communicator.allgather(
+            f"called {meant}{f', at {line}' if line else ''}{complaint and f': {complaint}'}"
+        )
         by_text: dict[str, list[int]] = {}
         for rank, text in zip(self._members.ranks, said, strict=True):
             by_text.setdefault(text, []).append(rank)
@@ -194,15 +201,20 @@ class ProcessGroup(dist.ProcessGroup):
         def run():
             for target in targets:
                 values = buffers.addable(target)
-                self._communicator.Allreduce(MPI.IN_PLACE, buffers.numbers_of(values), buffers.operation(op, values.dtype))
+                self._communicator.Allreduce(
+                    MPI.IN_PLACE, buffers.numbers_of(values), buffers.operation(op, values.dtype)
+                )
                 buffers.store_result(values, target, op, self._size)
 
-        return self._collective("all_reduce", f"{_named(op)} of {_lengths(targets)}", run, targets[0], tensors, opts)
+        return self._collective(
+            "all_reduce", f"{_named(op)} of {buffers.lengths(targets)}", run, targets[0], tensors, opts
+        )
 
     allreduce_coalesced = allreduce
 
     def _allreduce_sparse(self, tensors, opts):
-        """The sum of sparse tensors, whose elements may lie in different places on each rank: all ranks gather them and add them up."""
+        """The sum of sparse tensors, whose elements may lie in different places on each rank: all ranks gather them and
+        add them up."""
         targets, op = [buffers.usable_sparse(tensor) for tensor in tensors], opts.reduceOp
         if op.op not in (dist.ReduceOp.SUM, dist.ReduceOp.AVG):
             raise ValueError(
@@ -245,7 +257,9 @@ class ProcessGroup(dist.ProcessGroup):
             else:
                 self._communicator.Reduce(numbers, None, operation, root)
 
-        return self._collective("reduce", f"{_named(op)} of {_lengths([target])}", run, target, tensors, opts, root)
+        return self._collective(
+            "reduce", f"{_named(op)} of {buffers.lengths([target])}", run, target, tensors, opts, root
+        )
 
     def reduce_scatter(self, outputs, input_lists, opts=None):
         """Rank k receives the reduced k-th input; these may differ in size."""
@@ -255,7 +269,10 @@ class ProcessGroup(dist.ProcessGroup):
         counts = [tensor.numel() for tensor in inputs]
         _require(len(inputs) == self._size, f"reduce_scatter takes one input per rank: {self._size}, not {len(inputs)}")
         own = counts[self._rank]
-        _require(own == target.numel(), f"reduce_scatter: the output has {target.numel()} elements, input {self._rank} has {own}")
+        _require(
+            own == target.numel(),
+            f"reduce_scatter: the output has {target.numel()} elements, input {self._rank} has {own}",
+        )
 
         def run():
             values = buffers.addable(torch.cat([tensor.reshape(-1) for tensor in inputs]))
@@ -264,7 +281,9 @@ class ProcessGroup(dist.ProcessGroup):
             self._communicator.Reduce_scatter(buffers.numbers_of(values), buffers.numbers_of(total), counts, operation)
             buffers.store_result(total, target, op, self._size)
 
-        return self._collective("reduce_scatter", f"{_named(op)} of {_lengths(inputs)}", run, inputs[0], outputs, opts)
+        return self._collective(
+            "reduce_scatter", f"{_named(op)} of {buffers.lengths(inputs)}", run, inputs[0], outputs, opts
+        )
 
     def reduce_scatter_single(self, output, input, opts=None):
         return self._reduce_scatter_tensors([output], [input], opts or c10d.ReduceScatterOptions())
@@ -287,10 +306,12 @@ class ProcessGroup(dist.ProcessGroup):
                 values = buffers.addable(input)
                 total = buffers.room_for(target, values.dtype)
                 operation = buffers.operation(op, values.dtype)
-                self._communicator.Reduce_scatter_block(buffers.numbers_of(values), buffers.numbers_of(total), operation)
+                self._communicator.Reduce_scatter_block(
+                    buffers.numbers_of(values), buffers.numbers_of(total), operation
+                )
                 buffers.store_result(total, target, op, self._size)
 
-        detail = f"{_named(op)} of {_lengths([input for _, input in pairs])}"
+        detail = f"{_named(op)} of {buffers.lengths([input for _, input in pairs])}"
         return self._collective("reduce_scatter", detail, run, pairs[0][1], outputs, opts)
 
     # -- collectives that only move data
@@ -306,7 +327,7 @@ class ProcessGroup(dist.ProcessGroup):
                 if values is not target and self._rank != root:
                     target.copy_(values)
 
-        return self._collective("broadcast", _lengths(targets), run, targets[0], tensors, opts, root)
+        return self._collective("broadcast", buffers.lengths(targets), run, targets[0], tensors, opts, root)
 
     def allgather(self, output_lists, inputs, opts=None):
         """Every rank's input on every rank; the inputs may differ in size from rank to rank."""
@@ -336,12 +357,12 @@ class ProcessGroup(dist.ProcessGroup):
 
         def run():
             for outputs, input in pairs:
-                received, sizes = _room_for_all(outputs)
+                received, sizes = buffers.room_for_all(outputs)
                 own = buffers.in_one_piece(input)
                 self._communicator.Allgatherv(buffers.bytes_of(own), buffers.pieces_of(received, sizes))
-                _deal_out(received, outputs)
+                buffers.deal_out(received, outputs)
 
-        detail = "; ".join(_lengths(outputs) for outputs, _ in pairs)
+        detail = "; ".join(buffers.lengths(outputs) for outputs, _ in pairs)
         return self._collective("all_gather", detail, run, pairs[0][1], result or output_lists, opts)
 
     def all_gather_single(self, output, input, opts=None):
@@ -364,11 +385,15 @@ class ProcessGroup(dist.ProcessGroup):
                 room, own = buffers.room_for(target), buffers.in_one_piece(input)
                 # FSDP2 gathers in place: its input is this rank's share of the output already.
                 in_place = own.data_ptr() == room.data_ptr() + self._rank * own.nbytes
-                self._communicator.Allgather(MPI.IN_PLACE if in_place else buffers.bytes_of(own), buffers.bytes_of(room))
+                self._communicator.Allgather(
+                    MPI.IN_PLACE if in_place else buffers.bytes_of(own), buffers.bytes_of(room)
+                )
                 if room is not target:
                     target.copy_(room)
 
-        return self._collective("all_gather", _lengths([input for _, input in pairs]), run, pairs[0][1], outputs, opts)
+        return self._collective(
+            "all_gather", buffers.lengths([input for _, input in pairs]), run, pairs[0][1], outputs, opts
+        )
 
     def gather(self, output_lists, inputs, opts):
         """The inputs of all ranks on the root; they may differ in size."""
@@ -381,16 +406,18 @@ class ProcessGroup(dist.ProcessGroup):
             sent = self._communicator.gather(input.nbytes, root)
             if self._rank != root:
                 return ""
-            return _difference([tensor.nbytes for tensor in outputs], sent, "place {} of its list has {} B, that rank sends {}")
+            return _difference(
+                [tensor.nbytes for tensor in outputs], sent, "place {} of its list has {} B, that rank sends {}"
+            )
 
         def run():
             own = buffers.in_one_piece(input)
             if self._rank != root:
                 self._communicator.Gatherv(buffers.bytes_of(own), None, root)
                 return
-            received, sizes = _room_for_all(outputs)
+            received, sizes = buffers.room_for_all(outputs)
             self._communicator.Gatherv(buffers.bytes_of(own), buffers.pieces_of(received, sizes), root)
-            _deal_out(received, outputs)
+            buffers.deal_out(received, outputs)
 
         detail = buffers.dtype_name(input)
         return self._collective("gather", detail, run, input, output_lists, opts, root, wrong_sizes)
@@ -404,13 +431,15 @@ class ProcessGroup(dist.ProcessGroup):
 
         def wrong_sizes():
             sent = self._communicator.scatter([tensor.nbytes for tensor in inputs] or None, root)
-            return "" if sent == target.nbytes else f"its tensor has {target.nbytes} B, the root's list has {sent} for it"
+            return (
+                "" if sent == target.nbytes else f"its tensor has {target.nbytes} B, the root's list has {sent} for it"
+            )
 
         def run():
             room = buffers.room_for(target)
             pieces = None
             if self._rank == root:
-                joined = _joined(inputs)
+                joined = buffers.joined(inputs)
                 pieces = buffers.pieces_of(joined, [tensor.nbytes for tensor in inputs])
             self._communicator.Scatterv(pieces, buffers.bytes_of(room), root)
             if room is not target:
@@ -424,14 +453,16 @@ class ProcessGroup(dist.ProcessGroup):
         outputs = [buffers.usable(output) for output in outputs]
         inputs = [buffers.usable(input) for input in inputs]
         for tensors in (outputs, inputs):
-            _require(len(tensors) == self._size, f"all_to_all takes {self._size} tensors, one per rank, not {len(tensors)}")
+            _require(
+                len(tensors) == self._size, f"all_to_all takes {self._size} tensors, one per rank, not {len(tensors)}"
+            )
 
         def run():
-            joined = _joined(inputs)
-            received, sizes = _room_for_all(outputs)
+            joined = buffers.joined(inputs)
+            received, sizes = buffers.room_for_all(outputs)
             pieces = buffers.pieces_of(joined, [tensor.nbytes for tensor in inputs])
             self._communicator.Alltoallv(pieces, buffers.pieces_of(received, sizes))
-            _deal_out(received, outputs)
+            buffers.deal_out(received, outputs)
 
         wrong_sizes = self._exchange_fits([tensor.nbytes for tensor in inputs], [tensor.nbytes for tensor in outputs])
         opts, detail = opts or c10d.AllToAllOptions(), buffers.dtype_name(inputs[0])
@@ -459,7 +490,8 @@ class ProcessGroup(dist.ProcessGroup):
     alltoall_base = all_to_all_single
 
     def _exchange_fits(self, to_each: list[int], from_each: list[int]) -> Callable[[], str]:
-        """A function that finds out what the other ranks send to this one, and says where it expects something else (in bytes)."""
+        """A function that finds out what the other ranks send to this one, and says where it expects something else (in
+        bytes)."""
 
         def wrong_sizes():
             sent = self._communicator.alltoall(to_each)
@@ -507,11 +539,14 @@ class ProcessGroup(dist.ProcessGroup):
         )
 
     def _require_list(self, kind: str, tensors: list[torch.Tensor], own: torch.Tensor) -> None:
-        _require(len(tensors) == self._size, f"{kind} takes a list of {self._size} tensors, one per rank, not {len(tensors)}")
+        _require(
+            len(tensors) == self._size, f"{kind} takes a list of {self._size} tensors, one per rank, not {len(tensors)}"
+        )
         mine = tensors[self._rank]
         _require(
             mine.nbytes == own.nbytes,
-            f"{kind}: place {self._rank} of the list has shape {tuple(mine.shape)}, this rank's tensor {tuple(own.shape)}",
+            f"{kind}: place {self._rank} of the list has shape {tuple(mine.shape)}, this rank's tensor"
+            f" {tuple(own.shape)}",
         )
 
     def _split_sizes(self, what: str, tensor: torch.Tensor, rows: list[int]) -> list[int]:
@@ -519,12 +554,14 @@ class ProcessGroup(dist.ProcessGroup):
         if not rows:
             _require(
                 tensor.dim() > 0 and tensor.shape[0] % self._size == 0,
-                f"all_to_all_single: the {what}'s first dimension must be a multiple of {self._size}, or give split sizes",
+                f"all_to_all_single: the {what}'s first dimension must be a multiple of {self._size}, or give split"
+                " sizes",
             )
             return [tensor.nbytes // self._size] * self._size
         _require(
             len(rows) == self._size and sum(rows) == tensor.shape[0],
-            f"all_to_all_single: {what} split sizes {list(rows)} do not cut {tensor.shape[0]} rows into {self._size} pieces",
+            f"all_to_all_single: {what} split sizes {list(rows)} do not cut {tensor.shape[0]} rows into {self._size}"
+            " pieces",
         )
         bytes_per_row = tensor.nbytes // tensor.shape[0] if tensor.shape[0] else 0
         return [count * bytes_per_row for count in rows]
@@ -532,11 +569,6 @@ class ProcessGroup(dist.ProcessGroup):
 
 def _named(op: dist.ReduceOp) -> str:
     return op.op.name if hasattr(op.op, "name") else str(op)
-
-
-def _lengths(tensors: list[torch.Tensor]) -> str:
-    """What has to be the same on all ranks of tensors that are combined element by element: "5 float32, 6 int64"."""
-    return ", ".join(f"{tensor.numel()} {buffers.dtype_name(tensor)}" for tensor in tensors)
 
 
 def _difference(here: list[int], there: list[int], text: str) -> str:
@@ -552,33 +584,11 @@ def _require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
-def _joined(tensors: list[torch.Tensor]) -> torch.Tensor:
-    """The bytes of all tensors in one piece."""
-    return torch.cat([buffers.as_bytes(tensor) for tensor in tensors])
-
-
-def _room_for_all(tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[int]]:
-    """A buffer that holds the bytes of all tensors one after the other, and how many belong to each."""
-    sizes = [tensor.nbytes for tensor in tensors]
-    return torch.empty(sum(sizes), dtype=torch.uint8), sizes
-
-
-def _deal_out(received: torch.Tensor, tensors: list[torch.Tensor]) -> None:
-    """Copy the bytes of `received` into the tensors, one after the other."""
-    start = 0
-    for tensor in tensors:
-        piece = received[start : start + tensor.nbytes]
-        if start % tensor.element_size():  # a view as wider numbers needs an aligned start
-            piece = piece.clone()
-        tensor.copy_(piece.view(tensor.dtype).view(tensor.shape))
-        start += tensor.nbytes
-
-
 def _hide_from_compiler(*classes: type) -> None:
     """Let torch.compile run the methods of these classes as they are.
 
-    It looks into every Python function that a compiled program reaches, and PyTorch's own groups, in C++, have none. This marks
-    them as torch.compiler.disable does, without importing the compiler, which takes seconds.
+    It looks into every Python function that a compiled program reaches, and PyTorch's own groups, in C++, have none.
+    This marks them as torch.compiler.disable does, without importing the compiler, which takes seconds.
     """
     as_it_is = _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP)  # the function and all that it calls
     for method in {value for one in classes for value in vars(one).values() if inspect.isfunction(value)}:
@@ -586,79 +596,3 @@ def _hide_from_compiler(*classes: type) -> None:
 
 
 _hide_from_compiler(ProcessGroup, Finished, Queued, Message)
-
-
-# --- how groups come into being: called by labkit.mpi.autoload on behalf of torch.distributed
-
-_next_timeout = _DEFAULT_TIMEOUT  # of the group that PyTorch is about to make
-_world_timeout = _DEFAULT_TIMEOUT  # of the default group
-
-
-def prepare(ranks: list[int], store: dist.Store, timeout: timedelta | None) -> dist.Store:
-    """Called before `create`: remembers the timeout; for the default group returns a new store that all ranks share.
-
-    A group made without a timeout of its own takes over that of the default group, not PyTorch's half an hour.
-    """
-    global _next_timeout, _world_timeout
-    _next_timeout = timeout or _DEFAULT_TIMEOUT
-    if ranks:
-        if _next_timeout == _DEFAULT_TIMEOUT:
-            _next_timeout = _world_timeout
-        return store
-    _world_timeout = _next_timeout
-    world = _world()
-    start_watch()
-    members = Members(tuple(range(world.Get_size())), world.Get_rank(), True, _next_timeout.total_seconds())
-    with _at_once(Operation(members, "init_process_group")):
-        return _shared_store(world, _next_timeout)
-
-
-def create(ranks: list[int]) -> ProcessGroup | None:
-    """The group of the global `ranks`, called by all of them and by nobody else; empty: all ranks. None on a rank outside."""
-    world = _world()
-    if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
-        raise RuntimeError("the mpi backend needs MPI_THREAD_MULTIPLE: leave mpi4py.rc.thread_level at its default")
-    if ranks and world.Get_rank() not in ranks:
-        return None
-    everybody = tuple(range(world.Get_size()))
-    order = tuple(ranks) or everybody
-    members = Members(order, order.index(world.Get_rank()), order == everybody, _next_timeout.total_seconds())
-    start_watch()
-    end_job_on_uncaught_exception()
-    with _at_once(Operation(members, "new_group" if ranks else "init_process_group")):
-        communicator = world.Create_group(world.Get_group().Incl(list(ranks))) if ranks else world.Dup()
-    members.operations = 0
-    return ProcessGroup(communicator, members)
-
-
-@contextmanager
-def _at_once(operation: Operation):
-    """Around an operation that this thread carries out itself: under the deadline, and at its end in the flight recorder."""
-    try:
-        with operation:
-            yield
-    finally:
-        recorder.end(operation.token)
-
-
-def _world() -> MPI.Intracomm:
-    """All ranks of the job, by MPI's own communicator: a notebook may have put a recording one in the place of MPI.COMM_WORLD."""
-    return MPI.Intracomm.fromhandle(MPI.COMM_WORLD.handle)
-
-
-def _shared_store(world: MPI.Intracomm, timeout: timedelta) -> dist.Store:
-    """A key-value store on rank 0 that every rank is connected to; its address travels over MPI.
-
-    Open to this machine only where all ranks run on it. PyTorch needs a store for groups of another backend beside this one.
-    """
-    one_machine = world.Split_type(MPI.COMM_TYPE_SHARED).Get_size() == world.Get_size()
-    address, store = None, None
-    if world.Get_rank() == 0:
-        host = "127.0.0.1" if one_machine else socket.gethostbyname(socket.gethostname())
-        with socket.create_server((host, 0), backlog=world.Get_size()) as server:
-            address = (host, server.getsockname()[1])
-            store = dist.TCPStore(
-                *address, world.Get_size(), True, timeout, wait_for_workers=False, master_listen_fd=server.detach()
-            )
-    host, port = world.bcast(address, 0)
-    return store or dist.TCPStore(host, port, world.Get_size(), False, timeout, wait_for_workers=False)

@@ -1,4 +1,5 @@
-"""Tensors as MPI sees them: an address, a length and a data type. Nothing is copied where the tensor lies in one piece."""
+"""Tensors as MPI sees them: an address, a length and a data type. Nothing is copied where the tensor lies in one
+piece."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def in_one_piece(tensor: torch.Tensor) -> torch.Tensor:
 def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
     """The memory of the tensor, or of a copy in one piece, as a vector of bytes."""
     flat = in_one_piece(tensor).reshape(-1)
-    flat = flat.as_strided((flat.numel(),), (1,))  # one element counts as contiguous whatever its stride, but view() looks at it
+    # one element counts as contiguous whatever its stride, but view() looks at it
+    flat = flat.as_strided((flat.numel(),), (1,))
     return flat.view(torch.uint8)
 
 
@@ -125,7 +127,8 @@ def room_for(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Te
 
 
 def operation(op: ReduceOp, dtype: torch.dtype) -> MPI.Op:
-    """MPI's name of a torch reduction. For bool a sum is "any" and a product "all". Raises ValueError where there is none."""
+    """MPI's name of a torch reduction. For bool a sum is "any" and a product "all". Raises ValueError where there is
+    none."""
     found = (_LOGICAL if dtype is torch.bool else _OPERATIONS).get(op.op)
     if found is None:
         raise ValueError(f"the mpi backend has no reduction {op} for {dtype}")
@@ -133,7 +136,8 @@ def operation(op: ReduceOp, dtype: torch.dtype) -> MPI.Op:
 
 
 def addable(tensor: torch.Tensor) -> torch.Tensor:
-    """The values of `tensor` in one piece and in a precision that MPI can add: bfloat16, float16 and float8 become float32.
+    """The values of `tensor` in one piece and in a precision that MPI can add: bfloat16, float16 and float8 become
+    float32.
 
     The tensor itself where that is possible.
     """
@@ -148,3 +152,30 @@ def store_result(result: torch.Tensor, tensor: torch.Tensor, op: ReduceOp, world
         result.div_(world_size, rounding_mode=None if result.is_floating_point() or result.is_complex() else "trunc")
     if result is not tensor:
         tensor.copy_(result)
+
+
+def joined(tensors: list[torch.Tensor]) -> torch.Tensor:
+    """The bytes of all tensors in one piece."""
+    return torch.cat([as_bytes(tensor) for tensor in tensors])
+
+
+def room_for_all(tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[int]]:
+    """A buffer that holds the bytes of all tensors one after the other, and how many belong to each."""
+    sizes = [tensor.nbytes for tensor in tensors]
+    return torch.empty(sum(sizes), dtype=torch.uint8), sizes
+
+
+def deal_out(received: torch.Tensor, tensors: list[torch.Tensor]) -> None:
+    """Copy the bytes of `received` into the tensors, one after the other."""
+    start = 0
+    for tensor in tensors:
+        piece = received[start : start + tensor.nbytes]
+        if start % tensor.element_size():  # a view as wider numbers needs an aligned start
+            piece = piece.clone()
+        tensor.copy_(piece.view(tensor.dtype).view(tensor.shape))
+        start += tensor.nbytes
+
+
+def lengths(tensors: list[torch.Tensor]) -> str:
+    """What has to be the same on all ranks of tensors that are combined element by element: "5 float32, 6 int64"."""
+    return ", ".join(f"{tensor.numel()} {dtype_name(tensor)}" for tensor in tensors)

@@ -1,4 +1,5 @@
-"""Operations of an MPI process group while they run: who waits in what, since when, and what ends a job that cannot go on."""
+"""Operations of an MPI process group while they run: who waits in what, since when, and what ends a job that cannot go
+on."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from types import FrameType
@@ -24,7 +25,9 @@ from labkit.watch.hang import direction, list_ranks
 
 _GRACE = 2.0  # s that the other ranks get to say where they are stuck before the job is ended
 _INTERVAL = 0.25  # s between two looks of the watch
-_DTYPE_NAMES = {dtype: str(dtype).removeprefix("torch.") for dtype in vars(torch).values() if isinstance(dtype, torch.dtype)}
+_DTYPE_NAMES = {
+    dtype: str(dtype).removeprefix("torch.") for dtype in vars(torch).values() if isinstance(dtype, torch.dtype)
+}
 
 
 @dataclass
@@ -45,17 +48,21 @@ class Members:
 class Operation:
     """One call of a communication function.
 
-    peer: group rank of the other side or of the root; None: any rank, or no root. Used as a context manager around the call that
-    may block: the watch looks at it for that long.
+    peer: group rank of the other side or of the root; None: any rank, or no root. Used as a context manager around the
+    call that may block: the watch looks at it for that long.
     """
 
     __slots__ = ("members", "kind", "peer", "tag", "number", "tensor", "line", "thread", "since", "token")
 
-    def __init__(self, members: Members, kind: str, tensor=None, peer: int | None = None, tag: int = 0, blocking: bool = True):
+    def __init__(
+        self, members: Members, kind: str, tensor=None, peer: int | None = None, tag: int = 0, blocking: bool = True
+    ):
         members.operations += 1
         self.members, self.kind, self.peer, self.tag = members, kind, peer, tag
         self.number = members.operations
-        self.tensor = ("", None, 0) if tensor is None else (_DTYPE_NAMES[tensor.dtype], tuple(tensor.shape), tensor.nbytes)
+        self.tensor = (
+            ("", None, 0) if tensor is None else (_DTYPE_NAMES[tensor.dtype], tuple(tensor.shape), tensor.nbytes)
+        )
         self.line = "" if blocking else _line_of(sys._getframe(1))
         dtype, shape, nbytes = self.tensor
         self.token = recorder.begin(
@@ -104,7 +111,8 @@ class Operation:
 
 
 def _line_of(frame: FrameType | None) -> str:
-    """The innermost line that is the user's own, as "ring.py, line 12"; empty where there is none (autograd's threads)."""
+    """The innermost line that is the user's own, as "ring.py, line 12"; empty where there is none (autograd's
+    threads)."""
     while frame is not None:
         if not recorder.is_library(frame.f_code.co_filename):
             return f"{recorder.file_label(frame.f_code.co_filename)}, line {frame.f_lineno}"
@@ -159,7 +167,8 @@ _hooks_installed = False
 def end_job_on_uncaught_exception() -> None:
     """From now on an uncaught exception of this rank ends the whole job, once its traceback was printed.
 
-    Otherwise the other ranks would wait for it for ever. Exceptions in a notebook's cells are caught by IPython and end nothing.
+    Otherwise the other ranks would wait for it for ever. Exceptions in a notebook's cells are caught by IPython and end
+    nothing.
     """
     global _hooks_installed
     if not _hooks_installed:
@@ -178,7 +187,8 @@ def _remembering(show: Callable) -> Callable:
 
 
 def _leave() -> None:
-    """At exit: end the job of a rank that has failed; otherwise finish what was started, while the interpreter can still do it."""
+    """At exit: end the job of a rank that has failed; otherwise finish what was started, while the interpreter can
+    still do it."""
     # Not in the hook itself: torch.distributed wraps the hook and prints what it collected only when it has returned.
     if _process_that_failed == os.getpid() and not MPI.Is_finalized() and MPI.COMM_WORLD.Get_size() > 1:
         _say("")
@@ -192,11 +202,14 @@ def _leave() -> None:
 
 def profiled(kind: str) -> AbstractContextManager:
     """An event "mpi:KIND" of torch.profiler; nothing where none is running."""
-    return torch.autograd.profiler.record_function(f"mpi:{kind}") if torch.autograd._profiler_enabled() else nullcontext()
+    return (
+        torch.autograd.profiler.record_function(f"mpi:{kind}") if torch.autograd._profiler_enabled() else nullcontext()
+    )
 
 
 def profiled_until_complete(kind: str) -> torch.futures.Future | None:
-    """The same, begun here and ended when the future is set, in whichever thread: it carries the profiler's state there."""
+    """The same, begun here and ended when the future is set, in whichever thread: it carries the profiler's state
+    there."""
     if not torch.autograd._profiler_enabled():
         return None
     event, complete = torch.autograd.profiler.record_function(f"mpi:{kind}"), torch.futures.Future()
@@ -236,15 +249,16 @@ class Finished(dist.Work):
 class Queued(dist.Work):
     """A collective that the group's worker carries out while the program goes on.
 
-    It counts as complete when the callbacks of its future have run, as with gloo. They run in a thread of their own (`Callbacks`):
-    in the worker, one that starts a collective and waits for it would wait for itself.
+    It counts as complete when the callbacks of its future have run, as with gloo. They run in a thread of their own
+    (`Callbacks`): in the worker, one that starts a collective and waits for it would wait for itself.
     """
 
     def __init__(self, operation: Operation, run: Callable[[], None], result):
         super().__init__()
         self._operation, self._run, self._result = operation, run, result
         self._lock = threading.Lock()
-        self._future: torch.futures.Future | None = None  # made when somebody asks: most collectives are just waited for
+        # made when somebody asks: most collectives are just waited for
+        self._future: torch.futures.Future | None = None
         self._carried_out = False
         self._delivering: int | None = None  # the thread in which callbacks run
         self._done = threading.Event()
@@ -264,7 +278,8 @@ class Queued(dist.Work):
             self._profiled.set_result(None)
 
     def completes(self) -> bool:
-        """Called after `carry_out`, once: False when `deliver` must be called because somebody has asked for the future."""
+        """Called after `carry_out`, once: False when `deliver` must be called because somebody has asked for the
+        future."""
         with self._lock:
             self._carried_out = True
             if self._future is None:
@@ -320,19 +335,22 @@ _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
 class Worker:
-    """The thread that carries out a group's asynchronous collectives, one after the other, in the order of their calls."""
+    """The thread that carries out a group's asynchronous collectives, one after the other, in the order of their
+    calls."""
 
     def __init__(self):
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
         self._pending = 0  # submitted or running at once, and not carried out yet
         self._changed = threading.Condition()
-        self._turn = threading.Lock()  # MPI allows one collective at a time on a communicator, whichever thread calls it
+        # MPI allows one collective at a time on a communicator, whichever thread calls it
+        self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
         self._callbacks = Callbacks(self._changed)
         _workers.add(self)
 
     def begin_at_once(self) -> bool:
-        """Whether the calling thread may carry out a collective itself because none is pending; `end_at_once` must follow."""
+        """Whether the calling thread may carry out a collective itself because none is pending; `end_at_once` must
+        follow."""
         with self._changed:
             if self._pending:
                 return False
@@ -379,8 +397,9 @@ class Worker:
 class Callbacks:
     """The threads in which a group's futures are completed, and their callbacks run.
 
-    A callback may wait for another collective, whose callback may wait for a third: a completed future never waits for a callback
-    that still runs, but gets another thread. changed: the worker's own lock, notified when a callback has returned.
+    A callback may wait for another collective, whose callback may wait for a third: a completed future never waits for
+    a callback that still runs, but gets another thread. changed: the worker's own lock, notified when a callback has
+    returned.
     """
 
     def __init__(self, changed: threading.Condition):
@@ -419,9 +438,12 @@ class Callbacks:
 
 
 class Message(dist.Work):
-    """A send or receive under way. tensor: what MPI reads or writes, kept alive; target: where it is copied to at the end."""
+    """A send or receive under way. tensor: what MPI reads or writes, kept alive; target: where it is copied to at the
+    end."""
 
-    def __init__(self, operation: Operation, request: MPI.Request, tensor: torch.Tensor, target: torch.Tensor | None = None):
+    def __init__(
+        self, operation: Operation, request: MPI.Request, tensor: torch.Tensor, target: torch.Tensor | None = None
+    ):
         super().__init__()
         self._operation, self._request, self._tensor, self._target = operation, request, tensor, target
         self._status = MPI.Status()
@@ -532,3 +554,14 @@ def _seconds(timeout: timedelta | None) -> float | None:
 
 def _too_late(operation: Operation, timeout: timedelta) -> RuntimeError:
     return RuntimeError(f"not complete after {timeout.total_seconds():g} s: {operation}")
+
+
+@contextmanager
+def at_once(operation: Operation):
+    """Around an operation that this thread carries out itself: under the deadline, and at its end in the flight
+    recorder."""
+    try:
+        with operation:
+            yield
+    finally:
+        recorder.end(operation.token)

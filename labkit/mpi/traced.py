@@ -1,14 +1,15 @@
-"""An mpi4py communicator that notes every call in the flight recorder: what was called, with whom, how much, at which line.
+"""An mpi4py communicator that notes every call in the flight recorder: what was called, with whom, how much, at which
+line.
 
-`traced(comm)` is an `MPI.Intracomm` (or Cartcomm, Graphcomm ...) on the same handle, so it goes wherever the original goes.
-Communicators made from it (Dup, Split, Create_group, Create_cart ...) are traced too, and so are the requests of its non-blocking
-calls: their Wait is where a hang report finds a rank. Ranks are reported as ranks of COMM_WORLD.
+`traced(comm)` is an `MPI.Intracomm` (or Cartcomm, Graphcomm ...) on the same handle, so it goes wherever the original
+goes. Communicators made from it (Dup, Split, Create_group, Create_cart ...) are traced too, and so are the requests of
+its non-blocking calls: their Wait is where a hang report finds a rank. Ranks are reported as ranks of COMM_WORLD.
 
-`install()` puts a traced communicator in place of `MPI.COMM_WORLD`, for programs that fetch it themselves. The course's own
-modules (labkit.*) may use a traced communicator without leaving a trace.
+`install()` puts a traced communicator in place of `MPI.COMM_WORLD`, for programs that fetch it themselves. The course's
+own modules (labkit.*) may use a traced communicator without leaving a trace.
 
-What is said where nobody listens is recorded when the way to it is opened, with no size: memory that ranks share (Allocate_shared),
-communicators between groups (Create_intercomm, Spawn) and those of `mpi4py.util.pkl5`.
+What is said where nobody listens is recorded when the way to it is opened, with no size: memory that ranks share
+(Allocate_shared), communicators between groups (Create_intercomm, Spawn) and those of `mpi4py.util.pkl5`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 from mpi4py import MPI
 
+from labkit.mpi.requests import TracedMessage, TracedPrequest, TracedRequest, heard
 from labkit.watch import recorder
 
 _SENDS = ("Send", "Ssend", "Bsend", "Rsend", "send", "ssend", "bsend")
@@ -30,7 +32,9 @@ _PROBES = ("Probe", "Mprobe", "probe", "mprobe")
 _IPROBES = ("Iprobe", "Improbe", "iprobe", "improbe")
 # collective: position of its root among the arguments (None: no root)
 _COLLECTIVES: dict[str, int | None] = {
-    **dict.fromkeys(("Barrier", "Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Alltoallw", "Scan", "Exscan")),
+    **dict.fromkeys(
+        ("Barrier", "Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Alltoallw", "Scan", "Exscan")
+    ),
     **dict.fromkeys(
         ("Reduce_scatter", "Reduce_scatter_block", "barrier", "allgather", "allreduce", "alltoall", "scan", "exscan")
     ),
@@ -47,18 +51,30 @@ _PERSISTENT = {
     **dict.fromkeys(("Send_init", "Bsend_init", "Ssend_init", "Rsend_init"), "Isend"),
     "Recv_init": "Irecv",
 }
-_UNEQUAL = ("Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Alltoallw", "Igatherv", "Iscatterv", "Iallgatherv", "Ialltoallv")
+_UNEQUAL = (
+    "Gatherv",
+    "Scatterv",
+    "Allgatherv",
+    "Alltoallv",
+    "Alltoallw",
+    "Igatherv",
+    "Iscatterv",
+    "Iallgatherv",
+    "Ialltoallv",
+)
 
 
 def traced(comm: MPI.Intracomm) -> MPI.Intracomm:
-    """A communicator on the same handle whose calls are recorded; COMM_NULL and traced communicators are returned as they are."""
+    """A communicator on the same handle whose calls are recorded; COMM_NULL and traced communicators are returned as
+    they are."""
     if comm == MPI.COMM_NULL or isinstance(comm, _Traced) or not isinstance(comm, MPI.Intracomm):
         return comm
     return _traced_class(type(comm))(comm)
 
 
 def install() -> MPI.Intracomm:
-    """Put a traced communicator in place of MPI.COMM_WORLD, traced requests in place of MPI.Request; return the communicator."""
+    """Put a traced communicator in place of MPI.COMM_WORLD, traced requests in place of MPI.Request; return the
+    communicator."""
     # The classes, too: Request.Waitall and its like are called on them, and windows are made by theirs.
     MPI.Request, MPI.Prequest, MPI.Message, MPI.Win = TracedRequest, TracedPrequest, TracedMessage, TracedWin
     with contextlib.suppress(ImportError):
@@ -106,7 +122,8 @@ class _TracedNeighbours:
 
 
 def _recording() -> bool:
-    """Whether the traced call that asks was made by a program (perhaps through another one of this module), with the recorder open."""
+    """Whether the traced call that asks was made by a program (perhaps through another one of this module), with the
+    recorder open."""
     caller = sys._getframe(2).f_globals.get("__name__", "")
     return recorder.is_open() and (caller == __name__ or not caller.startswith(("labkit.", "probes.")))
 
@@ -116,7 +133,8 @@ def _argument(args: tuple, keywords: dict, position: int, name: str, default: An
 
 
 def _size(buffer: Any) -> dict[str, Any]:
-    """nbytes, dtype and shape of a message buffer (array, tensor, or mpi4py's [array, ...]), as far as it tells them."""
+    """nbytes, dtype and shape of a message buffer (array, tensor, or mpi4py's [array, ...]), as far as it tells
+    them."""
     if isinstance(buffer, (list, tuple)) and buffer:
         buffer = buffer[0]
     if buffer is None or buffer is MPI.IN_PLACE or buffer is MPI.BOTTOM:
@@ -138,232 +156,14 @@ def _object_bytes(value: Any) -> int:
     """How many bytes a pickled object takes, told only where that is cheap to find out (0: not told)."""
     if hasattr(value, "nbytes"):
         return value.nbytes
-    if isinstance(value, (int, float, str, bytes, type(None))) or (isinstance(value, (list, tuple, dict)) and len(value) <= 100):
+    if isinstance(value, (int, float, str, bytes, type(None))) or (
+        isinstance(value, (list, tuple, dict)) and len(value) <= 100
+    ):
         try:
             return len(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
         except Exception:
             return 0  # the call itself will say that it cannot be pickled
     return 0
-
-
-def _heard(comm: _Traced, status: MPI.Status) -> dict[str, int]:
-    """Source, tag and bytes of a completed receive."""
-    source = status.Get_source()
-    if source < 0:
-        return {}
-    return {"peer": comm.world_rank(source), "tag": status.Get_tag(), "nbytes": status.Get_count(MPI.BYTE)}
-
-
-# --- requests
-
-
-_Plain = MPI.Request
-
-
-class TracedRequest(_Plain):
-    """A request whose completion is recorded. Plain requests may stand beside it in Waitall and its like."""
-
-    token = 0
-    comm: _Traced | None = None  # of a receive: to tell whom it heard
-
-    @classmethod
-    def of(cls, request: MPI.Request, token: int, comm: _Traced | None = None) -> TracedRequest:
-        made = cls(request)
-        made.token = token
-        made.comm = comm
-        return made
-
-    def done(self, status: MPI.Status | None = None) -> None:
-        """Note that the operation is complete (once)."""
-        token, self.token = self.token, 0
-        if token:
-            recorder.end(token, **(_heard(self.comm, status) if self.comm is not None and status is not None else {}))
-
-    def Wait(self, status: MPI.Status | None = None) -> bool:
-        status = status or MPI.Status()
-        recorder.waiting(self.token)
-        result = super().Wait(status)
-        self.done(status)
-        return result
-
-    def wait(self, status: MPI.Status | None = None) -> Any:
-        status = status or MPI.Status()
-        recorder.waiting(self.token)
-        result = super().wait(status)
-        self.done(status)
-        return result
-
-    def Test(self, status: MPI.Status | None = None) -> bool:
-        status = status or MPI.Status()
-        flag = super().Test(status)
-        self.done(status) if flag else recorder.polled("Test")
-        return flag
-
-    def test(self, status: MPI.Status | None = None) -> tuple[bool, Any]:
-        status = status or MPI.Status()
-        flag, value = super().test(status)
-        self.done(status) if flag else recorder.polled("test")
-        return flag, value
-
-    def Free(self) -> None:
-        """Who gives a request back need not wait for it."""
-        super().Free()
-        self.done()
-
-    # Waiting one by one is the same to MPI (all requests make progress), and the recorder knows which one is late.
-    @classmethod
-    def Waitall(cls, requests, statuses=None) -> bool:
-        for request, status in zip(requests, _extended(statuses, len(requests)), strict=False):
-            request.Wait(status)
-        return True
-
-    @classmethod
-    def waitall(cls, requests, statuses=None) -> list:
-        return [request.wait(status) for request, status in zip(requests, _extended(statuses, len(requests)), strict=False)]
-
-    @classmethod
-    def Waitany(cls, requests, status=None) -> int:
-        status = _before_any(requests, status)
-        return _after_any(requests, _Plain.Waitany(requests, status), status)
-
-    @classmethod
-    def waitany(cls, requests, status=None) -> tuple[int, Any]:
-        status = _before_any(requests, status)
-        index, value = _Plain.waitany(requests, status)
-        return _after_any(requests, index, status), value
-
-    @classmethod
-    def Waitsome(cls, requests, statuses=None) -> list[int] | None:
-        _before_any(requests, None)
-        statuses = _extended(statuses, len(requests))
-        return _after_some(requests, _Plain.Waitsome(requests, statuses), statuses)
-
-    @classmethod
-    def waitsome(cls, requests, statuses=None) -> tuple[list[int] | None, list | None]:
-        _before_any(requests, None)
-        statuses = _extended(statuses, len(requests))
-        indices, values = _Plain.waitsome(requests, statuses)
-        return _after_some(requests, indices, statuses), values
-
-    @classmethod
-    def Testall(cls, requests, statuses=None) -> bool:
-        statuses = _extended(statuses, len(requests))
-        flag = _Plain.Testall(requests, statuses)
-        _after_test("Testall", requests, range(len(requests)) if flag else (), statuses)
-        return flag
-
-    @classmethod
-    def testall(cls, requests, statuses=None) -> tuple[bool, list | None]:
-        statuses = _extended(statuses, len(requests))
-        flag, values = _Plain.testall(requests, statuses)
-        _after_test("testall", requests, range(len(requests)) if flag else (), statuses)
-        return flag, values
-
-    @classmethod
-    def Testany(cls, requests, status=None) -> tuple[int, bool]:
-        status = status or MPI.Status()
-        index, flag = _Plain.Testany(requests, status)
-        _after_test("Testany", requests, [index] if flag and index >= 0 else (), [status])
-        return index, flag
-
-    @classmethod
-    def testany(cls, requests, status=None) -> tuple[int, bool, Any]:
-        status = status or MPI.Status()
-        index, flag, value = _Plain.testany(requests, status)
-        _after_test("testany", requests, [index] if flag and index >= 0 else (), [status])
-        return index, flag, value
-
-    @classmethod
-    def Testsome(cls, requests, statuses=None) -> list[int] | None:
-        statuses = _extended(statuses, len(requests))
-        indices = _Plain.Testsome(requests, statuses)
-        _after_test("Testsome", requests, indices or (), statuses)
-        return indices
-
-    @classmethod
-    def testsome(cls, requests, statuses=None) -> tuple[list[int] | None, list | None]:
-        statuses = _extended(statuses, len(requests))
-        indices, values = _Plain.testsome(requests, statuses)
-        _after_test("testsome", requests, indices or (), statuses)
-        return indices, values
-
-
-class TracedPrequest(TracedRequest, MPI.Prequest):
-    """A persistent request: each start is an operation of its own, recorded as an Isend or Irecv."""
-
-    begun: dict[str, Any] | None = None  # what `recorder.begin` is told at each start
-
-    @classmethod
-    def of(cls, request: MPI.Prequest, begun: dict[str, Any], comm: _Traced | None) -> TracedPrequest:
-        made = cls(request)
-        made.begun, made.comm = begun, comm
-        return made
-
-    def Start(self) -> None:
-        if self.begun is not None:
-            self.token = recorder.begin(**self.begun, blocking=False)
-        super().Start()
-
-    @classmethod
-    def Startall(cls, requests) -> None:
-        for request in requests:
-            request.Start()
-
-
-class TracedMessage(MPI.Message):
-    """Message.Probe and its like take a message as a communicator's Mprobe does, and leave the same trace."""
-
-    @classmethod
-    def Probe(cls, comm, source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=None):
-        return comm.Mprobe(source, tag, status)
-
-    @classmethod
-    def probe(cls, comm, source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=None):
-        return comm.mprobe(source, tag, status)
-
-    @classmethod
-    def Iprobe(cls, comm, source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=None):
-        return comm.Improbe(source, tag, status)
-
-    @classmethod
-    def iprobe(cls, comm, source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=None):
-        return comm.improbe(source, tag, status)
-
-
-def _extended(statuses: list[MPI.Status] | None, size: int) -> list[MPI.Status]:
-    """The caller's list (lengthened in place, as mpi4py does) or a new one."""
-    statuses = [] if statuses is None else statuses
-    statuses += [MPI.Status() for _ in range(size - len(statuses))]
-    return statuses
-
-
-def _before_any(requests, status: MPI.Status | None) -> MPI.Status:
-    recorder.waiting(next((token for request in requests if (token := getattr(request, "token", 0))), 0))
-    return status or MPI.Status()
-
-
-def _after_any(requests, index: int, status: MPI.Status) -> int:
-    if index >= 0:
-        _done(requests[index], status)
-    return index
-
-
-def _after_some(requests, indices: list[int] | None, statuses: list[MPI.Status]) -> list[int] | None:
-    for index, status in zip(indices or (), statuses, strict=False):
-        _done(requests[index], status)
-    return indices
-
-
-def _after_test(kind: str, requests, indices, statuses: list[MPI.Status]) -> None:
-    for index, status in zip(indices, statuses, strict=False):
-        _done(requests[index], status)
-    if not indices:
-        recorder.polled(kind)
-
-
-def _done(request: MPI.Request, status: MPI.Status) -> None:
-    if isinstance(request, TracedRequest):
-        request.done(status)
 
 
 # --- the recorded methods: one maker per family
@@ -404,7 +204,7 @@ def _traced_recv(name: str) -> Callable:
         heard = {}
         try:
             result = plain(self, buf, source, tag, status)
-            heard = _heard(self, status)
+            heard = heard(self, status)
             return result
         finally:
             recorder.end(token, **heard)
@@ -466,7 +266,7 @@ def _traced_probe(name: str) -> Callable:
             if not found:
                 recorder.polled(name, peer=peer, tag=tag)
         if takes and found:
-            recorder.end(recorder.begin(taken, group=self.recorded_group), **_heard(self, status))
+            recorder.end(recorder.begin(taken, group=self.recorded_group), **heard(self, status))
         return found
 
     return call
@@ -505,7 +305,7 @@ def _traced_sendrecv(name: str) -> Callable:
         heard = {}
         try:
             result = plain(self, *args, **keywords)
-            heard = _heard(self, status) if received else {}
+            heard = heard(self, status) if received else {}
             return result
         finally:
             recorder.end(received, **heard)
@@ -516,7 +316,8 @@ def _traced_sendrecv(name: str) -> Callable:
 
 def _traced_collective(name: str, root_at: int | None, blocking: bool = True, of: type = MPI.Intracomm) -> Callable:
     plain = getattr(of, name)
-    # Pickled objects, and blocks that may differ by rank, say their size only when it can no longer be taken for a mismatch.
+    # Pickled objects, and blocks that may differ by rank, say their size only when it can no longer be taken for a
+    # mismatch.
     equal = not name.islower() and name not in _UNEQUAL
 
     def call(self, *args, **keywords):
@@ -539,7 +340,11 @@ def _traced_collective(name: str, root_at: int | None, blocking: bool = True, of
 def _collective_size(name: str, args: tuple, keywords: dict) -> dict[str, Any]:
     """What this rank hands over; of Scatter and of in-place calls, what it gets."""
     if name.islower():
-        return {"nbytes": _object_bytes(_argument(args, keywords, 0, "sendobj", keywords.get("obj")))} if args or keywords else {}
+        return (
+            {"nbytes": _object_bytes(_argument(args, keywords, 0, "sendobj", keywords.get("obj")))}
+            if args or keywords
+            else {}
+        )
     if name.endswith(("Bcast", "bcast")):
         return _size(_argument(args, keywords, 0, "buf"))
     sent, received = _argument(args, keywords, 0, "sendbuf"), _argument(args, keywords, 1, "recvbuf")
@@ -602,12 +407,15 @@ class TracedWin(MPI.Win):
             recorder.end(recorder.begin(kind, peer=self.members[target], blocking=False, **_size(buffer)))
 
 
-# method: what it is recorded as, with the position and name of the memory that it takes and of the rank whose window it is
+# method: what it is recorded as, with the position and name of the memory that it takes and of the rank whose window it
+# is
 _ONE_SIDED: dict[str, tuple[tuple[str, int, str], ...]] = {
     **dict.fromkeys(("Put", "Rput"), (("Put", 0, "origin"),)),
     **dict.fromkeys(("Get", "Rget"), (("Get", 0, "origin"),)),
     **dict.fromkeys(("Accumulate", "Raccumulate"), (("Accumulate", 0, "origin"),)),
-    **dict.fromkeys(("Get_accumulate", "Rget_accumulate", "Fetch_and_op"), (("Accumulate", 0, "origin"), ("Get", 1, "result"))),
+    **dict.fromkeys(
+        ("Get_accumulate", "Rget_accumulate", "Fetch_and_op"), (("Accumulate", 0, "origin"), ("Get", 1, "result"))
+    ),
     "Compare_and_swap": (("Accumulate", 0, "origin"), ("Get", 2, "result")),
 }
 
@@ -619,7 +427,9 @@ def _traced_one_sided(name: str) -> Callable:
     def call(self, *args, **keywords):
         if _recording():
             for kind, at, called in notes:
-                self.note(kind, _argument(args, keywords, at, called), _argument(args, keywords, target_at, "target_rank"))
+                self.note(
+                    kind, _argument(args, keywords, at, called), _argument(args, keywords, target_at, "target_rank")
+                )
         return plain(self, *args, **keywords)
 
     return call
@@ -643,7 +453,8 @@ def _traced_meeting(name: str) -> Callable:
 
 
 def _traced_window(name: str, comm_at: int) -> classmethod:
-    """Making a window is a collective call. What ranks then tell each other in memory that they share, nobody counts."""
+    """Making a window is a collective call. What ranks then tell each other in memory that they share, nobody
+    counts."""
 
     def call(cls, *args, **keywords):
         plain = getattr(super(TracedWin, cls), name)
@@ -673,7 +484,9 @@ def _fill_in() -> None:
     for name, root_at in _COLLECTIVES.items():
         makers[name] = functools.partial(_traced_collective, root_at=root_at)
     for name in _ICOLLECTIVES:
-        makers[name] = functools.partial(_traced_collective, root_at=_COLLECTIVES[name[1:].capitalize()], blocking=False)
+        makers[name] = functools.partial(
+            _traced_collective, root_at=_COLLECTIVES[name[1:].capitalize()], blocking=False
+        )
     for name, make in makers.items():
         plain = getattr(MPI.Cartcomm if name == "Sub" else MPI.Intracomm, name)
         setattr(_Traced, name, functools.wraps(plain)(make(name)))

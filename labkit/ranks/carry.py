@@ -1,7 +1,7 @@
 """What a `%%ranks` cell takes from the notebook: functions, classes and imports as source, data pickled.
 
-Only what a cell reads travels, and only when a rank does not have it in that form yet. A name that was assigned on the ranks
-stays as it is there until the notebook's own value changes.
+Only what a cell reads travels, and only when a rank does not have it in that form yet. A name that was assigned on the
+ranks stays as it is there until the notebook's own value changes.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ class Notebook:
     hidden: frozenset[str] = frozenset()
 
     def needed(self, source: str, assigned: set[str] = frozenset()) -> tuple[dict[str, Value], list[Chunk]]:
-        """The data and the definitions that a cell of this source reaches. assigned: what the ranks have values of their own for.
+        """The data and the definitions that a cell of this source reaches. assigned: what the ranks have values of
+        their own for.
 
         Raises CannotSend.
         """
@@ -142,7 +143,9 @@ class Notebook:
 
 def is_definition(value: Any) -> bool:
     """Whether a value travels as source: modules, and functions and classes of the notebook itself."""
-    return isinstance(value, ModuleType) or (getattr(value, "__module__", None) == "__main__" and hasattr(value, "__qualname__"))
+    return isinstance(value, ModuleType) or (
+        getattr(value, "__module__", None) == "__main__" and hasattr(value, "__qualname__")
+    )
 
 
 class _Pickler(pickle.Pickler):
@@ -184,7 +187,8 @@ def _pickled(name: str, value: Any) -> Value:
     except Exception as error:
         why = str(error) or type(error).__name__
         raise CannotSend(
-            f"{name} cannot be sent to the ranks ({why}). Create it inside the %%ranks cell, so that every rank has its own."
+            f"{name} cannot be sent to the ranks ({why}). Create it inside the %%ranks cell, so that every rank has"
+            " its own."
         ) from None
     data = file.getvalue()
     return Value(data, hashlib.blake2b(data, digest_size=16).hexdigest(), frozenset(pickler.needs))

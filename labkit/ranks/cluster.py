@@ -1,4 +1,5 @@
-"""The processes behind a notebook's ranks: a reaper, ipyparallel's controller, and MPI engines that can be replaced by fresh ones."""
+"""The processes behind a notebook's ranks: a reaper, ipyparallel's controller, and MPI engines that can be replaced by
+fresh ones."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ _PORTS = 18  # where a controller listens
 _START_LIMIT = 120.0  # s until ranks must be there
 _HEARTBEAT = 250  # ms; the controller announces new engines with its next heartbeat
 # How Open MPI starts its daemons on the other nodes of a PBS job: as job_scripts/pbs/launch.sh says, which knows why.
-_ENGINE = "from labkit.ranks.engine import main; main()"  # under its own name: the notebook sends functions of this module
+# under its own name: the notebook sends functions of this module
+_ENGINE = "from labkit.ranks.engine import main; main()"
 _PBS_DAEMONS = {
     "OMPI_MCA_plm_rsh_agent": str(Path(__file__).resolve().parents[2] / "job_scripts" / "pbs" / "on_host.sh"),
     "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
@@ -89,7 +91,13 @@ class Run:
         """What `engine.run_cell` returned."""
         result = self.future.result()
         if isinstance(result, BaseException):
-            return {"state": "raised", "error": type(result).__name__, "message": str(result), "line": "", "traceback": ""}
+            return {
+                "state": "raised",
+                "error": type(result).__name__,
+                "message": str(result),
+                "line": "",
+                "traceback": "",
+            }
         return result
 
 
@@ -103,7 +111,8 @@ class Cluster:
         self._client = None
         self._forker: RankForker | None = None
         self._reserved: list[socket.socket] = []
-        self._answered: set[int] = set()  # ranks on other nodes that said where they stood at the end of the present cell
+        # ranks on other nodes that said where they stood at the end of the present cell
+        self._answered: set[int] = set()
         self._used: set[int] = set()  # engines of ranks that are gone
         self._generation = 0
         self._ended: queue.SimpleQueue[dict] = queue.SimpleQueue()
@@ -135,7 +144,9 @@ class Cluster:
         self._reserved = _reserve_ports(ip, _PORTS)
         ports = ",".join(str(taken.getsockname()[1]) for taken in self._reserved)
         controller += [f"--ip={ip}", f"--ports={ports}"]
-        self._order(start="controller", command=controller, environment=self._environment(), log=str(self.folder / "log"))
+        self._order(
+            start="controller", command=controller, environment=self._environment(), log=str(self.folder / "log")
+        )
 
     def _free_ports(self) -> None:
         while self._reserved:
@@ -148,8 +159,12 @@ class Cluster:
     def _environment(self) -> dict[str, str]:
         own = {"LABKIT_RANKS": str(self.folder), "IPYTHONDIR": str(self.folder), "PYTHONUNBUFFERED": "1"}
         mpi = environment.mpi_environment(self.world_size)
-        if not self._is_spread():  # Open MPI's own files belong to the folder that the reaper removes; other nodes do not have it
-            mpi |= {"OMPI_MCA_orte_tmpdir_base": str(self.folder), "OMPI_MCA_btl_vader_backing_directory": str(self.folder)}
+        # Open MPI's own files belong to the folder that the reaper removes; other nodes do not have it
+        if not self._is_spread():
+            mpi |= {
+                "OMPI_MCA_orte_tmpdir_base": str(self.folder),
+                "OMPI_MCA_btl_vader_backing_directory": str(self.folder),
+            }
         return {**os.environ, **mpi, **own}
 
     def _order(self, **order) -> None:
@@ -157,7 +172,9 @@ class Cluster:
             self._reaper.stdin.write(json.dumps(order).encode() + b"\n")
             self._reaper.stdin.flush()
         except (BrokenPipeError, ValueError):
-            raise StartFailed("The process that looks after the ranks is gone. Start them again: ranks.start()") from None
+            raise StartFailed(
+                "The process that looks after the ranks is gone. Start them again: ranks.start()"
+            ) from None
 
     def _listen(self) -> None:
         for line in self._reaper.stdout:
@@ -241,7 +258,8 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _let_them_come_up(self, limit: float = 10.0) -> None:
-        """Ranks on other nodes that are just being started cannot yet be told to end and to remove their files: give them a moment."""
+        """Ranks on other nodes that are just being started cannot yet be told to end and to remove their files: give
+        them a moment."""
         deadline = time.monotonic() + limit
         while self._client is not None and not self.members and self._is_spread() and time.monotonic() < deadline:
             if self._has_ended(self._name) or len(self._fresh()) >= self.world_size:
@@ -261,7 +279,9 @@ class Cluster:
         import ipyparallel
 
         if self._client is None:
-            self._client = ipyparallel.Client(connection_info=json.loads(self._connection("client")), timeout=_START_LIMIT)
+            self._client = ipyparallel.Client(
+                connection_info=json.loads(self._connection("client")), timeout=_START_LIMIT
+            )
         deadline = time.monotonic() + _START_LIMIT
         while len(fresh := self._fresh()) < self.world_size:
             if self._has_ended("controller"):
@@ -286,8 +306,8 @@ class Cluster:
         return [number for number in self._client.ids if number not in self._used]
 
     def _set_clocks(self) -> None:
-        """Ranks know what time it is where rank 0 runs. When that is elsewhere, tell them by how much our clock is ahead of that one's:
-        never too little, so that no rank seems to begin a cell before it was sent."""
+        """Ranks know what time it is where rank 0 runs. When that is elsewhere, tell them by how much our clock is
+        ahead of that one's: never too little, so that no rank seems to begin a cell before it was sent."""
         ahead, first = [], self.members[0]
         for _ in range(5):
             theirs = self._on_engines([first.engine], engine.clock, time.monotonic() + _START_LIMIT)[first.engine]
@@ -315,7 +335,8 @@ class Cluster:
         return results
 
     def call(self, function: Callable, *args, limit: float = _START_LIMIT) -> dict[int, Any]:
-        """`function(*args)` on every rank, all at once: {rank: result}. Raises StartFailed when ranks are gone or too slow."""
+        """`function(*args)` on every rank, all at once: {rank: result}. Raises StartFailed when ranks are gone or too
+        slow."""
         ranks = {member.engine: member.rank for member in self.members}
         results = self._on_engines(list(ranks), function, time.monotonic() + limit, *args)
         return {ranks[number]: result for number, result in results.items()}
@@ -346,7 +367,9 @@ class Cluster:
         for member in self.members:
             if member.rank in sent:
                 arguments = (source, label, first_line, sent[member.rank], deadline)
-                runs.append(Run(member, self._send(member.engine, engine.run_cell, arguments, partial(receive, member.rank))))
+                runs.append(
+                    Run(member, self._send(member.engine, engine.run_cell, arguments, partial(receive, member.rank)))
+                )
         self._client.history.clear()
         return runs
 
@@ -381,7 +404,8 @@ class Cluster:
         return gone
 
     def cause_of_death(self, ranks: list[int]) -> dict[int, str]:
-        """{rank: "SIGKILL", "exited with status 3" ...}; "" where nobody can tell. Ends the ranks that are left, too."""
+        """{rank: "SIGKILL", "exited with status 3" ...}; "" where nobody can tell. Ends the ranks that are left,
+        too."""
         told = self._told(ranks, 0.3)
         if not told:  # of a signal mpiexec speaks only when the last rank is gone
             for member in self.members:
@@ -420,7 +444,9 @@ class Cluster:
             state = found.setdefault(member.rank, RankState(member.rank, "dead" if member.rank in dead else "running"))
             if state.state == "dead" and not state.line:
                 found[member.rank] = replace(state, line=self._stack_line(member.rank))
-        busy = [member for member in self.members if found[member.rank].state == "running" and not found[member.rank].line]
+        busy = [
+            member for member in self.members if found[member.rank].state == "running" and not found[member.rank].line
+        ]
         for member, stack in self._stacks_of(busy).items():
             state = replace(found[member.rank], line=_students_line(stack))
             operation = horovod_operation(stack)
@@ -455,9 +481,10 @@ class Cluster:
 
 
 def _reserve_ports(ip: str, count: int) -> list[socket.socket]:
-    """Sockets that hold free ports for the controller. By itself it picks ports long before it listens there, and when many start at
-    once (a class, in the first minute of a lesson) some find theirs taken. A port held this way is given to nobody who asks for any
-    free one; ZeroMQ, which asks for this one and sets SO_REUSEADDR as well, may listen there."""
+    """Sockets that hold free ports for the controller. By itself it picks ports long before it listens there, and when
+    many start at once (a class, in the first minute of a lesson) some find theirs taken. A port held this way is given
+    to nobody who asks for any free one; ZeroMQ, which asks for this one and sets SO_REUSEADDR as well, may listen
+    there."""
     held = []
     for _ in range(count):
         held.append(socket.socket())

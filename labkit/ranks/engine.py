@@ -1,7 +1,7 @@
 """What runs in each rank of a notebook: an ipyparallel engine with a traced communicator, and the cells sent to it.
 
-`python -m labkit.ranks.engine` (under mpiexec) starts one; on one machine it is forked instead (`labkit.ranks.forker`). The functions below it are
-called from the notebook through ipyparallel.
+`python -m labkit.ranks.engine` (under mpiexec) starts one; on one machine it is forked instead (`labkit.ranks.forker`).
+The functions below it are called from the notebook through ipyparallel.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def main() -> None:
     # Matplotlib's figures go to the notebook; what a library writes to the terminal goes there, too.
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     os.environ["IPYTHONDIR"] = str(folder)
-    # Engines are ended, they do not exit: what TensorFlow keeps in Python's temporary folder until then goes with the cluster's.
+    # Engines are ended, they do not exit: what TensorFlow keeps in Python's temporary folder until then goes with the
+    # cluster's.
     tempfile.tempdir = str(folder / "tmp")
     os.makedirs(tempfile.tempdir, exist_ok=True)
 
@@ -80,12 +81,14 @@ def main() -> None:
 
 
 def _folders() -> tuple[Path, Path]:
-    """Where this rank writes, and where its recording is. On another node than the notebook's they are its own, until it ends."""
+    """Where this rank writes, and where its recording is. On another node than the notebook's they are its own, until
+    it ends."""
     if not is_remote():
         return Path(os.environ["LABKIT_RANKS"]), Path(os.environ["LABKIT_FLIGHT"])
     folder = Path(tempfile.mkdtemp(prefix="labkit-rank-"))
     _remove_afterwards(folder)
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # taken by a thread: the program may sit in MPI when it comes
+    # taken by a thread: the program may sit in MPI when it comes
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     threading.Thread(target=_end_when_told, args=(folder,), daemon=True).start()
     (folder / "profile").mkdir()
     os.environ["LABKIT_FLIGHT"] = str(folder / "flight")
@@ -102,7 +105,8 @@ def _end_when_told(folder: Path) -> None:
 
 
 def _remove_afterwards(folder: Path) -> None:
-    """Have a folder removed when this process is gone, even if it is killed: by a shell that waits for the end of its input."""
+    """Have a folder removed when this process is gone, even if it is killed: by a shell that waits for the end of its
+    input."""
     global _remover
     words = ["sh", "-c", 'read -r _; rm -rf "$0"', str(folder)]
     _remover = subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True)
@@ -148,7 +152,8 @@ def _shell():
 
 
 def identify() -> tuple[int, int, str, int]:
-    """This rank's number, process id, host and world size; the first call also gives the namespace what can be given late."""
+    """This rank's number, process id, host and world size; the first call also gives the namespace what can be given
+    late."""
     import numpy
 
     shell = _shell()
@@ -173,9 +178,9 @@ def start_process_group() -> str:
 def run_cell(source: str, label: str, first_line: int, sent: bytes, deadline: float) -> dict[str, Any]:
     """Run the body of a cell; its output goes to the notebook through ipyparallel.
 
-    source: Python and magics, beginning at line `first_line` of the cell called `label`; sent: what `pack` made of the names that
-    the cell takes from the notebook; deadline: in s, after which a rank on another node says by itself where it stands.
-    Returns {"state": "returned"} or {"state": "raised", "error", "message", "line", "traceback"}.
+    source: Python and magics, beginning at line `first_line` of the cell called `label`; sent: what `pack` made of the
+    names that the cell takes from the notebook; deadline: in s, after which a rank on another node says by itself where
+    it stands. Returns {"state": "returned"} or {"state": "raised", "error", "message", "line", "traceback"}.
     """
     shell = _shell()
     try:
@@ -201,8 +206,9 @@ def run_cell(source: str, label: str, first_line: int, sent: bytes, deadline: fl
 
 
 def _give_memory_back() -> None:
-    """What a cell has freed goes to the system, for whoever needs it next: the C library would keep it (glibc; elsewhere nothing is
-    done). Models are many tensors below the size from which it takes memory that it can return by itself."""
+    """What a cell has freed goes to the system, for whoever needs it next: the C library would keep it (glibc;
+    elsewhere nothing is done). Models are many tensors below the size from which it takes memory that it can return by
+    itself."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -211,7 +217,8 @@ def _give_memory_back() -> None:
 
 
 class _Messenger(threading.Thread):
-    """While a cell runs, sends the recording to the notebook: when it has changed, when the deadline has passed, when asked to."""
+    """While a cell runs, sends the recording to the notebook: when it has changed, when the deadline has passed, when
+    asked to."""
 
     def __init__(self, deadline: float):
         super().__init__(daemon=True)
@@ -265,8 +272,8 @@ def _tell_no_more() -> None:
 
 
 def _rank_0_is_ahead(communicator) -> float:
-    """By how many seconds the clock of rank 0's node is ahead of ours, to some microseconds: the quickest of ten questions. All ranks
-    must call this."""
+    """By how many seconds the clock of rank 0's node is ahead of ours, to some microseconds: the quickest of ten
+    questions. All ranks must call this."""
     rank, quickest = communicator.Get_rank(), (float("inf"), 0.0)
     for asking in range(1, communicator.Get_size()):
         for _ in range(10):
@@ -294,8 +301,8 @@ def set_clock(later: float) -> None:
 
 
 def _parsed(source: str, label: str, first_line: int, shell) -> ast.Module:
-    """The cell as a tree in which lines have the numbers that the student sees: the line with %%ranks counts, and so do the
-    blank lines that IPython takes away."""
+    """The cell as a tree in which lines have the numbers that the student sees: the line with %%ranks counts, and so do
+    the blank lines that IPython takes away."""
     lines = [""] * (first_line - 1) + source.split("\n")
     linecache.cache[label] = (len(source), None, [line + "\n" for line in lines], label)
     tree = ast.parse(shell.transform_cell(source), label)
@@ -328,7 +335,8 @@ def blank_lines(source: str) -> int:
 
 
 def _import_what_it_uses(tree: ast.AST, namespace: dict[str, Any]) -> None:
-    """torch takes seconds to import: `torch` and `dist` are there from the first cell that names them, and no deadline runs."""
+    """torch takes seconds to import: `torch` and `dist` are there from the first cell that names them, and no deadline
+    runs."""
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for name in used & _IMPORTED_WHEN_USED.keys() - namespace.keys():
         namespace[name] = importlib.import_module(_IMPORTED_WHEN_USED[name])
@@ -341,7 +349,8 @@ def _import_what_it_uses(tree: ast.AST, namespace: dict[str, Any]) -> None:
 
 
 def pack(plain: dict[str, bytes], chunks: list[Chunk], instances: dict[str, bytes]) -> bytes:
-    """Pickled data, definitions (as source), and pickled data that needs those definitions, as one message for `run_cell`."""
+    """Pickled data, definitions (as source), and pickled data that needs those definitions, as one message for
+    `run_cell`."""
     return pickle.dumps((plain, [(chunk.label, chunk.line, chunk.source) for chunk in chunks], instances))
 
 
@@ -369,7 +378,8 @@ def pull(name: str) -> tuple[bool, Any]:
 
 
 def describe_error(error: BaseException) -> dict[str, str]:
-    """Name, message, line and traceback of an exception: the student's own lines, and where in which library it began."""
+    """Name, message, line and traceback of an exception: the student's own lines, and where in which library it
+    began."""
     frames = [found for found in traceback.walk_tb(error.__traceback__) if _is_students(found[0].f_code.co_filename)]
     shown = []
     for frame, number in frames:

@@ -1,14 +1,15 @@
 """Forks the ranks of a notebook from a process that has imported what they need, so that they share its memory.
 
-Four ranks that import torch and ipyparallel for themselves are four times the same 200 MB, and four times the same two seconds of a
-core: on a hub with a class that is most of what a student costs. So the warm launcher (`labkit.launch.launcher`), which has imported the
-frameworks for the checks anyway, forks this process, and this forks each rank when mpiexec starts its stub (`labkit.ranks.stub`). The
-rank gets the environment, streams, folder and cores that mpiexec gave the stub, and starts MPI itself, after the fork. To a program it
-is the rank that mpiexec started, with one difference: Python's hashes of strings, and so the order of a set of names, are the same on
-all ranks. It ends when its stub ends, and all end when the kernel lets go of the lifeline.
+Four ranks that import torch and ipyparallel for themselves are four times the same 200 MB, and four times the same two
+seconds of a core: on a hub with a class that is most of what a student costs. So the warm launcher
+(`labkit.launch.launcher`), which has imported the frameworks for the checks anyway, forks this process, and this forks
+each rank when mpiexec starts its stub (`labkit.ranks.stub`). The rank gets the environment, streams, folder and cores
+that mpiexec gave the stub, and starts MPI itself, after the fork. To a program it is the rank that mpiexec started,
+with one difference: Python's hashes of strings, and so the order of a set of names, are the same on all ranks. It ends
+when its stub ends, and all end when the kernel lets go of the lifeline.
 
-Not used, and ranks started as programs of their own (`python -m labkit.ranks.engine`): on several nodes, and where there is a GPU, whose
-driver does not survive a fork.
+Not used, and ranks started as programs of their own (`python -m labkit.ranks.engine`): on several nodes, and where
+there is a GPU, whose driver does not survive a fork.
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ from labkit.launch.process import die_with_parent
 
 _STUB = str(Path(__file__).with_name("stub.py"))
 # What an engine comes to import by itself; only mpi4py, which starts MPI, has to wait for the fork.
-_USED_BY_EVERY_RANK = ("ipyparallel.engine.app", "ipykernel.debugger", "IPython.core.completerlib", "IPython.core.oinspect")
+_USED_BY_EVERY_RANK = (
+    "ipyparallel.engine.app",
+    "ipykernel.debugger",
+    "IPython.core.completerlib",
+    "IPython.core.oinspect",
+)
 _USED_BY_EVERY_RANK += (
     "IPython.extensions.storemagic",
     "tornado.iostream",
@@ -44,13 +50,15 @@ _LONGEST_PATH = 100  # of a socket, in bytes; Linux allows 107
 _PATIENCE = 30.0  # s for a stub to say what it wants; it writes it in one go
 
 
-# -- the kernel's side ----------------------------------------------------------------------------------------------------------------
+# -- the kernel's side -------------------------------------------------------------------------------------------------
 
 
 class RankForker:
-    """The process that forks this notebook's ranks, as its kernel holds it: it lives until `close`, or until the kernel is gone.
+    """The process that forks this notebook's ranks, as its kernel holds it: it lives until `close`, or until the kernel
+    is gone.
 
-    folder: where the stubs find it; `command` is what mpiexec is to start for each rank. Raises OSError where it cannot listen there, LauncherError where the launcher is gone for good.
+    folder: where the stubs find it; `command` is what mpiexec is to start for each rank. Raises OSError where it cannot
+    listen there, LauncherError where the launcher is gone for good.
     """
 
     def __init__(self, folder: Path):
@@ -81,7 +89,7 @@ def is_possible(folder: Path, nodes: int) -> bool:
     return nodes == 1 and sys.platform == "linux" and not gpu and len(os.fsencode(folder / "forker")) <= _LONGEST_PATH
 
 
-# -- the forker's side ----------------------------------------------------------------------------------------------------------------
+# -- the forker's side -------------------------------------------------------------------------------------------------
 
 
 def serve(lifeline: socket.socket, listener: socket.socket) -> None:
@@ -133,7 +141,8 @@ def _tell_ends(stubs: dict[int, socket.socket]) -> None:
 
 
 def _fork(stub: socket.socket, sockets: list[socket.socket], pipes: list[int]) -> int:
-    """Fork the rank that this stub asks for; the number of its process. Raises OSError and ValueError where a stub breaks off."""
+    """Fork the rank that this stub asks for; the number of its process. Raises OSError and ValueError where a stub
+    breaks off."""
     request, streams = _receive(stub)
     try:
         pid = os.fork()
@@ -146,7 +155,8 @@ def _fork(stub: socket.socket, sockets: list[socket.socket], pipes: list[int]) -
 
 
 def _receive(stub: socket.socket) -> tuple[dict, list[int]]:
-    """What a stub asks for: {"environment", "folder", "cores"} and its three standard streams. Raises OSError and ValueError."""
+    """What a stub asks for: {"environment", "folder", "cores"} and its three standard streams. Raises OSError and
+    ValueError."""
     stub.settimeout(_PATIENCE)
     try:
         request, streams = framed.receive(stub, 3)
@@ -215,8 +225,8 @@ def _take_over(request: dict) -> None:
 
 
 def reseed_after_fork() -> None:
-    """Seed numpy's and torch's global generators from the operating system: all forked ranks would draw the same numbers. Python's own
-    `random` reseeds itself."""
+    """Seed numpy's and torch's global generators from the operating system: all forked ranks would draw the same
+    numbers. Python's own `random` reseeds itself."""
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
     if "torch" in sys.modules:

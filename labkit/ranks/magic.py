@@ -2,12 +2,13 @@
 
     %%ranks [WHICH] [--deadline SECONDS] [--timeline]
 
-WHICH names the ranks: `0`, `0,2`, `1:` (all from 1 on); without it all run the cell. Every rank has `rank`, `world_size`, `comm`
-(MPI.COMM_WORLD), `np`, `torch` and `dist` (torch.distributed); names that the notebook defines travel to the ranks when a cell
-reads them. What the ranks print is shown by rank, what several ranks print alike is shown once.
+WHICH names the ranks: `0`, `0,2`, `1:` (all from 1 on); without it all run the cell. Every rank has `rank`,
+`world_size`, `comm` (MPI.COMM_WORLD), `np`, `torch` and `dist` (torch.distributed); names that the notebook defines
+travel to the ranks when a cell reads them. What the ranks print is shown by rank, what several ranks print alike is
+shown once.
 
-Ranks that do not come to an end before the deadline are looked at, explained and replaced by fresh ones. So are ranks of which
-one died, and ranks that wait for one that raised an exception.
+Ranks that do not come to an end before the deadline are looked at, explained and replaced by fresh ones. So are ranks
+of which one died, and ranks that wait for one that raised an exception.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class _Session:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the last `%%ranks` cell ended. kind: "returned", "raised", "interrupted", or a kind of hang (labkit.watch.hang.KINDS, "busy")."""
+    """How the last `%%ranks` cell ended. kind: "returned", "raised", "interrupted", or a kind of hang
+    (labkit.watch.hang.KINDS, "busy")."""
 
     kind: str
     message: Message | None = None
@@ -79,7 +81,8 @@ last: Outcome | None = None  # of the last %%ranks cell
 def start(n: int | None = None, *, torch: bool = False) -> None:
     """Start `n` MPI ranks, or say that they are there already; in a Slurm or PBS allocation they run on its nodes.
 
-    n: how many; by default 4, in an allocation as many as it has slots. torch: also run `init_process_group("mpi")` on each.
+    n: how many; by default 4, in an allocation as many as it has slots. torch: also run `init_process_group("mpi")` on
+    each.
     """
     global _session, _asked
     _register_magic()
@@ -97,7 +100,8 @@ def start(n: int | None = None, *, torch: bool = False) -> None:
 
 
 def _start_call(cell: str = "") -> str:
-    """The call that starts the ranks as they were, or as this cell and notebook want them: with `torch=True` where they use `dist`."""
+    """The call that starts the ranks as they were, or as this cell and notebook want them: with `torch=True` where they
+    use `dist`."""
     if _asked is not None:
         n, torch = _asked
     else:
@@ -207,7 +211,8 @@ def _ready_line(n: int) -> str:
 
 
 def pull(name: str) -> list[Any]:
-    """The value of a name on every rank, in rank order. Raises NameError where a rank does not have it, RuntimeError without ranks."""
+    """The value of a name on every rank, in rank order. Raises NameError where a rank does not have it, RuntimeError
+    without ranks."""
     if _session is None:
         raise RuntimeError(f"no ranks are running: start them with {_start_call()}")
     _session.cluster.wait_until_ready()
@@ -363,13 +368,16 @@ def _watch(runs: list[Run], sent_at: float, order: Order, screen: Screen) -> tup
         if now - sent_at > order.deadline and (late := now - _began(runs, sent_at) - order.deadline) > 0:
             cluster.wait_for_reports([run.rank for run in runs if not run.is_done()])
             states = _states(runs)
-            if late > _REPLY_LIMIT or any(state.rank in sent and state.state in ("waiting", "running") for state in states):
+            if late > _REPLY_LIMIT or any(
+                state.rank in sent and state.state in ("waiting", "running") for state in states
+            ):
                 return _hung(states, sent, order)
     return _ended(_raised(runs))
 
 
 def _ended(raised: dict[int, dict[str, str]]) -> tuple[Message | None, str]:
-    """All ranks are done. What to say about exceptions, and about collectives that came through although they did not fit."""
+    """All ranks are done. What to say about exceptions, and about collectives that came through although they did not
+    fit."""
     disagreement = _disagreement()
     found = () if disagreement is None else (_code(disagreement.rows), disagreement.sentence)
     if raised:
@@ -406,7 +414,8 @@ class _Stillness:
 
 
 def _states(runs: list[Run], dead: list[int] = ()) -> list[RankState]:
-    """Where the ranks stand; of those that are done (perhaps on another node, where nothing else is seen) how they ended."""
+    """Where the ranks stand; of those that are done (perhaps on another node, where nothing else is seen) how they
+    ended."""
     done = {run.rank: run.result() for run in runs if run.is_done()}
     states = []
     for state in _session.cluster.states(list(dead)):
@@ -436,7 +445,11 @@ def _report(states: list[RankState], ran: list[int] | dict) -> HangReport:
     try:
         report = explain(states)
         waiting = any(state.state == "waiting" for state in states)
-        if waiting and not any(state.state == "dead" for state in states) and (disagreement := _disagreement()) is not None:
+        if (
+            waiting
+            and not any(state.state == "dead" for state in states)
+            and (disagreement := _disagreement()) is not None
+        ):
             report = replace(report, kind=disagreement.kind, sentence=disagreement.sentence)
     except ValueError:
         return HangReport("returned", "", tuple(f"rank {state.rank}  has returned" for state in states))
@@ -465,7 +478,9 @@ def _died(runs: list[Run], dead: list[int]) -> Message:
 
 
 def _hung(states: list[RankState], sent: list[int], order: Order) -> tuple[Message, str]:
-    unfinished = [state.rank for state in states if state.state in ("waiting", "running") and state.rank in sent] or sent
+    unfinished = [
+        state.rank for state in states if state.state in ("waiting", "running") and state.rank in sent
+    ] or sent
     report = _report(states, sent)
     _renew()
     if report.kind == "busy" and not any(state.state == "waiting" for state in states):
@@ -485,7 +500,10 @@ def _exception(raised: dict[int, dict[str, str]]) -> Message:
     for rank, result in raised.items():
         groups.setdefault((result["error"], result["message"], result["traceback"]), []).append(rank)
     raised_by = [
-        (f"{label(ranks).capitalize()} raised {f'{error}: {message}' if message else error}", *([Code(trace)] if trace else []))
+        (
+            f"{label(ranks).capitalize()} raised {f'{error}: {message}' if message else error}",
+            *([Code(trace)] if trace else []),
+        )
         for (error, message, trace), ranks in groups.items()
     ]
     if len(raised_by) == 1:

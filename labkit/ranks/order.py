@@ -63,5 +63,7 @@ def _which(word: str, size: int) -> tuple[int, ...] | None:
         raise CannotRun(f"I do not understand which ranks {word!r} are. {_USAGE}") from None
     missing = [number for number in chosen if not 0 <= number < size]
     if missing or not chosen:
-        raise CannotRun(f"There is no {list_ranks(missing) if missing else 'rank ' + word}: the ranks are 0 to {size - 1}.")
+        raise CannotRun(
+            f"There is no {list_ranks(missing) if missing else 'rank ' + word}: the ranks are 0 to {size - 1}."
+        )
     return tuple(sorted(set(chosen)))

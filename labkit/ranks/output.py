@@ -1,4 +1,5 @@
-"""What ranks printed and drew, put together so that a person can read it: in rank order, labelled, the same text only once."""
+"""What ranks printed and drew, put together so that a person can read it: in rank order, labelled, the same text only
+once."""
 
 from __future__ import annotations
 
@@ -169,14 +170,19 @@ def as_text(sections: Sequence[Section]) -> str:
 _GRID = "display:grid;grid-template-columns:max-content minmax(0,1fr);column-gap:1.2em;row-gap:.25em"
 _MONO = "font-family:var(--jp-code-font-family,monospace);font-size:13px"
 _LABEL = f"{_MONO};color:{BLUE};font-weight:600;padding-top:1px;white-space:nowrap"
-_PRE = f"{_MONO};margin:0;padding:0 0 0 .8em;border:0;border-left:2px solid rgba(128,128,128,.35);white-space:pre-wrap;background:none"
+_PRE = (
+    f"{_MONO};margin:0;padding:0 0 0 .8em;border:0;border-left:2px solid"
+    " rgba(128,128,128,.35);white-space:pre-wrap;background:none"
+)
 
 
 def as_html(sections: Sequence[Section]) -> str:
     rows = []
     for section in sections:
         parts = [
-            f'<span style="color:{VERMILLION}">{html.escape(item.text)}</span>' if item.is_error else html.escape(item.text)
+            f'<span style="color:{VERMILLION}">{html.escape(item.text)}</span>'
+            if item.is_error
+            else html.escape(item.text)
             for item in section.texts
         ]
         text = "\n".join(parts)

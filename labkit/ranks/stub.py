@@ -1,9 +1,10 @@
-"""What mpiexec starts for each rank of a notebook where the ranks are forked: it has its rank forked and ends as that ends.
+"""What mpiexec starts for each rank of a notebook where the ranks are forked: it has its rank forked and ends as that
+ends.
 
-`python -I -S stub.py SOCKET`. It hands everything that mpiexec gave it (environment, standard streams, folder, cores) to the
-forker (`labkit.ranks.forker`), which forks the rank, and waits. mpiexec thus sees what it would have seen of the rank: the exit status, the
-signal. When it is ended itself, the forker ends the rank.
-Only the standard library, without site-packages: it must start in milliseconds, and there is one for each rank.
+`python -I -S stub.py SOCKET`. It hands everything that mpiexec gave it (environment, standard streams, folder, cores)
+to the forker (`labkit.ranks.forker`), which forks the rank, and waits. mpiexec thus sees what it would have seen of the
+rank: the exit status, the signal. When it is ended itself, the forker ends the rank. Only the standard library, without
+site-packages: it must start in milliseconds, and there is one for each rank.
 """
 
 import json
@@ -34,7 +35,8 @@ def main(path):
 
 
 def ask(forker):
-    """Send the request, as `labkit.launch.framed` would (which is not imported: see above); the standard streams travel with it."""
+    """Send the request, as `labkit.launch.framed` would (which is not imported: see above); the standard streams travel
+    with it."""
     request = {"environment": dict(os.environ), "folder": os.getcwd(), "cores": sorted(os.sched_getaffinity(0))}
     data = json.dumps(request).encode()
     data = len(data).to_bytes(4, "little") + data

@@ -1,7 +1,8 @@
 """Cells that use a function which the student has not written yet: one calm line in place of a traceback.
 
-The function raises `NotImplementedError("write this function")`, as it was handed out. The cells behind it miss the names that this
-cell would have made; they are told the same. A cell counts as failed all the same, so that what comes behind it is run or not as before.
+The function raises `NotImplementedError("write this function")`, as it was handed out. The cells behind it miss the
+names that this cell would have made; they are told the same. A cell counts as failed all the same, so that what comes
+behind it is run or not as before.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _missing: dict[str, str] = {}  # name -> the function because of which no cell h
 def explained(kind: str, text: str, function: str, source: str) -> Message | None:
     """What to say about an exception if an unwritten function is its reason, else None.
 
-    kind, text: of the exception; function: in which it was raised; source: of the cell, whose names are missing from now on.
+    kind, text: of the exception; function: in which it was raised; source: of the cell, whose names are missing from
+    now on.
     """
     told = None
     if kind == "NotImplementedError" and text == STUB:

@@ -1,14 +1,13 @@
-"""The curves of a panel: lines and markers put together, named from the legend or from a text at their end. Part of `probes.figure.figure`."""
+"""The curves of a panel: lines and markers put together, named from the legend or from a text at their end. Part of
+`probes.figure.figure`."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from probes.figure.axes import Drawn, number, same, segment
+from probes.figure.axes import Drawn, same, segment
 from probes.figure.page import Page, Path, Rect, Text
 from probes.figure.types import Curve
 
@@ -45,7 +44,8 @@ class Series:
 def curves(
     page: Page, drawn: Drawn, samples: list[Sample], owners: dict[int, int], index: int
 ) -> tuple[list[Curve], list[tuple]]:
-    """(the curves of a panel in page coordinates, their looks). owners: order of a path -> index of the panel that it belongs to."""
+    """(the curves of a panel in page coordinates, their looks). owners: order of a path -> index of the panel that it
+    belongs to."""
     frame = drawn.panel.frame
     in_legends = {order for sample in samples for order in sample.orders}
     mine = [path for path in page.paths if owners.get(path.order) == index and path.order not in in_legends]
@@ -89,11 +89,15 @@ def owners_of(page: Page, drawn: list[Drawn]) -> dict[int, int]:
                     owners[path.order] = k
                     break
             else:
-                inside = [k for k, frame in enumerate(frames) if _within(path.box, frame, 2.0) and _contains(path.clip, frame)]
+                inside = [
+                    k
+                    for k, frame in enumerate(frames)
+                    if within_frame(path.box, frame, 2.0) and _contains(path.clip, frame)
+                ]
                 if inside:
                     owners[path.order] = min(inside, key=lambda k: _area(frames[k]))
         else:
-            inside = [k for k, frame in enumerate(frames) if _within(path.box, frame, 2.0)]
+            inside = [k for k, frame in enumerate(frames) if within_frame(path.box, frame, 2.0)]
             if inside:
                 owners[path.order] = min(inside, key=lambda k: _area(frames[k]))
     return owners
@@ -107,24 +111,31 @@ def lost_lines(page: Page, drawn: list[Drawn]) -> bool:
         if clip is None or not path.stroke or path.fill or path.curved or any(path.closed) or segment(path):
             continue
         large = path.box[2] - path.box[0] > 2 * SMALL and clip[2] - clip[0] < 0.97 * page.width
-        if large and not any(same(clip, frame, 3.0) or _contains(clip, frame) or _contains(frame, clip) for frame in frames):
+        if large and not any(
+            same(clip, frame, 3.0) or _contains(clip, frame) or _contains(frame, clip) for frame in frames
+        ):
             return True
     return False
 
 
-def _within(box: Rect, frame: Rect, slack: float) -> bool:
-    return box[0] >= frame[0] - slack and box[1] >= frame[1] - slack and box[2] <= frame[2] + slack and box[3] <= frame[3] + slack
+def within_frame(box: Rect, frame: Rect, slack: float) -> bool:
+    return (
+        box[0] >= frame[0] - slack
+        and box[1] >= frame[1] - slack
+        and box[2] <= frame[2] + slack
+        and box[3] <= frame[3] + slack
+    )
 
 
 def _contains(outer: Rect, inner: Rect) -> bool:
-    return _within(inner, outer, 2.0)
+    return within_frame(inner, outer, 2.0)
 
 
 def _area(frame: Rect) -> float:
     return (frame[2] - frame[0]) * (frame[3] - frame[1])
 
 
-# -- lines ----------------------------------------------------------------------------------------------------------------------------
+# -- lines -------------------------------------------------------------------------------------------------------------
 
 
 def _is_line(path: Path, frame: Rect) -> bool:
@@ -187,11 +198,14 @@ def _is_base(path: Path, strokes: list[Path]) -> bool:
     if line is None or line[0] != "h" or sum(len(piece) for piece in path.pieces) != 2:
         return False
     level = line[1]
-    return sum(min(abs(one.box[1] - level), abs(one.box[3] - level)) < AT_PLACE for one in strokes if _is_upright(one)) > 1
+    return (
+        sum(min(abs(one.box[1] - level), abs(one.box[3] - level)) < AT_PLACE for one in strokes if _is_upright(one)) > 1
+    )
 
 
 def _stands_on(stroke: Path, curve: Curve, from_one_level: bool) -> bool:
-    """Whether a stroke is an error bar of this curve, which runs through one of its points, or a stem, which ends at one.
+    """Whether a stroke is an error bar of this curve, which runs through one of its points, or a stem, which ends at
+    one.
 
     from_one_level: others begin where it begins, so it is a stem, or a thin bar.
     """
@@ -203,7 +217,8 @@ def _stands_on(stroke: Path, curve: Curve, from_one_level: bool) -> bool:
 
 
 def _areas(mine: list[Path], frame: Rect) -> list[Path]:
-    """Bars and filled areas. What is as wide or as high as the panel is a background; what is no larger than a mark may be a low bar."""
+    """Bars and filled areas. What is as wide or as high as the panel is a background; what is no larger than a mark may
+    be a low bar."""
     width, height = frame[2] - frame[0], frame[3] - frame[1]
     filled = [
         path
@@ -239,7 +254,9 @@ def _curve(path: Path, page: Page, frame: Rect) -> Curve:
     )  # savefig may have cut or widened the page by some points
     ends = np.zeros(len(x), bool)
     ends[[0, len(x) - 1, *breaks, *[b - 1 for b in breaks]]] = True
-    curve = Curve(np.full(len(x), np.nan), np.full(len(x), np.nan), x, y, colour=path.stroke, width=path.width, dash=path.dash)
+    curve = Curve(
+        np.full(len(x), np.nan), np.full(len(x), np.nan), x, y, colour=path.stroke, width=path.width, dash=path.dash
+    )
     curve.visible = visible_points(x, y, frame)
     curve.cut, curve.breaks = edge & ends & ~curve.visible, [int(b) for b in breaks]
     return curve
@@ -250,7 +267,7 @@ def visible_points(x: np.ndarray, y: np.ndarray, frame: Rect) -> np.ndarray:
     return (x > left - 0.6) & (x < right + 0.6) & (y > bottom - 0.6) & (y < top + 0.6)
 
 
-# -- markers --------------------------------------------------------------------------------------------------------------------------
+# -- markers -----------------------------------------------------------------------------------------------------------
 
 
 def _is_mark(path: Path, frame: Rect) -> bool:
@@ -261,12 +278,17 @@ def _is_mark(path: Path, frame: Rect) -> bool:
     return clipped or path.anchor is not None or ((path.curved or any(path.closed)) and path.clip is None)
 
 
-def _shape(path: Path) -> tuple:
+def shape_of(path: Path) -> tuple:
     """What two marks of the same shape and size have in common."""
     left, bottom, right, top = path.box
     corner = np.array([left, bottom])
     points = np.concatenate(path.pieces) - corner
-    return (round(right - left, 1), round(top - bottom, 1), len(points), tuple(np.round(points[:3].ravel(), 1).tolist()))
+    return (
+        round(right - left, 1),
+        round(top - bottom, 1),
+        len(points),
+        tuple(np.round(points[:3].ravel(), 1).tolist()),
+    )
 
 
 def _series(marks: list[Path]) -> list[Series]:
@@ -274,7 +296,7 @@ def _series(marks: list[Path]) -> list[Series]:
     groups: list[list[Path]] = []
     keys: list[tuple] = []
     for path in marks:
-        key = (_shape(path), path.stroke, path.fill)
+        key = (shape_of(path), path.stroke, path.fill)
         if keys and key == keys[-1] and path.order - groups[-1][-1].order <= 2:
             groups[-1].append(path)
         else:
@@ -282,24 +304,32 @@ def _series(marks: list[Path]) -> list[Series]:
             keys.append(key)
     found = []
     for (shape, stroke, fill), group in zip(keys, groups, strict=True):
-        placed = [_place(path) for path in group]
+        placed = [place_of(path) for path in group]
         places, sure = np.array([place for place, _ in placed]), all(certain for _, certain in placed)
         found.append(Series(shape, stroke or fill, fill, places, sure, group[0].order, stroke))
     return _joined(found)
 
 
 def _joined(series: list[Series]) -> list[Series]:
-    """plotly draws a mark's outline and its inside as two paths: one series of both. Two curves that coincide are still two."""
+    """plotly draws a mark's outline and its inside as two paths: one series of both. Two curves that coincide are still
+    two."""
     kept: list[Series] = []
     for one in series:
-        parts = bool(kept) and {bool(kept[-1].fill and not kept[-1].stroke), bool(one.fill and not one.stroke)} == {True, False}
-        if parts and len(kept[-1].places) == len(one.places) and np.allclose(kept[-1].places, one.places, atol=AT_PLACE):
+        parts = bool(kept) and {bool(kept[-1].fill and not kept[-1].stroke), bool(one.fill and not one.stroke)} == {
+            True,
+            False,
+        }
+        if (
+            parts
+            and len(kept[-1].places) == len(one.places)
+            and np.allclose(kept[-1].places, one.places, atol=AT_PLACE)
+        ):
             continue
         kept.append(one)
     return kept
 
 
-def _place(path: Path) -> tuple[tuple[float, float], bool]:
+def place_of(path: Path) -> tuple[tuple[float, float], bool]:
     """(where a mark is, whether that is certain)."""
     if path.anchor is not None:
         return path.anchor, True
@@ -328,7 +358,7 @@ def _carrier(one: Series, found: list[Curve], looks: list[tuple]) -> int | None:
         if one.sure:
             on_line = (_distance(one.places, curve) < AT_PLACE).mean()
             gaps = bool(curve.breaks) or bool(curve.cut.any()) or len(one.places) > len(curve.page_x)
-            fits = on_line > 0.9 or (gaps and on_line >= 0.3 and _far(one.colour, curve.colour) < 6)
+            fits = on_line > 0.9 or (gaps and on_line >= 0.3 and colours_apart(one.colour, curve.colour) < 6)
         else:  # the same small shift for all of them
             off = _shift(one.places, curve)
             fits = off is not None
@@ -390,230 +420,13 @@ def _of_marks(one: Series, frame: Rect) -> Curve:
     return curve
 
 
-# -- names ----------------------------------------------------------------------------------------------------------------------------
+# -- names -------------------------------------------------------------------------------------------------------------
 
 
-def legend(page: Page, drawn: list[Drawn]) -> list[Sample]:
-    """The samples of all legends of a page: a short level line or a mark, and the text beside it."""
-    frames = [one.panel.frame for one in drawn]
-    texts = [text for text in page.texts if text.upright and not number(text)]
-    found: list[Sample] = []
-    for path in page.paths:
-        if any(path.clip is not None and same(path.clip, frame, 1.5) for frame in frames):
-            continue
-        line = segment(path)
-        width, height = path.box[2] - path.box[0], path.box[3] - path.box[1]
-        is_line = bool(line and line[0] == "h" and 7 <= width <= 70 and not path.fill)
-        is_mark = not is_line and max(width, height) <= SMALL and min(width, height) > 0.5 and (path.stroke or path.fill)
-        if is_mark and _on_a_curve(path, page):
-            continue
-        if not (is_line or is_mark):
-            continue
-        text = _beside(path.box, path.order, texts)
-        if text is None:
-            continue
-        x, y = (path.box[0] + path.box[2]) / 2, (path.box[1] + path.box[3]) / 2
-        known = next((s for s in found if s.text is text and abs(s.at[1] - y) < 4), None)
-        if known is None:
-            known = Sample(text, path.stroke if is_line else path.fill or path.stroke, None, 0.0, None, (x, y))
-            found.append(known)
-        known.orders.add(path.order)
-        if is_line:
-            known.colour, known.dash, known.width = path.stroke, path.dash, path.width
-        elif known.shape is None:
-            known.shape = _shape(path)
-            if known.dash is None:
-                known.colour = path.fill or path.stroke
-    return [one for one in found if one.dash is not None or one.shape is not None]
-
-
-def _on_a_curve(mark: Path, page: Page) -> bool:
-    """Whether a mark stands on a corner of a line that is not clipped: then it belongs to that curve and to no legend."""
-    place, _ = _place(mark)
-    for path in page.paths:
-        if path.clip is None and path.stroke and not path.fill and not path.curved and not any(path.closed):
-            large = path.box[2] - path.box[0] > 70 or (
-                path.box[3] - path.box[1] > 0.01 and len(path.pieces[0]) > 2 and path.anchor is None
-            )
-            if large and _within((*place, *place), path.box, 0.1):
-                if any(np.abs(piece - place).max(1).min() < AT_PLACE for piece in path.pieces):
-                    return True
-    return False
-
-
-def _beside(box: Rect, order: int, texts: Iterable[Text]) -> Text | None:
-    """The text that stands right of a sample on the same line (or left of it, where there is none).
-
-    order: of the sample; of several texts, one that was painted after it is preferred to one that lies under the legend.
-    """
-    y = (box[1] + box[3]) / 2
-    right, left = [], []
-    for text in texts:
-        if not text.box[1] - 0.45 * text.size <= y <= text.box[3] + 0.45 * text.size:
-            continue
-        gap = text.box[0] - box[2]
-        if -1 <= gap <= 28:
-            right.append((text.order < order, gap, text.order, text))
-        elif -1 <= box[0] - text.box[2] <= 12:
-            left.append((text.order < order, box[0] - text.box[2], text.order, text))
-    return min(right or left)[3] if right or left else None
-
-
-def _legends_for(drawn: Drawn, others: list[Drawn], samples: list[Sample], count: int) -> list[list[Sample]]:
-    """The legends that may name a panel's curves: its own, the figure's, another panel's if that has as many entries as here are curves."""
-
-    def within(one: Drawn, sample: Sample) -> bool:
-        return _within((*sample.at, *sample.at), one.panel.frame, 0.0)
-
-    own = [s for s in samples if within(drawn, s)]
-    free = [s for s in samples if not any(within(one, s) for one in (drawn, *others))]
-    foreign = [[s for s in samples if within(one, s)] for one in others]
-    return [pool for pool in (own, free, *(f for f in foreign if len(f) == count)) if pool]
-
-
-def name_by_legend(curve_list: list[Curve], looks: list[tuple], samples: list[Sample], drawn: Drawn, others: list[Drawn]) -> None:
-    """Give each curve the text of the one legend sample that looks like it. others: the page's other panels."""
-    chosen: list[list[Sample]] = []
-    for pool in _legends_for(drawn, others, samples, len(curve_list)):
-        chosen = [_alike(curve, look, pool) for curve, look in zip(curve_list, looks, strict=True)]
-        if any(chosen):
-            break
-    else:
-        return
-    for k, (curve, matching) in enumerate(zip(curve_list, chosen, strict=True)):
-        names = {sample.text.text for sample in matching}
-        rivals = [j for j, other in enumerate(chosen) if j != k and any(s in other for s in matching)]
-        if len(names) == 1 and not rivals:
-            curve.name, curve.named_by = next(iter(names)), "legend"
-        elif len(names) > 1:
-            drawn.panel.problems.append(
-                "Two entries of the legend look like the same curve: " + ", ".join(f"“{name}”" for name in sorted(names)) + "."
-            )
-        elif len(names) == 1:
-            drawn.panel.problems.append(f"Several curves look like the legend's “{next(iter(names))}”.")
-
-
-def _alike(curve: Curve, look: tuple, samples: list[Sample]) -> list[Sample]:
-    """The samples that look most like the curve: in colour, dashes and mark."""
-    _, dash, width, shape, _ = look
-    scored = []
-    for sample in samples:
-        if _far(sample.colour, curve.colour) > 6:
-            continue
-        score = 0.0
-        if (sample.dash is None) != (dash is None):
-            score += 2
-        elif dash is not None:
-            score += 0 if _same_dash(sample.dash, dash, sample.width, width) else 4
-        score += 0 if (sample.shape is None) == (shape is None) else 1
-        if sample.shape is not None and shape is not None and sample.shape[2] != shape[2]:
-            score += 2
-        elif sample.shape is not None and shape is not None and not np.allclose(_unit(sample.shape), _unit(shape), atol=0.06):
-            score += 1.5
-        scored.append((score, sample))
-    if not scored:
-        return []
-    least = min(score for score, _ in scored)
-    return [sample for score, sample in scored if score == least and score < 4]
-
-
-def _unit(shape: tuple) -> list[float]:
-    """A mark's first points for a mark of size 1."""
-    size = max(shape[0], shape[1]) or 1.0
-    return [v / size for v in shape[3]] + [0.0] * (6 - len(shape[3]))
-
-
-def _same_dash(a: tuple, b: tuple, width_a: float, width_b: float) -> bool:
-    """Whether two dash patterns are the same in units of their line's width, or in points."""
-    if len(a) != len(b):
-        return False
-    if not a:
-        return True
-    in_points = np.allclose(a, b, rtol=0.05, atol=0.1)
-    return bool(in_points or np.allclose(np.array(a) / (width_a or 1), np.array(b) / (width_b or 1), rtol=0.08, atol=0.1))
-
-
-def _channels(colour: str) -> np.ndarray:
+def channels(colour: str) -> np.ndarray:
     return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)], float)
 
 
-def _far(a: str, b: str) -> float:
+def colours_apart(a: str, b: str) -> float:
     """The largest difference of two colours' red, green and blue, of 255."""
-    return float(np.abs(_channels(a) - _channels(b)).max())
-
-
-def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[int]) -> None:
-    """Give each nameless curve the text that stands behind its last visible point, if there is one for each and no doubt which.
-
-    taken: orders of texts that are something else (tick labels, axis labels, titles, legends).
-    """
-    frame = drawn.panel.frame
-    texts = [t for t in page.texts if t.upright and t.order not in taken and _is_name(t) and _near_frame(t, frame)]
-    nameless = [c for c in curve_list if not c.name and c.visible.any()]
-    if not texts or not nameless:
-        return
-    for curve in nameless:
-        coloured = [t for t in texts if same_colour(t.colour, curve.colour)]
-        rivals = [c for c in nameless if c is not curve and same_colour(coloured[0].colour, c.colour)] if coloured else []
-        if len({t.text for t in coloured}) == 1 and not rivals and _grey(coloured[0].colour) is False:
-            curve.name, curve.named_by = coloured[0].text, "text"
-    nameless = [c for c in nameless if not c.name]
-    used = {c.name for c in curve_list if c.named_by == "text"}
-    texts = [t for t in texts if t.text not in used]
-    pairs, chosen = [], []
-    for curve in nameless:
-        last = np.flatnonzero(curve.visible)[-1]
-        x, y = curve.page_x[last], curve.page_y[last]
-        near = [t for t in texts if -6 < t.box[0] - x < 40 and abs(t.middle[1] - y) < 1.6 * t.size]
-        near.sort(key=lambda t: abs(t.middle[1] - y))
-        pairs.append((curve, near, y))
-    for curve, near, y in pairs:
-        free = [t for t in near if all(o is curve or abs(t.middle[1] - v) > abs(t.middle[1] - y) for o, _, v in pairs)]
-        if len(free) == 1 or (free and abs(free[0].middle[1] - y) < 0.35 * free[0].size):
-            chosen.append((curve, free[0].text))
-    if len({text for _, text in chosen}) == len(nameless):  # a single note beside one of several curves names nothing
-        for curve, text in chosen:
-            curve.name, curve.named_by = text, "text"
-
-
-def _is_name(text: Text) -> bool:
-    """Whether a text may name a curve: no number, and no remark that holds a decimal number ("best: 0.97")."""
-    return number(text) is None and not re.search(r"\d[.,]\d|[=:]\s*\d", text.text)
-
-
-def _near_frame(text: Text, frame: Rect) -> bool:
-    return frame[0] < text.box[0] < frame[2] + 60 and frame[1] - 10 < text.middle[1] < frame[3] + 10
-
-
-def same_colour(text: str, line: str) -> bool:
-    """Whether a text's colour is the line's, or the same made darker for reading."""
-    if _far(text, line) <= 6:
-        return True
-    a, b = _channels(text), _channels(line)
-    return bool(b.max() > 0 and 0.5 <= a.max() / b.max() < 1 and np.abs(a - b * a.max() / b.max()).max() <= 8)
-
-
-def _grey(colour: str) -> bool:
-    return float(np.ptp(_channels(colour))) < 12
-
-
-def twin_axes(curve_list: list[Curve], looks: list[tuple], drawn: Drawn) -> bool:
-    """Say which curve of a twin panel goes with the right axis, by the order of painting: matplotlib draws one axes, then the other.
-
-    Returns whether that is certain.
-    """
-    left = [n.text.order for n in drawn.sides["left"].labels]
-    right = [n.text.order for n in drawn.sides["right"].labels]
-    if not left or not right or max(left) > min(right):
-        return False
-    first, second = min(left), min(right)
-    orders = [look[4] for look in looks]
-    before = [order < first for order in orders]
-    behind = [order > max(right) for order in orders]
-    between = [first < order < second for order in orders]
-    if any(before) == any(behind):
-        return False
-    for curve, is_behind, is_between in zip(curve_list, behind, between, strict=True):
-        if is_behind or (any(before) and is_between):
-            curve.axis = "right"
-    return True
+    return float(np.abs(channels(a) - channels(b)).max())

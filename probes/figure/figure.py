@@ -1,16 +1,18 @@
-"""Reads a figure back: panels, scales, labels, curves and their names, from a PDF's own lines and texts or from a live matplotlib figure.
+"""Reads a figure back: panels, scales, labels, curves and their names, from a PDF's own lines and texts or from a live
+matplotlib figure.
 
     figure = probes.figure.figure.read("accuracy_4.pdf")
     for panel in figure.panels:
         for curve in panel.curves:
             print(curve.name, curve.x, curve.y)
 
-Reads what matplotlib (and seaborn), and plotly's exporter write: linear, logarithmic and symmetrical logarithmic axes, several panels, twin
-axes, markers, dashes, error bars. No value is guessed: where a scale cannot be told for sure, or a curve was saved as a picture, the
-figure's verdict is "needs_person", with the reason.
+Reads what matplotlib (and seaborn), and plotly's exporter write: linear, logarithmic and symmetrical logarithmic axes,
+several panels, twin axes, markers, dashes, error bars. No value is guessed: where a scale cannot be told for sure, or a
+curve was saved as a picture, the figure's verdict is "needs_person", with the reason.
 
-`python -m probes.figure.figure FILE` prints the figure as JSON, in a process that takes at most 1 GiB and some seconds of processor time: this
-is what a grader runs in its jail. `python -m probes.figure.figure --show FILE` prints it for people.
+`python -m probes.figure.figure FILE` prints the figure as JSON, in a process that takes at most 1 GiB and some seconds
+of processor time: this is what a grader runs in its jail. `python -m probes.figure.figure --show FILE` prints it for
+people.
 """
 
 from __future__ import annotations
@@ -25,12 +27,9 @@ import zlib
 
 import numpy as np
 from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
-from pdfminer.pdfparser import PDFSyntaxError
-from pdfminer.pdftypes import PDFException
-from pdfminer.psparser import PSException
 
 from probes.figure import axes as pdf_axes
-from probes.figure import curves
+from probes.figure import calibration, curves, naming, numbers
 from probes.figure import page as pdf_drawing
 from probes.figure.page import Page, Text, TooMuch
 from probes.figure.types import MAX_JSON_POINTS, NEEDS_PERSON, READABLE, Axis, Curve, Figure, Panel, Tick, symlog
@@ -43,7 +42,8 @@ _MEMORY, _SECONDS = 1 << 30, 5
 
 
 def read(path: str | os.PathLike) -> Figure:
-    """The figure in a PDF. Never raises for what a file may hold: `Figure.verdict`, `kind` and `reason` say what is wrong with it.
+    """The figure in a PDF. Never raises for what a file may hold: `Figure.verdict`, `kind` and `reason` say what is
+    wrong with it.
 
     Raises OSError where the file cannot be opened.
     """
@@ -59,20 +59,10 @@ def read(path: str | os.PathLike) -> Figure:
     logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
     try:
         pages, count, information = pdf_drawing.pages(io.BytesIO(data), MAX_PAGES)
-    except (PDFPasswordIncorrect, PDFEncryptionError):
-        return figure.needs_person("encrypted", "The PDF is encrypted.")
-    except TooMuch as error:
-        return figure.needs_person("too_large", f"The PDF is no plain figure: {error}.")
-    except MemoryError:
-        return figure.needs_person("too_large", "The PDF needs more memory than a figure would.")
-    except RecursionError:
-        return figure.needs_person("broken", "The PDF's objects are nested too deeply.")
-    except zlib.error:
-        return figure.needs_person("broken", "The PDF is damaged: its packed content cannot be unpacked to the end.")
-    except (PDFException, PSException, PDFSyntaxError) as error:
-        return figure.needs_person("broken", f"The PDF is broken ({type(error).__name__}).")
     except Exception as error:  # pdfminer meets a broken file with whatever breaks first
-        return figure.needs_person("broken", f"The PDF is broken ({type(error).__name__}).")
+        named = ((kind, says) for caught, kind, says in _UNREADABLE if isinstance(error, caught))
+        kind, says = next(named, ("broken", "is broken ({name})"))
+        return figure.needs_person(kind, f"The PDF {says.format(error=error, name=type(error).__name__)}.")
     figure.producer = _plain_text(information.get("Producer"))
     figure.pages = [(page.width, page.height) for page in pages]
     if count > MAX_PAGES:
@@ -80,10 +70,21 @@ def read(path: str | os.PathLike) -> Figure:
     try:
         return _read_pages(figure, pages)
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RecursionError, MemoryError) as error:
-        figure.panels = []  # a page so odd that this program stumbles over it: what it has read so far is not to be trusted
+        # a page so odd that this program stumbles over it: what it has read so far is not to be trusted
+        figure.panels = []
         return figure.needs_person(
             "unread", f"The program that reads plots could not make sense of the page ({type(error).__name__})."
         )
+
+
+# (what pdfminer or a limit raises, the kind of figure that this is, what the PDF is or does)
+_UNREADABLE = (
+    ((PDFPasswordIncorrect, PDFEncryptionError), "encrypted", "is encrypted"),
+    (TooMuch, "too_large", "is no plain figure: {error}"),
+    (MemoryError, "too_large", "needs more memory than a figure would"),
+    (RecursionError, "broken", "has objects that are nested too deeply"),
+    (zlib.error, "broken", "is damaged: its packed content cannot be unpacked to the end"),
+)
 
 
 def _looks_like(data: bytes) -> str:
@@ -159,7 +160,7 @@ def _judge(figure: Figure, pages: list[Page], pictures: bool) -> Figure:
 
 def _read_curves(page: Page, drawn: list[pdf_axes.Drawn]) -> None:
     """Fill in the curves of all panels of a page, their names and values."""
-    samples = curves.legend(page, drawn)
+    samples = naming.legend(page, drawn)
     owners = curves.owners_of(page, drawn)
     for index, one in enumerate(drawn):
         panel = one.panel
@@ -172,11 +173,13 @@ def _read_curves(page: Page, drawn: list[pdf_axes.Drawn]) -> None:
         _settle(one)
         for curve in panel.curves:
             curve.x = panel.x.values(curve.page_x)
-            curve.y = (panel.right if panel.right is not None and curve.axis == "right" else panel.y).values(curve.page_y)
-        curves.name_by_legend(panel.curves, looks, samples, one, [other for other in drawn if other is not one])
+            curve.y = (panel.right if panel.right is not None and curve.axis == "right" else panel.y).values(
+                curve.page_y
+            )
+        naming.name_by_legend(panel.curves, looks, samples, one, [other for other in drawn if other is not one])
     for one in drawn:
         taken = _taken(page, drawn, samples)
-        curves.name_by_ends(one.panel.curves, one, page, taken)
+        naming.name_by_ends(one.panel.curves, one, page, taken)
 
 
 def _twins(panel: Panel, one: pdf_axes.Drawn, looks: list[tuple]) -> bool:
@@ -188,24 +191,25 @@ def _twins(panel: Panel, one: pdf_axes.Drawn, looks: list[tuple]) -> bool:
         and np.allclose([left.offset, left.slope], [right.offset, right.slope], rtol=1e-4)
     ):
         return False
-    if not curves.twin_axes(panel.curves, looks, one):
+    if not naming.twin_axes(panel.curves, looks, one):
         panel.problems.append("There are two y axes, and which axis belongs to which curve cannot be told.")
     return True
 
 
 def _settle(one: pdf_axes.Drawn) -> None:
-    """Decide between several scales that agree with an axis's labels by what is drawn, or say that it cannot be decided."""
+    """Decide between several scales that agree with an axis's labels by what is drawn, or say that it cannot be
+    decided."""
     panel, none = one.panel, np.zeros(0)
-    pdf_axes.settle(
+    calibration.settle(
         panel.x, one.fits.get(panel.x.side, []), np.concatenate([none, *[c.page_x for c in panel.curves]]), counts=True
     )
     for axis in (panel.y, panel.right):
         if axis is not None:
             of_axis = [c.page_y for c in panel.curves if panel.right is None or c.axis == axis.side]
-            pdf_axes.settle(axis, one.fits.get(axis.side, []), np.concatenate([none, *of_axis]))
+            calibration.settle(axis, one.fits.get(axis.side, []), np.concatenate([none, *of_axis]))
 
 
-# -- labels and titles ----------------------------------------------------------------------------------------------------------------
+# -- labels and titles -------------------------------------------------------------------------------------------------
 
 
 def _taken(page: Page, drawn: list[pdf_axes.Drawn], samples) -> set[int]:
@@ -219,15 +223,19 @@ def _taken(page: Page, drawn: list[pdf_axes.Drawn], samples) -> set[int]:
 
 def _read_texts(figure: Figure, page: Page, drawn: list[pdf_axes.Drawn]) -> None:
     """Axis labels and titles: what stands beside a frame and is nothing else."""
-    taken = _taken(page, drawn, curves.legend(page, drawn))
+    taken = _taken(page, drawn, naming.legend(page, drawn))
     names = {curve.name for one in drawn for curve in one.panel.curves if curve.named_by == "text"}
-    free = [t for t in page.texts if t.order not in taken and t.text not in names and not (pdf_axes.number(t) and t.upright)]
+    free = [
+        t for t in page.texts if t.order not in taken and t.text not in names and not (numbers.number(t) and t.upright)
+    ]
     lines = _paragraphs(free)
     for one in drawn:
         panel = one.panel
         left, bottom, right, top = panel.frame
         inside = [
-            text for text, box, angle in lines if left < (box[0] + box[2]) / 2 < right and bottom < (box[1] + box[3]) / 2 < top
+            text
+            for text, box, angle in lines
+            if left < (box[0] + box[2]) / 2 < right and bottom < (box[1] + box[3]) / 2 < top
         ]
         panel.texts = inside[:50]
         panel.x.label = _label(lines, one, drawn, "x")
@@ -235,7 +243,7 @@ def _read_texts(figure: Figure, page: Page, drawn: list[pdf_axes.Drawn]) -> None
         if panel.right is not None:
             panel.right.label = _label(lines, one, drawn, "right")
         panel.title = _label(lines, one, drawn, "title")
-    figure.texts = (figure.texts + [t.text[:300] for t in page.texts if not pdf_axes.number(t)])[:500]
+    figure.texts = (figure.texts + [t.text[:300] for t in page.texts if not numbers.number(t)])[:500]
     used = {panel.title for panel in (one.panel for one in drawn)}
     highest = max((one.panel.frame[3] for one in drawn), default=0.0)
     above = [text for text, box, _ in lines if box[1] > highest and text not in used]
@@ -306,10 +314,14 @@ def _text_gap(box: pdf_drawing.Rect, angle: float, one: pdf_axes.Drawn, which: s
     level = abs(angle) < 1
     if which == "x":
         return (
-            bottom - box[3] if level and box[3] < bottom + 1 and bottom - box[3] < 80 and left - 20 < x < right + 20 else np.inf
+            bottom - box[3]
+            if level and box[3] < bottom + 1 and bottom - box[3] < 80 and left - 20 < x < right + 20
+            else np.inf
         )
     if which == "title":
-        return box[1] - top if level and box[1] > top - 1 and box[1] - top < 60 and left - 20 < x < right + 20 else np.inf
+        return (
+            box[1] - top if level and box[1] > top - 1 and box[1] - top < 60 and left - 20 < x < right + 20 else np.inf
+        )
     if not bottom - 20 < y < top + 20:
         return np.inf
     if which == "y" and one.panel.y.side == "right":
@@ -319,30 +331,37 @@ def _text_gap(box: pdf_drawing.Rect, angle: float, one: pdf_axes.Drawn, which: s
     return box[0] - right if box[0] > right and box[0] - right < 110 and not level else np.inf
 
 
-# -- a live figure --------------------------------------------------------------------------------------------------------------------
+# -- a live figure -----------------------------------------------------------------------------------------------------
 
 
 def from_matplotlib(figure) -> Figure:
-    """The same for a matplotlib figure that is still alive. Reads its artists: nothing about it is ambiguous, and pictures do not matter.
+    """The same for a matplotlib figure that is still alive. Reads its artists: nothing about it is ambiguous, and
+    pictures do not matter.
 
-    figure: matplotlib.figure.Figure. Curves are those of `Axes.plot`, `errorbar` and `scatter`; their names are their labels, or texts
-    written in their colour. Axes that share one rectangle become a panel each.
+    figure: matplotlib.figure.Figure. Curves are those of `Axes.plot`, `errorbar` and `scatter`; their names are their
+    labels, or texts written in their colour. Axes that share one rectangle become a panel each.
     """
     figure.draw_without_rendering()
     scale = 72 / figure.dpi
-    found = Figure(source="a live figure", pages=[tuple(float(v) * 72 for v in figure.get_size_inches())], producer="matplotlib")
+    found = Figure(
+        source="a live figure", pages=[tuple(float(v) * 72 for v in figure.get_size_inches())], producer="matplotlib"
+    )
     found.title = figure.get_suptitle() if hasattr(figure, "get_suptitle") else ""
     for axes in figure.axes:
         if not axes.get_visible():
             continue
         legend = axes.get_legend()
-        found.texts += [text.get_text() for text in (*axes.texts, *(legend.get_texts() if legend else ())) if text.get_text()]
+        found.texts += [
+            text.get_text() for text in (*axes.texts, *(legend.get_texts() if legend else ())) if text.get_text()
+        ]
         box = axes.get_window_extent()
         frame = tuple(float(v) * scale for v in (box.x0, box.y0, box.x1, box.y1))
         panel = Panel(0, frame, _live_axis(axes, "x", scale), _live_axis(axes, "y", scale), title=_title(axes))
         panel.texts = [text.get_text() for text in axes.texts if text.get_text()]
         panel.curves = [
-            curve for line, name, colour in _live_lines(axes) if (curve := _live_curve(axes, line, name, colour, scale, frame))
+            curve
+            for line, name, colour in _live_lines(axes)
+            if (curve := _live_curve(axes, line, name, colour, scale, frame))
         ]
         _name_live(panel, axes)
         panel.shapes = _live_shapes(axes)
@@ -369,7 +388,8 @@ def _live_axis(axes, which: str, scale: float) -> Axis:
     low, high = sorted(axes.get_xlim() if which == "x" else axes.get_ylim())
     values = np.array([low, high], float)
     points = (
-        axes.transData.transform(np.column_stack([values, values]) if which == "x" else _pairs(axes, values))[:, column] * scale
+        axes.transData.transform(np.column_stack([values, values]) if which == "x" else _pairs(axes, values))[:, column]
+        * scale
     )
     known.scale = kind
     u = {"linear": lambda v: v, "log": np.log10}.get(kind)
@@ -394,7 +414,8 @@ def _live_axis(axes, which: str, scale: float) -> Axis:
 
 
 def _in_percent(axis: Axis) -> None:
-    """Fractions that matplotlib writes as percent (PercentFormatter(1)): values are those of the labels, as in a PDF."""
+    """Fractions that matplotlib writes as percent (PercentFormatter(1)): values are those of the labels, as in a
+    PDF."""
     axis.slope /= 100
     axis.ticks = [Tick(tick.position, 100 * tick.value, tick.text) for tick in axis.ticks]
 
@@ -472,7 +493,8 @@ def _live_curve(axes, line, name: str, colour: str, scale: float, frame) -> Curv
 
 
 def _name_live(panel: Panel, axes) -> None:
-    """A name counts where a reader sees it: in a legend of the axes or the figure, or as a text in the curve's colour."""
+    """A name counts where a reader sees it: in a legend of the axes or the figure, or as a text in the curve's
+    colour."""
     from matplotlib.colors import to_hex
 
     legends = [axes.get_legend(), *axes.figure.legends, *[other.get_legend() for other in axes.figure.axes]]
@@ -480,7 +502,9 @@ def _name_live(panel: Panel, axes) -> None:
     for curve in panel.curves:
         if curve.name in shown:
             continue
-        texts = {t.get_text() for t in axes.texts if curves.same_colour(to_hex(t.get_color()), curve.colour) and t.get_text()}
+        texts = {
+            t.get_text() for t in axes.texts if naming.same_colour(to_hex(t.get_color()), curve.colour) and t.get_text()
+        }
         rivals = [c for c in panel.curves if c is not curve and c.colour == curve.colour]
         curve.name, curve.named_by = (texts.pop(), "text") if len(texts) == 1 and not rivals else ("", "")
     if panel.y.percent:
@@ -488,11 +512,12 @@ def _name_live(panel: Panel, axes) -> None:
             curve.y = panel.y.values(curve.page_y)
 
 
-# -- the program that a grader runs ---------------------------------------------------------------------------------------------------
+# -- the program that a grader runs ------------------------------------------------------------------------------------
 
 
 def _limit(file: str) -> None:
-    """Limits for this process: memory and processor time. When the time is over, the verdict is that a person must look."""
+    """Limits for this process: memory and processor time. When the time is over, the verdict is that a person must
+    look."""
 
     def give_up(*_) -> None:
         figure = Figure(source=os.path.basename(file))
@@ -514,7 +539,9 @@ def show(figure: Figure) -> str:
     lines = [f"{figure.source}: {figure.verdict}" + (f" ({figure.kind}: {figure.reason})" if figure.reason else "")]
     lines += [f"title: {figure.title}"] if figure.title else []
     for panel in figure.panels:
-        lines.append(f"panel on page {panel.page + 1}: {panel.title!r}, frame " + ", ".join(f"{v:.1f}" for v in panel.frame))
+        lines.append(
+            f"panel on page {panel.page + 1}: {panel.title!r}, frame " + ", ".join(f"{v:.1f}" for v in panel.frame)
+        )
         for axis in (panel.x, panel.y, panel.right):
             if axis is not None:
                 ticks = " ".join(tick.text for tick in axis.ticks)

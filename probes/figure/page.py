@@ -1,11 +1,12 @@
-"""What stands on a page of a PDF: lines, areas, texts and pictures, in page coordinates. The lowest layer of `probes.figure.figure`.
+"""What stands on a page of a PDF: lines, areas, texts and pictures, in page coordinates. The lowest layer of
+`probes.figure.figure`.
 
-pdfminer interprets the page; this keeps what it leaves out and figures need: clipping, transparency, marks that are drawn again and again
-(a form is interpreted once), and characters that matplotlib draws as forms of their own (a minus sign in a Type 3 font).
-ISO 32000-1, sections 8.4 (graphics state), 8.5 (paths), 8.10 (forms), 9.4 (text).
+pdfminer interprets the page; this keeps what it leaves out and figures need: clipping, transparency, marks that are
+drawn again and again (a form is interpreted once), and characters that matplotlib draws as forms of their own (a minus
+sign in a Type 3 font). ISO 32000-1, sections 8.4 (graphics state), 8.5 (paths), 8.10 (forms), 9.4 (text).
 
-Nothing of a file is executed. What a hostile file can do is take time and memory: both are capped here by counting, and by the process
-that `python -m probes.figure.figure` runs in.
+Nothing of a file is executed. What a hostile file can do is take time and memory: both are capped here by counting, and
+by the process that `python -m probes.figure.figure` runs in.
 """
 
 from __future__ import annotations
@@ -42,10 +43,11 @@ class TooMuch(ValueError):
 
 @dataclass(eq=False)
 class Path:
-    """A path as painted. pieces: its subpaths, each an array of (x, y), shape (n, 2); of a Bezier curve the end points only.
+    """A path as painted. pieces: its subpaths, each an array of (x, y), shape (n, 2); of a Bezier curve the end points
+    only.
 
-    stroke, fill: "#rrggbb" or "" where it is not stroked or filled. width, dash: in points. order: of painting, counted over the page.
-    anchor: of a mark drawn as a form: the place that it marks.
+    stroke, fill: "#rrggbb" or "" where it is not stroked or filled. width, dash: in points. order: of painting, counted
+    over the page. anchor: of a mark drawn as a form: the place that it marks.
     """
 
     pieces: list[np.ndarray]
@@ -89,7 +91,8 @@ class Char:
 
 @dataclass(eq=False)
 class Text:
-    """Characters that form one text, in reading order. box: left, bottom, right, top, as high as capital letters and digits are.
+    """Characters that form one text, in reading order. box: left, bottom, right, top, as high as capital letters and
+    digits are.
 
     level: for each character, whether it is on the base line (0), raised (1) or lowered (-1).
     """
@@ -273,7 +276,11 @@ class _Device(PDFTextDevice):
         if not all(np.isfinite(piece).all() for piece in placed):
             return
         dash = graphicstate.dash[0] if graphicstate.dash else ()
-        dash = tuple(float(v) * scale for v in dash if isinstance(v, int | float)) if isinstance(dash, list | tuple) else ()
+        dash = (
+            tuple(float(v) * scale for v in dash if isinstance(v, int | float))
+            if isinstance(dash, list | tuple)
+            else ()
+        )
         self.page.paths.append(
             Path(
                 placed,
@@ -354,8 +361,8 @@ def pages(file: BinaryIO, most: int) -> tuple[list[Page], int, dict]:
 
 
 def _whole(page: PDFPage) -> None:
-    """Check that the page's content can be unpacked to its end: pdfminer goes on with what is left of a damaged one, and curves would be
-    missing. Raises TooMuch, zlib.error."""
+    """Check that the page's content can be unpacked to its end: pdfminer goes on with what is left of a damaged one,
+    and curves would be missing. Raises TooMuch, zlib.error."""
     for stream in page.contents:
         content = stream_value(stream)
         filters = [literal_name(name) for name, _ in content.get_filters()]
@@ -371,7 +378,8 @@ def _whole(page: PDFPage) -> None:
 
 
 def colour(value) -> str:
-    """ "#rrggbb" of a colour of 1 (grey), 3 (RGB) or 4 (CMYK) numbers from 0 to 1; of a pattern, which has none: grey."""
+    """ "#rrggbb" of a colour of 1 (grey), 3 (RGB) or 4 (CMYK) numbers from 0 to 1; of a pattern, which has none:
+    grey."""
     parts = value if isinstance(value, tuple | list) else (value,)
     if not parts or not all(isinstance(v, int | float) for v in parts):
         return "#808080"
@@ -414,7 +422,8 @@ def _glyph(name: str) -> str:
 
 
 def _pieces(path) -> tuple[list[list], list[bool], bool]:
-    """The subpaths of pdfminer's path: their points, whether each is closed, and whether there is a Bezier curve in any."""
+    """The subpaths of pdfminer's path: their points, whether each is closed, and whether there is a Bezier curve in
+    any."""
     pieces: list[list] = []
     closed: list[bool] = []
     curved = False
@@ -433,7 +442,7 @@ def _pieces(path) -> tuple[list[list], list[bool], bool]:
     return [pieces[k] for k in kept], [closed[k] for k in kept], curved
 
 
-# -- characters to texts --------------------------------------------------------------------------------------------------------------
+# -- characters to texts -----------------------------------------------------------------------------------------------
 
 
 def _texts(chars: list[Char]) -> Iterator[Text]:
@@ -455,7 +464,8 @@ def _follows(run: list[Char], char: Char) -> bool:
     dx, dy = char.start[0] - last.end[0], char.start[1] - last.end[1]
     along, across = dx * math.cos(angle) + dy * math.sin(angle), dy * math.cos(angle) - dx * math.sin(angle)
     size = max(c.size for c in run)
-    widest = 0.75 if char.block == last.block else 0.2  # each label is a text object of its own, and labels may stand close
+    # each label is a text object of its own, and labels may stand close
+    widest = 0.75 if char.block == last.block else 0.2
     return -0.35 * size < along < widest * size and abs(across) < 0.75 * size and char.size < 1.7 * size
 
 
@@ -482,5 +492,11 @@ def _text(run: list[Char]) -> Iterator[Text]:
     points = np.array(corners)
     (left, bottom), (right, top) = points.min(0), points.max(0)
     yield Text(
-        run, level, (float(left), float(bottom), float(right), float(top)), run[0].angle, size, run[0].colour, run[0].order
+        run,
+        level,
+        (float(left), float(bottom), float(right), float(top)),
+        run[0].angle,
+        size,
+        run[0].colour,
+        run[0].order,
     )

@@ -1,8 +1,9 @@
 """A page of a PDF as pixels: `python -m probes.figure.pixels WIDTH FILE` writes them to its standard output.
 
-First a line "PAGES HEIGHT WIDTH", then HEIGHT * WIDTH * 3 bytes, red, green and blue, of the first page; at most WIDTH pixels wide. PDFium
-draws it, and as the PDF may come from anybody, a grader runs this in its jail. Raw pixels are what comes out because nothing can be
-hidden in them. Exit status 1, and one sentence on standard error, where there is nothing to draw.
+First a line "PAGES HEIGHT WIDTH", then HEIGHT * WIDTH * 3 bytes, red, green and blue, of the first page; at most WIDTH
+pixels wide. PDFium draws it, and as the PDF may come from anybody, a grader runs this in its jail. Raw pixels are what
+comes out because nothing can be hidden in them. Exit status 1, and one sentence on standard error, where there is
+nothing to draw.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ _MEMORY, _SECONDS = 1 << 30, 10
 
 
 def pixels(path: str, width: int) -> tuple[int, np.ndarray]:
-    """(number of pages, first page of shape (height, width, 3), uint8). Raises ValueError where the file has no page to draw."""
+    """(number of pages, first page of shape (height, width, 3), uint8). Raises ValueError where the file has no page to
+    draw."""
     import pypdfium2
 
     try:

@@ -1,8 +1,9 @@
-"""What is read from a figure: pages, panels, axes, curves. `probes.figure.figure` fills these in, from a PDF or from a live figure.
+"""What is read from a figure: pages, panels, axes, curves. `probes.figure.figure` fills these in, from a PDF or from a
+live figure.
 
-Every point is kept twice: as the data value it stands for, and in *page coordinates*: points (1/72 inch) from the lower left corner of
-the page as it is seen, y upwards, as in PDF. Whoever draws over a rendered page of height H at s pixels a point therefore wants
-(s * page_x, s * (H - page_y)).
+Every point is kept twice: as the data value it stands for, and in *page coordinates*: points (1/72 inch) from the lower
+left corner of the page as it is seen, y upwards, as in PDF. Whoever draws over a rendered page of height H at s pixels
+a point therefore wants (s * page_x, s * (H - page_y)).
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ class Tick:
 class Axis:
     """One axis of a panel and its calibration.
 
-    scale: "linear", "log", "symlog", "logit", or "" where the axis could not be read; then `values` gives NaN.
-    offset, slope: the position of the value v on the page is offset + slope * u(v), with u(v) = v (linear), log10 v (log),
-    matplotlib's symmetrical logarithm of base 10 with `threshold` and `linear_scale` (symlog), or log10 v / (whole - v) (logit) for
-    shares v of the whole, which is `threshold`: 1, or 100 for percent.
-    uncertainty: how wrong a reading may be, as a fraction of the axis's length (0 where tick marks or grid lines were found).
-    percent: the tick labels carry a percent sign. values are then still those of the labels: 61 for "61 %".
+    scale: "linear", "log", "symlog", "logit", or "" where the axis could not be read; then `values` gives NaN. offset,
+    slope: the position of the value v on the page is offset + slope * u(v), with u(v) = v (linear), log10 v (log),
+    matplotlib's symmetrical logarithm of base 10 with `threshold` and `linear_scale` (symlog), or log10 v / (whole - v)
+    (logit) for shares v of the whole, which is `threshold`: 1, or 100 for percent. uncertainty: how wrong a reading may
+    be, as a fraction of the axis's length (0 where tick marks or grid lines were found). percent: the tick labels carry
+    a percent sign. values are then still those of the labels: 61 for "61 %".
     """
 
     side: str  # "bottom" "top" "left" "right"
@@ -51,7 +52,8 @@ class Axis:
     problems: list[str] = field(default_factory=list)
 
     def values(self, positions: np.ndarray) -> np.ndarray:
-        """The values at these page coordinates (x for a bottom axis, y for a left one), any shape; NaN if the axis was not read."""
+        """The values at these page coordinates (x for a bottom axis, y for a left one), any shape; NaN if the axis was
+        not read."""
         u = (np.asarray(positions, float) - self.offset) / self.slope
         if self.scale == "linear":
             return u
@@ -83,7 +85,8 @@ class Axis:
 
 
 def symlog(values: np.ndarray, threshold: float, linear_scale: float = 1.0) -> np.ndarray:
-    """matplotlib's symmetrical logarithm, base 10: linear up to +-threshold, which takes linear_scale decades' room, then logarithmic."""
+    """matplotlib's symmetrical logarithm, base 10: linear up to +-threshold, which takes linear_scale decades' room,
+    then logarithmic."""
     v = np.asarray(values, float)
     linear = linear_scale / 0.9
     size = np.abs(v)
@@ -104,12 +107,11 @@ def _undo_symlog(u: np.ndarray, threshold: float, linear_scale: float) -> np.nda
 class Curve:
     """One curve: a line, markers or both.
 
-    x, y: the values (float64); page_x, page_y: the same points in page coordinates.
-    cut: for each point, whether it is no data but where the line was cut off (at the border of the page).
-    visible: for each point, whether it lies within the panel's frame: what is outside is in the file, but not to be seen.
-    breaks: indices at which a new piece of the line begins (a gap in the data, or the line left the page).
-    name: from the legend or from a text at the curve's end (`named_by`: "legend", "text", ""), "" if there is none.
-    axis: "left" or "right": whose values y are.
+    x, y: the values (float64); page_x, page_y: the same points in page coordinates. cut: for each point, whether it is
+    no data but where the line was cut off (at the border of the page). visible: for each point, whether it lies within
+    the panel's frame: what is outside is in the file, but not to be seen. breaks: indices at which a new piece of the
+    line begins (a gap in the data, or the line left the page). name: from the legend or from a text at the curve's end
+    (`named_by`: "legend", "text", ""), "" if there is none. axis: "left" or "right": whose values y are.
     """
 
     x: np.ndarray
@@ -138,8 +140,9 @@ class Curve:
 class Panel:
     """One set of axes. frame: (left, bottom, right, top) in page coordinates. page: counted from 0.
 
-    right: the second y axis of a twin panel, if it has one. shapes: how many bars, filled areas and upright strokes it has that belong to
-    no curve: values may be shown by them, and none is read. problems: sentences; each means that something here was not read for sure.
+    right: the second y axis of a twin panel, if it has one. shapes: how many bars, filled areas and upright strokes it
+    has that belong to no curve: values may be shown by them, and none is read. problems: sentences; each means that
+    something here was not read for sure.
     """
 
     page: int
@@ -158,10 +161,10 @@ class Panel:
 class Figure:
     """What was read. verdict: "readable", or "needs_person" with the reason (one sentence).
 
-    kind: why nothing or not everything was read: "" "not_a_pdf" "empty" "encrypted" "too_many_pages" "too_large" "broken" "image" "no_axes"
-    "ambiguous" "too_slow".
-    pages: (width, height) of each page in points. texts: all that are in the figure, tick labels left out. problems: sentences about the
-    whole figure. Those about a panel or axis are with it.
+    kind: why nothing or not everything was read: "" "not_a_pdf" "empty" "encrypted" "too_many_pages" "too_large"
+    "broken" "image" "no_axes" "ambiguous" "too_slow". pages: (width, height) of each page in points. texts: all that
+    are in the figure, tick labels left out. problems: sentences about the whole figure. Those about a panel or axis are
+    with it.
     """
 
     source: str = ""
@@ -187,11 +190,14 @@ class Figure:
 
     @classmethod
     def from_json(cls, text: str) -> Figure:
-        """The inverse of `to_json`. ValueError with one sentence for anything that is not a figure (the text may come from a jail)."""
+        """The inverse of `to_json`. ValueError with one sentence for anything that is not a figure (the text may come
+        from a jail)."""
         try:
             return _figure(json.loads(text))
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise ValueError(f"This is not a figure as probes.figure.figure writes it ({type(error).__name__}).") from None
+            raise ValueError(
+                f"This is not a figure as probes.figure.figure writes it ({type(error).__name__})."
+            ) from None
 
 
 def _plain(thing):

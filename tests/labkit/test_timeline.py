@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from labkit import timeline
+from labkit.diagram import layout, words
 from labkit.watch.events import Event
 
 STEP = 5e-6
@@ -43,7 +44,7 @@ def all_reduce(world_size: int, missing: tuple[int, ...] = ()) -> list[Event]:
 
 
 def texts(events, role, world_size=None):
-    return [label.text for label in timeline.layout(events, world_size).of(role)]
+    return [label.text for label in layout.layout(events, world_size).of(role)]
 
 
 def parse(text: str) -> ElementTree.Element:
@@ -56,7 +57,7 @@ def classes(text: str, name: str) -> int:
 
 @pytest.mark.parametrize("world_size", [2, 3, 4, 8, 16, 64])
 def test_one_lane_per_rank_and_one_arrow_per_message(world_size):
-    diagram = timeline.layout(ring_pass(world_size))
+    diagram = layout.layout(ring_pass(world_size))
     assert len(diagram.of("lane")) == world_size
     assert len(diagram.of("message")) == world_size
     lanes = [lane.y1 for lane in diagram.of("lane")]
@@ -66,7 +67,7 @@ def test_one_lane_per_rank_and_one_arrow_per_message(world_size):
 
 
 def test_arrows_point_from_the_sender_to_the_receiver_and_forward_in_time():
-    diagram = timeline.layout(ring_pass(4))
+    diagram = layout.layout(ring_pass(4))
     middles = {lane.y1: rank for rank, lane in enumerate(diagram.of("lane"))}
 
     def nearest(y):
@@ -81,7 +82,7 @@ def test_bytes_are_written_on_the_arrows():
 
 
 def test_every_rank_that_waited_has_a_hatched_part_before_the_solid_one():
-    diagram = timeline.layout(ring_pass(4))
+    diagram = layout.layout(ring_pass(4))
     # Ranks 2, 3 and 0 wait to receive; rank 1 gets its bytes at once and nobody waits to send.
     assert len(diagram.of("waiting")) == 3
     assert all(polygon.hatch for polygon in diagram.of("waiting"))
@@ -98,7 +99,7 @@ def test_every_rank_that_waited_has_a_hatched_part_before_the_solid_one():
 )
 def test_the_unit_of_the_time_axis_fits_its_length(seconds, unit, ticks):
     events = [Event(0, "barrier", 0.0, 0.0, seconds, match=0), Event(1, "barrier", 0.0, 0.0, seconds, match=0)]
-    assert timeline.layout(events).unit == unit
+    assert layout.layout(events).unit == unit
     assert texts(events, "unit") == [f"time ({unit})"]
     assert texts(events, "tick") == ticks
 
@@ -110,9 +111,9 @@ def test_time_spent_before_the_first_operation_is_cut_off_and_said():
 
 
 def test_a_collective_is_a_band_between_the_lanes_of_its_members():
-    assert len(timeline.layout(all_reduce(4)).of("band")) == 3
+    assert len(layout.layout(all_reduce(4)).of("band")) == 3
     pair = [Event(r, "broadcast", 0.0, 0.0, 1e-3, group=(0, 2), match=1) for r in (0, 2)]
-    diagram = timeline.layout(pair, 4)
+    diagram = layout.layout(pair, 4)
     (band,) = diagram.of("band")
     top, bottom = min(y for _, y in band.points), max(y for _, y in band.points)
     assert [top < lane.y1 < bottom for lane in diagram.of("lane")] == [False, True, False, False]
@@ -129,7 +130,7 @@ def test_an_unfinished_collective_names_the_missing_ranks(missing, says):
 
 def test_a_deadlock_runs_to_the_right_edge_and_says_who_waits_for_whom():
     events = [Event(r, "recv", 0.0, None, None, peer=(r - 1) % 4, line="cell 7, line 3") for r in range(4)]
-    diagram = timeline.layout(events)
+    diagram = layout.layout(events)
     assert [label.text for label in diagram.of("stuck")] == [f"waits for rank {r}" for r in (3, 0, 1, 2)]
     edge = diagram.of("axis")[0].x2
     assert all(max(x for x, _ in p.points) == edge and len(p.points) > 4 for p in diagram.of("waiting")), "torn off at the edge"
@@ -149,7 +150,7 @@ def test_what_a_recording_cannot_know_is_filled_in():
         *(Event(r, "barrier", 30.0 + r, None, 40.0) for r in range(2)),
         *(Event(r, "barrier", 41.0 + r, None, 50.0) for r in range(2)),
     ]
-    full = timeline.matched(events)
+    full = words.matched(events)
     of = {(e.rank, e.kind, e.tag, e.posted): e for e in full}
     assert (
         of[0, "send", 5, 0.0].match == of[1, "recv", 5, 4.0].match != of[0, "send", 6, 9.0].match == of[1, "recv", 6, 20.0].match
@@ -158,17 +159,17 @@ def test_what_a_recording_cannot_know_is_filled_in():
     assert of[0, "send", 6, 9.0].started == 9.0, "a buffered send does not wait for its recv"
     assert of[0, "barrier", 0, 30.0].match == of[1, "barrier", 0, 31.0].match != of[0, "barrier", 0, 41.0].match
     assert of[0, "barrier", 0, 30.0].started == 31.0
-    assert timeline.matched(full) == full
+    assert words.matched(full) == full
 
 
 def test_different_collectives_are_not_joined():
     events = [Event(0, "all_reduce", 0.0, None, None), Event(1, "broadcast", 0.0, None, None)]
-    assert not timeline.layout(events).of("band")
+    assert not layout.layout(events).of("band")
     assert texts(events, "stuck") == ["waits for rank 1", "waits for rank 0"]
 
 
 def test_operations_at_the_same_time_share_the_height_of_their_lane():
-    diagram = timeline.layout(ring_steps(4, 3))
+    diagram = layout.layout(ring_steps(4, 3))
     assert len(diagram.of("moving")) == 24
     boxes = [
         (min(x for x, _ in p.points), max(x for x, _ in p.points), min(y for _, y in p.points)) for p in diagram.of("moving")
@@ -181,8 +182,8 @@ def test_of_thousands_of_operations_a_part_is_drawn_and_the_picture_says_so(stuc
     events = ring_steps(4, 1000)
     if stuck:
         events += [Event(r, "recv", 1000 * STEP, None, None, peer=(r + 1) % 4) for r in range(4)]
-    diagram = timeline.layout(events)
-    assert diagram.total == len(events) and 100 <= diagram.shown <= 4 * timeline.OPERATIONS_PER_RANK + 4
+    diagram = layout.layout(events)
+    assert diagram.total == len(events) and 100 <= diagram.shown <= 4 * layout.OPERATIONS_PER_RANK + 4
     part = "last" if stuck else "first"
     assert [label.text for label in diagram.of("note")] == [f"the {part} {diagram.shown} of {diagram.total} operations"]
     assert len(diagram.of("stuck")) == (4 if stuck else 0), "what never finished is never left out"
@@ -192,16 +193,16 @@ def test_of_thousands_of_operations_a_part_is_drawn_and_the_picture_says_so(stuc
 
 def test_a_flood_at_one_moment_is_cut_too():
     events = [Event(0, "send", 0.0, 0.0, 0.0, peer=1, match=i) for i in range(500)]
-    assert timeline.layout(events).shown == timeline.OPERATIONS_PER_RANK
+    assert layout.layout(events).shown == layout.OPERATIONS_PER_RANK
 
 
 def test_operations_without_length_and_no_operations_at_all():
-    diagram = timeline.layout(
+    diagram = layout.layout(
         [Event(0, "send", 0.0, 0.0, 0.0, peer=1, match=0), Event(1, "recv", 0.0, 0.0, 0.0, peer=0, match=0)]
     )
     assert len(diagram.of("moving")) == 2 and len(diagram.of("message")) == 1
     assert all(max(x for x, _ in p.points) - min(x for x, _ in p.points) >= 2 for p in diagram.of("moving")), "still visible"
-    empty = timeline.layout([], 4)
+    empty = layout.layout([], 4)
     assert len(empty.of("lane")) == 4 and [label.text for label in empty.of("note")] == ["no communication"]
     assert classes(timeline.svg([], 4), "lane") == 4
 
@@ -211,7 +212,7 @@ def test_operations_without_length_and_no_operations_at_all():
     [(0, "0 B"), (4096, "4096 B"), (65536, "65.5 kB"), (1 << 20, "1.05 MB"), (64 << 20, "67.1 MB"), (5 * 10**12, "5e+03 GB")],
 )
 def test_bytes_in_words(nbytes, says):
-    assert timeline.in_words(nbytes) == says
+    assert words.in_words(nbytes) == says
 
 
 def test_svg_is_one_self_contained_element_with_a_text_for_those_who_cannot_see_it():
@@ -251,7 +252,7 @@ def test_the_same_events_in_any_order_give_the_same_text_and_others_other_ids():
 
 def test_the_figure_shows_what_the_svg_shows():
     events = ring_pass(4) + all_reduce(4, (3,))
-    diagram = timeline.layout(events)
+    diagram = layout.layout(events)
     figure = timeline.draw(events)
     (ax,) = figure.axes
     drawn = [artist.get_gid() for artist in ax.get_children()]
@@ -273,18 +274,18 @@ def test_the_figure_can_be_part_of_another_one_and_dollars_are_dollars():
 
 def test_the_legend_has_the_colours_of_the_picture():
     """Not a grey that stands for blue and orange."""
-    diagram = timeline.layout(ring_pass(4), 4)
+    diagram = layout.layout(ring_pass(4), 4)
     used = {shape.fill for shape in diagram.of("moving")}
     assert len(used) == 2 and used <= {shape.fill for shape in diagram.of("legend") if hasattr(shape, "fill")}
 
 
 def test_what_an_arrow_crosses_stays_readable():
-    diagram = timeline.layout(ring_pass(4), 4)
+    diagram = layout.layout(ring_pass(4), 4)
     order = [shape.role for shape in diagram.shapes]
     assert max(k for k, role in enumerate(order) if role == "message") < min(
         k for k, role in enumerate(order) if role == "operation"
     )
     for label in diagram.of("operation"):
-        half = timeline._width(label.text, label.size) / 2
+        half = layout._width(label.text, label.size) / 2
         box = (label.x - half, label.y - label.size / 2, label.x + half, label.y + label.size / 2)
-        assert label.halo or not any(timeline._crosses(arrow, box) for arrow in diagram.of("message"))
+        assert label.halo or not any(layout._crosses(arrow, box) for arrow in diagram.of("message"))

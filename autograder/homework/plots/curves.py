@@ -1,7 +1,8 @@
-"""What a curve of accuracy_P.pdf shows: which quantity, of which data, of which run. By its words, and by its values beside the logs'.
+"""What a curve of accuracy_P.pdf shows: which quantity, of which data, of which run. By its words, and by its values
+beside the logs'.
 
-Words are read in several languages and trusted less than values: a curve whose values are those of the log is what the log says it is,
-whatever language it is labelled in.
+Words are read in several languages and trusted less than values: a curve whose values are those of the log is what the
+log says it is, whatever language it is labelled in.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from probes.figure.types import Axis, Curve, Figure, Panel
 from labkit.runlog import RunLog
+from probes.figure.types import Axis, Curve, Figure, Panel
 
 ROUNDED = 6e-4  # accuracies written with three decimals are off by half of the last one
 READING = 2e-4  # of the axis's length: how exactly a curve is read
@@ -27,13 +28,15 @@ _ROLES = {  # looked for in this order: "validation" may stand beside "train" as
     "validation": r"valid|\bval\b|val[_ .-]|[_ .-]val\b|\btest|\btst\b|\beval|held.?out|\bdev\b|walidac|"
     r"验证|驗證|测试|測試|検証|テスト|"
     r"검증|провер|валидац|тест|doğrulama|geçerli|επικύρωση|تحقق|सत्यापन",
-    "training": r"\btrain|training|\btrn\b|[_ .-]train|entra[iî]n|apprentissage|entrenamiento|treino|treinamento|addestramento|eğitim|"
+    "training": r"\btrain|training|\btrn\b|[_"
+    r" .-]train|entra[iî]n|apprentissage|entrenamiento|treino|treinamento|addestramento|eğitim|"
     r"обуч|трениров|训练|訓練|学習|훈련|trenow|trening|träning|opplæring|oefen|εκπαίδευση|تدريب|प्रशिक्षण",
 }
 _QUANTITIES = {
     "loss": r"\bloss|[_ ]loss|verlust|\bperte|pérdida|perdita|\bperda|kayıp|kayip|"
     r"потер|损失|損失|손실|\berror\b|fehler|entropy|entropie|entropía",
-    "accuracy": r"accura|\bacc\b|[_ ]acc\b|\bacc[_ ]|genauig|treffer|précision|precision|exactitude|exactitud|precisión|accuratezza|"
+    "accuracy": r"accura|\bacc\b|[_ ]acc\b|\bacc[_"
+    r" ]|genauig|treffer|précision|precision|exactitude|exactitud|precisión|accuratezza|"
     r"precisione|acurácia|acuracia|precisão|doğruluk|dogruluk|точност|准确|準確|精度|正解率|정확|dokładność|nøyaktig|noggrann|"
     r"nauwkeurig|ακρίβεια|دقة|correct|richtig",
 }
@@ -97,17 +100,17 @@ def _by_panel(found: list[Shown]) -> Iterator[list[Shown]]:
             yield [one for one in of_panel if one.quantity == quantity]
 
 
-# -- values ---------------------------------------------------------------------------------------------------------------------------
+# -- values ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Match:
     """How a curve compares with a series of a log.
 
-    unit: 1, or 100 where the curve is in percent. first: the number that the curve gives to the log's first epoch (a fraction where its
-    points stand beside the epochs, as those of two series side by side do). present, visible: epochs that the curve has, and those that
-    can be seen. wrong: epochs whose value differs. worst: (epoch, drawn, logged), by difference.
-    other: points of the curve before the first or behind the last epoch of the log.
+    unit: 1, or 100 where the curve is in percent. first: the number that the curve gives to the log's first epoch (a
+    fraction where its points stand beside the epochs, as those of two series side by side do). present, visible: epochs
+    that the curve has, and those that can be seen. wrong: epochs whose value differs. worst: (epoch, drawn, logged), by
+    difference. other: points of the curve before the first or behind the last epoch of the log.
     """
 
     metric: str
@@ -132,7 +135,8 @@ class Match:
 
 
 def match(one: Shown, log: RunLog, metric: str, swapped: bool = False) -> Match | None:
-    """The best comparison of a curve with a metric of a log, in both units and ways to count epochs; None: nothing to compare.
+    """The best comparison of a curve with a metric of a log, in both units and ways to count epochs; None: nothing to
+    compare.
 
     swapped: compare as if the axes were exchanged.
     """
@@ -145,13 +149,15 @@ def match(one: Shown, log: RunLog, metric: str, swapped: bool = False) -> Match 
         for unit in (1.0, 100.0)
         for first in _firsts(one, int(numbers[0]), swapped)
     ]
-    # A single value that is right by chance must not decide how epochs are counted: unless half of them are, it is what stands where.
+    # A single value that is right by chance must not decide how epochs are counted: unless half of them are, it is what
+    # stands where.
     return max(tried, key=lambda m: (m.share >= 0.5, len(m.present) - m.other, m.share, -m.difference / m.unit))
 
 
 def _firsts(one: Shown, number: int, swapped: bool) -> list[float]:
-    """The numbers that a curve may give to the first epoch: its own, or 0; with the same fraction on top where all points stand beside
-    whole numbers, as in series drawn side by side, and training accuracies drawn half an epoch earlier."""
+    """The numbers that a curve may give to the first epoch: its own, or 0; with the same fraction on top where all
+    points stand beside whole numbers, as in series drawn side by side, and training accuracies drawn half an epoch
+    earlier."""
     x = one.curve.data()[1 if swapped else 0]
     firsts = [float(number), 0.0]
     if len(x) and np.isfinite(x).all() and len(set(np.round(x - x[0], 3) % 1)) == 1 and 0.01 < x[0] % 1 < 0.99:
@@ -160,18 +166,20 @@ def _firsts(one: Shown, number: int, swapped: bool) -> list[float]:
     return firsts
 
 
-def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first: float, swapped: bool) -> Match:
-    curve, x_axis, y_axis = one.curve, one.panel.x, one.axis
-    x, y = curve.data()
-    across, up = curve.page_x[~curve.cut], curve.page_y[~curve.cut]
+def _points(curve: Curve, swapped: bool) -> tuple[np.ndarray, ...]:
+    """(x, y, places across, places upwards, which of them can be seen) of a curve's points; swapped: x and y are."""
+    (x, y), (across, up) = curve.data(), (curve.page_x[~curve.cut], curve.page_y[~curve.cut])
     seen = curve.visible[~curve.cut] if len(curve.visible) == len(curve.cut) else np.ones(len(x), bool)
-    if swapped:
-        x, y, across, up, x_axis, y_axis = y, x, up, across, y_axis, x_axis
+    return (y, x, up, across, seen) if swapped else (x, y, across, up, seen)
+
+
+def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first: float, swapped: bool) -> Match:
+    curve = one.curve
+    x, y, across, up, seen = _points(curve, swapped)
+    x_axis, y_axis = (one.axis, one.panel.x) if swapped else (one.panel.x, one.axis)
     at = numbers - numbers[0] + first
-    frame = one.panel.frame
-    width, height = frame[2] - frame[0], frame[3] - frame[1]
-    if swapped:
-        width, height = height, width
+    left, bottom, right, top = one.panel.frame
+    width, height = (top - bottom, right - left) if swapped else (right - left, top - bottom)
     want_across, want_up = x_axis.positions(at), y_axis.positions(unit * values)
     allowed_across = (2e-3 + x_axis.uncertainty) * width
     allowed_up = (READING + y_axis.uncertainty) * height + np.abs(y_axis.positions(unit * (values + ROUNDED)) - want_up)
@@ -197,8 +205,6 @@ def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first
         present.append(number)
         if is_seen:
             visible.append(number)
-        if not known[k]:
-            continue
         if differs:
             wrong.append(number)
             if abs(drawn - unit * values[k]) > difference:
@@ -211,8 +217,8 @@ def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first
 def _at(place: float, wanted: float, near: np.ndarray, across, up, y, seen, curve: Curve):
     """(value, place on the page, whether it is seen) of a curve at a place along x; Nones where it has none there.
 
-    wanted: of several points above each other (a line drawn in steps) the one that is nearest to this. A line has values between its
-    vertices, too: plotly and matplotlib leave out points that lie on it.
+    wanted: of several points above each other (a line drawn in steps) the one that is nearest to this. A line has
+    values between its vertices, too: plotly and matplotlib leave out points that lie on it.
     """
     if near.any():
         off = np.abs(up[near] - wanted) if np.isfinite(wanted) else np.abs(across[near] - place)

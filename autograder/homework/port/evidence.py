@@ -1,22 +1,14 @@
-"""What was seen of a port in its runs on one, two and three ranks, and why nothing was seen where a run came to no end."""
+"""What was seen of a port in its runs on one, two and three ranks, and why nothing was seen where a run came to no
+end."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
-
-from autograder.exercise import PUBLIC_KEY
 from autograder.homework.port import source as port_source
-from autograder.homework.port.runs import BATCH, EPOCHS, NoYardstick, Seen, Setting, expected, watch
-from autograder.homework.rubric import Finding, Flag, PartResult, full, line, lines_of, lost, needs_person, shown
-from labkit.watch.hang import list_ranks
+from autograder.homework.port.runs import BATCH, NoYardstick, Seen, Setting, expected, watch
+from autograder.homework.rubric import Finding, lost, needs_person, shown
 from labkit.launch.launcher import Launcher, Limits
-
-
 
 TWO = Setting(2, 64)
 THREE = Setting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one machine, rank 2 on another
@@ -26,22 +18,31 @@ LIMITS = Limits(cpu_seconds=30, memory_bytes=2 << 30, file_bytes=64 << 20, deadl
 HURRY = replace(LIMITS, cpu_seconds=6, deadline=40.0)  # once the script has proved endless
 
 TEACH = {
-    "not_ported": "Horovod's eight steps are listed in the handout; begin with `import horovod.tensorflow as hvd` and `hvd.init()`.",
+    "not_ported": "Horovod's eight steps are listed in the handout; begin with `import horovod.tensorflow as hvd` and"
+    " `hvd.init()`.",
     "not_initialised": "`hvd.init()` comes before everything else of Horovod's.",
-    "script_failed": "Run it on two ranks before you hand it in: mpiexec -n 2 python tensorflow2_mnist_hvd.py --epochs 1.",
-    "script_hangs": "Every rank calls the same collectives in the same order; only printing and writing belong to rank 0 alone.",
+    "script_failed": "Run it on two ranks before you hand it in: mpiexec -n 2 python tensorflow2_mnist_hvd.py --epochs"
+    " 1.",
+    "script_hangs": "Every rank calls the same collectives in the same order; only printing and writing belong to rank"
+    " 0 alone.",
     "too_slow": "The judge's data are a hundred images: look for a loop that never ends.",
     "fails_on_one_rank": "With one rank a ported script does what the sequential one does.",
-    "not_pinned": "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`: else all ranks of a machine crowd on its first GPU.",
+    "not_pinned": "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`: else all ranks of a machine crowd"
+    " on its first GPU.",
     "pinned_by_rank": "GPUs are numbered from 0 on every machine, ranks over all machines: `gpus[hvd.local_rank()]`.",
-    "no_memory_growth": "`tf.config.experimental.set_memory_growth(gpu, True)`: else TensorFlow takes all of the GPU's memory at once.",
-    "same_data": "Each rank takes its own part: `dataset.shard(hvd.size(), hvd.rank())`, or `images[hvd.rank()::hvd.size()]`.",
-    "own_shuffle": "Shard before you shuffle, or shuffle with the same seed on all ranks: parts of different orders overlap.",
+    "no_memory_growth": "`tf.config.experimental.set_memory_growth(gpu, True)`: else TensorFlow takes all of the GPU's"
+    " memory at once.",
+    "same_data": "Each rank takes its own part: `dataset.shard(hvd.size(), hvd.rank())`, or"
+    " `images[hvd.rank()::hvd.size()]`.",
+    "own_shuffle": "Shard before you shuffle, or shuffle with the same seed on all ranks: parts of different orders"
+    " overlap.",
     "sharded_by_local_rank": "A part belongs to a rank, not to a place in a machine: hvd.rank() and hvd.size().",
     "overlap": "Every image belongs to one rank: `dataset.shard(hvd.size(), hvd.rank())`.",
     "left_out": "At most what does not fill a step of all ranks may be left over.",
-    "steps_not_divided": "All ranks together take hvd.size() minibatches in a step: an epoch has n // (batch_size * hvd.size()) steps.",
-    "unequal_steps": "Averaging waits for all ranks, so the number of steps must follow from what all know: n, the batch size, hvd.size().",
+    "steps_not_divided": "All ranks together take hvd.size() minibatches in a step: an epoch has n // (batch_size *"
+    " hvd.size()) steps.",
+    "unequal_steps": "Averaging waits for all ranks, so the number of steps must follow from what all know: n, the"
+    " batch size, hvd.size().",
     "too_few_steps": "An epoch has n // (batch_size * hvd.size()) steps: divide by the number of ranks once.",
     "too_many_steps": "An epoch has n // (batch_size * hvd.size()) steps.",
     "wrong_batch_size": "--batch-size is one rank's part of a step; all ranks together take that times hvd.size().",
@@ -52,7 +53,8 @@ TEACH = {
     "scaled_by_local_size": "hvd.local_size() counts one machine's ranks; all ranks are hvd.size().",
     "rates_differ": "All ranks need the same rate, or their models drift apart.",
     "wrong_rate": "The handout asks for lr * hvd.size().",
-    "gradients_apart": "`tape = hvd.DistributedGradientTape(tape)` before `tape.gradient`. (A DistributedOptimizer averages in fit and "
+    "gradients_apart": "`tape = hvd.DistributedGradientTape(tape)` before `tape.gradient`. (A DistributedOptimizer"
+    " averages in fit and "
     "in `minimize`; in a loop with a tape of its own it averages nothing.)",
     "gradients_summed": "The mean is Horovod's default; with op=hvd.Sum every step is hvd.size() times as long.",
     "gradients_divided_again": "Horovod's mean has divided by the number of ranks already.",
@@ -66,11 +68,13 @@ TEACH = {
     "model_not_broadcast": "Broadcast `model.variables`, and the optimizer's.",
     "weights_averaged": "Broadcast rank 0's weights; averages are for gradients.",
     "broadcast_again": "Equal models with averaged gradients stay equal: broadcast once.",
-    "all_ranks_write": "`if hvd.rank() == 0:` around everything that writes: several ranks write one file at the same time.",
+    "all_ranks_write": "`if hvd.rank() == 0:` around everything that writes: several ranks write one file at the same"
+    " time.",
     "wrong_rank_writes": "Rank 0 is the one that writes: `if hvd.rank() == 0:`.",
     "one_rank_per_machine_writes": "hvd.local_rank() is 0 on every machine; hvd.rank() is 0 once.",
     "all_ranks_print": "`if hvd.rank() == 0:` around prints, `verbose=1 if hvd.rank() == 0 else 0` in Keras.",
-    "no_warmup": "Let the rate climb from lr to lr * hvd.size() in the first epochs, and see that the optimizer gets it.",
+    "no_warmup": "Let the rate climb from lr to lr * hvd.size() in the first epochs, and see that the optimizer gets"
+    " it.",
     "warmup_never_ends": "At the end of the warm-up the rate is lr * hvd.size().",
 }
 
@@ -101,8 +105,9 @@ class Runs:
         return self.made[setting]
 
     def training(self, setting: Setting) -> Seen:
-        """The run of that setting. Where one mistake ends it before it has begun, it is put right, so that the other steps can be seen:
-        a missing `hvd.init()`, and a broadcast that not all ranks call (nobody waits for it then)."""
+        """The run of that setting. Where one mistake ends it before it has begun, it is put right, so that the other
+        steps can be seen: a missing `hvd.init()`, and a broadcast that not all ranks call (nobody waits for it
+        then)."""
         seen = self(setting)
         if seen.trouble == "raised" and is_not_initialised(seen):
             setting = replace(setting, init=True)
@@ -123,7 +128,9 @@ class Runs:
 
 
 def _first_error(seen: Seen) -> dict:
-    return next((rank.error for rank in seen.outcome.ranks if rank.state == "raised"), {"type": "", "text": "", "rows": []})
+    return next(
+        (rank.error for rank in seen.outcome.ranks if rank.state == "raised"), {"type": "", "text": "", "rows": []}
+    )
 
 
 def is_not_initialised(seen: Seen) -> bool:
@@ -164,9 +171,6 @@ class Evidence:
         self.two, self.three = runs.training(TWO), runs.training(THREE)
         self.one = runs(ONE)
 
-
-
-
     # -- when a run did not come to its end
 
     @property
@@ -193,7 +197,8 @@ class Evidence:
                 return "not_initialised", said
             if error["type"] == "SystemExit" and error["text"] == "exit status 2":
                 said += (
-                    ". It has to take the options of the handout: --batch-size --epochs --lr --device --seed --data --log --nonce"
+                    ". It has to take the options of the handout: --batch-size --epochs --lr --device --seed"
+                    " --data --log --nonce"
                 )
             return "script_failed", said
         if seen.trouble == "died":
@@ -218,8 +223,9 @@ class Evidence:
         diagnosis, sentence = self.trouble()
         if diagnosis:
             return lost(name, diagnosis, f"This step was not reached. {sentence}", TEACH[diagnosis])
-        return needs_person(name, "No training step was recognised: the script trains without a Keras optimizer or Keras layers.")
-
+        return needs_person(
+            name, "No training step was recognised: the script trains without a Keras optimizer or Keras layers."
+        )
 
 
 def who_waits(seen: Seen) -> str:
@@ -228,5 +234,6 @@ def who_waits(seen: Seen) -> str:
     p = seen.setting.world_size
     rows = "; ".join(" ".join(row.split()) for row in seen.outcome.hang.rows).replace("a Horovod operation", "waits")
     return (
-        f"On {p} ranks, with {seen.setting.images} images in minibatches of {BATCH}, they stand still after {made} steps: {rows}."
+        f"On {p} ranks, with {seen.setting.images} images in minibatches of {BATCH}, they stand still after {made}"
+        f" steps: {rows}."
     )

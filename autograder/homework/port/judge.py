@@ -2,9 +2,10 @@
 
     result = judge(Path("tensorflow2_mnist_hvd.py"), key=key, launcher=launcher)
 
-Two ranks: everything divides, and all start equal: the run has to equal the sequential one on the global minibatches. Three ranks on two
-machines: nothing divides, and every rank starts with weights of its own, so that a missing broadcast shows. Lines are judged on their own:
-what went wrong in one step costs that step, and what could not be seen because of it says so.
+Two ranks: everything divides, and all start equal: the run has to equal the sequential one on the global minibatches.
+Three ranks on two machines: nothing divides, and every rank starts with weights of its own, so that a missing broadcast
+shows. Lines are judged on their own: what went wrong in one step costs that step, and what could not be seen because of
+it says so.
 """
 
 from __future__ import annotations
@@ -18,12 +19,23 @@ import numpy as np
 
 from autograder.exercise import PUBLIC_KEY
 from autograder.homework.port import source as port_source
+from autograder.homework.port.evidence import (
+    LONG,
+    TEACH,
+    THREE,
+    TWO,
+    Evidence,
+    Runs,
+    is_not_initialised,
+    stuck_in,
+    who_waits,
+)
 from autograder.homework.port.metrics import global_metrics, run_log
-from autograder.homework.port.runs import BATCH, EPOCHS, NoYardstick, Seen, Setting, expected, watch
+from autograder.homework.port.runs import BATCH, EPOCHS, Seen
 from autograder.homework.rubric import Finding, Flag, PartResult, full, line, lines_of, lost, needs_person, shown
+from labkit.launch.launcher import Launcher
 from labkit.watch.hang import list_ranks
-from labkit.launch.launcher import Launcher, Limits
-from autograder.homework.port.evidence import Evidence, LONG, Runs, TEACH, THREE, TWO, is_not_initialised, who_waits, stuck_in
+
 CLOSE = 0.02  # relative difference up to which two gradients are the same (compressed ones are, too)
 SAME = 1e-5  # the same for weights of two ranks
 
@@ -31,7 +43,8 @@ SAME = 1e-5  # the same for weights of two ranks
 def judge(script: Path, *, key: str = PUBLIC_KEY, launcher: Launcher) -> PartResult:
     """The findings on all lines of the port, and on the bonus for a warm-up.
 
-    script: the file. key: where data, seeds and learning rates come from. launcher: runs the ranks, in its jail if it has one.
+    script: the file. key: where data, seeds and learning rates come from. launcher: runs the ranks, in its jail if it
+    has one.
     """
     text = Path(script).read_bytes().decode("utf-8", errors="replace")
     source = port_source.read(text)
@@ -47,20 +60,10 @@ def judge(script: Path, *, key: str = PUBLIC_KEY, launcher: Launcher) -> PartRes
     evidence = Evidence(runs, source)
     return PartResult("port", findings_of(evidence), flags_of(evidence), facts_of(evidence))
 
-
-
-
-
-
-
-
-
-
     # -- the bonus
 
 
-
-# -- each step, in numbers --------------------------------------------------------------------------------------------------------------
+# -- each step, in numbers ---------------------------------------------------------------------------------------------
 
 
 def findings_of(evidence: Evidence) -> list[Finding]:
@@ -202,7 +205,9 @@ def gradients(evidence: Evidence) -> Finding:
         names.append(_gradients_of(seen, yard))
         if seen.setting == TWO and yard["weights"] is not None and seen.ranks[0].final is not None:
             moved = np.linalg.norm(yard["weights"] - seen.ranks[0].steps[0].weights)
-            measured["from_sequential"] = float(np.linalg.norm(seen.ranks[0].final - yard["weights"]) / max(moved, 1e-12))
+            measured["from_sequential"] = float(
+                np.linalg.norm(seen.ranks[0].final - yard["weights"]) / max(moved, 1e-12)
+            )
     evidence.measured = measured
     if not names:
         return needs_person("gradients", f"What the ranks should have computed is not known: {reason}.")
@@ -222,7 +227,8 @@ def gradients(evidence: Evidence) -> Finding:
         said = "The gradients are averaged, but the run is not the sequential one on the global minibatches"
         return needs_person("gradients", f"{said}: weights are off by {measured['from_sequential']:.0%} of their way.")
     return full(
-        "gradients", "In every step the mean over the ranks is applied: the run is the sequential one on global minibatches."
+        "gradients",
+        "In every step the mean over the ranks is applied: the run is the sequential one on global minibatches.",
     )
 
 
@@ -310,13 +316,21 @@ def _overlap_of(seen: Seen, sets: list[set], twice: int, where: str) -> tuple[st
     if len(common) >= 0.9 * max(map(len, sets)):
         part = "all of them" if len(common) > 0.8 * n else f"the same {len(common)}"
         return "same_data", f"{where}: every rank trains on {part}."
-    if seen.setting.ranks_per_node and not sets[0] & sets[1] and len(sets[0] & sets[2]) > 0.9 * min(len(sets[0]), len(sets[2])):
-        return "sharded_by_local_rank", f"{where}: ranks 0 and 2, both the first of their machine, train on the same ones."
+    if (
+        seen.setting.ranks_per_node
+        and not sets[0] & sets[1]
+        and len(sets[0] & sets[2]) > 0.9 * min(len(sets[0]), len(sets[2]))
+    ):
+        return (
+            "sharded_by_local_rank",
+            f"{where}: ranks 0 and 2, both the first of their machine, train on the same ones.",
+        )
     sizes = [len(one) for one in sets]
     if max(sizes) < 0.6 * n or p == 2:
         return (
             "own_shuffle",
-            f"{where}: the ranks' parts are drawn from different orders; {twice} images are seen by more than one rank.",
+            f"{where}: the ranks' parts are drawn from different orders; {twice} images are seen by more than one"
+            " rank.",
         )
     return "overlap", f"{where}: {twice} of them are seen by more than one rank."
 
@@ -354,7 +368,9 @@ def _rate_of(seen: Seen) -> tuple[str, str, float]:
     """(diagnosis, sentence, part of the points) of the largest rate that each rank used."""
     p, base = seen.setting.world_size, seen.rate
     tops = [max(step.rate for step in rank.steps) for rank in seen.ranks]
-    said = f"With --lr {base:.5g} on {p} ranks the optimizer uses {', '.join(f'{top:.5g}' for top in dict.fromkeys(tops))}"
+    said = (
+        f"With --lr {base:.5g} on {p} ranks the optimizer uses {', '.join(f'{top:.5g}' for top in dict.fromkeys(tops))}"
+    )
 
     def all_are(*factors: float) -> bool:
         wanted = factors if len(factors) == p else factors * p
@@ -401,7 +417,11 @@ def _gradients_of(seen: Seen, yard: dict) -> tuple[str, str]:
             "gradients_divided_again": [mean / p] * p,
             "gradients_of_rank_0": [own[0]] * p,
         }
-        fits = [name for name, wanted in candidates.items() if all(_near(a, w) for a, w in zip(applied, wanted, strict=True))]
+        fits = [
+            name
+            for name, wanted in candidates.items()
+            if all(_near(a, w) for a, w in zip(applied, wanted, strict=True))
+        ]
         if fits[:2] == [
             "",
             "gradients_apart",
@@ -487,5 +507,9 @@ def _writes_of(seen: Seen) -> tuple[str, str, float]:
     if lines[0] and min(lines[1:]) >= max(EPOCHS, lines[0] / 2):
         return "all_ranks_print", f"On {p} ranks every rank prints its lines ({', '.join(map(str, lines))}).", 0.5
     if not lines[0] and max(lines[1:]) >= EPOCHS:
-        return "all_ranks_print", f"Rank 0 prints nothing, and {list_ranks([r for r in range(1, p) if lines[r]])} do.", 0.5
+        return (
+            "all_ranks_print",
+            f"Rank 0 prints nothing, and {list_ranks([r for r in range(1, p) if lines[r]])} do.",
+            0.5,
+        )
     return "", f"On {p} ranks only rank 0 writes files and reports.", 1.0

@@ -1,7 +1,7 @@
 """What a ported script reports: are loss and accuracy those of all ranks, and does its run log say what happened?
 
-A mean over all ranks can be taken in several right ways (means of minibatches or of images, weighted by ranks or by images). Every one
-of them is computed from what the ranks did, and so is what rank 0 alone would report.
+A mean over all ranks can be taken in several right ways (means of minibatches or of images, weighted by ranks or by
+images). Every one of them is computed from what the ranks did, and so is what rank 0 alone would report.
 """
 
 from __future__ import annotations
@@ -12,24 +12,30 @@ import math
 from autograder.homework.port.evidence import Evidence, stuck_in, who_waits
 from autograder.homework.port.runs import BATCH, Seen
 from autograder.homework.rubric import Finding, full, line, lost, needs_person, shown
+from labkit.runlog import RunLog
 
 NEAR = 2e-3  # relative to a loss, absolute for an accuracy
 TEACH = {
-    "metrics_of_one_rank": "Add up sums and counts over the ranks: hvd.allreduce(..., op=hvd.Sum), or MetricAverageCallback in Keras.",
-    "metrics_summed": "A mean over the ranks, not their sum: op=hvd.Average, or divide the sum by the sum of the counts.",
+    "metrics_of_one_rank": "Add up sums and counts over the ranks: hvd.allreduce(..., op=hvd.Sum), or"
+    " MetricAverageCallback in Keras.",
+    "metrics_summed": "A mean over the ranks, not their sum: op=hvd.Average, or divide the sum by the sum of the"
+    " counts.",
     "validation_of_one_rank": "What was shared among the ranks has to be averaged over them, validation as well.",
     "no_metrics": "Give the run log loss, accuracy, val_loss and val_accuracy at the end of every epoch.",
-    "metrics_on_one_rank": "hvd.allreduce is called on every rank, outside of `if hvd.rank() == 0:`; only printing stands there.",
-    "no_log": "Keep the run log of the sequential script: runlog.Writer(options.log, rank=hvd.rank(), world_size=hvd.size(), ...).",
+    "metrics_on_one_rank": "hvd.allreduce is called on every rank, outside of `if hvd.rank() == 0:`; only printing"
+    " stands there.",
+    "no_log": "Keep the run log of the sequential script: runlog.Writer(options.log, rank=hvd.rank(),"
+    " world_size=hvd.size(), ...).",
     "log_unreadable": "Write it with labkit.runlog and nothing else.",
     "log_incomplete": "Call begin_epoch, step and end_epoch for every epoch, and close() at the end.",
-    "log_of_other_run": "Give the writer what this run was started with: hvd.size(), --batch-size, --nonce, its own __file__.",
+    "log_of_other_run": "Give the writer what this run was started with: hvd.size(), --batch-size, --nonce, its own"
+    " __file__.",
     "wrong_samples": "Count what each rank trains on, and give the writer gather=hvd.allgather_object.",
     "old_format": "The run log has times and samples, which scaling is computed from; a table of metrics has not.",
 }
 
 
-# -- loss and accuracy --------------------------------------------------------------------------------------------------------------------
+# -- loss and accuracy -------------------------------------------------------------------------------------------------
 
 
 def global_metrics(evidence: Evidence) -> Finding:
@@ -53,7 +59,10 @@ def global_metrics(evidence: Evidence) -> Finding:
     verdicts: dict[str, set[str]] = {"training": set(), "validation": set()}
     worst = ""
     for e, epoch in enumerate(log.epochs):
-        for what, values in (("training", (epoch.loss, epoch.accuracy)), ("validation", (epoch.val_loss, epoch.val_accuracy))):
+        for what, values in (
+            ("training", (epoch.loss, epoch.accuracy)),
+            ("validation", (epoch.val_loss, epoch.val_accuracy)),
+        ):
             parts = _parts_of(seen, yard, e, what)
             if parts is None:
                 continue
@@ -71,12 +80,19 @@ def _metrics_finding(verdicts: dict[str, set[str]], worst: str, p: int) -> Findi
     points = line("global_metrics").points
     if not training or "missing" in training:
         return lost(
-            "global_metrics", "no_metrics", "The run log has no loss or no accuracy of the training.", TEACH["no_metrics"]
+            "global_metrics",
+            "no_metrics",
+            "The run log has no loss or no accuracy of the training.",
+            TEACH["no_metrics"],
         )
     if "own" in training:
-        return lost("global_metrics", "metrics_of_one_rank", f"{worst}: it is rank 0's own.", TEACH["metrics_of_one_rank"])
+        return lost(
+            "global_metrics", "metrics_of_one_rank", f"{worst}: it is rank 0's own.", TEACH["metrics_of_one_rank"]
+        )
     if "summed" in training | validation:
-        return lost("global_metrics", "metrics_summed", f"{worst}: the ranks' means were added up.", TEACH["metrics_summed"])
+        return lost(
+            "global_metrics", "metrics_summed", f"{worst}: the ranks' means were added up.", TEACH["metrics_summed"]
+        )
     if "unknown" in training:
         return needs_person("global_metrics", f"{worst}, and rank 0 alone has another value, too.")
     if "own" in validation:
@@ -93,17 +109,25 @@ def _without_log(seen: Seen, yard: dict) -> Finding:
         if parts is None:
             continue
         given = [out for done, _, out in seen.ranks[0].reductions if done == end]
-        if all(any(_near(v, m, which) for v in _made_of(given) for m in _means(parts, which)) for which in ("loss", "accuracy")):
+        if all(
+            any(_near(v, m, which) for v in _made_of(given) for m in _means(parts, which))
+            for which in ("loss", "accuracy")
+        ):
             return full("global_metrics", "There is no run log, but loss and accuracy are averaged over all ranks.")
     said = "There is no run log, and no mean over the ranks was seen either."
     return lost("global_metrics", "no_log", said, TEACH["no_log"])
 
 
 def _parts_of(seen: Seen, yard: dict, epoch: int, what: str) -> list[list[tuple[float, int, int]]] | None:
-    """Of each rank, (mean loss, right answers, images) of its minibatches in this epoch; None where they are not known."""
+    """Of each rank, (mean loss, right answers, images) of its minibatches in this epoch; None where they are not
+    known."""
     if what == "validation":
         found = yard["tests"].get(epoch)
-        return [[(float(loss), correct, count)] for loss, correct, count in (found[r] for r in sorted(found))] if found else None
+        return (
+            [[(float(loss), correct, count)] for loss, correct, count in (found[r] for r in sorted(found))]
+            if found
+            else None
+        )
     by_rank = [seen.epochs(r) for r in range(len(seen.ranks))]
     if any(epoch >= len(parts) for parts in by_rank):
         return None
@@ -156,7 +180,7 @@ def _whose(value: float, parts: list, which: str, seen: Seen) -> str:
     return "unknown"
 
 
-# -- the run log --------------------------------------------------------------------------------------------------------------------
+# -- the run log -------------------------------------------------------------------------------------------------------
 
 
 def run_log(evidence: Evidence) -> Finding:
@@ -169,17 +193,23 @@ def run_log(evidence: Evidence) -> Finding:
     p = seen.setting.world_size
     log, why = seen.run_log()
     if log is None and why:
-        return lost(
-            "run_log", "log_unreadable", f"On {p} ranks the log is no run log: {shown(why, 200)}.", TEACH["log_unreadable"]
-        )
+        said = f"On {p} ranks the log is no run log: {shown(why, 200)}."
+        return lost("run_log", "log_unreadable", said, TEACH["log_unreadable"])
     if log is None:
-        return lost("run_log", "no_log", f"On {p} ranks rank 0 wrote no run log into the file of --log.", TEACH["no_log"])
+        said = f"On {p} ranks rank 0 wrote no run log into the file of --log."
+        return lost("run_log", "no_log", said, TEACH["no_log"])
     if log.format != "jsonl":
         said = "It is a table of metrics: no times, no samples, nothing on where it was made."
         return lost("run_log", "old_format", said, TEACH["old_format"], points / 2)
     if not log.complete or any(not len(epoch.step_seconds) for epoch in log.epochs):
         said = shown(next(iter(log.problems), "Epochs without times of steps."), 200)
         return lost("run_log", "log_incomplete", f"On {p} ranks: {said}", TEACH["log_incomplete"], points - 3)
+    return _told_as_it_was(seen, log, points)
+
+
+def _told_as_it_was(seen: Seen, log: RunLog, points: float) -> Finding:
+    """Whether a whole log says of the run what was seen of it."""
+    p = seen.setting.world_size
     told = {
         "ranks": (log.world_size, p),
         "images per step": (log.batch_size, BATCH),
@@ -191,8 +221,14 @@ def run_log(evidence: Evidence) -> Finding:
             said = f"On {p} ranks the log says {what}: {shown(given, 40)}; it was {right}."
             return lost("run_log", "log_of_other_run", said, TEACH["log_of_other_run"], points - 2)
     trained = [sum(sum(step.sizes) for step in rank.steps) for rank in seen.ranks]
-    logged = [sum(epoch.samples_per_rank[r] if r < len(epoch.samples_per_rank) else 0 for epoch in log.epochs) for r in range(p)]
+    logged = [
+        sum(epoch.samples_per_rank[r] if r < len(epoch.samples_per_rank) else 0 for epoch in log.epochs)
+        for r in range(p)
+    ]
     if all(rank.batches for rank in seen.ranks) and logged != trained:
-        said = f"The log has {', '.join(map(str, logged))} images of the ranks; they trained on {', '.join(map(str, trained))}."
+        said = (
+            f"The log has {', '.join(map(str, logged))} images of the ranks; they trained on"
+            f" {', '.join(map(str, trained))}."
+        )
         return lost("run_log", "wrong_samples", said, TEACH["wrong_samples"], points - 1)
     return full("run_log", f"On {p} ranks it says who ran what, for how long, on how many images.")

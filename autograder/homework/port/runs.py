@@ -1,6 +1,8 @@
-"""Runs of a handed-in script on a few ranks, on small data made from the key, and what was seen in them (`probes.script`).
+"""Runs of a handed-in script on a few ranks, on small data made from the key, and what was seen in them
+(`probes.script`).
 
-Nothing of the script enters this process. What its ranks tell is untrusted: every number is checked, every array has the size it must have.
+Nothing of the script enters this process. What its ranks tell is untrusted: every number is checked, every array has
+the size it must have.
 """
 
 from __future__ import annotations
@@ -15,13 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from labkit.launch import horovod_job
-from labkit.launch import horovod_rendezvous
 from labkit import runlog
+from labkit.cells.slicing import Chunk
+from labkit.launch import horovod_job, horovod_rendezvous
 from labkit.launch.launcher import Launcher, Limits, make_jobs
 from labkit.relay.outcome import Outcome
 from probes.script import TEST, mark
-from labkit.cells.slicing import Chunk
 
 BATCH, EPOCHS, TEST_IMAGES = 8, 2, 30
 ARRAYS = 40  # updates of which weights and gradients are kept
@@ -29,12 +30,13 @@ NOTES = 100 << 20  # bytes that a rank may tell
 PATIENCE = 5  # s without work that are a standstill
 MOST_PARAMETERS = 2_000_000
 _PROBE = "from probes.script import run_script"
-_REPLAY = "from probes.script import replay"
+_REPLAY = "from probes.yardstick import replay"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One run: how many ranks, on how many images, whether the ranks are started apart, ranks on each machine (0: one machine)."""
+    """One run: how many ranks, on how many images, whether the ranks are started apart, ranks on each machine (0: one
+    machine)."""
 
     world_size: int
     images: int
@@ -50,7 +52,8 @@ class Setting:
 
 @dataclass
 class Step:
-    """One update on one rank. numbers: of the images it was made from. Arrays: one vector each, None where they were not kept."""
+    """One update on one rank. numbers: of the images it was made from. Arrays: one vector each, None where they were
+    not kept."""
 
     numbers: list[int]
     sizes: list[int]
@@ -59,7 +62,8 @@ class Step:
     weights: np.ndarray | None = None  # before the update
     images: np.ndarray | None = None
     reduced: int = 0  # elements that were all-reduced since the update before
-    broadcasts: list[tuple[int, int, bool]] = field(default_factory=list)  # (root, elements, floating) since the update before
+    # (root, elements, floating) since the update before
+    broadcasts: list[tuple[int, int, bool]] = field(default_factory=list)
 
 
 @dataclass
@@ -149,11 +153,12 @@ def read_log(text: str | None, world_size: int) -> tuple[runlog.RunLog | None, s
             return None, str(error)
 
 
-# -- the data -------------------------------------------------------------------------------------------------------------------------
+# -- the data ----------------------------------------------------------------------------------------------------------
 
 
 def draw(key: str, setting: Setting) -> dict:
-    """Images of ten kinds, uint8, that carry their numbers, and labels, some of them wrong: losses differ from image to image."""
+    """Images of ten kinds, uint8, that carry their numbers, and labels, some of them wrong: losses differ from image to
+    image."""
     random = np.random.default_rng(zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}".encode()))
     kinds = random.integers(0, 256, (10, 28, 28))
 
@@ -168,16 +173,19 @@ def draw(key: str, setting: Setting) -> dict:
     return {"x_train": x_train, "y_train": y_train, "x_test": x_test, "y_test": y_test}
 
 
-# -- running ----------------------------------------------------------------------------------------------------------------------------
+# -- running -----------------------------------------------------------------------------------------------------------
 
 
 def watch(
     launcher: Launcher, name: str, source: str, key: str, setting: Setting, limits: Limits, patience: int = PATIENCE
 ) -> Seen:
-    """Run the script once. name: its file's name, by which its lines are shown. patience: seconds without work that are a standstill."""
+    """Run the script once. name: its file's name, by which its lines are shown. patience: seconds without work that are
+    a standstill."""
     warm = launcher.having(horovod_rendezvous.FRAMEWORKS)
     data = draw(key, setting)
-    random = np.random.default_rng(zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}/{setting.apart}".encode()))
+    random = np.random.default_rng(
+        zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}/{setting.apart}".encode())
+    )
     rate, seed = round(float(random.uniform(0.01, 0.02)), 5), int(random.integers(1, 10_000))
     nonce = f"port-{zlib.crc32(f'{key}/nonce'.encode()):08x}"
     words = [
@@ -225,16 +233,7 @@ def _take(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: Settin
     """Add one note to what is known; returns the step that has not been completed yet."""
     what = meta["saw"]
     if what == "batch":
-        numbers = [int(number) for number in meta["numbers"]]
-        if numbers[0] >= TEST:
-            rank.tests.append((len(rank.steps), [number - TEST for number in numbers]))
-        elif meta["tape"] and max(numbers) < setting.images:
-            rank.batches += 1
-            now.numbers += numbers
-            now.sizes.append(len(numbers))
-            if payload:
-                images = np.frombuffer(payload, dtype=np.float32).reshape(len(numbers), 28, 28)
-                now.images = images if now.images is None else np.concatenate([now.images, images])
+        _take_batch(rank, now, meta, payload, setting)
     elif what == "optimizer" and not rank.shapes:
         shapes = [tuple(int(size) for size in shape) for shape in meta["shapes"]]
         if sum(math.prod(shape) for shape in shapes) <= MOST_PARAMETERS:
@@ -262,17 +261,34 @@ def _take(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: Settin
     elif what == "outside":
         rank.outside.append(str(meta["path"])[:200])
     elif what == "end":
-        rank.ended = str(meta["how"])
-        rank.initialised = rank.initialised or bool(meta["initialised"])
-        rank.size = int(meta["size"])
-        rank.files = [str(name)[:200] for name in meta["files"]][:60]
-        rank.log = meta["log"] if isinstance(meta["log"], str) else None
-        if payload and len(payload) == 4 * sum(math.prod(shape) for shape in rank.shapes):
-            rank.final = np.frombuffer(payload, dtype=np.float32)
+        _take_end(rank, meta, payload)
     return now
 
 
-# -- the yardstick ----------------------------------------------------------------------------------------------------------------------
+def _take_batch(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: Setting) -> None:
+    numbers = [int(number) for number in meta["numbers"]]
+    if numbers[0] >= TEST:
+        rank.tests.append((len(rank.steps), [number - TEST for number in numbers]))
+    elif meta["tape"] and max(numbers) < setting.images:
+        rank.batches += 1
+        now.numbers += numbers
+        now.sizes.append(len(numbers))
+        if payload:
+            images = np.frombuffer(payload, dtype=np.float32).reshape(len(numbers), 28, 28)
+            now.images = images if now.images is None else np.concatenate([now.images, images])
+
+
+def _take_end(rank: RankSeen, meta: dict, payload: bytes) -> None:
+    rank.ended = str(meta["how"])
+    rank.initialised = rank.initialised or bool(meta["initialised"])
+    rank.size = int(meta["size"])
+    rank.files = [str(name)[:200] for name in meta["files"]][:60]
+    rank.log = meta["log"] if isinstance(meta["log"], str) else None
+    if payload and len(payload) == 4 * sum(math.prod(shape) for shape in rank.shapes):
+        rank.final = np.frombuffer(payload, dtype=np.float32)
+
+
+# -- the yardstick -----------------------------------------------------------------------------------------------------
 
 
 class NoYardstick(Exception):
@@ -280,58 +296,76 @@ class NoYardstick(Exception):
 
 
 def expected(launcher: Launcher, seen: Seen, tests: bool = False, run: bool = False) -> dict:
-    """What one process computes from the same weights and images: per step and rank the gradient, loss and number of right answers.
+    """What one process computes from the same weights and images: per step and rank the gradient, loss and number of
+    right answers.
 
-    Returns {"steps": [[(gradient, loss, correct, count) of each rank], ...]}, with tests "tests": {epoch: {rank: (loss, correct, count)}}
-    and, with run, "weights" after the whole run from rank 0's start with the script's optimizer. Raises NoYardstick.
+    Returns {"steps": [[(gradient, loss, correct, count) of each rank], ...]}, with tests "tests": {epoch: {rank: (loss,
+    correct, count)}} and, with run, "weights" after the whole run from rank 0's start with the script's optimizer.
+    Raises NoYardstick.
     """
     first = seen.ranks[0]
     count = min(seen.counts)
     whole = [rank.steps[:count] for rank in seen.ranks]
     if not count or not first.shapes or any(rank.shapes != first.shapes for rank in seen.ranks):
         raise NoYardstick("no update of a model was seen")
-    kept = next((k for k in range(count) if any(steps[k].weights is None or steps[k].images is None for steps in whole)), count)
+    kept = next(
+        (k for k in range(count) if any(steps[k].weights is None or steps[k].images is None for steps in whole)), count
+    )
     if not kept:
         raise NoYardstick("the images did not come to a Keras model as they are")
     labels = seen.data["y_train"].astype(np.int64)
     asked = [(steps[k].weights, steps[k].images, labels[steps[k].numbers]) for k in range(kept) for steps in whole]
-    places: list[tuple[int, int]] = []
-    if tests:
-        for e, weights in _epoch_ends(seen):
-            for r, numbers in _tests_of(seen, e).items():
-                images = first.steps[0].images
-                scale = _scale_of(images, seen.data["x_train"][first.steps[0].numbers])
-                x = seen.data["x_test"][numbers].astype(np.float32) * scale[0] + scale[1]
-                asked.append((weights[r], x, seen.data["y_test"][numbers].astype(np.int64)))
-                places.append((e, r))
-    plan = None
-    if run and kept == count:
-        plan = {
-            "weights": whole[0][0].weights,
-            "first": [steps[0].weights for steps in whole],
-            "optimizer": first.optimizer,
-            "config": {
-                name: value for name, value in first.config.items() if isinstance(value, (int, float)) and name != "jit_compile"
-            },
-            "rates": [whole[0][k].rate for k in range(count)],
-            "batches": [[(steps[k].images, labels[steps[k].numbers]) for steps in whole] for k in range(count)],
-        }
-        if plan["optimizer"] not in ("SGD", "Adam", "AdamW", "RMSprop", "Nadam", "Adamax", "Adagrad"):
-            plan = None
+    validated = _validated(seen) if tests else {}
+    asked += validated.values()
+    plan = _plan(first, whole, labels) if run and kept == count else None
     answer = _replay(launcher, first.shapes, asked, plan)
     p = len(whole)
     sizes = [len(y) for _, _, y in asked]
     rows = list(zip(answer["gradients"], answer["losses"], answer["correct"], sizes, strict=True))
     found = {"steps": [rows[k * p : (k + 1) * p] for k in range(kept)], "weights": answer.get("weights"), "tests": {}}
-    for (e, r), (_, loss, correct, size) in zip(places, rows[kept * p :], strict=True):
+    for (e, r), (_, loss, correct, size) in zip(validated, rows[kept * p :], strict=True):
         found["tests"].setdefault(e, {})[r] = (loss, correct, size)
     return found
 
 
+def _validated(seen: Seen) -> dict[tuple[int, int], tuple]:
+    """{(epoch, rank): (weights, images, labels)} of all that was seen to be validated."""
+    first = seen.ranks[0].steps[0]
+    scale = _scale_of(first.images, seen.data["x_train"][first.numbers])
+    found = {}
+    for e, weights in _epoch_ends(seen):
+        for r, numbers in _tests_of(seen, e).items():
+            x = seen.data["x_test"][numbers].astype(np.float32) * scale[0] + scale[1]
+            found[e, r] = weights[r], x, seen.data["y_test"][numbers].astype(np.int64)
+    return found
+
+
+def _plan(first: RankSeen, whole: list[list[Step]], labels: np.ndarray) -> dict | None:
+    """What `probes.yardstick.replay` needs for a whole run; None for an optimizer that it does not know.
+
+    whole: the steps of each rank.
+    """
+    if first.optimizer not in ("SGD", "Adam", "AdamW", "RMSprop", "Nadam", "Adamax", "Adagrad"):
+        return None
+    numbers = {name: value for name, value in first.config.items() if isinstance(value, (int, float))}
+    return {
+        "weights": whole[0][0].weights,
+        "first": [steps[0].weights for steps in whole],
+        "optimizer": first.optimizer,
+        "config": {name: value for name, value in numbers.items() if name != "jit_compile"},
+        "rates": [step.rate for step in whole[0]],
+        "batches": [[(step.images, labels[step.numbers]) for step in steps] for steps in zip(*whole, strict=True)],
+    }
+
+
 def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) -> dict:
-    """`probes.script.replay` in a fresh process of the launcher, where nothing of the student's has been."""
-    jobs = make_jobs([Chunk("replay", 1, _REPLAY)], "replay", [([list(s) for s in shapes], asked, plan)], runtime="horovod")
-    outcome, _ = horovod_job.run(launcher.having(horovod_rendezvous.FRAMEWORKS), jobs, limits=Limits(cpu_seconds=60, deadline=120))
+    """`probes.yardstick.replay` in a fresh process of the launcher, where nothing of the student's has been."""
+    jobs = make_jobs(
+        [Chunk("replay", 1, _REPLAY)], "replay", [([list(s) for s in shapes], asked, plan)], runtime="horovod"
+    )
+    outcome, _ = horovod_job.run(
+        launcher.having(horovod_rendezvous.FRAMEWORKS), jobs, limits=Limits(cpu_seconds=60, deadline=120)
+    )
     rank = outcome.ranks[0]
     if rank.state == "returned":
         return rank.value
@@ -341,7 +375,8 @@ def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) ->
 
 
 def _scale_of(images: np.ndarray, raw: np.ndarray) -> tuple[float, float]:
-    """(a, b) with images = a * raw + b: how the script scales its images. Raises NoYardstick where it does something else."""
+    """(a, b) with images = a * raw + b: how the script scales its images. Raises NoYardstick where it does something
+    else."""
     a, b = np.polyfit(raw.ravel().astype(float), images.ravel().astype(float), 1)
     if not np.allclose(a * raw + b, images, atol=1e-3 * (np.ptp(images) + 1e-9)):
         raise NoYardstick("its images are not the given ones, scaled")
@@ -366,7 +401,9 @@ def _tests_of(seen: Seen, epoch: int) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for r, rank in enumerate(seen.ranks):
         done = sum(len(part) for part in seen.epochs(r)[: epoch + 1])
-        numbers = [number for when, numbers in rank.tests if when == done for number in numbers if 0 <= number < TEST_IMAGES]
+        numbers = [
+            number for when, numbers in rank.tests if when == done for number in numbers if 0 <= number < TEST_IMAGES
+        ]
         if numbers:
             found[r] = numbers
     return found

@@ -1,7 +1,7 @@
 """What of a script is read and not run: whether it knows Horovod at all, and how it chooses its GPU.
 
-No grader of this course needs a GPU, so how a rank pins its own is the one step that is taken from the text: the calls that choose a
-device, and whether what they are given comes from the local rank, through whatever names and functions.
+No grader of this course needs a GPU, so how a rank pins its own is the one step that is taken from the text: the calls
+that choose a device, and whether what they are given comes from the local rank, through whatever names and functions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ _VISIBLE, _GROWTH = "CUDA_VISIBLE_DEVICES", "TF_FORCE_GPU_ALLOW_GROWTH"
 
 @dataclass
 class Source:
-    """What was read. pinned: "local_rank", "rank", "same" (the same device for all) or "" (none). growth: memory grows as needed.
+    """What was read. pinned: "local_rank", "rank", "same" (the same device for all) or "" (none). growth: memory grows
+    as needed.
 
     uses_horovod: whether Horovod is imported. error: why the text is no program, or "".
     """
@@ -94,7 +95,9 @@ def _choices(node: ast.AST) -> list[ast.AST]:
             return [node.args[1]]
         if name == "update":
             return [keyword.value for keyword in node.keywords if keyword.arg == _VISIBLE]
-    if isinstance(node, ast.Assign) and any(isinstance(t, ast.Subscript) and _is_text(t.slice, _VISIBLE) for t in node.targets):
+    if isinstance(node, ast.Assign) and any(
+        isinstance(t, ast.Subscript) and _is_text(t.slice, _VISIBLE) for t in node.targets
+    ):
         return [] if _is_text(node.value, "") or _is_text(node.value, "-1") else [node.value]
     return []
 
@@ -112,14 +115,23 @@ def _grows(node: ast.AST) -> bool:
         return target and isinstance(node.value, ast.Constant) and str(node.value.value).lower() in ("true", "1")
     if isinstance(node, ast.Call) and _name_of(node.func) in ("setdefault", "putenv") and len(node.args) == 2:
         value = node.args[1]
-        return _is_text(node.args[0], _GROWTH) and isinstance(value, ast.Constant) and str(value.value).lower() in ("true", "1")
+        return (
+            _is_text(node.args[0], _GROWTH)
+            and isinstance(value, ast.Constant)
+            and str(value.value).lower() in ("true", "1")
+        )
     return False
 
 
 def _is_origin(node: ast.AST, kind: str) -> bool:
     if _name_of(node) == kind:
         return True
-    return kind == LOCAL and isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(_VARIABLES)
+    return (
+        kind == LOCAL
+        and isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.endswith(_VARIABLES)
+    )
 
 
 def _comes_from(node: ast.AST, kind: str, names: set[str]) -> bool:
@@ -127,8 +139,8 @@ def _comes_from(node: ast.AST, kind: str, names: set[str]) -> bool:
 
 
 def _names_from(tree: ast.Module, kind: str) -> set[str]:
-    """Names whose values may come from `hvd.local_rank()` (or `hvd.rank()`): assigned from it, a parameter given it, a function
-    returning it."""
+    """Names whose values may come from `hvd.local_rank()` (or `hvd.rank()`): assigned from it, a parameter given it, a
+    function returning it."""
     names: set[str] = set()
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     if (
@@ -147,7 +159,9 @@ def _names_from(tree: ast.Module, kind: str) -> set[str]:
             ):
                 names.add(_name_of(node.target))
             elif isinstance(node, ast.FunctionDef):
-                returned = [one.value for one in ast.walk(node) if isinstance(one, ast.Return) and one.value is not None]
+                returned = [
+                    one.value for one in ast.walk(node) if isinstance(one, ast.Return) and one.value is not None
+                ]
                 if any(_comes_from(value, kind, names) for value in returned):
                     names.add(node.name)
             elif isinstance(node, ast.Call) and _name_of(node.func) in functions:
@@ -161,8 +175,14 @@ def _pairs(node: ast.Assign, kind: str, names: set[str]) -> set[str]:
     """The names that an assignment gives such a value; `a, b = x, y` one by one."""
     found = set()
     for target in node.targets:
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple) and len(target.elts) == len(node.value.elts):
-            found |= {_name_of(t) for t, v in zip(target.elts, node.value.elts, strict=True) if _comes_from(v, kind, names)}
+        if (
+            isinstance(target, ast.Tuple)
+            and isinstance(node.value, ast.Tuple)
+            and len(target.elts) == len(node.value.elts)
+        ):
+            found |= {
+                _name_of(t) for t, v in zip(target.elts, node.value.elts, strict=True) if _comes_from(v, kind, names)
+            }
         elif isinstance(target, ast.Tuple):
             found |= {_name_of(one) for one in target.elts}
         else:

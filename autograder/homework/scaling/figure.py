@@ -1,4 +1,5 @@
-"""scaling.pdf against the run logs: throughput, speedup, efficiency or time over the number of ranks, whichever was drawn."""
+"""scaling.pdf against the run logs: throughput, speedup, efficiency or time over the number of ranks, whichever was
+drawn."""
 
 from __future__ import annotations
 
@@ -7,11 +8,21 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from autograder.homework.drawn import NOT_MEASURED
-from autograder.homework.scaling.measured import LEAST_TOLERANCE, Range, Speed, Way, gain_ways, in_one_way, rate_ways, second_ways, share_ways, speedup
+from autograder.homework.drawn import BASES, LOGARITHM, NOT_MEASURED, READING, ranks_at
 from autograder.homework.rubric import MORE_SIZES, SIZES, Finding, full, lost, needs_person, shown
+from autograder.homework.scaling.measured import (
+    LEAST_TOLERANCE,
+    Range,
+    Speed,
+    Way,
+    gain_ways,
+    in_one_way,
+    rate_ways,
+    second_ways,
+    share_ways,
+    speedup,
+)
 from autograder.homework.scaling.table import Table
-from autograder.homework.drawn import BASES, LOGARITHM, READING, ranks_at
 
 _WORDS = (  # looked for in this order; "speed" alone may be a speedup or images per second
     ("efficiency", r"effic|effizi"),
@@ -27,7 +38,8 @@ _SHAPES = "Some of scaling.pdf is drawn as bars or areas, and their values are n
 
 @dataclass
 class Drawn:
-    """A curve over the number of ranks. quantity: a name of _WORDS, "" where nothing says which. points: ranks -> value.
+    """A curve over the number of ranks. quantity: a name of _WORDS, "" where nothing says which. points: ranks ->
+    value.
 
     uncertainty: how wrong a value may have been read. perfect: the line of perfect scaling, not a measurement.
     """
@@ -54,14 +66,13 @@ def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table 
         return _nothing(figure, curves)
     complete = [curve for curve in right if set(sizes) <= set(curve.points)]
     shapes = any(panel.shapes for panel in figure.panels)
-    wrong = [curve for curve in measured if curve not in right and curve.quantity in ("speedup", "efficiency", "throughput")]
+    named = ("speedup", "efficiency", "throughput")
+    wrong = [curve for curve in measured if curve not in right and curve.quantity in named]
     if complete and not wrong and not any(_told(curve, expected, speeds) for curve in complete):
         return _too_wide(complete[0], expected)
     if complete and not wrong:
-        return full(
-            "figure",
-            f"{_quantity(complete[0], expected).capitalize()} on {', '.join(map(str, sorted(complete[0].points)))} ranks.",
-        )
+        ranks = ", ".join(map(str, sorted(complete[0].points)))
+        return full("figure", f"{_quantity(complete[0], expected).capitalize()} on {ranks} ranks.")
     if wrong:
         return _wrong(wrong[0], expected, claimed, some_right=bool(complete))
     if right and shapes:
@@ -73,7 +84,9 @@ def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table 
         teach = "Draw a point for each run that you did."
         return lost("figure", "missing_sizes", said, teach, earned=round(5 * most / len(sizes), 2))
     return needs_person(
-        "figure", "No curve of scaling.pdf says whether it is throughput, speedup, efficiency or time.", "unknown_quantity"
+        "figure",
+        "No curve of scaling.pdf says whether it is throughput, speedup, efficiency or time.",
+        "unknown_quantity",
     )
 
 
@@ -95,13 +108,16 @@ def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[i
             if axis.scale == "linear" and any(LOGARITHM.search(text) for text in (axis.label, curve.name)):
                 made = _undone(made, expected)
             flat = _is_perfect(points)
-            named = bool(re.search(NOT_MEASURED, curve.name.lower())) and (flat or not _told_and_right(made, expected, speeds))
+            named = bool(re.search(NOT_MEASURED, curve.name.lower())) and (
+                flat or not _told_and_right(made, expected, speeds)
+            )
             made.perfect = named or (flat and not _quantity(made, expected))
             yield made
 
 
 def _undone(made: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> Drawn:
-    """A curve whose label says that it shows logarithms, with the numbers they are of; of no known quantity where none is."""
+    """A curve whose label says that it shows logarithms, with the numbers they are of; of no known quantity where none
+    is."""
     for base in BASES:
         points = {p: base**y for p, y in made.points.items() if y < 300}
         wrong_by = max(points.values(), default=0.0) * math.log(base) * made.uncertainty
@@ -137,8 +153,13 @@ def _too_wide(curve: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> Find
     name = _quantity(curve, expected)
     of = expected[name]
     at = max((p for p in curve.points if p in of), key=lambda p: of[p].accepted[1] / of[p].accepted[0])
-    said = f"{name.capitalize()} on {at} ranks: the run logs allow {Range(*of[at].accepted)}, too wide to tell a measurement from a guess, "
-    said += "and no usual way to compute it gives all the values in scaling.pdf. Run again, longer and on an idle machine."
+    said = (
+        f"{name.capitalize()} on {at} ranks: the run logs allow {Range(*of[at].accepted)}, too wide to tell a"
+        " measurement from a guess, "
+    )
+    said += (
+        "and no usual way to compute it gives all the values in scaling.pdf. Run again, longer and on an idle machine."
+    )
     return needs_person("figure", said, "interval_too_wide")
 
 
@@ -179,7 +200,8 @@ def _says(texts: tuple[str, ...]) -> str:
 
 
 def _over_ranks(x, y) -> dict[int, float]:
-    """ranks -> value, of the points that stand at a number of ranks which was asked for; empty where the curve has others."""
+    """ranks -> value, of the points that stand at a number of ranks which was asked for; empty where the curve has
+    others."""
     found: dict[int, float] = {}
     for at, value in zip(x.tolist(), y.tolist(), strict=True):
         near = next((p for p in (*SIZES, *MORE_SIZES) if abs(at / p - 1) < READING), 0)
@@ -206,7 +228,12 @@ def _nothing(figure, curves: list[Drawn]) -> Finding:
     if any(panel.shapes for panel in figure.panels):
         return needs_person("figure", _SHAPES, "shapes_unread")
     if curves:
-        return lost("figure", "only_perfect", "scaling.pdf shows perfect scaling, but no measurement.", "Draw what the logs say.")
+        return lost(
+            "figure",
+            "only_perfect",
+            "scaling.pdf shows perfect scaling, but no measurement.",
+            "Draw what the logs say.",
+        )
     labels = [panel.x.label for panel in figure.panels if panel.x.label]
     if any(re.search(r"epoch|step|iteration", label, re.IGNORECASE) for label in labels):
         said = f"scaling.pdf has no curve over the number of ranks; its x axis is `{shown(labels[0])}`."
@@ -214,12 +241,17 @@ def _nothing(figure, curves: list[Drawn]) -> Finding:
     return needs_person("figure", "No curve over the numbers of ranks was found in scaling.pdf.", "no_curve")
 
 
-def _wrong(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], claimed: Table | None, some_right: bool) -> Finding:
+def _wrong(
+    curve: Drawn, expected: Mapping[str, Mapping[int, Range]], claimed: Table | None, some_right: bool
+) -> Finding:
     of = expected[curve.quantity]
     at = next((p for p, y in sorted(curve.points.items()) if p in of and not of[p].holds(y, curve.uncertainty)), None)
     if at is None:
         return needs_person("figure", f"The curve of {curve.quantity} has no point that could be compared.", "no_curve")
-    said = f"{curve.quantity.capitalize()} on {at} ranks: the figure shows {curve.points[at]:.4g}, the run logs give {of[at]}"
+    said = (
+        f"{curve.quantity.capitalize()} on {at} ranks: the figure shows {curve.points[at]:.4g}, the run logs give"
+        f" {of[at]}"
+    )
     if curve.quantity != "efficiency" and any(
         all(
             p in of and y < 300 and of[p].holds(base**y, base**y * math.log(base) * curve.uncertainty)
@@ -227,14 +259,19 @@ def _wrong(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], claimed: T
         )
         for base in BASES
     ):
-        teach = "A logarithmic axis shows the numbers themselves: plt.yscale('log'). Where you draw logarithms, the label must say so."
+        teach = (
+            "A logarithmic axis shows the numbers themselves: plt.yscale('log'). Where you draw logarithms, the"
+            " label must say so."
+        )
         return lost("figure", "logarithm", f"{said}: the curve shows logarithms.", teach, earned=2.5 * some_right)
     column = "images_per_second" if curve.quantity == "throughput" else curve.quantity
     written = (claimed.efficiencies()[0] if column == "efficiency" else claimed.column(column)) if claimed else {}
     same = at in written and any(abs(y / curve.points[at] - 1) < 0.02 for y in written[at].readings if curve.points[at])
     if same:
         teach = "Compute the table from the run logs, and draw the figure from the table."
-        return lost("figure", "not_from_the_logs", f"{said}. It is what scaling.csv says, too.", teach, earned=2.5 * some_right)
+        return lost(
+            "figure", "not_from_the_logs", f"{said}. It is what scaling.csv says, too.", teach, earned=2.5 * some_right
+        )
     table = f", and scaling.csv says {written[at].value:.4g}" if at in written else ""
     teach = "Draw the figure from the run logs that you hand in, with the same cell that writes the table."
     return lost("figure", "figure_of_other_runs", f"{said}{table}.", teach, earned=2.5 * some_right)

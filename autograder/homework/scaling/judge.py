@@ -1,27 +1,40 @@
 """The scaling test: what a student's table and figure claim, held against what the run logs say.
 
-A number is right if some sensible way to compute it from the logs gives it, within the scatter of the measurement (`measured`). Poor
-scaling is a right answer: nothing here asks for a certain speedup. Whatever looks impossible becomes a flag for a person (`suspicion`).
+A number is right if some sensible way to compute it from the logs gives it, within the scatter of the measurement
+(`measured`). Poor scaling is a right answer: nothing here asks for a certain speedup. Whatever looks impossible becomes
+a flag for a person (`suspicion`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from autograder.homework.scaling import rerun, suspicion, table
 from autograder.homework import rubric
 from autograder.homework.folder import Homework
-from autograder.homework.scaling.measured import LEAST_TOLERANCE, MAIN, Range, Speed, Way, gain_ways, in_one_way, rate_ways, share_ways, speed, speedup
 from autograder.homework.rubric import SIZES, Finding, Flag, PartResult, Report, full, lost, needs_person, shown
+from autograder.homework.scaling import rerun, suspicion, table
+from autograder.homework.scaling.measured import (
+    LEAST_TOLERANCE,
+    Range,
+    Runs,
+    Speed,
+    Way,
+    gain_ways,
+    images_of,
+    in_one_way,
+    rate_ways,
+    share_ways,
+    speed,
+    speedup,
+)
+from autograder.homework.scaling.mistakes import Mistakes, efficiency_mistakes, rate_mistakes, speedup_mistakes
 from autograder.homework.scaling.table import Number, Table
 from labkit.runlog import RunLog
 from labkit.scaling import karp_flatt
@@ -32,24 +45,11 @@ _PERFECT = 0.01  # from a perfect speedup: closer than that on all numbers of ra
 _NO_TIMES = "has no times of steps, so no throughput can be recomputed from it"
 _LOGS_FIRST = "Numbers are worth what the run behind them is worth: hand in the log of every run."
 _ASSUMED = "Perfect scaling was assumed, not measured."
-_LOGARITHM = "This is a logarithm of it. A logarithmic axis shows the numbers themselves; a table has no axis."
 _FABRICATED = (
-    "A table of measurements comes from the measurements: compute it from the run logs that you hand in, and run again what you doubt. "
+    "A table of measurements comes from the measurements: compute it from the run logs that you hand in, and run again"
+    " what you doubt. "
     "Poor scaling, honestly reported, earns all points."
 )
-
-
-@dataclass
-class Runs:
-    """The logs of one submission. usable: those that are of as many ranks as their names say. broken: size -> why a log is none."""
-
-    logs: dict[int, RunLog]
-    broken: dict[int, str]
-    names: dict[int, str]
-
-    @property
-    def usable(self) -> dict[int, RunLog]:
-        return {p: run for p, run in self.logs.items() if run.world_size == p}
 
 
 def judge(
@@ -63,14 +63,18 @@ def judge(
 ) -> PartResult:
     """Judge the scaling test. logs: size -> run log; broken: size -> why a log could not be read.
 
-    reader: reads a PDF, as `probes.figure.figure.read` does. nonce: the code that was released to this student, "" if there was none.
-    again: runs the script once more, on a few ranks; None where no script is to be run.
+    reader: reads a PDF, as `probes.figure.figure.read` does. nonce: the code that was released to this student, "" if
+    there was none. again: runs the script once more, on a few ranks; None where no script is to be run.
     """
     names = {p: homework.names.get(f"run_{p}", f"run_{p}.jsonl") for p in {*logs, *SIZES, *homework.sizes}}
     runs = Runs(dict(logs), dict(broken or {}), names)
     speeds = {p: found for p, run in sorted(runs.usable.items()) if (found := speed(run)) is not None}
     claimed, why = _table(homework)
-    findings = [_runs(runs, homework), *_columns(runs, speeds, claimed, why), _figure(homework, runs, speeds, claimed, reader)]
+    findings = [
+        _runs(runs, homework),
+        *_columns(runs, speeds, claimed, why),
+        _figure(homework, runs, speeds, claimed, reader),
+    ]
     flags = suspicion.flags(runs.usable, speeds, _hash(homework.files.get("script")), nonce)
     facts = _facts(runs, speeds, claimed)
     if again is not None:
@@ -91,12 +95,15 @@ def shared_runs(reports: Mapping[str, Report]) -> dict[str, list[Flag]]:
         for student, role in those:
             others = sorted({other for other, _ in those if other != student})
             if others:
-                said = f"The times of steps in {role} are those of a run that {', '.join(map(shown, others[:5]))} handed in, too."
+                said = (
+                    f"The times of steps in {role} are those of a run that {', '.join(map(shown, others[:5]))}"
+                    " handed in, too."
+                )
                 found.setdefault(student, []).append(Flag("another_students_times", said))
     return found
 
 
-# -- the runs ---------------------------------------------------------------------------------------------------------------------------
+# -- the runs ----------------------------------------------------------------------------------------------------------
 
 
 def _runs(runs: Runs, homework: Homework) -> Finding:
@@ -107,10 +114,13 @@ def _runs(runs: Runs, homework: Homework) -> Finding:
         timeless = [p for p in sizes if runs.logs[p].format != "jsonl"]
         if timeless:
             said = (
-                f"`{shown(runs.names[timeless[0]])}` says neither how many ranks it is of, nor their batch size, nor their times."
+                f"`{shown(runs.names[timeless[0]])}` says neither how many ranks it is of, nor their batch size,"
+                " nor their times."
             )
             return needs_person("runs", said, "no_times")
-        return full("runs", f"Runs on {_listed(sizes)} ranks with {work.batch} images a step on each; all logs are complete.")
+        return full(
+            "runs", f"Runs on {_listed(sizes)} ranks with {work.batch} images a step on each; all logs are complete."
+        )
     kinds = Counter(kind for kind, _, _ in wrong.values())
     kind = max(kinds, key=lambda name: (kinds[name], name))
     sentence = " ".join(said for _, said, _ in list(wrong.values())[:3])
@@ -120,7 +130,8 @@ def _runs(runs: Runs, homework: Homework) -> Finding:
 
 @dataclass(frozen=True)
 class _Work:
-    """What the runs have in common. batch: images of a step on one rank. images: of one epoch. largest_step: images of the largest one."""
+    """What the runs have in common. batch: images of a step on one rank. images: of one epoch. largest_step: images of
+    the largest one."""
 
     batch: int
     images: float
@@ -132,16 +143,11 @@ class _Work:
         if not told:
             return cls(0, 0.0, 0)
         batch = Counter(run.batch_size for run in told.values()).most_common(1)[0][0]
-        images = [total for run in told.values() if (total := _images(run)) > 0]
+        images = [total for run in told.values() if (total := images_of(run)) > 0]
         like = [sum(abs(one / other - 1) < 0.1 for one in images) for other in images]
-        usual = images[like.index(max(like))] if images else 0.0  # what most runs have; where all differ, the smallest run
+        # what most runs have; where all differ, the smallest run
+        usual = images[like.index(max(like))] if images else 0.0
         return cls(batch, usual, max(run.global_batch_size for run in told.values()))
-
-
-def _images(run: RunLog) -> float:
-    """Images that all ranks together have trained on in an epoch; 0 where the log does not say."""
-    totals = [sum(epoch.samples_per_rank) for epoch in run.epochs if epoch.samples_per_rank]
-    return float(np.median(totals)) if totals else 0.0
 
 
 def _problem(p: int, runs: Runs, homework: Homework, work: _Work) -> tuple[str, str, str] | None:
@@ -151,7 +157,11 @@ def _problem(p: int, runs: Runs, homework: Homework, work: _Work) -> tuple[str, 
     if p in runs.broken:
         return "not_a_log", f"`{shown(name)}` could not be read: {shown(runs.broken[p], 200)}.", again
     if p not in runs.logs:
-        return "missing_file", homework.absent(f"run_{p}", f"run log for {p} rank{'s' * (p > 1)} (run_{p}.jsonl)"), again
+        return (
+            "missing_file",
+            homework.absent(f"run_{p}", f"run log for {p} rank{'s' * (p > 1)} (run_{p}.jsonl)"),
+            again,
+        )
     run = runs.logs[p]
     if run.world_size != p:
         said = f"`{shown(name)}` is the log of a run on {run.world_size} rank{'s' * (run.world_size != 1)}, not on {p}."
@@ -165,7 +175,11 @@ def _problem(p: int, runs: Runs, homework: Homework, work: _Work) -> tuple[str, 
         return "log_incomplete", said, f"A run that was stopped half way measures something else. {again}"
     if len(run.epochs) < 2:
         said = f"`{shown(name)}` has {len(run.epochs) or 'no'} epoch{'s' * (not run.epochs)} in it."
-        return "too_few_epochs", said, "The first epoch holds TensorFlow's compilation: what is measured begins with the second."
+        return (
+            "too_few_epochs",
+            said,
+            "The first epoch holds TensorFlow's compilation: what is measured begins with the second.",
+        )
     return _other_work(p, run, name, work)
 
 
@@ -174,9 +188,12 @@ def _other_work(p: int, run: RunLog, name: str, work: _Work) -> tuple[str, str, 
     if not run.batch_size:
         return None  # an old metrics.dat says nothing about it
     if run.batch_size != work.batch:
-        said = f"`{shown(name)}` was made with {run.batch_size} images a step on each rank, other runs with {work.batch}."
+        said = (
+            f"`{shown(name)}` was made with {run.batch_size} images a step on each rank, other runs with {work.batch}."
+        )
         teach = (
-            "A scaling test changes the number of ranks and nothing else: larger local batches alone give more images per second."
+            "A scaling test changes the number of ranks and nothing else: larger local batches alone give more"
+            " images per second."
         )
         return "batch_sizes_differ", said, teach
     for epoch in run.epochs:
@@ -186,25 +203,26 @@ def _other_work(p: int, run: RunLog, name: str, work: _Work) -> tuple[str, str, 
         seen = epoch.samples_per_rank[0]
         if not (steps - 1) * run.batch_size < seen <= steps * run.batch_size:
             said = (
-                f"`{shown(name)}` says {run.batch_size} images a step on each rank, but rank 0 saw {seen} images in {steps} steps "
-                f"(epoch {epoch.number}), that is {seen / steps:.4g} a step."
+                f"`{shown(name)}` says {run.batch_size} images a step on each rank, but rank 0 saw {seen} images in"
+                f" {steps} steps (epoch {epoch.number}), that is {seen / steps:.4g} a step."
             )
-            return "batch_size_not_as_said", said, "`batch_size` in the log is the local one: images of one step on one rank."
-    images = _images(run)
+            teach = "`batch_size` in the log is the local one: images of one step on one rank."
+            return "batch_size_not_as_said", said, teach
+    images = images_of(run)
     if images and work.images and abs(images - work.images) > 2 * max(run.global_batch_size, work.largest_step):
         if abs(images / work.images - p) < 0.05 * p:
-            said = f"In `{shown(name)}` the ranks together saw {images:.0f} images an epoch, {p} times the data set ({work.images:.0f})."
-            return (
-                "every_rank_all_data",
-                said,
-                "Each rank went over all of the data: shard it, so that an epoch on p ranks is one epoch.",
+            said = (
+                f"In `{shown(name)}` the ranks together saw {images:.0f} images an epoch, {p} times the data set"
+                f" ({work.images:.0f})."
             )
+            teach = "Each rank went over all of the data: shard it, so that an epoch on p ranks is one epoch."
+            return "every_rank_all_data", said, teach
         said = f"In `{shown(name)}` an epoch has {images:.0f} images, in the run it is compared with {work.images:.0f}."
         return "different_data", said, "Compare runs on the same data."
     return None
 
 
-# -- the table --------------------------------------------------------------------------------------------------------------------------
+# -- the table ---------------------------------------------------------------------------------------------------------
 
 
 def _table(homework: Homework) -> tuple[Table | None, tuple[str, str]]:
@@ -223,24 +241,28 @@ def _columns(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, why
     names = ("throughput", "speedup", "efficiency")
     timeless = [p for p in SIZES if p in runs.usable and p not in speeds]
     if claimed is None:
-        teach = "Write `scaling.csv` with the columns ranks, images_per_second, speedup, efficiency, one line for each run."
+        teach = (
+            "Write `scaling.csv` with the columns ranks, images_per_second, speedup, efficiency, one line for each run."
+        )
         return [lost(name, *why, teach) for name in names]
     if timeless or not speeds:
         if timeless:
             said = f"`{shown(runs.names[timeless[0]])}` {_NO_TIMES}."
             return [needs_person(name, said, "no_times") for name in names]
-        return [lost(name, "missing_run", "No run log has times to recompute them from.", _LOGS_FIRST) for name in names]
+        return [
+            lost(name, "missing_run", "No run log has times to recompute them from.", _LOGS_FIRST) for name in names
+        ]
     sizes = _asked(runs, claimed, speeds)
     base = min(speeds)
     gains = {p: speedup(speeds[base], found, base) for p, found in speeds.items()}
     rates = _Column("throughput", claimed.column("images_per_second"), {p: found.range for p, found in speeds.items()})
     rates.ways = rate_ways(speeds)
-    rates.mistakes = _rate_mistakes(runs, speeds)
+    rates.mistakes = rate_mistakes(runs, speeds)
     gain = _Column("speedup", claimed.column("speedup"), gains, also=_own_ratios(rates, base))
-    gain.ways, gain.mistakes = gain_ways(speeds), _speedup_mistakes(runs, speeds, base)
+    gain.ways, gain.mistakes = gain_ways(speeds), speedup_mistakes(runs, speeds, base)
     fractions, mislabelled = claimed.efficiencies()
     shares = _Column("efficiency", fractions, {p: gains[p].times(1 / p) for p in gains})
-    shares.ways, shares.mistakes = share_ways(speeds), _efficiency_mistakes(speeds, base)
+    shares.ways, shares.mistakes = share_ways(speeds), efficiency_mistakes(speeds, base)
     found = [column.judge(sizes) for column in (rates, gain)]
     computed_wrongly = gain.diagnosis not in ("", "not_from_the_logs", "perfect_scaling_assumed", "interval_too_wide")
     follows = {
@@ -258,7 +280,8 @@ def _asked(runs: Runs, claimed: Table, speeds: Mapping[int, Speed]) -> list[int]
 
 @dataclass
 class _Column:
-    """One column: what is claimed and what the logs give. also: values that follow from another column and are as right.
+    """One column: what is claimed and what the logs give. also: values that follow from another column and are as
+    right.
 
     mistakes: see `Mistakes`. ways: what each way to compute it gives.
     """
@@ -276,7 +299,10 @@ class _Column:
             return False
         more = (self.also or {}).get(p)
         return (
-            self._possible(p) and (not self.expected[p].wide or p in self._told) or more is not None and _is(self.claims[p], more)
+            self._possible(p)
+            and (not self.expected[p].wide or p in self._told)
+            or more is not None
+            and _is(self.claims[p], more)
         )
 
     def _possible(self, p: int) -> bool:
@@ -285,10 +311,12 @@ class _Column:
 
     @cached_property
     def _told(self) -> set[int]:
-        """The sizes whose numbers were computed in one and the same way. One ratio alone agrees with some way by chance."""
+        """The sizes whose numbers were computed in one and the same way. One ratio alone agrees with some way by
+        chance."""
         found = in_one_way(self.ways, lambda p, value: p in self.claims and _close(self.claims[p], value))
         compared = self.claims.keys() & self.expected.keys()
-        alone = self.line != "throughput" and len(found) < min(3, len(compared))  # the baseline's own ratio always agrees
+        # the baseline's own ratio always agrees
+        alone = self.line != "throughput" and len(found) < min(3, len(compared))
         return set() if alone else found
 
     def judge(self, sizes: list[int]) -> Finding:
@@ -311,13 +339,16 @@ class _Column:
                 return lost(self.line, self.diagnosis, said, _LOGS_FIRST, earned)
             self.diagnosis = "missing_value"
             teach = "Write one line for each run, with all four columns."
-            return lost(self.line, self.diagnosis, f"scaling.csv has no {self._word} for {_listed(wrong)} ranks.", teach, earned)
+            return lost(
+                self.line, self.diagnosis, f"scaling.csv has no {self._word} for {_listed(wrong)} ranks.", teach, earned
+            )
         self.diagnosis, teach = self._named(false)
         teach = teach or _FABRICATED
         return lost(self.line, self.diagnosis, self._compared(false), teach, earned)
 
     def _named(self, false: list[int]) -> tuple[str, str]:
-        """The mistake that explains all wrong values on more than one rank, in one and the same way of computing them."""
+        """The mistake that explains all wrong values on more than one rank, in one and the same way of computing
+        them."""
         several = [p for p in false if p > 1]
         if several and self._assumed():
             return "perfect_scaling_assumed", _ASSUMED
@@ -327,11 +358,17 @@ class _Column:
         return "not_from_the_logs", ""
 
     def _too_wide(self, untold: list[int]) -> str:
-        told = [f"on {p} rank{'s' * (p > 1)} the run logs allow {Range(*self.expected[p].accepted)}" for p in untold[:3]]
-        said = f"{self._word.capitalize()}: {'; '.join(told)}. That is too wide to tell a measurement from a guess, and no usual way to "
+        told = [
+            f"on {p} rank{'s' * (p > 1)} the run logs allow {Range(*self.expected[p].accepted)}" for p in untold[:3]
+        ]
+        said = (
+            f"{self._word.capitalize()}: {'; '.join(told)}. That is too wide to tell a measurement from a guess,"
+            " and no usual way to "
+        )
         return (
             said
-            + "compute them gives all the table's numbers. Run again, longer and on an idle machine, or say how they were computed."
+            + "compute them gives all the table's numbers. Run again, longer and on an idle machine, or say how they"
+            " were computed."
         )
 
     def _assumed(self) -> bool:
@@ -348,7 +385,8 @@ class _Column:
 
     def _compared(self, false: list[int]) -> str:
         told = [
-            f"on {p} rank{'s' * (p > 1)} the table says {_plain(self.claims[p].value)}, the run logs give {self.expected[p]}"
+            f"on {p} rank{'s' * (p > 1)} the table says {_plain(self.claims[p].value)}, the run logs give"
+            f" {self.expected[p]}"
             for p in false[:3]
         ]
         return f"{self._word.capitalize()}: {'; '.join(told)}."
@@ -378,103 +416,6 @@ def _own_ratios(rates: _Column, base: int) -> dict[int, Range]:
     return {p: Range(ratio, ratio) for p, ratio in ratios.items()}
 
 
-Mistakes = dict[
-    str, tuple[list[dict[int, float]], str]
-]  # name -> (what it gives for each size, in each way to compute; the lesson)
-
-
-def _rates(speeds: Mapping[int, Speed]) -> list[dict[int, float]]:
-    """size -> images per second, in each of the usual ways to compute them."""
-    return [{p: found.rates[way] for p, found in speeds.items()} for way in MAIN if all(way in s.rates for s in speeds.values())]
-
-
-def _each(ways: list[dict[int, float]], change: Callable[[int, float], float]) -> list[dict[int, float]]:
-    return [{p: change(p, value) for p, value in way.items()} for way in ways]
-
-
-def _rate_mistakes(runs: Runs, speeds: Mapping[int, Speed]) -> Mistakes:
-    rates = _rates(speeds)
-    batches = {p: runs.usable[p].global_batch_size or math.nan for p in speeds}
-    images = {p: _images(runs.usable[p]) for p in speeds}
-    return {
-        "rate_of_one_rank": (
-            _each(rates, lambda p, r: r / p),
-            "That is what one rank does: throughput counts the images of all ranks together.",
-        ),
-        "multiplied_twice": (
-            _each(rates, lambda p, r: r * p),
-            "The samples of all ranks were multiplied by the number of ranks once more.",
-        ),
-        "seconds_not_rate": (
-            _each(rates, lambda p, r: images[p] / r),
-            "These are seconds for an epoch: divide the images of an epoch by them.",
-        ),
-        "logarithm": (_logarithms(rates), _LOGARITHM),
-        "steps_not_images": (
-            _each(rates, lambda p, r: r / batches[p]),
-            "These are steps per second: a step on p ranks has p times the local batch in it.",
-        ),
-    }
-
-
-def _logarithms(ways: list[dict[int, float]]) -> list[dict[int, float]]:
-    return [
-        {p: math.log(value) / math.log(of) for p, value in way.items() if value > 0} for way in ways for of in (2.0, math.e, 10.0)
-    ]
-
-
-def _speedup_mistakes(runs: Runs, speeds: Mapping[int, Speed], base: int) -> Mistakes:
-    rates = _rates(speeds)
-    images = {p: _images(runs.usable[p]) for p in speeds}
-    gains = [{p: r / way[base] * base for p, r in way.items()} for way in rates]
-    # A run over itself is 1 and says nothing, but who takes the run on 2 ranks as the baseline writes it down.
-    others = [
-        {p: r / way[q] * of for p, r in way.items() if p != q or q == 2}
-        for way in rates
-        for q in way
-        if q != base
-        for of in (q, 1)
-    ]
-    steps = [{q: way[q] / way[p] for p, q in pairwise(sorted(way))} for way in rates]
-    return {
-        "inverse_speedup": (
-            _each(gains, lambda p, s: 1 / s),
-            "The ratio is upside down: speedup is time on 1 rank / time on p ranks.",
-        ),
-        "divided_by_ranks": (_each(gains, lambda p, s: s / p), "This is the efficiency: the speedup is not divided by p."),
-        "multiplied_by_ranks": (
-            _each(gains, lambda p, s: s * p),
-            "The ratio of total throughputs is the speedup already: do not multiply it by the number of ranks.",
-        ),
-        "other_baseline": (others + steps, "The baseline of every speedup is the run on 1 rank."),
-        "logarithm": (_logarithms(gains), _LOGARITHM),
-        "seconds_not_speedup": (
-            _each(rates, lambda p, r: images[p] / r),
-            "These are seconds for an epoch: speedup is the time on 1 rank over the time on p ranks, a number without a unit.",
-        ),
-        "rate_not_speedup": (rates, "These are images per second: divide them by those of 1 rank."),
-    }
-
-
-def _efficiency_mistakes(speeds: Mapping[int, Speed], base: int) -> Mistakes:
-    shares = [{p: r / way[base] * base / p for p, r in way.items()} for way in _rates(speeds)]
-    return {
-        "not_divided": (_each(shares, lambda p, e: e * p), "This is the speedup: divide it by the number of ranks."),
-        "logarithm": (
-            _logarithms([{p: e * p for p, e in way.items()} for way in shares])
-            + [{p: math.log(e * p) / math.log(p) for p, e in way.items() if p > 1} for way in shares]
-            + [{p: math.log2(e * p) / p for p, e in way.items()} for way in shares],
-            _LOGARITHM,
-        ),
-        "divided_twice": (_each(shares, lambda p, e: e / p), "The speedup was divided by the number of ranks twice."),
-        "inverse_efficiency": (_each(shares, lambda p, e: 1 / e), "The ratio is upside down: efficiency is speedup / ranks."),
-        "complement": (
-            _each(shares, lambda p, e: 1 - e),
-            "This is what was lost: efficiency is what is left of a perfect speedup.",
-        ),
-    }
-
-
 def _percent(finding: Finding, mislabelled: bool) -> Finding:
     """One point for a percent sign beside fractions: 0.61 % is not 61 %."""
     if not mislabelled or finding.earned != finding.line.points:
@@ -488,7 +429,7 @@ def _percent(finding: Finding, mislabelled: bool) -> Finding:
     )
 
 
-# -- the figure -------------------------------------------------------------------------------------------------------------------------
+# -- the figure --------------------------------------------------------------------------------------------------------
 
 
 def _figure(
@@ -499,7 +440,9 @@ def _figure(
 
     path = homework.files.get("scaling.pdf")
     if path is None:
-        return lost("figure", "missing_file", homework.absent("scaling.pdf", "scaling.pdf"), "Hand in the figure as a PDF.")
+        return lost(
+            "figure", "missing_file", homework.absent("scaling.pdf", "scaling.pdf"), "Hand in the figure as a PDF."
+        )
     if not runs.usable:
         return lost("figure", "missing_run", "There is no run log to compare scaling.pdf with.", _LOGS_FIRST)
     if not speeds:
@@ -511,7 +454,7 @@ def _figure(
         return needs_person("figure", f"scaling.pdf could not be read ({type(error).__name__}).", "unreadable_figure")
 
 
-# -- odds and ends ----------------------------------------------------------------------------------------------------------------------
+# -- odds and ends -----------------------------------------------------------------------------------------------------
 
 
 def _share(name: str, right: int, of: int) -> float:
@@ -540,7 +483,10 @@ def _facts(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None) -> di
         if p in speeds:
             gain = speedup(speeds[base], speeds[p], base)
             usual = speeds[p].usual
-            row |= {"images_per_second": [usual.value, usual.value * speeds[p].half], "range": [*_pair(speeds[p].range)]}
+            row |= {
+                "images_per_second": [usual.value, usual.value * speeds[p].half],
+                "range": [*_pair(speeds[p].range)],
+            }
             row |= {"speedup": [*_pair(gain)], "efficiency": [*_pair(gain.times(1 / p))], "half": gain.half}
             if p > 1 and base == 1:
                 serial = karp_flatt(speeds[p].usual.value / speeds[1].usual.value, p).value
@@ -553,10 +499,14 @@ def _facts(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None) -> di
         "rows": rows,
         "hardware": hardware,
         "problems": {
-            str(p): [shown(one, 300) for one in run.problems[:5]] for p, run in sorted(runs.logs.items()) if run.problems
+            str(p): [shown(one, 300) for one in run.problems[:5]]
+            for p, run in sorted(runs.logs.items())
+            if run.problems
         },
         "table": claimed.problems[:5] if claimed else [],
-        "fingerprints": {f"run_{p}": mark for p, run in sorted(runs.logs.items()) if (mark := suspicion.fingerprint(run))},
+        "fingerprints": {
+            f"run_{p}": mark for p, run in sorted(runs.logs.items()) if (mark := suspicion.fingerprint(run))
+        },
     }
 
 

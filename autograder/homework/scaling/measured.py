@@ -1,7 +1,9 @@
-"""What the run logs say about time: images per second and speedup, under every sensible way to compute them, and how sure that is.
+"""What the run logs say about time: images per second and speedup, under every sensible way to compute them, and how
+sure that is.
 
-A student may leave out the first epoch (compilation) or not, count validation or not, take a mean, a median or the best epoch. All of
-these are right, so what is right is a range. What no log can tell, the scatter from run to run, is not in it.
+A student may leave out the first epoch (compilation) or not, count validation or not, take a mean, a median or the best
+epoch. All of these are right, so what is right is a range. What no log can tell, the scatter from run to run, is not in
+it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ class Range:
     half: float = 0.0
 
     def holds(self, value: float, rounding: float = 0.0, tolerance: float = LEAST_TOLERANCE) -> bool:
-        """Whether `value`, written with an uncertainty of `rounding` in its last digit, may come from the same measurement."""
+        """Whether `value`, written with an uncertainty of `rounding` in its last digit, may come from the same
+        measurement."""
         wide = max(tolerance, self.half)
         return self.low * (1 - wide) - rounding <= value <= self.high * (1 + wide) + rounding
 
@@ -44,8 +47,9 @@ class Range:
 
     @property
     def wide(self) -> bool:
-        """Whether so much is accepted that a number within it may as well have been made up. Then it must be computed in the one way
-        in which the others beside it are: a made-up table hardly ever is, and one that was computed always."""
+        """Whether so much is accepted that a number within it may as well have been made up. Then it must be computed
+        in the one way in which the others beside it are: a made-up table hardly ever is, and one that was computed
+        always."""
         low, high = self.accepted
         return high > WIDE * low
 
@@ -67,7 +71,8 @@ MAIN = ("without 1 epoch", "all", "with validation", "with validation, without 1
 
 @dataclass(frozen=True)
 class Speed:
-    """The throughput of a run. rates: definition -> images per second on all ranks together. half: relative, of a 95 % interval."""
+    """The throughput of a run. rates: definition -> images per second on all ranks together. half: relative, of a 95 %
+    interval."""
 
     rates: dict[str, float]
     half: float
@@ -80,7 +85,8 @@ class Speed:
 
     @property
     def steady(self) -> Speed:
-        """The same without the definitions that count what happens once: compilation, the start and the end of the program."""
+        """The same without the definitions that count what happens once: compilation, the start and the end of the
+        program."""
         kept = {name: rate for name, rate in self.rates.items() if name.startswith(("without", "median"))}
         return Speed(kept or self.rates, self.half, self.seconds_per_epoch, self.seconds)
 
@@ -93,7 +99,9 @@ class Speed:
 
 def speed(run: RunLog) -> Speed | None:
     """The throughput that a log tells; None where it has no times or no numbers of samples."""
-    epochs = [e for e in run.epochs if len(e.step_seconds) and sum(e.samples_per_rank) > 0 and _positive(e.step_seconds)]
+    epochs = [
+        e for e in run.epochs if len(e.step_seconds) and sum(e.samples_per_rank) > 0 and _positive(e.step_seconds)
+    ]
     if not epochs:
         return None
     images = np.array([sum(e.samples_per_rank) for e in epochs], dtype=float)
@@ -102,24 +110,11 @@ def speed(run: RunLog) -> Speed | None:
         [s + (e.validation_seconds if e.validation_seconds > 0 else 0.0) for s, e in zip(in_steps, epochs, strict=True)]
     )
     steps = np.concatenate([e.step_seconds for e in epochs])
-    per_step = float(images.sum() / len(steps))
-    rates = {"all": images.sum() / in_steps.sum(), "with validation": images.sum() / whole.sum()}
-    for k in range(1, len(epochs)):
-        rates[f"without {k} epoch"] = images[k:].sum() / in_steps[k:].sum()
-        rates[f"with validation, without {k} epoch"] = images[k:].sum() / whole[k:].sum()
-    for k in SKIPS:
-        if k <= len(steps) // 2:
-            rates[f"without {k} steps"] = per_step / float(steps[k:].mean())
-            rates[f"median without {k} steps"] = per_step / float(np.median(steps[k:]))
-            rates[f"mean of rates without {k} steps"] = per_step * float((1 / steps[k:]).mean())
-    for k in range(len(epochs)):
-        behind = f", without {k} epoch" if k else ""
-        rates[f"mean of epochs{behind}"] = float((images / in_steps)[k:].mean())
-        rates[f"median of epochs{behind}"] = float(np.median((images / in_steps)[k:]))
-    rates["best epoch"] = float((images / in_steps).max())
+    rates = _ways_to_average(images, in_steps, whole, steps)
     if run.seconds > in_steps.sum():
         rates["whole run"] = images.sum() / run.seconds
-    per_epoch = float(min(in_steps.min(), whole.min())), float(max(whole.max(), run.seconds if run.seconds > 0 else 0.0))
+    longest = float(max(whole.max(), run.seconds if run.seconds > 0 else 0.0))
+    per_epoch = float(min(in_steps.min(), whole.min())), longest
     seconds = {name: float(images.mean()) / float(rate) for name, rate in rates.items()}
     seconds |= {"of all epochs": float(in_steps.sum()), "of all epochs, with validation": float(whole.sum())}
     everything = run.data.get("train_images")
@@ -132,10 +127,37 @@ def speed(run: RunLog) -> Speed | None:
     return Speed(rates, _half(epochs, images, in_steps), per_epoch, seconds)
 
 
+def _ways_to_average(images: np.ndarray, in_steps: np.ndarray, whole: np.ndarray, steps: np.ndarray) -> dict:
+    """Images/s by everything that one may rightly call the throughput.
+
+    images, in_steps, whole: of each epoch, the images, the seconds in its steps and those with its validation. steps:
+    seconds of each step of all epochs.
+    """
+    per_step = float(images.sum() / len(steps))
+    rates = {"all": images.sum() / in_steps.sum(), "with validation": images.sum() / whole.sum()}
+    for k in range(1, len(images)):
+        rates[f"without {k} epoch"] = images[k:].sum() / in_steps[k:].sum()
+        rates[f"with validation, without {k} epoch"] = images[k:].sum() / whole[k:].sum()
+    for k in SKIPS:
+        if k <= len(steps) // 2:
+            rates[f"without {k} steps"] = per_step / float(steps[k:].mean())
+            rates[f"median without {k} steps"] = per_step / float(np.median(steps[k:]))
+            rates[f"mean of rates without {k} steps"] = per_step * float((1 / steps[k:]).mean())
+    for k in range(len(images)):
+        behind = f", without {k} epoch" if k else ""
+        rates[f"mean of epochs{behind}"] = float((images / in_steps)[k:].mean())
+        rates[f"median of epochs{behind}"] = float(np.median((images / in_steps)[k:]))
+    rates["best epoch"] = float((images / in_steps).max())
+    return rates
+
+
 def speedup(baseline: Speed, parallel: Speed, base_size: int = 1) -> Range:
-    """How many times more images per second than on one rank, the same definition on both sides. base_size: ranks of the baseline."""
+    """How many times more images per second than on one rank, the same definition on both sides. base_size: ranks of
+    the baseline."""
     ratios = [parallel.rates[name] / baseline.rates[name] for name in parallel.rates if name in baseline.rates]
-    return Range(min(ratios) * base_size, max(ratios) * base_size, min(math.hypot(baseline.half, parallel.half), LARGEST_HALF))
+    return Range(
+        min(ratios) * base_size, max(ratios) * base_size, min(math.hypot(baseline.half, parallel.half), LARGEST_HALF)
+    )
 
 
 Way = dict[int, float]  # size -> value, in one way to compute it
@@ -143,13 +165,17 @@ Way = dict[int, float]  # size -> value, in one way to compute it
 
 def rate_ways(speeds: Mapping[int, Speed]) -> list[Way]:
     """Images per second, in each way to compute them that all these runs allow."""
-    return [{p: found.rates[name] for p, found in speeds.items()} for name in _common([found.rates for found in speeds.values()])]
+    return [
+        {p: found.rates[name] for p, found in speeds.items()}
+        for name in _common([found.rates for found in speeds.values()])
+    ]
 
 
 def second_ways(speeds: Mapping[int, Speed]) -> list[Way]:
     """Seconds, of an epoch or of the run, in each way to compute them."""
     return [
-        {p: found.seconds[name] for p, found in speeds.items()} for name in _common([found.seconds for found in speeds.values()])
+        {p: found.seconds[name] for p, found in speeds.items()}
+        for name in _common([found.seconds for found in speeds.values()])
     ]
 
 
@@ -165,7 +191,8 @@ def share_ways(speeds: Mapping[int, Speed]) -> list[Way]:
 
 
 def in_one_way(ways: list[Way], agrees: Callable[[int, float], bool]) -> set[int]:
-    """The sizes at which values agree with the one way of computing them that explains most. agrees(size, value): whether one does."""
+    """The sizes at which values agree with the one way of computing them that explains most. agrees(size, value):
+    whether one does."""
     return max(({p for p, value in way.items() if agrees(p, value)} for way in ways), key=len, default=set())
 
 
@@ -174,7 +201,8 @@ def _common(found: list[dict[str, float]]) -> list[str]:
 
 
 def _half(epochs, images: np.ndarray, seconds: np.ndarray) -> float:
-    """Half the width of the 95 % interval of the mean time per image, relative to it: the larger of what epochs and blocks of steps say."""
+    """Half the width of the 95 % interval of the mean time per image, relative to it: the larger of what epochs and
+    blocks of steps say."""
     found = [0.0]
     if len(epochs) >= 4:
         found.append(_relative(seconds[1:] / images[1:]))
@@ -197,8 +225,29 @@ def _positive(values: np.ndarray) -> bool:
 
 
 def rises(values: list[tuple[int, Range]], margin: float) -> tuple[int, int] | None:
-    """The first two neighbouring sizes between which a value rises by more than its error and `margin` (relative), however computed."""
+    """The first two neighbouring sizes between which a value rises by more than its error and `margin` (relative),
+    however computed."""
     for (p, before), (q, after) in pairwise(values):
         if after.low * (1 - math.hypot(before.half, after.half)) > before.high * (1 + margin):
             return p, q
     return None
+
+
+@dataclass
+class Runs:
+    """The logs of one submission. usable: those that are of as many ranks as their names say. broken: size -> why a log
+    is none."""
+
+    logs: dict[int, RunLog]
+    broken: dict[int, str]
+    names: dict[int, str]
+
+    @property
+    def usable(self) -> dict[int, RunLog]:
+        return {p: run for p, run in self.logs.items() if run.world_size == p}
+
+
+def images_of(run: RunLog) -> float:
+    """Images that all ranks together have trained on in an epoch; 0 where the log does not say."""
+    totals = [sum(epoch.samples_per_rank) for epoch in run.epochs if epoch.samples_per_rank]
+    return float(np.median(totals)) if totals else 0.0

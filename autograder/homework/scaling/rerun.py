@@ -1,7 +1,8 @@
-"""The scaling test once more, on 1 and 2 ranks, where the logs come from hardware like this machine's: is the speedup about the same?
+"""The scaling test once more, on 1 and 2 ranks, where the logs come from hardware like this machine's: is the speedup
+about the same?
 
-Speedups are compared, not times, and within a wide factor: runs differ by more than the scatter within one of them. What differs is a
-flag for a person. Where nothing can be compared, that is said, and it costs nothing.
+Speedups are compared, not times, and within a wide factor: runs differ by more than the scatter within one of them.
+What differs is a flag for a person. Where nothing can be compared, that is said, and it costs nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.homework.scaling.measured import Range, Speed, speed, speedup
 from autograder.homework.rubric import Flag, shown
-from labkit.launch import horovod_job
-from labkit.launch import horovod_rendezvous
+from autograder.homework.scaling.measured import Range, Speed, speed, speedup
 from labkit import runlog
+from labkit.cells.slicing import Chunk
+from labkit.launch import horovod_job, horovod_rendezvous
 from labkit.launch.launcher import Launcher, Limits, make_jobs
 from labkit.runlog import RunLog
-from labkit.cells.slicing import Chunk
 
 RANKS = 2
 FACTOR = 1.5  # by which two honest speedups on 2 ranks may differ, beyond their errors
@@ -33,8 +33,11 @@ _RUN = "from probes.timing import run_script"
 Timer = Callable[[int, int], RunLog]  # (ranks, batch size) -> the log of a run
 
 
-def compare(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed], timer: Timer, idle: Callable[[], float] | None = None):
-    """(facts, flags). timer: runs the script again; raises RuntimeError, with a sentence, where that fails. idle: how many cores are."""
+def compare(
+    logs: Mapping[int, RunLog], speeds: Mapping[int, Speed], timer: Timer, idle: Callable[[], float] | None = None
+):
+    """(facts, flags). timer: runs the script again; raises RuntimeError, with a sentence, where that fails. idle: how
+    many cores are."""
     why = _why_not(logs, speeds) or _busy(idle or idle_cores)
     if why:
         return {"done": False, "why": why}, []
@@ -47,7 +50,10 @@ def compare(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed], timer: Time
     claimed, found = (speedup(of[1].steady, of[RANKS].steady) for of in (speeds, again))
     facts = {"done": True, "claimed": [claimed.low, claimed.high], "found": [found.low, found.high]}
     if _apart(claimed, found):
-        said = f"On {RANKS} ranks the logs show a speedup of {claimed}. Run again on hardware of the same name, the script shows {found}"
+        said = (
+            f"On {RANKS} ranks the logs show a speedup of {claimed}. Run again on hardware of the same name, the"
+            f" script shows {found}"
+        )
         return facts, [Flag("rerun_differs", f"{said}.")]
     return facts, []
 
@@ -77,7 +83,9 @@ def _why_not(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed]) -> str:
 
 def _busy(idle: Callable[[], float]) -> str:
     free = idle()
-    return "" if free >= IDLE * RANKS else f"This machine is busy ({free:.1f} cores are free), so times would say nothing."
+    return (
+        "" if free >= IDLE * RANKS else f"This machine is busy ({free:.1f} cores are free), so times would say nothing."
+    )
 
 
 def idle_cores(seconds: float = 0.4) -> float:

@@ -1,8 +1,9 @@
-"""What in a set of run logs cannot be, or is unlikely enough that a person should look. Each is a flag with its reason, never a score.
+"""What in a set of run logs cannot be, or is unlikely enough that a person should look. Each is a flag with its reason,
+never a score.
 
-A log is a text file, and who wants to can write any. What is found here is what somebody in a hurry does: edits a number, copies a run
-and multiplies it, takes somebody else's. An honest run on a busy machine must raise no flag, so a flag is raised only where every way to
-compute a number agrees, beyond its error and a margin on top.
+A log is a text file, and who wants to can write any. What is found here is what somebody in a hurry does: edits a
+number, copies a run and multiplies it, takes somebody else's. An honest run on a busy machine must raise no flag, so a
+flag is raised only where every way to compute a number agrees, beyond its error and a margin on top.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from itertools import combinations
 
 import numpy as np
 
-from autograder.homework.scaling.measured import Range, Speed, rises, speedup
 from autograder.homework.rubric import Flag, shown
+from autograder.homework.scaling.measured import Range, Speed, rises, speedup
 from labkit.runlog import RunLog
 
 MARGIN = 0.10  # runs differ from one another by more than the scatter within a run tells
@@ -27,7 +28,8 @@ ALIKE = 0.98  # correlation of the times of two runs from which on one is a copy
 
 
 def flags(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed], source_sha256: str, nonce: str) -> list[Flag]:
-    """All flags. logs: size -> the log of a run on that many ranks. source_sha256: of the script that was handed in, "" for none."""
+    """All flags. logs: size -> the log of a run on that many ranks. source_sha256: of the script that was handed in, ""
+    for none."""
     found = [*_edited(logs), *_times(logs), *_regular(logs), *_copies(logs)]
     found += [*_too_fast(logs, speeds), *_nonces(logs, nonce), *_sources(logs, source_sha256), *_machines(logs)]
     return found
@@ -60,7 +62,8 @@ def _edited(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
         if run.altered:
             lines = ", ".join(map(str, run.altered[:8]))
             said = (
-                f"The log of the run on {p} ranks was changed after it was written, or put together from several: line {lines}."
+                f"The log of the run on {p} ranks was changed after it was written, or put together from several:"
+                f" line {lines}."
             )
             yield Flag("altered_log", said)
 
@@ -72,14 +75,22 @@ def _times(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
         for epoch in run.epochs:
             total = float(epoch.step_seconds.sum()) if len(epoch.step_seconds) else math.nan
             if len(epoch.step_seconds) and not np.all(epoch.step_seconds > 0):
-                yield Flag("impossible_times", f"Run on {p} ranks, epoch {epoch.number}: a step that took no time, or less.")
+                yield Flag(
+                    "impossible_times", f"Run on {p} ranks, epoch {epoch.number}: a step that took no time, or less."
+                )
                 break
             if abs(total - epoch.seconds) > 1e-3 * total + 1e-6 * len(epoch.step_seconds):
-                said = f"Run on {p} ranks, epoch {epoch.number}: its steps add up to {total:.3f} s, but the epoch is said to take"
+                said = (
+                    f"Run on {p} ranks, epoch {epoch.number}: its steps add up to {total:.3f} s, but the epoch is"
+                    " said to take"
+                )
                 yield Flag("times_do_not_add_up", f"{said} {epoch.seconds:.3f} s.")
                 break
             if epoch.ended - before < 0.999 * epoch.seconds - 1e-3:
-                said = f"Run on {p} ranks: epoch {epoch.number} takes {epoch.seconds:.3f} s, but ended {epoch.ended - before:.3f} s after"
+                said = (
+                    f"Run on {p} ranks: epoch {epoch.number} takes {epoch.seconds:.3f} s, but ended"
+                    f" {epoch.ended - before:.3f} s after"
+                )
                 yield Flag("times_do_not_add_up", f"{said} the one before it.")
                 break
             before = epoch.ended
@@ -96,7 +107,8 @@ def _regular(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
         if np.unique(steps).size <= max(2, len(steps) // 20) or steps.std() < REGULAR * steps.mean():
             yield Flag(
                 "too_regular",
-                f"Run on {p} ranks: {np.unique(steps).size} different times among {len(steps)} steps, with a relative scatter of "
+                f"Run on {p} ranks: {np.unique(steps).size} different times among {len(steps)} steps, with a relative"
+                " scatter of "
                 f"{steps.std() / steps.mean():.1g}. Measured times scatter.",
             )
 
@@ -106,23 +118,30 @@ def _copies(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
     for (p, one), (q, other) in combinations(sorted(logs.items()), 2):
         for a, b in _side_by_side(one, other):
             if len(a) >= FEW and np.array_equal(a, b):
-                said = f"The runs on {p} and on {q} ranks have the same times of steps, {len(a)} of them, to the last digit."
+                said = (
+                    f"The runs on {p} and on {q} ranks have the same times of steps, {len(a)} of them, to the last"
+                    " digit."
+                )
                 yield Flag("identical_runs", said)
                 break
             if len(a) >= 2 * FEW and (alike := _correlation(a[:MANY], b[:MANY])) > ALIKE:
-                said = f"The times of steps on {p} and on {q} ranks rise and fall together (rank correlation {alike:.3f})"
+                said = (
+                    f"The times of steps on {p} and on {q} ranks rise and fall together (rank correlation {alike:.3f})"
+                )
                 yield Flag("copied_times", f"{said}, as if one had been computed from the other.")
                 break
         losses = [[(e.loss, e.val_loss) for e in run.epochs if math.isfinite(e.loss)] for run in (one, other)]
         n = min(map(len, losses))
         if n >= 2 and losses[0][:n] == losses[1][:n]:
             yield Flag(
-                "identical_runs", f"The runs on {p} and on {q} ranks have the same losses in {n} epochs, to the last digit."
+                "identical_runs",
+                f"The runs on {p} and on {q} ranks have the same losses in {n} epochs, to the last digit.",
             )
 
 
 def _side_by_side(one: RunLog, other: RunLog) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The times of steps of two runs beside each other: from the start on, and epoch by epoch. The first step compiles and is left out."""
+    """The times of steps of two runs beside each other: from the start on, and epoch by epoch. The first step compiles
+    and is left out."""
     a, b = _steps(one), _steps(other)
     if not len(a) or not len(b):
         return
@@ -134,7 +153,8 @@ def _side_by_side(one: RunLog, other: RunLog) -> Iterator[tuple[np.ndarray, np.n
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's rank correlation: 1 for a copy that was multiplied; a few slow steps that both have do not count for much."""
+    """Spearman's rank correlation: 1 for a copy that was multiplied; a few slow steps that both have do not count for
+    much."""
     ranks = [np.argsort(np.argsort(x, kind="stable"), kind="stable").astype(float) for x in (a, b)]
     return float(np.corrcoef(*ranks)[0, 1])
 
@@ -149,9 +169,12 @@ def _too_fast(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed]) -> Iterat
         cores = _cores(logs[p])
         if p > 1 and surely > p * (1 + MARGIN):
             serial = (1 / surely - 1 / p) / (1 - 1 / p)
-            said = f"On {p} ranks the speedup is {gain}: more than {p}, beyond its error. Karp and Flatt's serial fraction"
+            said = (
+                f"On {p} ranks the speedup is {gain}: more than {p}, beyond its error. Karp and Flatt's serial fraction"
+            )
             yield Flag(
-                "negative_karp_flatt", f"{said} is below {serial:.2g}, and no program has less than nothing to do in series."
+                "negative_karp_flatt",
+                f"{said} is below {serial:.2g}, and no program has less than nothing to do in series.",
             )
         elif cores and surely > cores * (1 + MARGIN) and p > cores:
             said = f"On {p} ranks the speedup is {gain}, but the log names {cores} cores and no GPU"
@@ -162,7 +185,8 @@ def _too_fast(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed]) -> Iterat
         of = dict(shares)
         said = f"The efficiency rises from {of[p]} on {p} ranks to {of[q]} on {q}, by more than its error"
         yield Flag(
-            "rising_efficiency", f"{said}: the run on {p} ranks may have been disturbed, or one of the two is not what it says."
+            "rising_efficiency",
+            f"{said}: the run on {p} ranks may have been disturbed, or one of the two is not what it says.",
         )
 
 
@@ -185,7 +209,9 @@ def _nonces(logs: Mapping[int, RunLog], nonce: str) -> Iterator[Flag]:
             said = f"The runs on {', '.join(other)} ranks bear a code that was not given to this student"
             yield Flag("another_nonce", f"{said} (`{shown(next(f for f in given.values() if f and f != nonce), 40)}`).")
         if none:
-            yield Flag("no_nonce", f"The runs on {', '.join(none)} ranks do not bear the code that was given to this student.")
+            yield Flag(
+                "no_nonce", f"The runs on {', '.join(none)} ranks do not bear the code that was given to this student."
+            )
     elif len({found for found in given.values() if found}) > 1:
         yield Flag("mixed_nonces", "The runs bear the codes of different students.")
 
@@ -207,4 +233,6 @@ def _machines(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
             kinds.setdefault((str(run.hardware.get("processor")), str(kind)), []).append(p)
     if len(kinds) > 1:
         where = "; ".join(f"{', '.join(map(str, sizes))}: {hardware_of(logs[sizes[0]])}" for sizes in kinds.values())
-        yield Flag("different_hardware", f"The runs were made on different machines ({where}), so their ratio is no speedup.")
+        yield Flag(
+            "different_hardware", f"The runs were made on different machines ({where}), so their ratio is no speedup."
+        )

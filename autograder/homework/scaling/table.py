@@ -1,7 +1,8 @@
 """scaling.csv: what a student says the scaling is, read as people write it and believed in nothing.
 
-Commas, semicolons, tabs or bars separate; numbers may have a decimal comma, a separator of thousands, a percent sign, a unit or an error
-("1 234,5 ± 20 images/s"). Columns are known by words in the first line, or by their order where there is none.
+Commas, semicolons, tabs or bars separate; numbers may have a decimal comma, a separator of thousands, a percent sign, a
+unit or an error ("1 234,5 ± 20 images/s"). Columns are known by words in the first line, or by their order where there
+is none.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Number:
-    """A number as written. half: half a unit of its last digit. other: a second way to read it ("1.234" as 1234), or nan."""
+    """A number as written. half: half a unit of its last digit. other: a second way to read it ("1.234" as 1234), or
+    nan."""
 
     value: float
     half: float = 0.0
@@ -58,7 +60,8 @@ class Table:
         return {p: row[name] for p, row in sorted(self.rows.items()) if name in row}
 
     def efficiencies(self) -> tuple[dict[int, Number], bool]:
-        """(the efficiencies as fractions, whether a percent sign stands beside fractions: "0.61 %" where 61 % is meant)."""
+        """(the efficiencies as fractions, whether a percent sign stands beside fractions: "0.61 %" where 61 % is
+        meant)."""
         column = self.column("efficiency")
         if not column:
             return {}, False
@@ -78,12 +81,16 @@ def read(path: Path) -> Table:
     table, first = Table(), rows[0]
     columns, width = _named(first), len(first)
     if columns:
-        table.percent_columns = frozenset(name for name, k in columns.items() if re.search(r"%|percent", first[k].lower()))
+        table.percent_columns = frozenset(
+            name for name, k in columns.items() if re.search(r"%|percent", first[k].lower())
+        )
         rows = rows[1:]
     elif len(first) >= len(COLUMNS) and number(first[0]):
         columns, width = {name: k for k, name in enumerate(COLUMNS)}, len(COLUMNS)
     if "ranks" not in columns or len(columns) < 2:
-        raise TableError(f"its first line does not name the columns {', '.join(COLUMNS)}, but says `{shown(' '.join(first))}`")
+        raise TableError(
+            f"its first line does not name the columns {', '.join(COLUMNS)}, but says `{shown(' '.join(first))}`"
+        )
     for cells in rows:
         _take(table, cells, columns, width)
     if not table.rows:
@@ -147,7 +154,9 @@ def _rows(text: str) -> list[list[str]]:
         lines = lines if any("," in line for line in lines) else [re.sub(r"\s+", ",", line) for line in lines]
     try:
         rows = list(
-            csv.reader((line.strip("|") if mark == "|" else line for line in lines), delimiter=mark, skipinitialspace=True)
+            csv.reader(
+                (line.strip("|") if mark == "|" else line for line in lines), delimiter=mark, skipinitialspace=True
+            )
         )
     except csv.Error as error:
         raise TableError(f"its lines cannot be taken apart ({error})") from None
@@ -161,7 +170,9 @@ def _named(header: list[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for k, cell in enumerate(header):
         words = cell.lower().replace("_", " ")
-        name = next((name for name, pattern in _WORDS.items() if re.search(pattern, words)), "speedup" * ("speed" in words))
+        name = next(
+            (name for name, pattern in _WORDS.items() if re.search(pattern, words)), "speedup" * ("speed" in words)
+        )
         if name and name not in found and not re.search(r"error|std|±|\bsd\b|ideal|perfect|theor", words):
             found[name] = k
     return found
@@ -171,12 +182,15 @@ def _take(table: Table, cells: list[str], columns: dict[str, int], width: int) -
     if len(cells) > width and len(cells) >= 2 * width - 1 and all(number(cell) for cell in cells):
         said = shown(",".join(cells))
         raise TableError(
-            f"`{said}` can be read in more than one way: separate columns by semicolons where numbers have decimal commas"
+            f"`{said}` can be read in more than one way: separate columns by semicolons where numbers have decimal"
+            " commas"
         )
     found = {name: number(cells[k]) for name, k in columns.items() if k < len(cells)}
     ranks = found.pop("ranks", None)
     if ranks is None or ranks.value != int(ranks.value) or not 1 <= ranks.value <= 100_000:
-        table.problems.append(f"The line `{shown(', '.join(cells))}` does not begin with a number of ranks; it was left out.")
+        table.problems.append(
+            f"The line `{shown(', '.join(cells))}` does not begin with a number of ranks; it was left out."
+        )
         return
     if int(ranks.value) in table.rows:
         table.problems.append(f"There are two lines for {int(ranks.value)} ranks; the first one counts.")

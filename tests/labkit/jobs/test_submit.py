@@ -319,8 +319,7 @@ def test_with_both_schedulers_the_script_decides(tmp_path, monkeypatch):
     ],
 )
 def test_a_refusal_is_explained_and_quoted(program, message, words):
-    table = {"sbatch": jobs_slurm._SBATCH_ERRORS, "qsub": jobs_pbs._QSUB_ERRORS}[program]
-    sentence = jobs_job.refused(program, message, table)
+    sentence = jobs_job.refused(program, message)
     assert words in sentence
     assert "\n" not in sentence
 

@@ -1,0 +1,79 @@
+"""Times and sizes in words, and events with the moments that only their partners know."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from labkit.watch.events import POINT_TO_POINT, Event
+
+
+def time_unit(seconds: float) -> tuple[str, float]:
+    """The unit in which a diagram of that length is labelled, and how many of them make a second."""
+    if seconds < 1e-3:
+        return "µs", 1e6
+    if seconds < 1:
+        return "ms", 1e3
+    return "s", 1.0
+
+
+def in_words(nbytes: int) -> str:
+    """A number of bytes as a short text: 96 B, 65.5 kB, 1.05 MB (powers of 1000)."""
+    if nbytes < 10_000:
+        return f"{nbytes} B"
+    unit, size = next(((u, s) for u, s in (("kB", 1e3), ("MB", 1e6)) if nbytes < 1000 * s), ("GB", 1e9))
+    return f"{nbytes / size:.3g} {unit}"
+
+
+def matched(events: Iterable[Event]) -> list[Event]:
+    """The events in order of time, with `match` and `started` filled in where the recording could not know them.
+
+    MPI delivers messages of the same sender, receiver and tag in order, so the k-th send belongs to the k-th recv; the
+    k-th collective of a group on one member is the k-th on the others. An operation starts when the last of its
+    partners called it.
+    """
+    events = sorted(events, key=lambda e: (e.posted, e.rank, e.kind))
+    number = max((e.match for e in events if e.match is not None), default=-1) + 1
+    seen: dict[tuple, int] = defaultdict(int)
+    numbers: dict[tuple, int] = {}
+    for i, event in enumerate(events):
+        if event.match is not None or (event.kind in POINT_TO_POINT and event.peer is None):
+            continue
+        if event.kind in POINT_TO_POINT:
+            ends = (event.rank, event.peer) if event.kind == "send" else (event.peer, event.rank)
+            queue = ("message", *ends, event.tag)
+            turn = seen[queue, event.kind]
+            seen[queue, event.kind] += 1
+            key = (queue, turn)
+        else:
+            turn = seen["collective", event.group, event.rank]
+            seen["collective", event.group, event.rank] += 1
+            key = ("collective", event.group, turn, event.kind)
+        if key not in numbers:
+            numbers[key] = number
+            number += 1
+        events[i] = replace(event, match=numbers[key])
+    return _with_starts(events)
+
+
+def _with_starts(events: list[Event]) -> list[Event]:
+    partners: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.match is not None:
+            partners[event.match].append(event)
+    result = []
+    for event in events:
+        if event.started is None and event.ended is not None:
+            called = [event.posted, *(e.posted for e in partners.get(event.match, ()))]
+            started = max(called)
+            # A small send may be buffered and end before its recv is called: it never waited.
+            buffered = event.kind == "send" and started > event.ended
+            event = replace(event, started=event.posted if buffered else min(started, event.ended))
+        result.append(event)
+    return result
+
+
+def time_in_words(seconds: float) -> str:
+    unit, scale = time_unit(seconds)
+    return f"{seconds * scale:.3g} {unit}"
