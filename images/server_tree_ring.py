@@ -75,7 +75,7 @@ def server_tree_ring():
         text(ax, left + 70, 340, time, TEXT, ha="left")
         if i:
             line(ax, (left - 2, 10), (left - 2, 350), color=FAINT)
-    text(ax, 360, 370, "α: seconds per message    β: seconds per byte    n: bytes to sum", SMALL, color=GREY)
+    text(ax, 360, 370, "α: seconds per message, β: seconds per byte, n: bytes to sum", SMALL, color=GREY)
     return ax
 
 

@@ -51,11 +51,12 @@ def test_a_figure_carries_its_alternative_text_and_needs_nothing_else(name, text
     assert 80 <= len(text) <= 500
     path = IMAGES / f"{name}.svg"
     root = ElementTree.parse(path).getroot()
-    assert [element.text for element in root.iter("{http://purl.org/dc/elements/1.1/}description")] == [text]
-    assert not list(root.iter("{http://www.w3.org/2000/svg}text")), "letters are outlines: no font is needed"
+    assert [element.text for element in root.iter("{http://www.w3.org/2000/svg}desc")] == [text]
+    texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
+    assert texts and all("sans-serif" in element.attrib["style"] for element in texts), "text with a font that every viewer has"
     links = [value for e in root.iter() for key, value in e.attrib.items() if key.endswith("}href")]
     assert all(link.startswith("#") for link in links)
-    assert path.stat().st_size < 200_000
+    assert path.stat().st_size < 100_000
 
 
 def test_the_grids_of_the_collectives_follow_from_their_definitions():
