@@ -73,7 +73,7 @@ def ring_all_reduce():
     draw_ring(ax, lefts[3] + 2 * CELL, 206 + 2 * ROW)
     cell(ax, 68, 342, 24, 22, "", "white", edgecolor=MESSAGE, linewidth=2.6)
     text(ax, 102, 353, "has just arrived from the left neighbour", SMALL, ha="left")
-    text(ax, 712, 353, "BC: sum of B and C    Σ: sum of all", SMALL, ha="right")
+    text(ax, 712, 353, "BC: sum of B and C, Σ: sum of all", SMALL, ha="right")
     return ax
 
 

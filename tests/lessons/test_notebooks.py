@@ -1,6 +1,8 @@
 """The notebooks of every unit in solutions/: built as they should be, without an answer in them, and run from start to end."""
 
+import base64
 import importlib
+import io
 import os
 import re
 import shutil
@@ -10,8 +12,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import nbformat
+import numpy as np
 import pytest
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -86,6 +91,21 @@ def course(tmp_path):
 
 def build_here(course: Path, *options: str) -> int:
     return builder.main(["--root", str(course), *options])
+
+
+def test_pictures_of_solutions_have_a_palette_and_look_the_same():
+    figure, ax = plt.subplots(figsize=(6, 4))
+    ax.plot(np.sin(np.arange(100) / 9), label="a curve")
+    ax.legend()
+    drawn, pixels = io.BytesIO(), []
+    figure.savefig(drawn, format="png")
+    plt.close(figure)
+    png = base64.b64encode(drawn.getvalue()).decode()
+    slim = builder.with_palette(png)
+    assert len(slim) < len(png) / 2 and builder.with_palette(slim) == slim
+    for one in (png, slim):
+        pixels.append(np.asarray(Image.open(io.BytesIO(base64.b64decode(one))).convert("RGB")).astype(int))
+    assert np.abs(pixels[0] - pixels[1]).max() < 24
 
 
 def test_generated_files_are_current(capsys):
