@@ -1,146 +1,96 @@
-"""Unit 05, gradient all-reduce by hand: equal starts, averaged gradients, exact metrics, and a step that knows about unequal shares."""
+"""Unit 05, gradient all-reduce by hand: equal starts, averaged gradients, exact metrics, and a step that knows about
+unequal shares."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
-from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Run, Tensor
+from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.readings import contributions, gradients
-from autograder.exercises.readings.gradients import BUILD, Part, dictionary, gradient_case, weighted, weights_in
+from autograder.exercises.readings.gradients import BUILD, Part, dictionary, gradient_case, weights_in
 
-UNIT = "05_gradient_all_reduce"
-
-# A rank that skips a collective, or takes the parameters in another order, hangs the others: said in the words of this unit.
-HANGS = {
-    "missing_rank": Diagnosis(
-        "A collective is complete only when every rank has called it, and here a rank called fewer of them than the others.",
-        "No `if rank == 0` and no `continue` may decide over a collective unless it decides alike on all ranks: a rank that has nothing "
-        "to add brings zeros.",
-    ),
-    "mismatched_collective": Diagnosis(
-        "The ranks called collectives that do not belong together: another operation, another root, or another tensor.",
-        "All ranks go through the same tensors in the same order; where a rank has nothing to add it brings zeros of the same shape.",
-    ),
-    "mismatched_shape": Diagnosis(
-        "The ranks met in one collective with tensors of different sizes.",
-        "All ranks go through the same tensors in the same order; where a rank has nothing to add it brings zeros of the same shape.",
-    ),
-}
-NO_GRADIENT = Diagnosis(
-    "Python stopped at the line above. If it speaks of None: a parameter that is frozen or was not used has no gradient.",
-    "Where `p.grad is None`: leave a frozen parameter alone, and bring zeros for one that is trained.",
+SAME_ORDER = (
+    "All ranks go through the same tensors in the same order; where a rank has nothing to add it brings zeros of the "
+    "same shape."
 )
-
-# What `gradients.read` can find in any average of gradients.
-READINGS = {
-    **HANGS,
-    "AttributeError": NO_GRADIENT,
-    "TypeError": NO_GRADIENT,
-    "no_communication": Diagnosis(
-        "Every rank still holds its own gradients: no collective was called.",
-        "`dist.all_reduce` adds a tensor up over the ranks and writes the sum into it.",
-    ),
-    "detached_copy": Diagnosis(
-        "The ranks communicated, but every gradient in the model is as it was before: the mean went into a copy.",
-        "Reduce `p.grad` itself, or write the result back: `p.grad.copy_(...)` or `p.grad = ...`; the optimizer reads `p.grad`.",
-    ),
-    "own_only": Diagnosis("Every rank still holds its own gradients.", "Write the mean into `p.grad` on every rank."),
-    "sum_for_mean": Diagnosis(
-        "The gradients were summed but not divided by the number of ranks: every step is p times too long.",
-        "Divide by `dist.get_world_size()`.",
-    ),
-    "divided_twice": Diagnosis(
-        "The gradients were divided by the number of ranks twice: every step is p times too short.",
-        "Divide before the all_reduce or after it (ReduceOp.AVG divides by itself), not both times.",
-    ),
-    "wrong_factor": Diagnosis(
-        "All ranks agree, but on a multiple of the mean.", "The divisor is `dist.get_world_size()`, and nothing else."
-    ),
-    "wrong_sign": Diagnosis("This is the mean with the wrong sign.", "Average the gradients; the optimizer subtracts them."),
-    "divided_on_some_ranks": Diagnosis(
-        "The sum was divided on some ranks and not on the others, so the ranks step differently and the models part.",
-        "Every rank divides its own copy of the sum.",
-    ),
-    "only_one_rank": Diagnosis(
-        "Only one rank holds the mean, the others step with something else and the models part.",
-        "`dist.all_reduce` leaves the sum on every rank, `dist.reduce` on one.",
-    ),
-    "own_divided": Diagnosis(
-        "Each rank divided its own gradients and nothing was added up.", "Sum over the ranks with `dist.all_reduce`, then divide."
-    ),
-    "copied_from_one_rank": Diagnosis(
-        "All ranks hold the gradients of one rank: what the others computed is thrown away.",
-        "A broadcast copies, MAX and MIN pick one. To add up: `dist.all_reduce` with ReduceOp.SUM.",
-    ),
-    "ranks_missing": Diagnosis(
-        "The gradients of some ranks are not in the mean.", "All ranks contribute, all with the same weight."
-    ),
-    "unequal_weights": Diagnosis(
-        "All ranks agree, but some ranks' gradients count more than others'.", "Each rank counts 1 / p in the mean."
-    ),
-    "differs_between_ranks": Diagnosis(
-        "The ranks hold different mixtures of the gradients, so the models part at the next step.",
-        "After the all_reduce all ranks hold the same numbers; do nothing with them that depends on the rank.",
-    ),
-    "some_left_out": Diagnosis(
-        "Some parameters were averaged and others forgotten: their copies part from step to step.",
-        "Go through all of `model.parameters()`.",
-    ),
-    "differs_between_parameters": Diagnosis(
-        "Not every parameter was treated alike.", "One rule for all: the sum over the ranks, divided by the number of ranks."
-    ),
-    "rounded": Diagnosis(
-        "The mean lost its fractions.", "`//` and integer tensors round: divide a floating-point tensor with `/`."
-    ),
-    "half_precision": Diagnosis(
-        "The mean is right to two or three digits only: it went through 16-bit numbers, in which a sum is rounded to their grid.",
-        "All-reduce the gradients in the type they have. Where fewer bytes are worth it, say so and measure what it costs.",
-    ),
-    "lost_digits": Diagnosis(
-        "The gradients are float64, and the mean is right to seven digits only: it went through float32 on its way.",
-        "All-reduce the gradients in the type they have: `torch.zeros_like(p)`, and buffers made with `dtype=p.dtype`.",
-    ),
-    "not_the_mean": Diagnosis(
-        "All ranks hold the same gradients, but these are not the mean.",
-        "The sum over the ranks, divided by the number of ranks.",
-    ),
-    "wrong_place": Diagnosis(
-        "The numbers are those of the mean, but they went to the wrong places of the model.",
-        "Cut the vector up in the order in which it was put together, each piece as long as its gradient.",
-    ),
-    "weights_changed": Diagnosis(
-        "The parameters themselves were changed.", "Averaging touches `p.grad`, not `p`: the step is the optimizer's business."
-    ),
-    "divided_by_contributors": Diagnosis(
-        "Where some ranks had no gradient, the sum was divided by the number of ranks that had one.",
-        "A rank without a gradient counts as zero and is counted: the divisor is p for every parameter.",
-    ),
-    "left_none": Diagnosis(
-        "A rank that had no gradient of its own was left without one, so it does not take the step that the others take.",
-        "The mean belongs into `p.grad` on every rank, also where it was None.",
-    ),
-    "reduced_twice": Diagnosis(
-        "The mean is right, but a tied parameter, which has two names, was sent twice.",
-        "`model.parameters()` and `model.named_parameters()` name every parameter once.",
-    ),
-}
-
-
-def read_average(case: Case, run: Run) -> Finding | None:
-    """`gradients.read`, told apart by whether anybody communicated, and by whether the parameters were touched."""
-    finding = gradients.read(case, run)
-    if any(isinstance(r.value, dict) and r.value.get("parameters") == "changed" for r in run.ranks):
-        return Finding("weights_changed", "After the call the parameters had other values than before.")
-    if finding and finding.diagnosis == "own_only":
-        called = sorted({name for rank in run.ranks for name in rank.collectives if name != "barrier"})
-        sent = any(rank.sends for rank in run.ranks)
-        return Finding(
-            "detached_copy" if called or sent else "no_communication", f"Called: {', '.join(called)}." if called else ""
-        )
-    return finding
-
+# A rank that skips a collective, or takes the parameters in another order, hangs the others: said in the words of this
+# unit.
+HANGS = [
+    Mistake("missing_rank", "A collective is complete only when every rank has called it, and here a rank called fewer "
+            "of them than the others.",
+            "No `if rank == 0` and no `continue` may decide over a collective unless it decides alike on all ranks: "
+            "a rank that has nothing to add brings zeros."),
+    Mistake("mismatched_collective", "The ranks called collectives that do not belong together: another operation, "
+            "another root, or another tensor.", SAME_ORDER),
+    Mistake("mismatched_shape", "The ranks met in one collective with tensors of different sizes.", SAME_ORDER),
+]  # fmt: skip
+NO_GRADIENT = Mistake("AttributeError", "Python stopped at the line above. If it speaks of None: a parameter that is "
+                      "frozen or was not used has no gradient.",
+                      "Where `p.grad is None`: leave a frozen parameter alone, and bring zeros for one that is "
+                      "trained.")  # fmt: skip
+# What `read_average` can find in any average of gradients.
+READINGS = [
+    *HANGS, NO_GRADIENT,
+    NO_GRADIENT.but(name="TypeError"),
+    Mistake("no_communication", "Every rank still holds its own gradients: no collective was called.",
+            "`dist.all_reduce` adds a tensor up over the ranks and writes the sum into it."),
+    Mistake("detached_copy",
+            "The ranks communicated, but every gradient in the model is as it was before: the mean went into a copy.",
+            "Reduce `p.grad` itself, or write the result back: `p.grad.copy_(...)` or `p.grad = ...`; the optimizer "
+            "reads `p.grad`."),
+    Mistake("sum_for_mean",
+            "The gradients were summed but not divided by the number of ranks: every step is p times too long.",
+            "Divide by `dist.get_world_size()`."),
+    Mistake("divided_twice",
+            "The gradients were divided by the number of ranks twice: every step is p times too short.",
+            "Divide before the all_reduce or after it (ReduceOp.AVG divides by itself), not both times."),
+    Mistake("wrong_factor", "All ranks agree, but on a multiple of the mean.",
+            "The divisor is `dist.get_world_size()`, and nothing else."),
+    Mistake("divided_on_some_ranks", "The sum was divided on some ranks and not on the others, so the ranks step "
+            "differently and the models part.",
+            "Every rank divides its own copy of the sum."),
+    Mistake("only_one_rank", "Only one rank holds the mean, the others step with something else and the models part.",
+            "`dist.all_reduce` leaves the sum on every rank, `dist.reduce` on one."),
+    Mistake("own_divided", "Each rank divided its own gradients and nothing was added up.",
+            "Sum over the ranks with `dist.all_reduce`, then divide."),
+    Mistake("copied_from_one_rank",
+            "All ranks hold the gradients of one rank: what the others computed is thrown away.",
+            "A broadcast copies, MAX and MIN pick one. To add up: `dist.all_reduce` with ReduceOp.SUM."),
+    Mistake("unequal_weights", "All ranks agree, but some ranks' gradients count more than others'.",
+            "Each rank counts 1 / p in the mean."),
+    Mistake("differs_between_ranks",
+            "The ranks hold different mixtures of the gradients, so the models part at the next step.",
+            "After the all_reduce all ranks hold the same numbers; do nothing with them that depends on the rank."),
+    Mistake("some_left_out", "Some parameters were averaged and others forgotten: their copies part from step to step.",
+            "Go through all of `model.parameters()`."),
+    Mistake("half_precision", "The mean is right to two or three digits only: it went through 16-bit numbers, in which "
+            "a sum is rounded to their grid.",
+            "All-reduce the gradients in the type they have. Where fewer bytes are worth it, say so and measure what "
+            "it costs."),
+    Mistake("lost_digits", "The gradients are float64, and the mean is right to seven digits only: it went through "
+            "float32 on its way.",
+            "All-reduce the gradients in the type they have: `torch.zeros_like(p)`, and buffers made with "
+            "`dtype=p.dtype`."),
+    Mistake("wrong_place", "The numbers are those of the mean, but they went to the wrong places of the model.",
+            "Cut the vector up in the order in which it was put together, each piece as long as its gradient."),
+    Mistake("weights_changed", "The parameters themselves were changed.",
+            "Averaging touches `p.grad`, not `p`: the step is the optimizer's business."),
+    Mistake("divided_by_contributors",
+            "Where some ranks had no gradient, the sum was divided by the number of ranks that had one.",
+            "A rank without a gradient counts as zero and is counted: the divisor is p for every parameter.",
+            lambda c: {part.name: sum(c.brought[part.name]) / max(c.p - len(part.absent), 1) for part in c.trained}),
+    Mistake("left_none", "A rank that had no gradient of its own was left without one, so it does not take the step "
+            "that the others take.",
+            "The mean belongs into `p.grad` on every rank, also where it was None.",
+            lambda c: [{part.name: (r not in part.absent) * c.means[part.name] for part in c.trained}
+                       for r in range(c.p)]),
+    Mistake("reduced_twice", "The mean is right, but a tied parameter, which has two names, was sent twice.",
+            "`model.parameters()` and `model.named_parameters()` name every parameter once."),
+]  # fmt: skip
 
 # What the parameters of a small network are called, and their shapes.
 LAYERS = [Part("first.weight", (4, 3)), Part("first.bias", (4,)), Part("last.weight", (2, 4)), Part("last.bias", (2,))]
@@ -156,45 +106,68 @@ TIED = [
 
 def branch(*absent: int) -> list[Part]:
     """A network of which a branch was not used on the ranks `absent`."""
-    return [*LAYERS[:2], Part("branch.weight", (3, 5), absent=absent), Part("branch.bias", (7,), absent=absent), *LAYERS[2:]]
+    unused = [Part("branch.weight", (3, 5), absent=absent), Part("branch.bias", (7,), absent=absent)]
+    return [*LAYERS[:2], *unused, *LAYERS[2:]]
 
 
-def mean_weights(p: int) -> np.ndarray:
-    return np.full((p, p), 1 / p)
+class GradientExercise(Exercise):
+    """The gradients of a model out of given parts are averaged over the ranks.
+
+    A case is one of `gradients.gradient_case`. What a mistake gives, name -> gradient, is computed from what the ranks
+    `brought` and its `means` by name; a dict means that all ranks hold it, a list is one dict per rank.
+    """
+
+    inputs = "free"
+    harness = f"""{BUILD}
+
+def harness(f, spec):
+    model = build(spec)
+    before = [p.detach().clone() for p in model.parameters()]
+    f(model)
+    return {{**gradients(model), "parameters": kept(model, before)}}
+"""
+    mistakes = READINGS
+
+    def worked(self, case):
+        brought, p = case.known["brought"], case.world_size
+        means = {name: sum(per_rank) / p for name, per_rank in brought.items()}
+        trained = [part for part in case.known["parts"] if part.trained]
+        return SimpleNamespace(p=p, brought=brought, means=means, trained=trained)
+
+    def expected(self, case):
+        return self.per_rank(case, self.worked(case).means)
+
+    def per_rank(self, case, value):
+        values = value if isinstance(value, list) else [value] * case.world_size
+        return [dictionary(case, one, parameters="kept") for one in values]
+
+    def facts(self, case: Case, run: Run):
+        """`gradients.read`, told apart by whether anybody communicated, and by whether the parameters were touched."""
+        found = gradients.read(case, run)
+        if any(isinstance(r.value, dict) and r.value.get("parameters") == "changed" for r in run.ranks):
+            return Finding("weights_changed", "After the call the parameters had other values than before.")
+        if found and found.diagnosis == "own_only":
+            called = sorted({name for rank in run.ranks for name in rank.collectives if name != "barrier"})
+            silent = not called and not any(rank.sends for rank in run.ranks)
+            detail = f"Called: {', '.join(called)}." if called else ""
+            return Finding("no_communication" if silent else "detached_copy", detail)
+        return found or gradients.reduced_twice(case, run)
 
 
-def wrong_averages(case: Case) -> dict[str, list]:
-    """The classic mistakes, for any case with gradients."""
-    p, brought = case.world_size, case.known["brought"]
-    one, own, weights = np.ones((p, p)), np.eye(p), {"parameters": "kept"}
-    part_means = weighted(case, mean_weights(p), **weights)
-    wrong = {
-        "sum_for_mean": weighted(case, one, **weights),
-        "divided_twice": weighted(case, one / p**2, **weights),
-        "own_divided": weighted(case, own / p, **weights),
-        "only_one_rank": weighted(case, np.vstack([one[:1] / p, own[1:]]), **weights),
-        "divided_on_some_ranks": weighted(case, np.vstack([one[:1] / p, one[1:]]), **weights),
-        "copied_from_one_rank": weighted(case, np.tile(own[0], (p, 1)), **weights),
-    }
-    absent = [part for part in case.known["parts"] if 0 < len(part.absent) < p]
-    wrong["divided_by_contributors"] = wrong["left_none"] = None
-    if absent:
-        by_contributors, left_none = {}, []
-        for part in case.known["parts"]:
-            if part.name in brought:
-                by_contributors[part.name] = sum(brought[part.name]) / max(p - len(part.absent), 1)
-        for rank, right in enumerate(part_means):
-            zeros = {part.name: Tensor(np.zeros(part.shape), case.known["dtype"]) for part in absent if rank in part.absent}
-            left_none.append({**right, **zeros})
-        wrong["divided_by_contributors"] = [dictionary(case, by_contributors, **weights)] * p
-        wrong["left_none"] = left_none
-    return wrong
+BUFFERS = ("buffer", "passing")
+
+
+def full_width(rng: np.random.Generator, values: np.ndarray, dtype: str) -> np.ndarray:
+    """The same numbers to the eye, with as many bits as the type holds: on the way through a narrower one some are
+    lost."""
+    if dtype == "float64":
+        return values  # `contributions.unit` has seen to it
+    return (values * (1 + 2.0**-20 * rng.integers(2**4, 2**8, np.shape(values)))).astype(dtype).astype(np.float64)
 
 
 class BroadcastParameters(Exercise):
     """Equal models at the start"""
 
-    unit, function = UNIT, "broadcast_parameters"
     signature = "broadcast_parameters(model: nn.Module) -> None"
     levels = {"the parameters": 1, "frozen parameters and buffers too": 1}
     may_lose = {
@@ -209,15 +182,13 @@ def broadcast_parameters(model):
     for tensor in [*model.parameters(), *model.buffers()]:
         dist.broadcast(tensor.data, src=0)
 """
-    harness = (
-        BUILD
-        + """
+    harness = f"""{BUILD}
 
 def harness(f, spec):
     model = build(spec)
     before = list(model.parameters())
     trained = [p.requires_grad for p in before]
-    memory = [t.detach() for t in [*before, *model.buffers()]]  # the same memory, held on to so that nobody else gets it
+    memory = [t.detach() for t in [*before, *model.buffers()]]  # so that nobody else gets it
     f(model)
     after = list(model.parameters())
     said = "kept"
@@ -227,75 +198,59 @@ def harness(f, spec):
         said = "requires_grad changed"
     elif [t.data_ptr() for t in [*after, *model.buffers()]] != [t.data_ptr() for t in memory]:
         said = "other memory"
-    tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    return {**tensors, "parameters": said}
+    tensors = {{**dict(model.named_parameters()), **dict(model.named_buffers())}}
+    return {{**tensors, "parameters": said}}
 """
-    )
-    diagnoses = {
-        **HANGS,
-        "no_communication": Diagnosis(
-            "Every rank still holds its own values: no collective was called.", "`dist.broadcast(tensor, src=0)`, on all ranks."
-        ),
-        "detached_copy": Diagnosis(
-            "The ranks communicated, but every model is as it was before: the values of rank 0 went into a copy.",
-            "Broadcast into the parameter's own memory: `p.data`, not a clone; or copy the result back under `torch.no_grad()`.",
-        ),
-        "wrong_source": Diagnosis("All ranks hold the values of another rank than 0.", "The source is rank 0: `src=0`."),
-        "averaged": Diagnosis(
-            "The models were averaged: equal on all ranks, but no longer a model that anybody initialised.",
-            "Copy rank 0's values: `dist.broadcast`.",
-        ),
-        "summed": Diagnosis("The models were added up.", "Copy rank 0's values: `dist.broadcast`, not `dist.all_reduce`."),
-        "buffers_forgotten": Diagnosis(
-            "The parameters are equal, the buffers are not: running means of a batch normalisation, for example.",
-            "`model.buffers()` are part of the state too: go through them as through `model.parameters()`.",
-        ),
-        "passing_buffers_forgotten": Diagnosis(
-            "Buffers that are not in the `state_dict` (`persistent=False`: a mask, a table of positions) are not equal. A checkpoint does "
-            "not need them, but the forward pass uses them.",
-            "Go through `model.buffers()`, which names all of them; `model.state_dict()` does not.",
-        ),
-        "lost_digits": Diagnosis(
-            "The values are those of rank 0 to some digits only: they went through a narrower type on their way.",
-            "Broadcast every tensor in its own dtype: a copy is exact, bit by bit.",
-        ),
-        "requires_grad_changed": Diagnosis(
-            "The values are right, but some parameter is trained now that was frozen, or frozen that was trained.",
-            "Leave `requires_grad` alone: `p.data`, or `torch.no_grad()`, is all that a broadcast in place needs.",
-        ),
-        "other_memory": Diagnosis(
-            "The values are right, but they lie in new memory: whoever holds on to the old one (a flat bucket of all parameters, a view, a "
-            "second name of the same buffer) still sees the old values.",
-            "Copy into the memory that is there: `dist.broadcast(t.data, src=0)` or `t.copy_(received)`, not `t.data = received`.",
-        ),
-        "frozen_forgotten": Diagnosis(
-            "Frozen parameters were left as they are. They are not trained, so no step ever makes them equal.",
-            "Broadcast all of `model.parameters()`, whatever their requires_grad.",
-        ),
-        "parameters_forgotten": Diagnosis(
-            "The buffers are equal, the parameters are not.", "Go through `model.parameters()` as well."
-        ),
-        "integers_rounded": Diagnosis(
-            "An integer buffer arrived rounded: it travelled as float32, which has 24 bits only.",
-            "Broadcast every tensor in its own dtype; one vector of floats for all of them does not do.",
-        ),
-        "some_left_out": Diagnosis(
-            "Some tensors are equal on all ranks and others were forgotten.",
-            "Go through all of `model.parameters()` and `model.buffers()`.",
-        ),
-        "not_on_every_rank": Diagnosis("Some ranks did not get the values of rank 0.", "Every rank calls the broadcast."),
-        "still_different": Diagnosis(
-            "After the call the ranks still hold different values.",
-            "Every rank, rank 0 too, must end up with what rank 0 had: `dist.broadcast(tensor, src=0)` on all ranks.",
-        ),
-        "another_start": Diagnosis(
-            "All ranks hold the same values, but not those that rank 0 had.",
-            "Copy rank 0's values to the others; rank 0 keeps its model, which may come from a checkpoint.",
-        ),
-        "replaced": Diagnosis(
-            "The values are right, but the model holds new parameters: an optimizer that was built before still updates the old ones.",
-            "Copy into the parameters that are there: `dist.broadcast(p.data, src=0)` or `p.copy_(...)` under `torch.no_grad()`.",
-        ),
+    mistakes = [
+        *HANGS,
+        Mistake("no_communication", "Every rank still holds its own values: no collective was called.",
+                "`dist.broadcast(tensor, src=0)`, on all ranks."),
+        Mistake("detached_copy",
+                "The ranks communicated, but every model is as it was before: the values of rank 0 went into a copy.",
+                "Broadcast into the parameter's own memory: `p.data`, not a clone; or copy the result back under "
+                "`torch.no_grad()`."),
+        Mistake("wrong_source", "All ranks hold the values of another rank than 0.", "The source is rank 0: `src=0`."),
+        Mistake("averaged",
+                "The models were averaged: equal on all ranks, but no longer a model that anybody initialised.",
+                "Copy rank 0's values: `dist.broadcast`."),
+        Mistake("summed", "The models were added up.",
+                "Copy rank 0's values: `dist.broadcast`, not `dist.all_reduce`."),
+        Mistake("buffers_forgotten",
+                "The parameters are equal, the buffers are not: running means of a batch normalisation, for example.",
+                "`model.buffers()` are part of the state too: go through them as through `model.parameters()`."),
+        Mistake("passing_buffers_forgotten", "Buffers that are not in the `state_dict` (`persistent=False`: a mask, a "
+                "table of positions) are not equal. A checkpoint does not need them, but the forward pass uses them.",
+                "Go through `model.buffers()`, which names all of them; `model.state_dict()` does not."),
+        Mistake("lost_digits",
+                "The values are those of rank 0 to some digits only: they went through a narrower type on their way.",
+                "Broadcast every tensor in its own dtype: a copy is exact, bit by bit."),
+        Mistake("requires_grad_changed",
+                "The values are right, but some parameter is trained now that was frozen, or frozen that was trained.",
+                "Leave `requires_grad` alone: `p.data`, or `torch.no_grad()`, is all that a broadcast in place needs."),
+        Mistake("other_memory", "The values are right, but they lie in new memory: whoever holds on to the old one (a "
+                "flat bucket of all parameters, a view, a second name of the same buffer) still sees the old values.",
+                "Copy into the memory that is there: `dist.broadcast(t.data, src=0)` or `t.copy_(received)`, not "
+                "`t.data = received`."),
+        Mistake("frozen_forgotten",
+                "Frozen parameters were left as they are. They are not trained, so no step ever makes them equal.",
+                "Broadcast all of `model.parameters()`, whatever their requires_grad."),
+        Mistake("integers_rounded",
+                "An integer buffer arrived rounded: it travelled as float32, which has 24 bits only.",
+                "Broadcast every tensor in its own dtype; one vector of floats for all of them does not do."),
+        Mistake("some_left_out", "Some tensors are equal on all ranks and others were forgotten.",
+                "Go through all of `model.parameters()` and `model.buffers()`."),
+        Mistake("another_start", "All ranks hold the same values, but not those that rank 0 had.",
+                "Copy rank 0's values to the others; rank 0 keeps its model, which may come from a checkpoint."),
+        Mistake("replaced", "The values are right, but the model holds new parameters: an optimizer that was built "
+                "before still updates the old ones.",
+                "Copy into the parameters that are there: `dist.broadcast(p.data, src=0)` or `p.copy_(...)` under "
+                "`torch.no_grad()`."),
+    ]  # fmt: skip
+    FORGOTTEN = {
+        frozenset({"buffer"}): "buffers_forgotten",
+        frozenset(BUFFERS): "buffers_forgotten",
+        frozenset({"passing"}): "passing_buffers_forgotten",
+        frozenset({"frozen"}): "frozen_forgotten",
     }
 
     PLAIN = [Part("first.weight", (3, 4)), Part("first.bias", (3,)), Part("last.weight", (2, 3))]
@@ -324,154 +279,77 @@ def harness(f, spec):
         held = {name: [full_width(rng, v, dtype) for v in values] for name, values in held.items()}
         kinds = {part.name: "int64" if "num_batches" in part.name else dtype for part in parts}
         for name, kind in kinds.items():
-            if kind == "int64":  # neither float32 nor int32 has such numbers: a counter that travels as one arrives rounded
+            if (
+                kind == "int64"
+            ):  # neither float32 nor int32 has such numbers: a counter that travels as one arrives rounded
                 held[name] = [np.rint(values).astype(np.int64) * 2**33 + 1 for values in held[name]]
         specs = [
-            [[part.name, part.kind, Tensor(held[part.name][rank], kinds[part.name]), None] for part in parts] for rank in range(p)
+            [[part.name, part.kind, Tensor(held[part.name][rank], kinds[part.name]), None] for part in parts]
+            for rank in range(p)
         ]
         known = {"parts": parts, "held": held, "kinds": kinds}
-        says = f"{len(parts)} tensors, {dtype}"
-        return Case(level, p, [(spec,) for spec in specs], says=says, known=known, **options)
-
-    @staticmethod
-    def _model(case, rank, value_of) -> dict:
-        """What rank `rank` reports when part by part it holds value_of(part, values per rank, rank)."""
-        held, kinds = case.known["held"], case.known["kinds"]
-        values = {part.name: value_of(part, held[part.name], rank) for part in case.known["parts"]}
-        return {
-            **{name: v if v is ANYTHING else Tensor(np.asarray(v), kinds[name]) for name, v in values.items()},
-            "parameters": "kept",
-        }
-
-    def _everywhere(self, case, value_of):
-        return [self._model(case, rank, value_of) for rank in range(case.world_size)]
+        return Case(level, p, [(spec,) for spec in specs], f"{len(parts)} tensors, {dtype}", known, **options)
 
     def expected(self, case):
-        return self._everywhere(case, lambda part, held, rank: held[0])
-
-    def misconceptions(self, case):
-        def of_rank_0_if(condition):
-            return self._everywhere(case, lambda part, held, rank: held[0] if condition(part) else held[rank])
-
-        def combined(function):  # an integer buffer is rounded in one way or another
-            return self._everywhere(
-                case, lambda part, held, rank: ANYTHING if "num_batches" in part.name else function(np.array(held))
-            )
-
-        kinds = {part.kind for part in case.known["parts"]}
-        return {
-            "wrong_source": self._everywhere(case, lambda part, held, rank: held[-1]),
-            "averaged": combined(lambda held: held.mean(axis=0)),
-            "summed": combined(lambda held: held.sum(axis=0)),
-            "buffers_forgotten": of_rank_0_if(lambda part: part.kind not in BUFFERS) if "buffer" in kinds else None,
-            "passing_buffers_forgotten": of_rank_0_if(lambda part: part.kind != "passing") if "passing" in kinds else None,
-            "frozen_forgotten": of_rank_0_if(lambda part: part.kind != "frozen") if "frozen" in kinds else None,
-            "parameters_forgotten": of_rank_0_if(lambda part: part.kind in BUFFERS) if "buffer" in kinds else None,
-        }
+        held, kinds = case.known["held"], case.known["kinds"]
+        tensors = {name: Tensor(np.asarray(values[0]), kinds[name]) for name, values in held.items()}
+        return [{**tensors, "parameters": "kept"}] * case.world_size
 
     def facts(self, case: Case, run: Run):
-        held = case.known["held"]
+        held, p = case.known["held"], case.world_size
         found = [rank.value for rank in run.ranks]
-        names = {"replaced": "replaced", "requires_grad changed": "requires_grad_changed", "other memory": "other_memory"}
-        said = next((value.get("parameters") for value in found if value.get("parameters") != "kept"), "kept")
-        if said in names and self._right(case, found, set(held)):
-            return Finding(names[said], "")
-        right = {name for name in held if self._right(case, found, {name})}
-        own = {name for name in held if all(np.allclose(v[name].values, held[name][r]) for r, v in enumerate(found))}
-        if own == set(held):
-            called = any(rank.collectives or rank.sends for rank in run.ranks)
-            return Finding("detached_copy" if called else "no_communication", "")
+
+        def hold(names, wanted) -> bool:
+            """Whether rank r holds wanted(name, r), up to what 16 bits keep of it."""
+            return all(
+                np.shape(value[name].values) == np.shape(held[name][0])
+                and np.allclose(value[name].values, wanted(name, rank), rtol=1e-2)
+                for rank, value in enumerate(found)
+                for name in names
+            )
+
+        right = {name for name in held if hold([name], lambda name, rank: held[name][0])}
+        own = {name for name in held if hold([name], lambda name, rank: held[name][rank])}
         if right == set(held):
-            return self._rounded(case, found) or self._narrowed(case, found)
-        sources = [
-            q
-            for q in range(1, case.world_size)
-            if all(np.allclose(v[n].values, held[n][q]) for v in found for n in held if n not in own)
-        ]
-        if sources:
-            return Finding("wrong_source", f"They hold the values of rank {sources[0]}.")
+            said = next((value["parameters"] for value in found if value["parameters"] != "kept"), None)
+            return said.replace(" ", "_") if said else self._inexact(case, found)
+        if own == set(held):
+            return "detached_copy" if any(rank.collectives or rank.sends for rank in run.ranks) else "no_communication"
+        sent = [name for name in held if name not in own]
+        for source in range(1, p):
+            if hold(sent, lambda name, rank, source=source: held[name][source]):
+                return Finding("wrong_source", f"They hold the values of rank {source}.")
         if right | own == set(held):
-            kinds = {part.kind for part in case.known["parts"] if part.name in own - right}
-            name = {frozenset({"buffer"}): "buffers_forgotten", frozenset({"frozen"}): "frozen_forgotten"}
-            name |= {frozenset(BUFFERS): "buffers_forgotten", frozenset({"passing"}): "passing_buffers_forgotten"}
-            return Finding(name.get(frozenset(kinds), "some_left_out"), f"Still different: {', '.join(sorted(own - right))}.")
-        without = [r for r, v in enumerate(found) if not all(np.allclose(v[n].values, held[n][0]) for n in held)]
-        if without and all(np.allclose(found[r][n].values, held[n][r]) for r in without for n in held):
-            return Finding("not_on_every_rank", f"Unchanged: {', '.join(str(r) for r in without)}.")
-        for name, factor in (("averaged", case.world_size), ("summed", 1)):
-            if all(
-                np.allclose(v[n].values, sum(held[n]) / factor) for v in found for n in held if held[n][0].ndim and n not in own
-            ):
+            kinds = frozenset(part.kind for part in case.known["parts"] if part.name in own - right)
+            detail = f"Still different: {', '.join(sorted(own - right))}."
+            return Finding(self.FORGOTTEN.get(kinds, "some_left_out"), detail)
+        for name, factor in (("averaged", p), ("summed", 1)):
+            if hold(sent, lambda name, rank, factor=factor: sum(held[name]) / factor):
                 return name
-        if all(np.allclose(v[n].values, found[0][n].values) for v in found for n in held if n not in own):
-            return "another_start"
-        return "still_different"
+        return "another_start" if hold(sent, lambda name, rank: found[0][name].values) else None
 
     @staticmethod
-    def _rounded(case, found) -> Finding | None:
-        """An integer that is right within the tolerance of floats, and not equal."""
-        for name in (n for n, kind in case.known["kinds"].items() if kind == "int64"):
-            wanted = int(case.known["held"][name][0])
-            for rank, value in enumerate(found):
-                got = int(value[name].values)
-                if got != wanted:
-                    return Finding("integers_rounded", f"Rank {rank} has {name} = {got}, rank 0 had {wanted}.")
-        return None
-
-    @staticmethod
-    def _narrowed(case, found) -> Finding | None:
-        """A value that is rank 0's within the tolerance of a narrower type, and not the same."""
-        for name, kind in case.known["kinds"].items():
-            wanted = np.asarray(case.known["held"][name][0]).astype(kind)
+    def _inexact(case, found) -> Finding | None:
+        """A value that is rank 0's within the tolerance of a narrower type, and not the same. Integers first."""
+        kinds = case.known["kinds"]
+        for name in sorted(kinds, key=lambda name: kinds[name] != "int64"):
+            wanted = np.asarray(case.known["held"][name][0]).astype(kinds[name])
             for rank, value in enumerate(found):
                 got = np.asarray(value[name].values)
-                if kind != "int64" and not np.array_equal(got, wanted):
-                    apart = np.abs(got - wanted).max() / np.abs(wanted).max()
-                    return Finding("lost_digits", f"Rank {rank}: {name} is off by {apart:.0e} of its value.")
+                if np.array_equal(got, wanted):
+                    continue
+                if kinds[name] == "int64":
+                    return Finding("integers_rounded", f"Rank {rank} has {name} = {got}, rank 0 had {wanted}.")
+                apart = np.abs(got - wanted).max() / np.abs(wanted).max()
+                return Finding("lost_digits", f"Rank {rank}: {name} is off by {apart:.0e} of its value.")
         return None
 
-    @staticmethod
-    def _right(case, found, names) -> bool:
-        """Whether these are the values of rank 0, up to what 16 bits keep of them."""
-        held = case.known["held"]
-        return all(
-            np.shape(v[n].values) == held[n][0].shape and np.allclose(v[n].values, held[n][0], rtol=1e-2)
-            for v in found
-            for n in names
-        )
 
-
-BUFFERS = ("buffer", "passing")
-
-
-def full_width(rng: np.random.Generator, values: np.ndarray, dtype: str) -> np.ndarray:
-    """The same numbers to the eye, with as many bits as the type holds: on the way through a narrower one some are lost."""
-    if dtype == "float64":
-        return values  # `contributions.unit` has seen to it
-    return (values * (1 + 2.0**-20 * rng.integers(2**4, 2**8, np.shape(values)))).astype(dtype).astype(np.float64)
-
-
-AVERAGE_HARNESS = (
-    BUILD
-    + """
-
-def harness(f, spec):
-    model = build(spec)
-    before = [p.detach().clone() for p in model.parameters()]
-    f(model)
-    return {**gradients(model), "parameters": kept(model, before)}
-"""
-)
-
-
-class AverageGradients(Exercise):
+class AverageGradients(GradientExercise):
     """Average the gradients"""
 
-    unit, function = UNIT, "average_gradients"
     signature = "average_gradients(model: nn.Module) -> None"
     levels = {"the mean, on every rank": 1, "frozen and tied parameters": 1, "a branch that some ranks did not use": 1}
-    inputs = "free"
-    harness = AVERAGE_HARNESS
     reference = """
 import torch
 import torch.distributed as dist
@@ -484,7 +362,6 @@ def average_gradients(model):
             dist.all_reduce(p.grad)
             p.grad /= dist.get_world_size()
 """
-    diagnoses = READINGS
 
     def cases(self, rng):
         mean, frozen, absent = self.levels
@@ -492,30 +369,20 @@ def average_gradients(model):
             gradient_case(rng, mean, 4, LAYERS, "float32", late=(1,), says="a network of 2 layers, float32"),
             gradient_case(rng, mean, 3, LAYERS, says="a network of 2 layers, float64"),
             gradient_case(rng, mean, 2, LAYERS, says="a network of 2 layers, float64"),
-            gradient_case(rng, frozen, 3, TIED, "float32", late=(2,), says="one frozen, one tied, one of a single number"),
+            gradient_case(
+                rng, frozen, 3, TIED, "float32", late=(2,), says="one frozen, one tied, one of a single number"
+            ),
             gradient_case(rng, absent, 4, branch(1, 2), says="no gradient of the branch on ranks 1 and 2"),
             gradient_case(rng, absent, 5, branch(0), late=(0,), says="no gradient of the branch on rank 0"),
             gradient_case(rng, absent, 3, branch(0, 1, 2), says="no gradient of the branch on any rank"),
         ]
 
-    def expected(self, case):
-        return weighted(case, mean_weights(case.world_size), parameters="kept")
 
-    def misconceptions(self, case):
-        return wrong_averages(case)
-
-    def facts(self, case: Case, run: Run):
-        return read_average(case, run) or gradients.reduced_twice(case, run)
-
-
-class AverageGradientsFlat(Exercise):
+class AverageGradientsFlat(GradientExercise):
     """One bucket for all gradients"""
 
-    unit, function = UNIT, "average_gradients_flat"
     signature = "average_gradients_flat(model: nn.Module) -> None"
     levels = {"one call": 1, "any memory layout": 1, "frozen, tied, and unused on some ranks": 1}
-    inputs = "free"
-    harness = AVERAGE_HARNESS
     reference = """
 import torch
 import torch.distributed as dist
@@ -528,19 +395,16 @@ def average_gradients_flat(model):
     for p, piece in zip(trained, flat.split([p.numel() for p in trained])):
         p.grad = piece.view(p.shape).clone()
 """
-    diagnoses = {
-        **READINGS,
-        "one_call_per_parameter": Diagnosis(
-            "The mean is right, but every gradient was sent in a call of its own.",
-            "Copy all gradients into one long vector (`torch.cat`), reduce that, and copy the pieces back.",
-        ),
-        "more_than_one_call": Diagnosis("The mean is right, but one call is enough.", "One vector, one collective."),
-        "no_collective": Diagnosis("The mean is right, but it was built from sends.", "One call of `dist.all_reduce`."),
-        "copy_not_written_back": Diagnosis(
-            "A gradient whose memory is not contiguous kept its old values: `reshape` gave a copy of it, and the mean went into that.",
-            "Write into the gradient itself: `p.grad.copy_(piece.view(p.shape))`.",
-        ),
-    }
+    mistakes = [
+        *READINGS,
+        Mistake("one_call_per_parameter", "The mean is right, but every gradient was sent in a call of its own.",
+                "Copy all gradients into one long vector (`torch.cat`), reduce that, and copy the pieces back."),
+        Mistake("more_than_one_call", "The mean is right, but it took more or other calls than one collective.",
+                "One vector, one `dist.all_reduce`."),
+        Mistake("copy_not_written_back", "A gradient whose memory is not contiguous kept its old values: `reshape` "
+                "gave a copy of it, and the mean went into that.",
+                "Write into the gradient itself: `p.grad.copy_(piece.view(p.shape))`."),
+    ]  # fmt: skip
 
     def cases(self, rng):
         one, layout, frozen = self.levels
@@ -554,33 +418,24 @@ def average_gradients_flat(model):
             gradient_case(rng, frozen, 3, both, late=(1,), says="one frozen, one tied, no gradient of one on rank 1"),
         ]
 
-    def expected(self, case):
-        return weighted(case, mean_weights(case.world_size), parameters="kept")
-
-    def misconceptions(self, case):
-        return wrong_averages(case)
-
     def facts(self, case: Case, run: Run):
-        finding = read_average(case, run)
-        if finding:
-            turned = {part.name for part in case.known["parts"] if part.kind == "transposed"}
-            if finding.diagnosis == "some_left_out" and turned and finding.detail.endswith(f": {', '.join(sorted(turned))}."):
-                return Finding("copy_not_written_back", finding.detail)
-            return finding
+        found, parts = super().facts(case, run), case.known["parts"]
+        turned = ", ".join(part.name for part in parts if part.kind == "transposed")
+        if found and found.diagnosis == "some_left_out" and turned and found.detail.endswith(f": {turned}."):
+            return Finding("copy_not_written_back", found.detail)
+        if found and found.diagnosis != "reduced_twice":
+            return found
         for rank, rank_run in enumerate(run.ranks):
-            called = [name for name in rank_run.collectives if name != "barrier"]
-            if len(called) > 1:
-                name = "one_call_per_parameter" if len(called) >= len(case.known["brought"]) else "more_than_one_call"
-                return Finding(name, f"Rank {rank} called {len(called)} collectives for {len(case.known['brought'])} gradients.")
-            if not called:
-                return "no_collective"
-        return gradients.reduced_twice(case, run)
+            called, sent = sum(name != "barrier" for name in rank_run.collectives), len(case.known["brought"])
+            if called != 1:
+                name = "one_call_per_parameter" if called >= sent else "more_than_one_call"
+                return Finding(name, f"Rank {rank} called {called} collectives for {sent} gradients.")
+        return found
 
 
 class GlobalMetrics(Exercise):
     """Loss and accuracy over all ranks"""
 
-    unit, function = UNIT, "global_metrics"
     signature = "global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, float]"
     levels = {"equal shares": 1, "unequal shares": 1, "a rank without samples": 1}
     reference = """
@@ -593,72 +448,37 @@ def global_metrics(losses, correct):
     loss, hits, count = sums.tolist()
     return loss / count, hits / count
 """
-    diagnoses = {
-        **HANGS,
-        "own_only": Diagnosis(
-            "Each rank reports its own samples only.", "Sum the losses, the hits and the counts over the ranks before you divide."
-        ),
-        "mean_of_means": Diagnosis(
-            "This is the mean of the ranks' means: a sample on a rank with few samples counts more than one on a rank with many.",
-            "Sum over the ranks first: losses, hits and counts. Then divide, once.",
-        ),
-        "empty_is_nan": Diagnosis(
-            "The mean over no sample is not a number (0 / 0), and one NaN in a sum makes the whole sum NaN.",
-            "Sum before you divide: an empty rank then adds 0 to the sums and 0 to the count.",
-        ),
-        "sum_for_mean": Diagnosis(
-            "The sums are over all ranks, but were not divided.", "Divide by the number of samples on all ranks."
-        ),
-        "divided_by_ranks": Diagnosis(
-            "The sum over all samples was divided by the number of ranks.", "Divide by the number of samples on all ranks."
-        ),
-        "divided_by_own_count": Diagnosis(
-            "The sum over all ranks was divided by the number of samples on this rank.",
-            "The counts have to be summed over the ranks too.",
-        ),
-        "means_summed": Diagnosis("The means of the ranks were added up.", "Sum losses, hits and counts, then divide."),
-        "only_one_rank": Diagnosis(
-            "Only rank 0 holds the result.", "`dist.all_reduce` leaves the sum on every rank, `dist.reduce` on one."
-        ),
-        "rank_0_only": Diagnosis("All ranks report the samples of one rank.", "Sum over the ranks."),
-        "divided_by_equal_share": Diagnosis(
-            "The sum was divided as if every rank had as many samples as one of them.", "Count: the shares are not equal."
-        ),
-        "percent": Diagnosis("The accuracy is in percent.", "Return a fraction between 0 and 1."),
-        "hits_counted": Diagnosis(
-            "This is the number of hits, not their share.", "Divide by the number of samples on all ranks."
-        ),
-        "swapped": Diagnosis("Loss and accuracy have changed places.", "Return (mean loss, accuracy)."),
-        "integers": Diagnosis(
-            "The accuracy lost its fraction.", "A sum of booleans is an integer: convert it to floating point before you divide."
-        ),
-        "any_for_sum": Diagnosis(
-            "Booleans were reduced: their 'sum' is whether any of them is True.", "Count first: `correct.sum()`."
-        ),
-        "own_over_all": Diagnosis(
-            "This rank's own sum was divided by the number of samples on all ranks.",
-            "The sums have to be added up over the ranks too.",
-        ),
-        "divided_twice": Diagnosis(
-            "The mean over all samples was divided by the number of ranks as well.",
-            "Divide once, by the number of samples on all ranks.",
-        ),
-        "not_the_mean": Diagnosis(
-            "All ranks report the same number, but it is not the mean over all samples.",
-            "Sum over the ranks, then divide by the count.",
-        ),
-        "differs_between_ranks": Diagnosis(
-            "The ranks report different numbers.", "What is reported has to be computed from sums over all ranks, on every rank."
-        ),
-        "error_rate": Diagnosis("This is the share of errors.", "The accuracy is the share of hits."),
-        "narrow_type": Diagnosis(
-            "This is right to some digits only, on all ranks: it was rounded, or the sums were kept in 16 bits.",
-            "Add up in float32 or float64 and count in int64; round where you print.",
-        ),
-        "count_overflows": Diagnosis(
-            "The counts were kept in a type of 8 bits, which ends at 255.", "Count in int64, which is what `torch.tensor(3)` is."
-        ),
-    }
+    mistakes = [
+        *HANGS,
+        Mistake("own_only", "Each rank reports its own samples only.",
+                "Sum the losses, the hits and the counts over the ranks before you divide."),
+        Mistake("mean_of_means", "This is the mean of the ranks' means: a sample on a rank with few samples counts "
+                "more than one on a rank with many.",
+                "Sum over the ranks first: losses, hits and counts. Then divide, once."),
+        Mistake("empty_is_nan",
+                "The mean over no sample is not a number (0 / 0), and one NaN in a sum makes the whole sum NaN.",
+                "Sum before you divide: an empty rank then adds 0 to the sums and 0 to the count."),
+        Mistake("sum_for_mean", "The sums are over all ranks, but were not divided.",
+                "Divide by the number of samples on all ranks."),
+        Mistake("divided_by_ranks", "The sum over all samples was divided by the number of ranks.",
+                "Divide by the number of samples on all ranks."),
+        Mistake("divided_by_own_count", "The sum over all ranks was divided by the number of samples on this rank.",
+                "The counts have to be summed over the ranks too."),
+        Mistake("only_one_rank", "Only rank 0 holds the result.",
+                "`dist.all_reduce` leaves the sum on every rank, `dist.reduce` on one."),
+        Mistake("divided_by_equal_share", "The sum was divided as if every rank had as many samples as one of them.",
+                "Count: the shares are not equal."),
+        Mistake("percent", "The accuracy is in percent.", "Return a fraction between 0 and 1."),
+        Mistake("swapped", "Loss and accuracy have changed places.",
+                "Return (mean loss, accuracy).", lambda c: (c.hits.sum() / c.n, c.losses.sum() / c.n)),
+        Mistake("integers", "The accuracy lost its fraction.",
+                "A sum of booleans is an integer: convert it to floating point before you divide."),
+        Mistake("narrow_type",
+                "This is right to some digits only, on all ranks: it was rounded, or the sums were kept in 16 bits.",
+                "Add up in float32 or float64 and count in int64; round where you print."),
+        Mistake("count_overflows", "The counts were kept in a type of 8 bits, which ends at 255.",
+                "Count in int64, which is what `torch.tensor(3)` is."),
+    ]  # fmt: skip
 
     def cases(self, rng):
         equal, unequal, empty = self.levels
@@ -685,133 +505,75 @@ def global_metrics(losses, correct):
         known = {"losses": losses, "correct": correct, "counts": counts}
         return Case(level, len(counts), arguments, says=says, known=known, rtol=1e-5, **options)
 
-    @staticmethod
-    def _sums(case):
-        """Per rank: sums of losses, hits, counts, each of shape (p,)."""
-        known = case.known
-        return (
-            np.array([x.sum() for x in known["losses"]]),
-            np.array([c.sum() for c in known["correct"]]),
-            np.array(known["counts"]),
-        )
+    def worked(self, case):
+        """Per rank the sums of losses and hits and the counts, and their total n."""
+        losses, hits = (np.array([values.sum() for values in case.known[name]]) for name in ("losses", "correct"))
+        counts = np.array(case.known["counts"])
+        return SimpleNamespace(losses=losses, hits=hits, counts=counts, n=counts.sum())
 
     def expected(self, case):
-        return [self._ways(case)["right"]] * case.world_size
+        c = self.worked(case)
+        return self.per_rank(case, (c.losses.sum() / c.n, c.hits.sum() / c.n))
 
-    def _ways(self, case) -> dict[str, tuple[float, float]]:
-        """What a rank reports that calculates in one way or another; the same on every rank."""
-        losses, hits, counts = self._sums(case)
-        p, n = case.world_size, counts.sum()
-        with np.errstate(invalid="ignore"):
-            means = np.array([losses / counts, hits / counts])
-        zeros = np.nan_to_num(means)
-        return {
-            "right": (losses.sum() / n, hits.sum() / n),
-            "nan": tuple(means.mean(axis=1)),
-            "mean_of_means": tuple(zeros.mean(axis=1)),
-            "mean_of_means_of_those_present": tuple(zeros.sum(axis=1) / (counts > 0).sum()),
-            "means_summed": tuple(zeros.sum(axis=1)),
-            "sum_for_mean": (losses.sum(), float(hits.sum())),
-            "divided_by_ranks": (losses.sum() / p, hits.sum() / p),
-        }
-
-    def misconceptions(self, case):
-        losses, hits, counts = self._sums(case)
-        p, ways, nan = case.world_size, self._ways(case), float("nan")
-        loss, accuracy = ways["right"]
-        equal, empty = len(set(counts)) == 1, 0 in counts
-        own = [(x / c, h / c) if c else (ANYTHING, ANYTHING) for x, h, c in zip(losses, hits, counts, strict=True)]
-        by_own = [(losses.sum() / c, hits.sum() / c) if c else (ANYTHING, ANYTHING) for c in counts]
-        return {
-            "own_only": own,
-            "empty_is_nan": [(nan, nan)] * p if empty else None,
-            "mean_of_means": None if equal else [ways["mean_of_means"]] * p,
-            "means_summed": [ways["means_summed"]] * p,
-            "sum_for_mean": [ways["sum_for_mean"]] * p,
-            "divided_by_ranks": [ways["divided_by_ranks"]] * p,
-            "divided_by_own_count": None if equal else by_own,
-            "only_one_rank": [ways["right"], *own[1:]] if counts[1:].any() else None,
-            "percent": [(loss, 100 * accuracy)] * p,
-            "hits_counted": [(loss, float(hits.sum()))] * p,
-            "swapped": [(accuracy, loss)] * p,
-        }
+    def per_rank(self, case, value):
+        return [value] * case.world_size
 
     def facts(self, case: Case, run: Run):
         """Loss and accuracy looked at one by one: a student may have treated them differently."""
-        pairs = np.array([self._numbers(value) for value in contributions.returned(run)])
-        if np.isnan(pairs).any():
-            return Finding("empty_is_nan", f"NaN on rank {np.flatnonzero(np.isnan(pairs).any(axis=1))[0]}.")
-        losses, hits, counts = self._sums(case)
-        for k, (what, sums) in enumerate((("loss", losses), ("accuracy", hits))):
-            name = self._one(case, pairs[:, k], sums, counts)
-            if name:
+        pairs, c = (
+            np.array([[number(one) for one in value] for value in contributions.returned(run)]),
+            self.worked(case),
+        )
+        nan = np.isnan(pairs).any(axis=1)
+        if (nan & (c.counts > 0)).any():
+            return Finding("empty_is_nan", f"NaN on rank {np.flatnonzero(nan)[0]}.")
+        for what, found, sums in (("loss", pairs[:, 0], c.losses), ("accuracy", pairs[:, 1], c.hits)):
+            if name := self._one(found, sums, c.counts):
                 return Finding(name, f"This concerns the {what}.")
         return None
 
     @staticmethod
-    def _numbers(value) -> tuple[float, float]:
-        first, second = value
-        return tuple(float(np.asarray(x.values if isinstance(x, Tensor) else x).reshape(())) for x in (first, second))
+    def _one(found, sums, counts) -> str | None:
+        """What the ranks made of their sums; what a rank without samples holds counts only where all else is right."""
+        p, n, total, there = len(counts), counts.sum(), sums.sum(), counts > 0
+        own = np.maximum(counts, 1)
 
-    @staticmethod
-    def _one(case, found, sums, counts) -> str | None:
-        p, n, total = case.world_size, counts.sum(), sums.sum()
-        present = counts > 0
-        means = np.divide(sums, counts, out=np.zeros(p), where=present)
-
-        def like(values, where=None):
-            chosen = slice(None) if where is None else where
-            return np.allclose(found[chosen], np.broadcast_to(values, (p,))[chosen], rtol=1e-4)
+        def like(value) -> bool:
+            return np.allclose(found[there], np.broadcast_to(value, p)[there], rtol=1e-4)
 
         if like(total / n):
-            return None
-        ways = {
-            "mean_of_means": means.mean(),
-            "own_only": means,
-            "means_summed": means.sum(),
-            "sum_for_mean": total,
-            "divided_by_ranks": total / p,
-            "percent": 100 * total / n,
-            "error_rate": 1 - total / n,
-        }
-        for name, values in ways.items():
-            if like(values) or (name == "own_only" and like(values, present)):
-                return name
-        if like(means.sum() / present.sum()):
-            return "mean_of_means"
-        if like(sums):
-            return "own_only"
-        if like(total / np.where(present, counts, 1), present):
-            return "divided_by_own_count"
-        if like(total / np.where(present, counts * p, 1), present):
-            return "divided_by_equal_share"
+            return "empty_is_nan" if np.isnan(found).any() else None
+        ways = (
+            ("mean_of_means", (sums / own).mean()),
+            ("mean_of_means", (sums / own).sum() / there.sum()),
+            ("own_only", sums / own),
+            ("own_only", sums),
+            ("sum_for_mean", total),
+            ("divided_by_ranks", total / p),
+            ("percent", 100 * total / n),
+            ("divided_by_own_count", total / own),
+            ("divided_by_equal_share", total / own / p),
+            *(("divided_by_equal_share", total / count / p) for count in counts[there]),
+            ("integers", math.floor(total / n)),
+            ("integers", np.floor(sums).sum() / n),
+        )
+        if name := next((name for name, value in ways if like(value)), None):
+            return name
         if np.isclose(found[0], total / n, rtol=1e-4):
             return "only_one_rank"
-        if any(like(mean) for mean in means):
-            return "rank_0_only"
-        if like(math.floor(total / n)):
-            return "integers"
-        if like(np.floor(sums).sum() / n):
-            return "integers"
-        if np.isin(found, (0, 1)).all():
-            return "any_for_sum"
-        if like(sums / n) or like(sums / total):
-            return "own_over_all"
-        if like(total / n / p):
-            return "divided_twice"
-        if any(like(total / (count * p)) for count in counts[present]):
-            return "divided_by_equal_share"
-        if not np.allclose(found, found[0], rtol=1e-6):
-            return "differs_between_ranks"
         if n > 255 and any(np.isclose(found[0] * (n % 256), left, rtol=1e-4) for left in (total, total % 256)):
             return "count_overflows"
-        return "narrow_type" if np.allclose(found, total / n, rtol=1e-2) else "not_the_mean"
+        return "narrow_type" if np.allclose(found, total / n, rtol=1e-2) else None
+
+
+def number(value: object) -> float:
+    """A number, also out of a tensor or an array of one element."""
+    return float(np.asarray(value.values if isinstance(value, Tensor) else value).reshape(()))
 
 
 class TrainStep(Exercise):
     """One step on unequal shares"""
 
-    unit, function = UNIT, "train_step"
     signature = "train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) -> float"
     levels = {"equal shares": 1, "unequal shares": 1, "a rank without samples": 1}
     may_lose = {
@@ -857,106 +619,63 @@ def harness(f, weights, shares, lr):
         after.append({n: p.detach().clone() for n, p in model.named_parameters()})
     return {"loss": losses, "after step 1": after[0], "after step 2": after[1]}
 """
-    diagnoses = {
-        **HANGS,
-        "own_only": Diagnosis(
-            "Each rank took the step of its own samples: the models part.", "Reduce the gradients over the ranks before the step."
-        ),
-        "mean_of_means": Diagnosis(
-            "Each rank's mean gradient got the same weight 1 / p, however many samples stand behind it.",
-            "Weight by counts: sum the gradients of `reduction='sum'` over the ranks and divide by the number of samples on all ranks.",
-        ),
-        "sum_of_means": Diagnosis(
-            "The ranks' mean gradients were added up: the step is about p times too long.",
-            "Sum the gradients of all samples, divide by the number of samples on all ranks.",
-        ),
-        "not_divided": Diagnosis(
-            "The gradients of all samples were added up and not divided.", "Divide by the number of samples on all ranks."
-        ),
-        "divided_by_ranks": Diagnosis(
-            "The gradients of all samples were added up and divided by the number of ranks, not of samples.",
-            "Divide by the number of samples on all ranks. If a function of yours divides by p already, multiply by p before it.",
-        ),
-        "divided_twice": Diagnosis(
-            "The step is p times too short: the gradients were weighted by the share of the samples and then divided by p as well.",
-            "Weighted by count, they only have to be summed: the weights add up to 1 already.",
-        ),
-        "divided_by_own_count": Diagnosis(
-            "The summed gradient was divided by the number of samples on this rank, so every rank takes another step.",
-            "Sum the counts over the ranks too.",
-        ),
-        "largest_share": Diagnosis(
-            "The summed gradient was divided as if every rank had as many samples as the largest.",
-            "Sum the counts over the ranks.",
-        ),
-        "empty_is_nan": Diagnosis(
-            "A rank without samples brought NaN (the mean over nothing), and the sum spreads it to all models.",
-            "With `reduction='sum'` an empty share gives 0 and gradients of zeros.",
-        ),
-        "stale_gradients": Diagnosis(
-            "Gradients of an earlier step are in this one: `backward` adds to what lies in `p.grad`.",
-            "Start with `model.zero_grad()`.",
-        ),
-        "wrong_sign": Diagnosis("The step goes uphill: the loss grows.", "Subtract lr times the gradient."),
-        "no_step": Diagnosis(
-            "The parameters are as they were: no step was taken, or one along a gradient of zeros.",
-            "p -= lr * gradient, under `torch.no_grad()`. Where there is such a line: a loss that went through `.item()` or "
-            "`torch.tensor(...)` is cut off from the model, and its backward() leaves no gradient there.",
-        ),
-        "no_learning_rate": Diagnosis("The step ignores the learning rate.", "Subtract lr times the gradient."),
-        "wrong_factor": Diagnosis(
-            "The step has the right direction and the wrong length.", "lr times the mean gradient over all samples of all ranks."
-        ),
-        "only_one_rank": Diagnosis("Only one rank took the right step: the models part.", "All ranks take the same step."),
-        "copied_from_one_rank": Diagnosis(
-            "All ranks took the step of one rank's samples.", "The samples of all ranks belong into the gradient."
-        ),
-        "ranks_missing": Diagnosis("The samples of some ranks are not in the gradient.", "All ranks contribute."),
-        "unequal_weights": Diagnosis(
-            "The ranks agree on a step in which samples count differently, depending on the rank they lie on.",
-            "Every sample counts 1 / N, where N is the number of samples on all ranks.",
-        ),
-        "differs_between_ranks": Diagnosis(
-            "The ranks took different steps: the models part.", "Everything that goes into a step must be the same on all ranks."
-        ),
-        "some_parameters": Diagnosis(
-            "Some parameters took the right step and others did not.",
-            "Go through all of `model.parameters()`, with one rule for all.",
-        ),
-        "another_step": Diagnosis(
-            "All ranks took the same step, but not the step of plain SGD.",
-            "p -= lr * gradient: no momentum, no Adam, no weight decay.",
-        ),
-        "second_step": Diagnosis(
-            "The first step is right, the second is not: something of the first was left over.",
-            "`model.zero_grad()` at the start of every step.",
-        ),
-        "local_loss": Diagnosis(
-            "The step is right, but the loss is that of this rank's samples.",
-            "Sum losses and counts over the ranks, then divide.",
-        ),
-        "mean_of_losses": Diagnosis(
-            "The step is right, but the loss is the mean of the ranks' means.",
-            "Sum losses and counts over the ranks, then divide.",
-        ),
-        "loss_is_nan": Diagnosis(
-            "The step is right, but the loss is not a number: the mean over no samples is 0 / 0.",
-            "Sum losses and counts over the ranks, then divide.",
-        ),
-        "loss_not_divided": Diagnosis(
-            "The step is right, but the loss is a sum.", "Divide by the number of samples on all ranks."
-        ),
-        "loss_divided_by_ranks": Diagnosis(
-            "The step is right, but the summed loss was divided by the number of ranks.",
-            "Divide by the number of samples on all ranks.",
-        ),
-        "loss_after_the_step": Diagnosis(
-            "The step is right, but the loss was computed after it.", "Return the loss that the gradient belongs to."
-        ),
-        "wrong_loss": Diagnosis(
-            "The step is right, the loss is not.", "The sum of all samples' losses over their number, on every rank."
-        ),
-    }
+    mistakes = [
+        *HANGS,
+        Mistake("own_only", "Each rank took the step of its own samples: the models part.",
+                "Reduce the gradients over the ranks before the step."),
+        Mistake("mean_of_means",
+                "Each rank's mean gradient got the same weight 1 / p, however many samples stand behind it.",
+                "Weight by counts: sum the gradients of `reduction='sum'` over the ranks and divide by the number of "
+                "samples on all ranks."),
+        Mistake("sum_of_means", "The ranks' mean gradients were added up: the step is about p times too long.",
+                "Sum the gradients of all samples, divide by the number of samples on all ranks."),
+        Mistake("not_divided", "The gradients of all samples were added up and not divided.",
+                "Divide by the number of samples on all ranks."),
+        Mistake("divided_by_ranks",
+                "The gradients of all samples were added up and divided by the number of ranks, not of samples.",
+                "Divide by the number of samples on all ranks. If a function of yours divides by p already, multiply "
+                "by p before it."),
+        Mistake("divided_twice", "The step is p times too short: the gradients were weighted by the share of the "
+                "samples and then divided by p as well.",
+                "Weighted by count, they only have to be summed: the weights add up to 1 already."),
+        Mistake("divided_by_own_count", "The summed gradient was divided by the number of samples on this rank, so "
+                "every rank takes another step.",
+                "Sum the counts over the ranks too."),
+        Mistake("largest_share", "The summed gradient was divided as if every rank had as many samples as the largest.",
+                "Sum the counts over the ranks."),
+        Mistake("empty_is_nan",
+                "A rank without samples brought NaN (the mean over nothing), and the sum spreads it to all models.",
+                "With `reduction='sum'` an empty share gives 0 and gradients of zeros."),
+        Mistake("stale_gradients",
+                "Gradients of an earlier step are in this one: `backward` adds to what lies in `p.grad`.",
+                "Start with `model.zero_grad()`."),
+        Mistake("wrong_sign", "The step goes uphill: the loss grows.", "Subtract lr times the gradient."),
+        Mistake("no_step", "The parameters are as they were: no step was taken, or one along a gradient of zeros.",
+                "p -= lr * gradient, under `torch.no_grad()`. Where there is such a line: a loss that went through "
+                "`.item()` or `torch.tensor(...)` is cut off from the model, and its backward() leaves no gradient "
+                "there."),
+        Mistake("wrong_factor", "The step has the right direction and the wrong length.",
+                "lr times the mean gradient over all samples of all ranks."),
+        Mistake("only_one_rank", "Only one rank took the right step: the models part.",
+                "All ranks take the same step."),
+        Mistake("some_parameters", "Some parameters took the right step and others did not.",
+                "Go through all of `model.parameters()`, with one rule for all."),
+        Mistake("another_step", "All ranks took the same step, but not the step of plain SGD.",
+                "p -= lr * gradient: no momentum, no Adam, no weight decay."),
+        Mistake("second_step", "The first step is right, the second is not: something of the first was left over.",
+                "`model.zero_grad()` at the start of every step."),
+        Mistake("local_loss", "The step is right, but the loss is that of this rank's samples.",
+                "Sum losses and counts over the ranks, then divide."),
+        Mistake("mean_of_losses", "The step is right, but the loss is the mean of the ranks' means.",
+                "Sum losses and counts over the ranks, then divide."),
+        Mistake("loss_is_nan", "The step is right, but the loss is not a number: the mean over no samples is 0 / 0.",
+                "Sum losses and counts over the ranks, then divide."),
+        Mistake("loss_not_divided", "The step is right, but the loss is a sum.",
+                "Divide by the number of samples on all ranks."),
+        Mistake("wrong_loss", "The step is right, the loss is not.",
+                "The sum of all samples' losses over their number, on every rank, with the parameters from before "
+                "the step."),
+    ]  # fmt: skip
 
     def cases(self, rng):
         equal, unequal, empty = self.levels
@@ -986,204 +705,106 @@ def harness(f, weights, shares, lr):
 
     NAMES = ("0.weight", "0.bias", "2.weight", "2.bias")
 
-    def _report(self, losses, first, second) -> dict:
-        def named(weights):
-            return {n: Tensor(w, "float64") for n, w in zip(self.NAMES, weights, strict=True)}
-
-        return {"loss": losses, "after step 1": named(first), "after step 2": named(second)}
-
-    def _train(self, case, gradient, lr=None, loss_of=None) -> list[dict]:
-        """Two steps on every rank. gradient(sums, counts, rank, step): the gradient a rank steps with, from every rank's sum of sample
-        gradients (a list of 4 arrays per rank) and counts. loss_of(sums, counts, rank): what it reports; None: anything."""
-        known, p = case.known, case.world_size
-        held = [list(known["weights"]) for _ in range(p)]
-        losses, after = [[] for _ in range(p)], []
-        for step, shares in enumerate(known["steps"]):
-            counts = np.array([len(y) for _, y in shares])
-            found = [loss_and_gradients(w, *share) for w, share in zip(held, shares, strict=True)]
-            loss_sums, sums = np.array([loss for loss, _ in found]), [g for _, g in found]
-            for rank in range(p):
-                change = gradient(sums, counts, rank, step)
-                rate = known["lr"] if lr is None else lr
-                held[rank] = [w - rate * g for w, g in zip(held[rank], change, strict=True)]
-                losses[rank].append(ANYTHING if loss_of is None else loss_of(loss_sums, counts, rank))
-            after.append([list(w) for w in held])
-        return [self._report(losses[r], after[0][r], after[1][r]) for r in range(p)]
-
-    @staticmethod
-    def _sum(sums, factors):
-        """Sum over the ranks of factor times gradient, array by array."""
-        return [sum(f * g for f, g in zip(factors, arrays, strict=True)) for arrays in zip(*sums, strict=True)]
-
-    def _right_step(self, sums, counts, rank, step):
-        return self._sum(sums, np.full(len(counts), 1 / counts.sum()))
-
     def expected(self, case):
-        return self._train(case, self._right_step, loss_of=lambda losses, counts, rank: losses.sum() / counts.sum())
-
-    def misconceptions(self, case):
-        p = case.world_size
-        every = np.array([[len(y) for _, y in step] for step in case.known["steps"]])
-        equal, empty = (every == every[:, :1]).all(), (every == 0).any()
-        stale = [None] * p
-
-        def with_weights(weights_of):
-            return self._train(case, lambda sums, counts, rank, step: self._sum(sums, weights_of(counts, rank)))
-
-        def stale_step(sums, counts, rank, step):
-            previous = [np.ones_like(w) for w in case.known["weights"]] if step == 0 else stale[rank]
-            stale[rank] = [a + b for a, b in zip(previous, self._right_step(sums, counts, rank, step), strict=True)]
-            return stale[rank]
-
-        def own(counts, rank):
-            return np.eye(p)[rank] / max(counts[rank], 1)
-
-        def loss(of):
-            return self._train(case, self._right_step, loss_of=of)
-
-        def local(losses, counts, rank):
-            return losses[rank] / counts[rank] if counts[rank] else ANYTHING
-
-        return {
-            "own_only": with_weights(own),
-            "mean_of_means": None if equal else with_weights(lambda counts, rank: 1 / np.maximum(counts, 1) / p),
-            "sum_of_means": with_weights(lambda counts, rank: 1 / np.maximum(counts, 1)),
-            "not_divided": with_weights(lambda counts, rank: np.ones(p)),
-            "divided_by_ranks": with_weights(lambda counts, rank: np.full(p, 1 / p)),
-            "divided_twice": with_weights(lambda counts, rank: np.full(p, 1 / counts.sum() / p)),
-            "wrong_sign": with_weights(lambda counts, rank: np.full(p, -1 / counts.sum())),
-            "no_step": with_weights(lambda counts, rank: np.zeros(p)),
-            "no_learning_rate": self._train(case, self._right_step, lr=1.0) if case.known["lr"] != 1 else None,
-            "stale_gradients": self._train(case, stale_step),
-            "local_loss": loss(local),
-            "loss_not_divided": loss(lambda losses, counts, rank: losses.sum()),
-            "loss_divided_by_ranks": loss(lambda losses, counts, rank: losses.sum() / p),
-            "mean_of_losses": None if equal else loss(lambda losses, counts, rank: (losses / np.maximum(counts, 1)).mean()),
-            "loss_is_nan": loss(lambda losses, counts, rank: float("nan") if 0 in counts else losses.sum() / counts.sum())
-            if empty
-            else None,
-        }
+        """Plain SGD on the samples of all ranks together."""
+        weights, losses, after = case.known["weights"], [], []
+        for shares in case.known["steps"]:
+            x, y = (np.concatenate(part) for part in zip(*shares, strict=True))
+            loss, gradients_ = loss_and_gradients(weights, x, y)
+            weights = [w - case.known["lr"] / len(y) * g for w, g in zip(weights, gradients_, strict=True)]
+            losses.append(loss / len(y))
+            after.append({name: Tensor(w, "float64") for name, w in zip(self.NAMES, weights, strict=True)})
+        return [{"loss": losses, "after step 1": after[0], "after step 2": after[1]}] * case.world_size
 
     def facts(self, case: Case, run: Run):
-        known = case.known
-        right = self.expected(case)
-        held = [self._flat(rank.value["after step 1"]) for rank in run.ranks]
-        second = [self._flat(rank.value["after step 2"]) for rank in run.ranks]
-        if any(np.isnan(values).any() for values in held + second):
+        right = self.expected(case)[0]
+        first, second = (np.array([flat(rank.value[f"after step {k}"]) for rank in run.ranks]) for k in (1, 2))
+        if np.isnan([first, second]).any():
             return "empty_is_nan"
-        start = np.concatenate([w.ravel() for w in known["weights"]])
-        steps = [(start - values) / known["lr"] for values in held]
-        shares = known["steps"][0]
-        counts = np.array([len(y) for _, y in shares])
-        sums = [np.concatenate([g.ravel() for g in loss_and_gradients(known["weights"], *share)[1]]) for share in shares]
-        if all(
-            np.allclose(values, self._flat(r["after step 1"]), rtol=1e-5, atol=1e-6)
-            for values, r in zip(held, right, strict=True)
-        ):
-            if all(
-                np.allclose(values, self._flat(r["after step 2"]), rtol=1e-5, atol=1e-6)
-                for values, r in zip(second, right, strict=True)
-            ):
-                return self._loss(case, run)
+        if not np.allclose(first, flat(right["after step 1"]), rtol=1e-5, atol=1e-6):
+            return self._step(case, run, first)
+        if not np.allclose(second, flat(right["after step 2"]), rtol=1e-5, atol=1e-6):
             return "second_step"
-        weights = [weights_in(step, sums) for step in steps]
-        if any(row is None for row in weights):
-            leftover = [weights_in(step, [*sums, np.ones_like(start)]) for step in steps]
-            return "stale_gradients" if all(row is not None and row[-1] for row in leftover) else self._parameters(case, run)
-        return self._name(np.array(weights), counts)
+        return self._loss(case, run, right["loss"])
 
-    def _parameters(self, case, run) -> Finding | str:
-        """The first step is no mixture of the ranks' gradients: are some of the parameters right, are the ranks at least equal?"""
-        held, right = [rank.value["after step 1"] for rank in run.ranks], self.expected(case)[0]["after step 1"]
-        wrong = [n for n in right if not all(np.allclose(h[n].values, right[n].values, rtol=1e-5) for h in held)]
+    def _step(self, case, run, held) -> Finding | str | None:
+        """What each rank's first step is made of: of the sums of sample gradients on the ranks, or of what else."""
+        shares, start = case.known["steps"][0], np.concatenate([w.ravel() for w in case.known["weights"]])
+        steps = (start - held) / case.known["lr"]
+        sums = [
+            np.concatenate([g.ravel() for g in loss_and_gradients(case.known["weights"], *share)[1]])
+            for share in shares
+        ]
+        weights = [weights_in(step, sums) for step in steps]
+        if all(row is not None for row in weights):
+            return self._name(np.array(weights), np.array([len(y) for _, y in shares]))
+        leftover = [weights_in(step, [*sums, np.ones_like(start)]) for step in steps]
+        if all(row is not None and row[-1] for row in leftover):
+            return "stale_gradients"
+        reports, right = [rank.value["after step 1"] for rank in run.ranks], self.expected(case)[0]["after step 1"]
+        wrong = [n for n in right if not all(np.allclose(r[n].values, right[n].values, rtol=1e-5) for r in reports)]
         if len(wrong) < len(right):
             return Finding("some_parameters", f"Not as they should be: {', '.join(wrong)}.")
-        equal = all(np.allclose(self._flat(h), self._flat(held[0]), rtol=1e-6) for h in held)
-        return "another_step" if equal else "differs_between_ranks"
+        return "another_step" if np.allclose(held, held[0], rtol=1e-6) else None
+
+    def _name(self, weights, counts) -> Finding | str | None:
+        """weights[r][q]: the weight of rank q's sum of sample gradients in rank r's step."""
+        p, n, there, own = len(counts), counts.sum(), counts > 0, np.maximum(counts, 1)
+        ways = (
+            ("mean_of_means", 1 / own / p),
+            ("mean_of_means", 1 / own / there.sum()),
+            ("sum_of_means", 1 / own),
+            ("largest_share", 1 / counts.max() / p),
+            ("not_divided", 1),
+            ("divided_by_ranks", 1 / p),
+            ("divided_twice", 1 / n / p),
+            ("wrong_sign", -1 / n),
+            ("no_step", 0),
+            ("divided_by_own_count", 1 / own[:, None]),
+            ("divided_by_own_count", 1 / own[:, None] / p),
+        )
+        those = np.ix_(there, there)
+        names = {
+            name for name, way in ways if np.allclose(weights[those], np.broadcast_to(way, (p, p))[those], rtol=1e-4)
+        }
+        if names:
+            return names.pop() if len(names) == 1 else None  # of equal shares one cannot tell
+        if not (weights * (1 - np.eye(p))).any():
+            return "own_only"
+        name, detail = gradients.name_of(weights, there / n) or ("", "")
+        name = "wrong_factor" if name == "sum_for_mean" else name
+        return Finding(name, detail) if name in self.diagnoses else None
 
     @staticmethod
-    def _name(weights, counts) -> Finding | str | None:
-        """What each rank's first step is made of. weights[r][q]: the weight of rank q's sum of sample gradients in rank r's step."""
-        p, n, there = len(counts), counts.sum(), counts > 0
-        factors = weights[:, there] * n
-        known = {
-            "mean_of_means": 1 / (p * np.maximum(counts, 1)),
-            "sum_of_means": 1 / np.maximum(counts, 1),
-            "largest_share": np.full(p, 1 / (p * counts.max())),
-            "not_divided": np.ones(p),
-            "divided_by_ranks": np.full(p, 1 / p),
-            "divided_twice": np.full(p, 1 / (p * n)),
-        }
-        for name, row in known.items():
-            if np.allclose(weights[:, there], row[there], rtol=1e-4):
-                return name
-        if np.allclose(weights[:, there], (1 / (np.maximum(counts, 1) * there.sum()))[there], rtol=1e-4):
-            return "mean_of_means"
-        own_counts = np.repeat(1 / np.maximum(counts, 1)[:, None], p, axis=1)
-        for scale in (1, 1 / p):
-            if np.allclose(weights[there][:, there], scale * own_counts[there][:, there], rtol=1e-4):
-                return "divided_by_own_count"
-        if all(not row[np.arange(p) != r].any() for r, row in enumerate(weights)):
-            return "own_only"
-        return gradients.name_of(weights, np.where(there, 1 / n, 0)) and Finding(
-            *_renamed(gradients.name_of(weights, there / n), factors)
-        )
-
-    def _loss(self, case, run) -> Finding | str | None:
+    def _loss(case, run, right) -> str | None:
         """The weights are right: what was reported as the loss of the first step?"""
+        found = np.array([[number(loss) for loss in rank.value["loss"]] for rank in run.ranks])
+        if np.isnan(found).any():
+            return "loss_is_nan"
+        if np.allclose(found, right, rtol=1e-6):
+            return None
         shares = case.known["steps"][0]
         counts = np.array([len(y) for _, y in shares])
         sums = np.array([loss_and_gradients(case.known["weights"], *share)[0] for share in shares])
-        right = sums.sum() / counts.sum()
-        found = np.array([_number(rank.value["loss"][0]) for rank in run.ranks])
-        later = np.array([_number(rank.value["loss"][1]) for rank in run.ranks])
-        if np.isnan(found).any() or np.isnan(later).any():
-            return "loss_is_nan"
-        means = sums / np.maximum(counts, 1)
-        after = sums_after = None
-        weights = [np.asarray(v.values) for v in run.ranks[0].value["after step 1"].values()]
-        sums_after = np.array([loss_and_gradients(weights, *share)[0] for share in shares])
-        after = sums_after / np.maximum(counts, 1)
-        there = counts > 0
-        ways = {
-            "loss_after_the_step": np.full(len(counts), sums_after.sum() / counts.sum()),
-            "mean_of_losses": np.full(len(counts), means.mean()),
-            "loss_not_divided": np.full(len(counts), sums.sum()),
-            "loss_divided_by_ranks": np.full(len(counts), sums.sum() / len(counts)),
-        }
-        for name, values in ways.items():
-            if np.allclose(found, values, rtol=1e-5) and not np.isclose(values[0], right, rtol=1e-6):
-                return name
-        for values in (means, sums, after):
-            if np.allclose(found[there], values[there], rtol=1e-5) and not np.allclose(found, right, rtol=1e-6):
-                return "local_loss"
-        if np.allclose(found, means.sum() / there.sum(), rtol=1e-5) and not np.allclose(found, right, rtol=1e-6):
-            return "mean_of_losses"
-        wrong = not np.allclose(found, right, rtol=1e-6) or not np.allclose(
-            later, [r["loss"][1] for r in self.expected(case)], rtol=1e-6
+        there, means = counts > 0, sums / np.maximum(counts, 1)
+        ways = (
+            ("wrong_loss", np.full(len(counts), right[0])),  # the second one is wrong
+            ("mean_of_losses", np.full(len(counts), means.mean())),
+            ("mean_of_losses", np.full(len(counts), means.sum() / there.sum())),
+            ("loss_not_divided", np.full(len(counts), sums.sum())),
+            ("local_loss", means),
+            ("local_loss", sums),
         )
-        return "wrong_loss" if wrong else None
-
-    @staticmethod
-    def _flat(report: dict) -> np.ndarray:
-        return np.concatenate([np.asarray(tensor.values, dtype=np.float64).ravel() for tensor in report.values()])
+        return next((name for name, way in ways if np.allclose(found[there, 0], way[there], rtol=1e-5)), "wrong_loss")
 
 
-def _renamed(found: tuple[str, str], factors: np.ndarray) -> tuple[str, str]:
-    """The names of `gradients.name_of` in the words of a step."""
-    name, detail = found
-    renamed = {"sum_for_mean": "wrong_factor", "divided_on_some_ranks": "differs_between_ranks", "own_divided": "own_only"}
-    if name == "wrong_factor" and np.allclose(factors, 0):
-        return "no_step", ""
-    return renamed.get(name, name), detail
-
-
-def _number(value) -> float:
-    return float(np.asarray(value.values if isinstance(value, Tensor) else value).reshape(()))
+def flat(report: dict) -> np.ndarray:
+    return np.concatenate([np.asarray(tensor.values, dtype=np.float64).ravel() for tensor in report.values()])
 
 
 def loss_and_gradients(weights: list[np.ndarray], x: np.ndarray, y: np.ndarray) -> tuple[float, list[np.ndarray]]:
-    """Sum over the samples of the cross-entropy of tanh network W2 tanh(W1 x + b1) + b2, and its gradients by the chain rule.
+    """Sum over the samples of the cross-entropy of tanh network W2 tanh(W1 x + b1) + b2, and its gradients by the chain
+    rule.
 
     weights: W1 (h, d), b1 (h,), W2 (c, h), b2 (c,). x: (n, d), n may be 0. y: (n,), labels 0 to c - 1.
     """
@@ -1196,228 +817,177 @@ def loss_and_gradients(weights: list[np.ndarray], x: np.ndarray, y: np.ndarray) 
     d_logits = np.exp(log_p)
     d_logits[rows, y] -= 1
     d_hidden = d_logits @ w2 * (1 - hidden**2)
-    return float(-log_p[rows, y].sum()), [d_hidden.T @ x, d_hidden.sum(axis=0), d_logits.T @ hidden, d_logits.sum(axis=0)]
+    return float(-log_p[rows, y].sum()), [
+        d_hidden.T @ x,
+        d_hidden.sum(axis=0),
+        d_logits.T @ hidden,
+        d_logits.sum(axis=0),
+    ]
 
 
-class AverageAndClip(Exercise):
+class AverageAndClip(GradientExercise):
     """Clip the averaged gradient"""
 
-    unit, function = UNIT, "average_and_clip"
     signature = "average_and_clip(model: nn.Module, max_norm: float) -> float"
     all_hear = True
     levels = {"a gradient that is too long": 1, "a gradient that is short enough": 1, "frozen parameters, and zero": 1}
-    inputs = "free"
     uses = ("average_gradients", "average_gradients_flat")
-    harness = (
-        BUILD
-        + """
+    harness = f"""{BUILD}
 
 def harness(f, spec, max_norm):
     model = build(spec)
     before = [p.detach().clone() for p in model.parameters()]
     norm = f(model, max_norm)
-    return {"norm": norm, **gradients(model), "parameters": kept(model, before)}
+    return {{"norm": norm, **gradients(model), "parameters": kept(model, before)}}
 """
-    )
-    diagnoses = {
-        **READINGS,
-        "not_clipped": Diagnosis(
-            "The gradient is the mean, in its full length.", "Multiply by max_norm / norm where norm > max_norm."
-        ),
-        "clipped_before_averaging": Diagnosis(
-            "Each rank clipped its own gradient and the clipped ones were averaged: ranks with long gradients count less.",
-            "First the mean, then its norm: that is what the sequential run would clip.",
-        ),
-        "not_averaged": Diagnosis(
-            "Each rank holds its own gradient, clipped or not: nothing was averaged.", "Call `average_gradients(model)` first."
-        ),
-        "clipped_each_parameter": Diagnosis(
-            "Each parameter was clipped by a norm of its own, which turns the gradient into another direction.",
-            "One norm for all: the root of the sum of all squares, over all parameters.",
-        ),
-        "own_norm": Diagnosis(
-            "Each rank scaled the mean by the norm of its own gradient: the ranks step differently and the models part.",
-            "Take the norm after averaging: all ranks then compute the same number.",
-        ),
-        "always_scaled": Diagnosis(
-            "A gradient that was short enough was stretched to max_norm.",
-            "Clipping only shortens: the factor is min(1, max_norm / norm).",
-        ),
-        "norm_over_ranks": Diagnosis(
-            "The squares were summed over the ranks: after averaging all ranks hold the same gradient, so it was counted p times.",
-            "The norm of the mean needs no communication.",
-        ),
-        "norm_of_the_sum": Diagnosis(
-            "The norm is that of the sum over the ranks.", "Divide by the number of ranks before you take the norm."
-        ),
-        "norm_squared": Diagnosis("The root is missing: this is the square of the norm.", "norm = sqrt(sum of squares)."),
-        "norms_added": Diagnosis(
-            "The norms of the parameters were added up.", "Squares add up, norms do not: the root of the sum of all squares."
-        ),
-        "norm_after": Diagnosis(
-            "The gradient is right, but the returned norm is that after clipping.",
-            "Return the norm of the mean before it was clipped.",
-        ),
-        "own_norm_returned": Diagnosis(
-            "The gradient is right, but the returned norm is that of this rank's own gradient.", "Return the norm of the mean."
-        ),
-        "clipped_by_value": Diagnosis(
-            "Each element was cut off at max_norm, which turns the gradient into another direction.",
-            "Scale all elements by one factor.",
-        ),
-        "zero_divided": Diagnosis(
-            "A gradient of zeros has the norm 0, and 0 / 0 is not a number.", "Only divide where norm > max_norm."
-        ),
-        "wrong_length": Diagnosis(
-            "The direction is right, the length is not.", "The clipped gradient is as long as max_norm, no longer and no shorter."
-        ),
-        "wrong_norm": Diagnosis(
-            "The gradient is right, the returned norm is not.",
-            "Return the root of the sum of all squares of the mean, before clipping.",
-        ),
-    }
+    mistakes = [
+        *READINGS,
+        Mistake("not_clipped", "The gradient is the mean, in its full length.",
+                "Multiply by max_norm / norm where norm > max_norm.", lambda c: c.means),
+        Mistake("clipped_before_averaging", "Each rank clipped its own gradient and the clipped ones were averaged: "
+                "ranks with long gradients count less.",
+                "First the mean, then its norm: that is what the sequential run would clip.",
+                lambda c: mean_of_clipped(c.brought, c.own_norms, c.limit)),
+        Mistake("not_averaged", "Each rank holds its own gradient, clipped or not: nothing was averaged.",
+                "Call `average_gradients(model)` first."),
+        Mistake("clipped_each_parameter",
+                "Each parameter was clipped by a norm of its own, which turns the gradient into another direction.",
+                "One norm for all: the root of the sum of all squares, over all parameters.",
+                lambda c: {name: mean * clip_factor(norm_of([mean]), c.limit) for name, mean in c.means.items()}),
+        Mistake("own_norm", "Each rank scaled the mean by the norm of its own gradient: the ranks step differently and "
+                "the models part.",
+                "Take the norm after averaging: all ranks then compute the same number.",
+                lambda c: [c.clipped_by(norm) for norm in c.own_norms]),
+        Mistake("always_scaled", "A gradient that was short enough was stretched to max_norm.",
+                "Clipping only shortens: the factor is min(1, max_norm / norm).",
+                lambda c: scaled(c.means, c.limit / c.norm if c.norm else 1)),
+        Mistake("norm_over_ranks", "The squares were summed over the ranks: after averaging all ranks hold the same "
+                "gradient, so it was counted p times.",
+                "The norm of the mean needs no communication.", lambda c: c.clipped_by(c.norms["norm_over_ranks"])),
+        Mistake("norm_of_the_sum", "The norm is that of the sum over the ranks.",
+                "Divide by the number of ranks before you take the norm.",
+                lambda c: c.clipped_by(c.norms["norm_of_the_sum"])),
+        Mistake("norm_squared", "The root is missing: this is the square of the norm.",
+                "norm = sqrt(sum of squares).", lambda c: c.clipped_by(c.norms["norm_squared"])),
+        Mistake("norms_added", "The norms of the parameters were added up.",
+                "Squares add up, norms do not: the root of the sum of all squares.",
+                lambda c: c.clipped_by(c.norms["norms_added"])),
+        Mistake("norm_after", "The gradient is right, but the returned norm is that after clipping.",
+                "Return the norm of the mean before it was clipped.",
+                lambda c: {"norm": c.norms["norm_after"], **c.clipped_by(c.norm)}),
+        Mistake("clipped_by_value",
+                "Each element was cut off at max_norm, which turns the gradient into another direction.",
+                "Scale all elements by one factor.",
+                lambda c: {name: np.clip(mean, -c.limit, c.limit) for name, mean in c.means.items()}),
+        Mistake("zero_divided", "A gradient of zeros has the norm 0, and 0 / 0 is not a number.",
+                "Only divide where norm > max_norm.", lambda c: None if c.norm else scaled(c.means, np.nan)),
+        Mistake("wrong_length", "The direction is right, the length is not.",
+                "The clipped gradient is as long as max_norm, no longer and no shorter."),
+        Mistake("wrong_norm", "The gradient is right, the returned norm is not.",
+                "Return the root of the sum of all squares of the mean, before clipping."),
+    ]  # fmt: skip
 
     def cases(self, rng):
         long, short, odd = self.levels
+
+        def case(level, p, parts, share, says, **options):
+            """A gradient whose norm is 1 / share times max_norm."""
+            unlimited = gradient_case(rng, level, p, parts, **options)
+            limit = round(share * norm_of(self.worked(unlimited).means.values()), 3)
+            tolerance = 1e-6 if share < 1 else None  # torch's own clipping adds 1e-6 to the norm
+            return limited(unlimited, limit, f"{says}, max_norm {limit:g}", tolerance)
+
         return [
-            self._case(rng, long, 3, LAYERS, 0.12, late=(1,), says="too long"),
-            self._case(rng, long, 4, LAYERS, 0.05, says="much too long"),
-            self._case(rng, short, 2, LAYERS, 3.0, says="short enough"),
-            self._case(rng, odd, 3, TIED, 0.5, says="one frozen, one tied"),
-            self._case(rng, odd, 5, branch(0), 0.1, late=(0,), says="no gradient of the branch on rank 0"),
-            self._zero(gradient_case(rng, odd, 2, LAYERS, more=(1.0,), says="zeros", known={"max_norm": 1.0})),
+            case(long, 3, LAYERS, 0.12, "too long", late=(1,)),
+            case(long, 4, LAYERS, 0.05, "much too long"),
+            case(short, 2, LAYERS, 3.0, "short enough"),
+            case(odd, 3, TIED, 0.5, "one frozen, one tied"),
+            case(odd, 5, branch(0), 0.1, "no gradient of the branch on rank 0", late=(0,)),
+            limited(of_zeros(gradient_case(rng, odd, 2, LAYERS)), 1.0, "zeros"),
         ]
 
-    @staticmethod
-    def _case(rng, level, p, parts, share, **options):
-        """A gradient whose norm is 1 / share times max_norm."""
-        case = gradient_case(rng, level, p, parts, **options)
-        limit = round(share * norm_of([sum(per_rank) / p for per_rank in case.known["brought"].values()]), 3)
-        return Case(
-            case.level,
-            p,
-            [(*arguments, limit) for arguments in case.arguments],
-            says=f"{case.says}, max_norm {limit:g}",
-            known={**case.known, "max_norm": limit},
-            late=case.late,
-            rtol=1e-6 if share < 1 else None,  # torch's own clipping adds 1e-6 to the norm
+    def worked(self, case):
+        """Besides: `own_norms` of each rank's gradient, the right `norm`, wrong `norms` by the name of the mistake, and
+        `clipped_by`: the means clipped as if a number were their norm."""
+        c, limit = super().worked(case), case.known.get("max_norm")
+        norm = norm_of(c.means.values())
+        own_norms = [norm_of(per_rank[r] for per_rank in c.brought.values()) for r in range(c.p)]
+        norms = {
+            "norm_after": min(norm, limit or norm),
+            "norm_of_the_sum": norm * c.p,
+            "norm_over_ranks": norm * math.sqrt(c.p),
+            "norm_squared": norm**2,
+            "norms_added": sum(norm_of([mean]) for mean in c.means.values()),
+        }
+        return SimpleNamespace(
+            **vars(c),
+            limit=limit,
+            norm=norm,
+            own_norms=own_norms,
+            norms=norms,
+            clipped_by=lambda norm: scaled(c.means, clip_factor(norm, limit)),
         )
 
-    @staticmethod
-    def _zero(case):
-        """The same with gradients of zeros."""
-        brought = {name: [0 * g for g in per_rank] for name, per_rank in case.known["brought"].items()}
-        arguments = []
-        for spec, limit in case.arguments:
-            zeros = [[n, kind, v, None if g is None else Tensor(0 * g.values, g.dtype)] for n, kind, v, g in spec]
-            arguments.append((zeros, limit))
-        return Case(case.level, case.world_size, arguments, says=case.says, known={**case.known, "brought": brought})
-
-    @staticmethod
-    def _means(case) -> dict[str, np.ndarray]:
-        return {name: sum(per_rank) / case.world_size for name, per_rank in case.known["brought"].items()}
-
-    def _report(self, case, norm, values) -> dict:
-        return {"norm": norm, **dictionary(case, values, parameters="kept")}
-
-    def _everywhere(self, case, norm, values):
-        return [self._report(case, norm, values)] * case.world_size
-
     def expected(self, case):
-        means = self._means(case)
-        norm = norm_of(means.values())
-        return self._everywhere(case, norm, scaled(means, clip_factor(norm, case.known["max_norm"])))
+        c = self.worked(case)
+        return self.per_rank(case, {"norm": c.norm, **c.clipped_by(c.norm)})
 
-    def misconceptions(self, case):
-        p, brought, limit, means = case.world_size, case.known["brought"], case.known["max_norm"], self._means(case)
-        norm = norm_of(means.values())
-        names = (
-            "not_clipped clipped_before_averaging clipped_each_parameter own_norm always_scaled norm_over_ranks norm_of_the_sum "
-            "norm_squared norms_added norm_after sum_for_mean clipped_by_value zero_divided"
-        ).split()
-        if norm == 0:
-            nans = {name: np.full(np.shape(mean), np.nan) for name, mean in means.items()}
-            return {name: None for name in names} | {"zero_divided": self._everywhere(case, ANYTHING, nans)}
-        own = [{name: per_rank[r] for name, per_rank in brought.items()} for r in range(p)]
-        own_norms = [norm_of(values.values()) for values in own]
-        clipped = [scaled(values, clip_factor(n, limit)) for values, n in zip(own, own_norms, strict=True)]
-        long = norm > limit
-        right = scaled(means, clip_factor(norm, limit))
-
-        def everywhere(values, norm=ANYTHING):
-            return self._everywhere(case, norm, values)
-
-        of_means_of_clipped = {name: sum(values[name] for values in clipped) / p for name in means}
-        each = {name: mean * clip_factor(norm_of([mean]), limit) for name, mean in means.items()}
-        summed, longest = norm * p, max(float(np.abs(m).max()) for m in means.values())
-        return {
-            "not_clipped": everywhere(means) if long else None,
-            "clipped_before_averaging": everywhere(of_means_of_clipped) if max(own_norms) > limit else None,
-            "clipped_each_parameter": everywhere(each) if long else None,
-            "own_norm": [self._report(case, ANYTHING, scaled(means, clip_factor(n, limit))) for n in own_norms] if long else None,
-            "always_scaled": None if long else everywhere(scaled(means, limit / norm)),
-            "norm_over_ranks": everywhere(scaled(means, limit / norm / math.sqrt(p))) if long else None,
-            "norm_of_the_sum": everywhere(scaled(means, limit / norm / p)) if long else None,
-            "norm_squared": everywhere(scaled(means, limit / norm**2)) if long else None,
-            "norms_added": everywhere(scaled(means, limit / sum(norm_of([m]) for m in means.values()))) if long else None,
-            "norm_after": everywhere(right, min(norm, limit)) if long else None,
-            "sum_for_mean": None
-            if long
-            else everywhere(scaled(means, p * clip_factor(summed, limit)))
-            if summed < limit
-            else None,
-            "clipped_by_value": everywhere({name: np.clip(m, -limit, limit) for name, m in means.items()})
-            if longest > limit
-            else None,
-            "zero_divided": None,
-        }
+    def per_rank(self, case, value):
+        """The norm may be anything where a mistake does not give one; then the gradient has to be wrong."""
+        values = value if isinstance(value, list) else [value] * case.world_size
+        c = self.worked(case)
+        right = c.clipped_by(c.norm)
+        if all("norm" not in one and all(np.allclose(one[name], right[name]) for name in right) for one in values):
+            return None
+        reports = super().per_rank(case, values)
+        return [{"norm": one.get("norm", ANYTHING), **report} for one, report in zip(values, reports, strict=True)]
 
     def facts(self, case: Case, run: Run):
-        if any(rank.value["parameters"] == "changed" for rank in run.ranks):
-            return Finding("weights_changed", "After the call the parameters had other values than before.")
-        means, limit, p = self._means(case), case.known["max_norm"], case.world_size
-        norm = norm_of(means.values())
-        held = gradients.reported(case, run)
-        if held is None:
-            return None
+        c, held, read = self.worked(case), gradients.reported(case, run), super().facts(case, run)
+        if held is None or (read and read.diagnosis == "weights_changed"):
+            return read
         if any(np.isnan(v).any() for values in held for v in values.values()):
             return "zero_divided"
-        norms = [_number(rank.value["norm"]) for rank in run.ranks]
-        right = scaled(means, clip_factor(norm, limit))
-        if all(np.allclose(values[name], right[name], rtol=1e-5) for values in held for name in means):
-            if np.allclose(norms, norm, rtol=1e-5):
-                return gradients.late_digits_lost(case, held) if norm <= limit else None
-            own = [norm_of([per_rank[r] for per_rank in case.known["brought"].values()]) for r in range(p)]
-            ways = {
-                "norm_after": [min(norm, limit)] * p,
-                "own_norm_returned": own,
-                "norm_of_the_sum": [norm * p] * p,
-                "norm_over_ranks": [norm * math.sqrt(p)] * p,
-                "norm_squared": [norm**2] * p,
-                "norms_added": [sum(norm_of([m]) for m in means.values())] * p,
-            }
-            return next((name for name, values in ways.items() if np.allclose(norms, values, rtol=1e-5)), "wrong_norm")
-        if norm == 0:
+        right, norms = c.clipped_by(c.norm), [number(rank.value["norm"]) for rank in run.ranks]
+        if all(np.allclose(values[name], right[name], rtol=1e-5) for values in held for name in right):
+            if np.allclose(norms, c.norm, rtol=1e-5):
+                return gradients.late_digits_lost(case, held) if c.norm <= c.limit else None
+            return next((name for name, norm in c.norms.items() if np.allclose(norms, norm, rtol=1e-5)), "wrong_norm")
+        if c.norm == 0:
             return None
-        flat_mean = np.concatenate([m.ravel() for m in means.values()])
-        factors = [weights_in(np.concatenate([v.ravel() for v in values.values()]), [flat_mean]) for values in held]
-        if all(factor is not None for factor in factors):
-            if np.allclose(factors, 1, rtol=1e-5):
-                return "not_clipped"
-            if np.allclose(factors, factors[0], rtol=1e-5):
-                length = float(factors[0][0]) * norm
-                return Finding("wrong_length", f"It is {length:.6g} long; the mean is {norm:.6g} long, max_norm is {limit:g}.")
+        factors = self._multiples(held, [c.means] * c.p)
+        if factors is None:
+            own = [{name: per_rank[r] for name, per_rank in c.brought.items()} for r in range(c.p)]
+            return read if self._multiples(held, own) is None else "not_averaged"
+        if not np.allclose(factors, factors[0], rtol=1e-5):
             return "own_norm"
-        return Finding("not_averaged") if self._not_averaged(case, held) else read_average(case, run)
+        length = factors[0] * c.norm
+        detail = f"It is {length:.6g} long; the mean is {c.norm:.6g} long, max_norm is {c.limit:g}."
+        return "not_clipped" if np.isclose(factors[0], 1, rtol=1e-5) else Finding("wrong_length", detail)
 
     @staticmethod
-    def _not_averaged(case, held) -> bool:
-        """Whether each rank holds its own gradient, whatever its length."""
-        for rank, values in enumerate(held):
-            own = np.concatenate([per_rank[rank].ravel() for per_rank in case.known["brought"].values()])
-            if weights_in(np.concatenate([v.ravel() for v in values.values()]), [own]) is None:
-                return False
-        return True
+    def _multiples(held, wanted) -> list[float] | None:
+        """Which multiple of the wanted gradients each rank holds; None where it is not one."""
+        vectors = [
+            [np.concatenate([v.ravel() for v in d.values()]) for d in pair] for pair in zip(held, wanted, strict=True)
+        ]
+        factors = [weights_in(mine, [one]) for mine, one in vectors]
+        return None if any(factor is None for factor in factors) else [float(factor[0]) for factor in factors]
+
+
+def limited(case: Case, limit: float, says: str, rtol: float | None = None) -> Case:
+    """The same case with a `max_norm` as its second argument."""
+    arguments, known = [(spec, limit) for (spec,) in case.arguments], {**case.known, "max_norm": limit}
+    return replace(case, arguments=arguments, known=known, says=says, rtol=rtol)
+
+
+def of_zeros(case: Case) -> Case:
+    """The same with gradients of zeros."""
+    brought = {name: [0 * g for g in per_rank] for name, per_rank in case.known["brought"].items()}
+    specs = [
+        [[n, kind, v, g and replace(g, values=0 * g.values)] for n, kind, v, g in spec] for (spec,) in case.arguments
+    ]
+    return replace(case, arguments=[(spec,) for spec in specs], known={**case.known, "brought": brought})
 
 
 def norm_of(arrays) -> float:
@@ -1427,6 +997,12 @@ def norm_of(arrays) -> float:
 
 def clip_factor(norm: float, limit: float) -> float:
     return min(1.0, limit / norm) if norm > 0 else 1.0
+
+
+def mean_of_clipped(brought: dict[str, list[np.ndarray]], norms: list[float], limit: float) -> dict[str, np.ndarray]:
+    """The mean of what the ranks brought, each rank's clipped by its own norm."""
+    factors = [clip_factor(norm, limit) for norm in norms]
+    return {name: sum(map(np.multiply, factors, per_rank)) / len(norms) for name, per_rank in brought.items()}
 
 
 def scaled(values: dict[str, np.ndarray], factor: float) -> dict[str, np.ndarray]:

@@ -1,8 +1,9 @@
 """Whose gradients are in a mean? Small models out of given tensors, and the reading of an average that went wrong.
 
-A model is described by its parts, one after the other. What rank r brings is k * 10**r with k = 1, 2 or 3 (`contributions`), so a card
-shows who is in a sum. And whatever a rank ends up with is, as a rule, some combination of what the ranks brought: `weights_in` finds
-with which weight each rank is contained in it, whether anybody thought of the mistake before or not.
+A model is described by its parts, one after the other. What rank r brings is k * 10**r with k = 1, 2 or 3
+(`contributions`), so a card shows who is in a sum. And whatever a rank ends up with is, as a rule, some combination of
+what the ranks brought: `weights_in` finds with which weight each rank is contained in it, whether anybody thought of
+the mistake before or not.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import numpy as np
 from autograder.exercise import Case, Finding, Run, Tensor
 from autograder.exercises.readings import contributions
 
-# Builds the model on a rank. `spec` is one [name, kind, value, gradient] per part; kind is "parameter", "frozen", "buffer", "passing"
-# (a buffer that is not in the state_dict), "transposed" (a parameter whose memory is not contiguous) or "tied to NAME" (that parameter
-# under a second name).
+# Builds the model on a rank. `spec` is one [name, kind, value, gradient] per part; kind is "parameter", "frozen",
+# "buffer", "passing" (a buffer that is not in the state_dict), "transposed" (a parameter whose memory is not
+# contiguous) or "tied to NAME" (that parameter under a second name).
 BUILD = """
 import torch
 from torch import nn
@@ -77,11 +78,19 @@ FULL = 1e-12  # the relative tolerance of a mean in float64, in which four numbe
 
 
 def gradient_case(
-    rng: np.random.Generator, level: str, world_size: int, parts: list[Part], dtype: str = "float64", more: tuple = (), **options
+    rng: np.random.Generator,
+    level: str,
+    world_size: int,
+    parts: list[Part],
+    dtype: str = "float64",
+    more: tuple = (),
+    **options,
 ) -> Case:
-    """A case whose first argument is a `spec` with a gradient per rank. more: further arguments, the same on every rank.
+    """A case whose first argument is a `spec` with a gradient per rank. more: further arguments, the same on every
+    rank.
 
-    `known`: parts; dtype; brought, name -> one gradient per rank (zeros where it is None), for the parameters that are trained.
+    `known`: parts; dtype; brought, name -> one gradient per rank (zeros where it is None), for the parameters that are
+    trained.
     """
     brought, specs = {}, [[] for _ in range(world_size)]
     for part in parts:
@@ -99,7 +108,8 @@ def gradient_case(
 
 
 def dictionary(case: Case, values: dict[str, np.ndarray], **notes) -> dict:
-    """What a harness reports of one rank: the gradient of each parameter, zeros for those that are not trained, and `notes`."""
+    """What a harness reports of one rank: the gradient of each parameter, zeros for those that are not trained, and
+    `notes`."""
     found = {}
     for part in case.known["parts"]:
         if part.kind != "buffer" and not part.kind.startswith("tied"):
@@ -112,14 +122,17 @@ def weighted(case: Case, weights: np.ndarray, **notes) -> list[dict]:
     brought = case.known["brought"]
     return [
         dictionary(
-            case, {name: sum(w * g for w, g in zip(row, per_rank, strict=True)) for name, per_rank in brought.items()}, **notes
+            case,
+            {name: sum(w * g for w, g in zip(row, per_rank, strict=True)) for name, per_rank in brought.items()},
+            **notes,
         )
         for row in np.asarray(weights, dtype=np.float64)
     ]
 
 
 def weights_in(value: np.ndarray, contributions_: list[np.ndarray]) -> np.ndarray | None:
-    """The weights, shape (p,), with which `value` is made of the p contributions; None where it is not, or not uniquely."""
+    """The weights, shape (p,), with which `value` is made of the p contributions; None where it is not, or not
+    uniquely."""
     columns = np.stack([np.asarray(c, dtype=np.float64).ravel() for c in contributions_], axis=1)
     scale = np.abs(columns).max(axis=0)
     there = scale > 0
@@ -137,50 +150,36 @@ def weights_in(value: np.ndarray, contributions_: list[np.ndarray]) -> np.ndarra
 
 
 def name_of(weights: np.ndarray, right: np.ndarray) -> tuple[str, str] | None:
-    """(diagnosis, detail) for the weights each rank's result is made with, shape (ranks, p). right: those of the mean, shape (p,).
+    """(diagnosis, detail) for the weights each rank's result is made with, shape (ranks, p). right: those of the mean,
+    shape (p,).
 
     None: they are right. A rank that brought nothing (right weight 0) is left out.
     """
     p, there = len(right), right > 0
-    factors = weights[:, there] / right[there]
-    own = np.eye(p)[:, there]
+    weights, own = weights[:, there], np.eye(p)[:, there]
+    factors = weights / right[there]
     complete = np.isclose(factors, 1, rtol=1e-4).all(axis=1)
     if complete.all():
         return None
-    if np.allclose(weights[:, there], own, atol=1e-6):
+    if np.allclose(weights, own, atol=1e-6):
         return "own_only", ""
     if np.allclose(factors, factors[0, 0], rtol=1e-4):
         factor = factors[0, 0]
-        for name, known in (("sum_for_mean", p), ("divided_twice", 1 / p), ("wrong_sign", -1)):
+        for name, known in (("sum_for_mean", p), ("divided_twice", 1 / p)):
             if np.isclose(factor, known, rtol=1e-4):
                 return name, ""
         return "wrong_factor", f"Every rank holds {factor:.4g} times the mean." if factor else "Every rank holds zeros."
-    if np.allclose(factors, factors[:, :1], rtol=1e-4) and complete.any():
-        return "divided_on_some_ranks", f"Right on {_ranks(complete)} only."
     if complete.any():
-        return "only_one_rank", f"Right on {_ranks(complete)} only."
-    if all(np.allclose(row, 0, atol=1e-9) or _only_own(row, r, there) for r, row in enumerate(weights[:, there])):
+        numbers = ", ".join(str(r) for r in np.flatnonzero(complete))
+        multiples = np.allclose(factors, factors[:, :1], rtol=1e-4)
+        return "divided_on_some_ranks" if multiples else "only_one_rank", f"Right on rank {numbers} only."
+    if np.allclose(weights * (1 - own), 0, atol=1e-4 * np.abs(weights).max()):
         return "own_divided", ""
-    if (weights == weights[0]).all() or np.allclose(weights, weights[0], rtol=1e-5, atol=1e-9):
-        present = np.flatnonzero(weights[0])
-        if len(present) == 1:
-            return "copied_from_one_rank", f"Every rank holds what rank {present[0]} brought."
-        if len(present) < there.sum():
-            return "ranks_missing", f"Missing: {', '.join(str(r) for r in np.flatnonzero(there & (weights[0] == 0)))}."
-        shares = ", ".join(f"rank {r}: {w:.3g}" for r, w in enumerate(weights[0]))
-        return "unequal_weights", f"Weights in what rank 0 holds: {shares}."
-    shares = ", ".join(f"rank {r}: {w:.3g}" for r, w in enumerate(weights[0]))
-    return "differs_between_ranks", f"Weights in what rank 0 holds: {shares}."
-
-
-def _only_own(row: np.ndarray, rank: int, there: np.ndarray) -> bool:
-    others = np.flatnonzero(there) != rank
-    return not row[others].any()
-
-
-def _ranks(chosen: np.ndarray) -> str:
-    numbers = ", ".join(str(r) for r in np.flatnonzero(chosen))
-    return f"rank {numbers}" if chosen.sum() == 1 else f"ranks {numbers}"
+    shares = ", ".join(f"rank {r}: {w:.3g}" for r, w in zip(np.flatnonzero(there), weights[0], strict=True))
+    detail = f"Weights in what rank 0 holds: {shares}."
+    if not np.allclose(weights, weights[0], rtol=1e-5, atol=1e-9):
+        return "differs_between_ranks", detail
+    return "copied_from_one_rank" if np.count_nonzero(weights[0]) == 1 else "unequal_weights", detail
 
 
 def reported(case: Case, run: Run) -> list[dict[str, np.ndarray]] | None:
@@ -203,14 +202,17 @@ def late_digits_lost(case: Case, held: list[dict[str, np.ndarray]]) -> Finding |
     """A mean in float64 that is right to seven digits and not to twelve."""
     for name, per_rank in case.known["brought"].items():
         mean = sum(per_rank) / case.world_size
-        apart = max(np.abs(values[name] - mean).max(initial=0) for values in held) / max(np.abs(mean).max(initial=0), 1e-300)
+        apart = max(np.abs(values[name] - mean).max(initial=0) for values in held) / max(
+            np.abs(mean).max(initial=0), 1e-300
+        )
         if case.known["dtype"] == "float64" and 10 * FULL < apart < 1e-5:
             return Finding("lost_digits", f"{name} is off by {apart:.0e} of its value.")
     return None
 
 
 def _has_lost_bits(held: np.ndarray, mean: np.ndarray, world_size: int) -> bool:
-    """Whether these are the mean to two or three digits, and it or the sum consists of numbers that float16 or bfloat16 has."""
+    """Whether these are the mean to two or three digits, and it or the sum consists of numbers that float16 or bfloat16
+    has."""
     if not np.isfinite(held).all() or not np.allclose(held, mean, rtol=0.03):
         return False
     fits = (_as_float16, _as_bfloat16)
@@ -233,67 +235,40 @@ def read(case: Case, run: Run) -> Finding | None:
     held, brought, p = reported(case, run), case.known["brought"], case.world_size
     if held is None:
         return None
-    tellings = [name for name in brought if np.any(brought[name])]  # of zeros everything is a mean
-    states = {name: _state([values[name] for values in held], brought[name]) for name in tellings or brought}
-    if set(states.values()) == {"right"}:
+    telling = [name for name in brought if np.any(brought[name])] or list(brought)  # of zeros everything is a mean
+    right = {n for n in telling if _all_close([values[n] for values in held], [sum(brought[n]) / p] * p)}
+    own = {n for n in telling if _all_close([values[n] for values in held], brought[n])}
+    if right == set(telling):
         return late_digits_lost(case, held)
-    some = {state: [name for name in states if states[name] == state] for state in set(states.values())}
-    if "right" in some and "own" in some and len(some) == 2:
-        return Finding("some_left_out", f"Still as each rank brought it: {', '.join(some['own'])}.")
+    if right and own and right | own == set(telling):
+        return Finding("some_left_out", f"Still as each rank brought it: {', '.join(n for n in telling if n in own)}.")
     flat_held = [np.concatenate([values[name].ravel() for name in brought]) for values in held]
     flat_brought = [np.concatenate([per_rank[r].ravel() for per_rank in brought.values()]) for r in range(p)]
-    mean = np.mean(flat_brought, axis=0)
-    for rounded in (np.floor(mean), np.rint(mean)):
-        if all(np.allclose(value, rounded, rtol=1e-9) for value in flat_held):
-            return Finding("rounded", "")
-    if all(_has_lost_bits(value, mean, p) for value in flat_held):
-        return Finding("half_precision", "")
+    total = np.sum(flat_brought, axis=0)
+    if all(_has_lost_bits(value, total / p, p) for value in flat_held):
+        return Finding("half_precision")
     weights = [weights_in(value, flat_brought) for value in flat_held]
     if all(row is not None for row in weights):
         named = name_of(np.array(weights), np.full(p, 1 / p))
         return named and Finding(*named)
-    for factor in (1, p, 1 / p):
-        right = np.sort(factor * np.mean(flat_brought, axis=0))
-        if all(np.allclose(np.sort(value), right, rtol=1e-5) for value in flat_held):
-            return Finding("wrong_place", "The numbers are there, but in other places than they belong.")
-    means = np.concatenate([np.mean(flat_brought, axis=0), np.sum(flat_brought, axis=0)])
-    if all(np.isclose(value[:, None], means, rtol=1e-5).any(axis=1).all() for value in flat_held):
+    numbers = np.concatenate([total / p, total])
+    if all(np.isclose(value[:, None], numbers, rtol=1e-5).any(axis=1).all() for value in flat_held):
         return Finding("wrong_place", "Some numbers stand where others belong.")
-    if len(some) > 1:
-        texts = [f"{', '.join(names)}: {_STATES[state]}" for state, names in some.items()]
-        return Finding("differs_between_parameters", "; ".join(texts) + ".")
-    if all(np.allclose(value, flat_held[0], rtol=1e-6, equal_nan=True) for value in flat_held):
-        return Finding("not_the_mean", "")
-    return Finding("differs_between_ranks", "")
+    return None if _all_close(flat_held, flat_held[:1] * p) else Finding("differs_between_ranks")
 
 
-_STATES = {"right": "the mean", "own": "each rank's own", "sum": "the sum", "twice": "divided twice", "other": "something else"}
-
-
-def _state(held: list[np.ndarray], brought: list[np.ndarray]) -> str:
-    """What happened to one parameter on all ranks: "right", "own", "sum", "twice" or "other"."""
-    p, total = len(brought), sum(brought)
-    for state, values in (("right", [total / p] * p), ("own", brought), ("sum", [total] * p), ("twice", [total / p**2] * p)):
-        if all(np.allclose(h, v, rtol=1e-5) for h, v in zip(held, values, strict=True)):
-            return state
-    return "other"
-
-
-def nbytes(case: Case, parts: list[Part]) -> int:
-    """Bytes of the gradients of these parts."""
-    size = {"float32": 4, "float64": 8}[case.known["dtype"]]
-    return size * sum(int(np.prod(part.shape)) for part in parts)
+def _all_close(held: list[np.ndarray], wanted: list[np.ndarray]) -> bool:
+    return all(np.allclose(h, w, rtol=1e-5, equal_nan=True) for h, w in zip(held, wanted, strict=True))
 
 
 def reduced_twice(case: Case, run: Run) -> Finding | None:
-    """A parameter with two names was reduced under each of them: the values do not show it, the number of bytes does."""
-    parts = case.known["parts"]
-    shapes = {part.name: part for part in parts}
-    again = [shapes[part.kind.removeprefix("tied to ")] for part in parts if part.kind.startswith("tied")]
-    once = [part for part in parts if part.trained]
+    """A parameter with two names was reduced under each: the values do not show it, the number of bytes does."""
+    parts, size = case.known["parts"], {"float32": 4, "float64": 8}[case.known["dtype"]]
+    again = [part.kind.removeprefix("tied to ") for part in parts if part.kind.startswith("tied")]
+    nbytes = {part.name: size * int(np.prod(part.shape)) for part in parts}
+    twice = sum(nbytes[part.name] for part in parts if part.trained) + sum(nbytes[name] for name in again)
     for rank, rank_run in enumerate(run.ranks):
-        called = [name for name in rank_run.collectives if name != "barrier"]
-        if again and set(called) == {"all_reduce"} and rank_run.collective_bytes == nbytes(case, [*once, *again]):
-            names = ", ".join(part.name for part in again)
-            return Finding("reduced_twice", f"Rank {rank} reduced {names} twice, once under each of its names.")
+        if again and set(rank_run.collectives) - {"barrier"} == {"all_reduce"} and rank_run.collective_bytes == twice:
+            detail = f"Rank {rank} reduced {', '.join(again)} twice, once under each of its names."
+            return Finding("reduced_twice", detail)
     return None
