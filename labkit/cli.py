@@ -28,12 +28,12 @@ def doctor(
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
 ) -> None:
     """Show what this machine can do for the course, and what to do about what it cannot."""
-    findings = doctor_module.examine()
+    checks = doctor_module.examine()
     if as_json:
-        print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=1))
+        print(json.dumps([dataclasses.asdict(check) for check in checks], indent=1))
     else:
-        doctor_module.show(findings)
-    raise typer.Exit(1 if any(finding.status == "broken" for finding in findings) else 0)
+        doctor_module.show(checks)
+    raise typer.Exit(1 if any(check.status == "broken" for check in checks) else 0)
 
 
 @app.command("lint-pbs")

@@ -1,6 +1,6 @@
-"""What this machine can do for the course: one finding per subject, each with its remedy.
+"""What this machine can do for the course: one check per subject, each with its remedy.
 
-Nothing is imported that the finding is about (torch takes seconds and may be what is broken):
+Nothing is imported that the check is about (torch takes seconds and may be what is broken):
 versions are read from metadata, and MPI is tried in a process of its own.
 """
 
@@ -29,7 +29,7 @@ STATUSES = ("good", "limited", "none", "broken")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Check:
     """subject: "MPI". status: one of STATUSES. found: what there is. remedy: what to do about it,
     "" if nothing.
     """
@@ -40,8 +40,8 @@ class Finding:
     remedy: str = ""
 
 
-def examine() -> list[Finding]:
-    """All findings, in the order of the table. Takes about two seconds, most of them to start two
+def examine() -> list[Check]:
+    """All checks, in the order of the table. Takes about two seconds, most of them to start two
     MPI ranks.
     """
     return [
@@ -59,8 +59,8 @@ def examine() -> list[Finding]:
     ]
 
 
-def show(findings: list[Finding]) -> None:
-    """Print the findings as a table, remedies below their row."""
+def show(checks: list[Check]) -> None:
+    """Print the checks as a table, remedies below their row."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -69,11 +69,11 @@ def show(findings: list[Finding]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("", "status", "found, and what to do"):
         table.add_column(column, overflow="fold")
-    for finding in findings:
-        text = escape(finding.found) + (
-            f"\n[italic]{escape(finding.remedy)}[/]" if finding.remedy else ""
+    for check in checks:
+        text = escape(check.found) + (
+            f"\n[italic]{escape(check.remedy)}[/]" if check.remedy else ""
         )
-        table.add_row(finding.subject, f"[{colours[finding.status]}]{finding.status}[/]", text)
+        table.add_row(check.subject, f"[{colours[check.status]}]{check.status}[/]", text)
     console = Console(highlight=False)
     # In a notebook rich thinks of 115 columns; beside Lab's side bar a page shows fewer.
     console.print(table, width=min(console.width, 92))
@@ -82,10 +82,10 @@ def show(findings: list[Finding]) -> None:
 # ----------------------------------------------------------------------------------------- software
 
 
-def python() -> Finding:
+def python() -> Check:
     version = ".".join(map(str, sys.version_info[:3]))
     if not lock_file().exists():
-        return Finding(
+        return Check(
             "Python",
             "broken",
             f"{version}, {sys.prefix}",
@@ -96,13 +96,13 @@ def python() -> Finding:
             "Only unit 07, Keras in 09 and the homework's port need them: `make lab PYTHON=3.11` "
             "has them."
         )
-        return Finding(
+        return Check(
             "Python",
             "limited",
             f"{version}, without TensorFlow 2.15 and Horovod; {sys.prefix}",
             remedy,
         )
-    return Finding("Python", "good", f"{version}, {sys.prefix}")
+    return Check("Python", "good", f"{version}, {sys.prefix}")
 
 
 def lock_file() -> Path:
@@ -115,7 +115,7 @@ def lock_file() -> Path:
     )
 
 
-def packages() -> Finding:
+def packages() -> Check:
     """The environment against the lock file."""
     wanted = dict(re.findall(r"^([\w.-]+)==(\S+)", lock_file().read_text(), flags=re.MULTILINE))
     wrong = [
@@ -125,13 +125,13 @@ def packages() -> Finding:
     ]
     if wrong:
         few = ", ".join(wrong[:5]) + (" ..." if len(wrong) > 5 else "")
-        return Finding(
+        return Check(
             "packages",
             "broken",
             f"{len(wrong)} of {len(wanted)} differ from the lock file: {few}",
             "Run `make lab`.",
         )
-    return Finding(
+    return Check(
         "packages",
         "good",
         f"{len(wanted)} as pinned: torch {wanted['torch']}, jupyterlab {wanted['jupyterlab']}",
@@ -145,7 +145,7 @@ def installed_version(name: str) -> str | None:
         return None
 
 
-def mpi() -> Finding:
+def mpi() -> Check:
     """Start two ranks and let them add up their numbers."""
     program = (
         "from mpi4py import MPI; comm = MPI.COMM_WORLD; total = comm.allreduce(comm.rank + 1)\n"
@@ -164,9 +164,9 @@ def mpi() -> Finding:
             timeout=60,
         )
     except FileNotFoundError as error:
-        return Finding("MPI", "broken", str(error), again)
+        return Check("MPI", "broken", str(error), again)
     except subprocess.TimeoutExpired:
-        return Finding(
+        return Check(
             "MPI",
             "broken",
             "two ranks did not finish within 60 s",
@@ -176,14 +176,14 @@ def mpi() -> Finding:
         last = (
             ran.stderr.strip() or ran.stdout.strip() or f"exit status {ran.returncode}"
         ).splitlines()[-1]
-        return Finding("MPI", "broken", f"two ranks did not run: {last}", again)
+        return Check("MPI", "broken", f"two ranks did not run: {last}", again)
     library = re.search(r"Open MPI v[\d.]+|MPICH Version:\s*\S+", ran.stdout)
-    return Finding(
+    return Check(
         "MPI", "good", f"{library.group() if library else 'an MPI'}, two ranks ran; {command[0]}"
     )
 
 
-def horovod() -> Finding:
+def horovod() -> Check:
     """How Horovod's wheel stands (it is compiled on this machine, in the background)."""
     bootstrap = ROOT / "tools" / "bootstrap.py"
     asked = subprocess.run(
@@ -193,7 +193,7 @@ def horovod() -> Finding:
         timeout=60,
     )
     if asked.returncode:
-        return Finding(
+        return Check(
             "Horovod",
             "limited",
             f"unknown: {asked.stderr.strip()[-200:]}",
@@ -206,7 +206,7 @@ def horovod() -> Finding:
             f"`horovodrun --gloo` crashes then; mpiexec does not. A line `127.0.1.1 {name}` in "
             "/etc/hosts mends it."
         )
-        return Finding(
+        return Check(
             "Horovod",
             "limited",
             f"{installed_version('horovod')}, but this machine's name, {name}, is unknown to it",
@@ -214,20 +214,20 @@ def horovod() -> Finding:
         )
     percent = f", {wheel['percent']} %" if wheel["percent"] is not None else ""
     return {
-        "installed": Finding("Horovod", "good", f"{installed_version('horovod')}, compiled here"),
-        "built": Finding(
+        "installed": Check("Horovod", "good", f"{installed_version('horovod')}, compiled here"),
+        "built": Check(
             "Horovod", "limited", "compiled, not yet installed", "`make horovod` installs it."
         ),
-        "building": Finding(
+        "building": Check(
             "Horovod",
             "limited",
             f"being compiled in the background{percent}",
             "Wait, or watch: " + wheel["log"],
         ),
-        "waiting": Finding(
+        "waiting": Check(
             "Horovod", "limited", "another clone is compiling it", "Wait: it will be shared."
         ),
-        "impossible": Finding(
+        "impossible": Check(
             "Horovod",
             "limited",
             wheel["reason"],
@@ -235,10 +235,10 @@ def horovod() -> Finding:
             if sys.version_info[:2] != environment.FRAMEWORKS_PYTHON
             else "Then `make horovod`. Only unit 07 needs it.",
         ),
-        "failed": Finding(
+        "failed": Check(
             "Horovod", "limited", wheel["reason"], f"`make horovod` tries again; {wheel['log']}"
         ),
-        "absent": Finding(
+        "absent": Check(
             "Horovod",
             "limited",
             "not compiled",
@@ -250,18 +250,18 @@ def horovod() -> Finding:
 # ------------------------------------------------------------------------------------------ machine
 
 
-def cores() -> Finding:
+def cores() -> Check:
     usable = environment.cores()
     if usable >= 4:
-        return Finding("cores", "good", f"{usable} usable")
+        return Check("cores", "good", f"{usable} usable")
     remedy = (
         "Four ranks take turns. Lessons say where that shows; a machine with 4 cores or more "
         "shows real speedups."
     )
-    return Finding("cores", "limited", f"{usable} usable", remedy)
+    return Check("cores", "limited", f"{usable} usable", remedy)
 
 
-def memory() -> Finding:
+def memory() -> Check:
     """Free memory of the machine, or what the container's limit leaves."""
     import psutil
 
@@ -274,8 +274,8 @@ def memory() -> Finding:
         pass
     found = f"{free / GIB:.1f} of {total / GIB:.1f} GiB free"
     if free >= 4 * GIB:
-        return Finding("memory", "good", found)
-    return Finding(
+        return Check("memory", "good", found)
+    return Check(
         "memory",
         "limited",
         found,
@@ -284,25 +284,25 @@ def memory() -> Finding:
     )
 
 
-def disk() -> Finding:
+def disk() -> Check:
     free = shutil.disk_usage(ROOT).free / GIB
     shared = shutil.disk_usage("/dev/shm").free / GIB if Path("/dev/shm").is_dir() else 0.0
     found = f"{free:.0f} GiB free here, {shared:.1f} GiB of shared memory"
     if free < 1:
-        return Finding(
+        return Check(
             "disk", "limited", found, "Free a few GiB: packages, data and run logs need them."
         )
     if shared < 0.25:
-        return Finding(
+        return Check(
             "disk",
             "limited",
             found,
             "MPI exchanges data through /dev/shm; in a container start it with --shm-size=1g.",
         )
-    return Finding("disk", "good", found)
+    return Check("disk", "good", found)
 
 
-def gpus() -> Finding:
+def gpus() -> Check:
     """NVIDIA GPUs, and whether the installed torch was built for them."""
     command = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"]
     try:
@@ -315,11 +315,11 @@ def gpus() -> Finding:
     except (OSError, subprocess.TimeoutExpired):
         names = []
     if not names:
-        return Finding("GPUs", "none", "none; the course needs none")
+        return Check("GPUs", "none", "none; the course needs none")
     found = f"{len(names)}: {', '.join(sorted(set(names)))}"
     if torch_cuda_version():
-        return Finding("GPUs", "good", f"{found}; torch for CUDA {torch_cuda_version()}")
-    return Finding(
+        return Check("GPUs", "good", f"{found}; torch for CUDA {torch_cuda_version()}")
+    return Check(
         "GPUs",
         "limited",
         f"{found}; this torch is a CPU build",
@@ -339,20 +339,20 @@ def torch_cuda_version() -> str | None:
     return match.group(1) if match else None
 
 
-def scheduler() -> Finding:
+def scheduler() -> Check:
     """The Slurm or PBS allocation this runs in, or the scheduler that could give one."""
     if "SLURM_JOB_ID" in os.environ:
         nodes, tasks = (
             os.environ.get("SLURM_JOB_NUM_NODES", "1"),
             os.environ.get("SLURM_NTASKS", "?"),
         )
-        return Finding(
+        return Check(
             "scheduler",
             "good",
             f"in Slurm job {os.environ['SLURM_JOB_ID']}: {nodes} nodes, {tasks} tasks",
         )
     if "PBS_JOBID" in os.environ:
-        return Finding(
+        return Check(
             "scheduler",
             "good",
             f"in PBS job {os.environ['PBS_JOBID']}: {environment.hosts()} nodes",
@@ -362,22 +362,22 @@ def scheduler() -> Finding:
         ("qsub", "PBS", "qsub -I -l select=2:ncpus=2"),
     ):
         if shutil.which(program):
-            return Finding(
+            return Check(
                 "scheduler",
                 "limited",
                 f"{name} is here, but this is outside of a job",
                 f"Ask for nodes: {ask}",
             )
-    return Finding("scheduler", "none", "none; ranks run on this machine")
+    return Check("scheduler", "none", "none; ranks run on this machine")
 
 
-def isolation() -> Finding:
+def isolation() -> Check:
     """Whether this machine can run somebody else's code in namespaces of its own. Only an
     instructor who grades needs that.
     """
     as_root = os.geteuid() == 0
     if can_unshare(with_user_namespace=not as_root):
-        return Finding(
+        return Check(
             "isolation",
             "good",
             "namespaces, as root" if as_root else "user namespaces, as an ordinary user",
@@ -386,7 +386,7 @@ def isolation() -> Finding:
         "Only for grading: run it as root, or let the administrator allow user namespaces "
         "(kernel.unprivileged_userns_clone=1)."
     )
-    return Finding("isolation", "limited", "no namespaces for this user", remedy)
+    return Check("isolation", "limited", "no namespaces for this user", remedy)
 
 
 def can_unshare(with_user_namespace: bool) -> bool:
@@ -399,16 +399,16 @@ def can_unshare(with_user_namespace: bool) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def browser() -> Finding:
+def browser() -> Check:
     if os.environ.get("SSH_CONNECTION"):
-        return Finding(
+        return Check(
             "browser",
             "limited",
             "you are here over SSH",
             "Forward the port: ssh -L 8888:localhost:8888 this-machine",
         )
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
-        return Finding(
+        return Check(
             "browser", "good", "there is a screen; `make lab` opens a browser (not as root)"
         )
-    return Finding("browser", "none", "no screen; `make lab` prints the address to open")
+    return Check("browser", "none", "no screen; `make lab` prints the address to open")

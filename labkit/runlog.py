@@ -23,8 +23,8 @@ Horovod has `hvd.allgather_object`.
 
 The first line describes the run, then comes a line for each epoch, the last one says that the run
 came to its end. Each line ends with a digest of itself and of the line before it, so a line that
-was changed or taken out later is noticed. That finds slips. It proves nothing: who wants to,
-computes the digests anew.
+was changed or taken out later is noticed. That finds slips. It proves nothing: whoever
+wants to can compute the digests anew.
 """
 
 from __future__ import annotations

@@ -38,8 +38,9 @@ ROOT = Path(__file__).resolve().parents[1]
 ATTACKS = ROOT / "tests" / "attacks"
 COURSE_ID = "demo"
 TIMESTAMP = "2026-01-15 12:00:00.000000 UTC"
-NAMES = """ada alan barbara claude dennis donald dorothy edsger emmy ernst evelyn frances grace grete hedy ida james jean joan john
-    karen katherine ken lynn margaret mary maurice niklaus olga radia richard robin rosa shafi sofia stephen tim tony vera yuri""".split()
+NAMES = """ada alan barbara claude dennis donald dorothy edsger emmy ernst evelyn frances grace grete hedy ida james
+    jean joan john karen katherine ken lynn margaret mary maurice niklaus olga radia richard robin rosa shafi sofia
+    stephen tim tony vera yuri""".split()
 
 
 @dataclass

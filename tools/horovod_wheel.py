@@ -200,8 +200,8 @@ class HorovodWheel:
                         f'\nset(MPI_{language}_COMPILER "{mpi_compiler(name, scratch, env)}" CACHE FILEPATH "")\n'
                     )
             command = self.command or [
-                env / "bin" / "python", "-m", "pip", "wheel", "-v", "--no-deps", "--no-build-isolation", "--no-cache-dir",
-                "--no-binary", "horovod", "--wheel-dir", scratch / "wheel", f"horovod=={VERSION}",
+                env / "bin" / "python", "-m", "pip", "wheel", "-v", "--no-deps",
+                "--no-build-isolation", "--no-cache-dir", "--no-binary", "horovod", "--wheel-dir", scratch / "wheel", f"horovod=={VERSION}",
             ]  # fmt: skip
             variables = Course(self.course.root, env).pip_variables()
             variables.update(build_variables(self.course, env, scratch / "hook"), TMPDIR=str(scratch / "tmp"))

@@ -112,6 +112,7 @@ class Judge:
 
 
 def found_in(result: PartResult) -> Found:
+    """What a judged part comes to: its points, their share, whether a person must look, the first mistake."""
     earned = sum(finding.earned or 0.0 for finding in result.findings)
     possible = sum(finding.line.points for finding in result.findings)
     lost = [finding for finding in result.findings if finding.verdict != "passed"]

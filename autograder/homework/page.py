@@ -13,7 +13,7 @@ import math
 import textwrap
 
 from autograder.homework.folder import USUAL
-from autograder.homework.rubric import LONGEST, PARTS, Finding, PartResult, Report, shown
+from autograder.homework.rubric import LONGEST, PARTS, LineResult, PartResult, Report, shown
 from autograder.verdict import HINT_LEVELS
 from labkit.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
@@ -72,12 +72,12 @@ def _usual(role: str, name: str) -> bool:
     return name in (role, f"{role}.jsonl", USUAL.get(role))
 
 
-def _verdict(finding: Finding) -> str:
+def _verdict(finding: LineResult) -> str:
     """What is said of a line: nobody is wrong who leaves a bonus alone."""
     return "not_tried" if finding.line.part == "bonus" and finding.verdict == "wrong" else finding.verdict
 
 
-def _told(finding: Finding, depth: int, said: set[str]) -> list[str]:
+def _told(finding: LineResult, depth: int, said: set[str]) -> list[str]:
     """The sentences below a line; what was said above is not said again."""
     told = [finding.sentence] * (depth >= 1) + [finding.teach] * (depth >= 2)
     new = [text for text in told if text and text not in said]
@@ -141,7 +141,7 @@ def _of_all(result: PartResult) -> str:
     return "partly" if result.score else "wrong"
 
 
-def _row(finding: Finding, depth: int, said: set[str]) -> str:
+def _row(finding: LineResult, depth: int, said: set[str]) -> str:
     colour = _COLOURS[_verdict(finding)]
     earned = "&ndash;" if finding.earned is None else _points(finding.earned)
     told = "".join(
@@ -149,7 +149,8 @@ def _row(finding: Finding, depth: int, said: set[str]) -> str:
     )
     name = ""
     if finding.diagnosis and depth >= 1:
-        name = f' <span style="opacity:0.6;font-size:12px">{html.escape(shown(finding.diagnosis.replace("_", " ")))}</span>'
+        mistake = html.escape(shown(finding.diagnosis.replace("_", " ")))
+        name = f' <span style="opacity:0.6;font-size:12px">{mistake}</span>'
     return (
         f'<tr style="background:none;border-top:1px solid rgba(127,127,127,0.25)">'
         f'<td style="{_CELL};color:{colour};font-weight:600;white-space:nowrap">{_WORDS[_verdict(finding)]}</td>'

@@ -20,7 +20,7 @@ _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud80
 
 
 @dataclass(frozen=True)
-class Line:
+class RubricLine:
     """One line of the rubric. part: a key of `PARTS`. name: an identifier, unique in the rubric. title: what a student
     reads."""
 
@@ -31,14 +31,14 @@ class Line:
 
 
 @dataclass
-class Finding:
+class LineResult:
     """What a judge says of a line. earned: points, or None where a person must decide. diagnosis: the mistake's name,
     "" for full marks.
 
     sentence: what was found and what was expected. teach: the one sentence that teaches.
     """
 
-    line: Line
+    line: RubricLine
     earned: float | None
     diagnosis: str = ""
     sentence: str = ""
@@ -56,8 +56,8 @@ class Finding:
         return {**asdict(self.line), "verdict": self.verdict, **said}
 
     @classmethod
-    def from_json(cls, data: dict) -> Finding:
-        line = Line(data["part"], data["name"], data["title"], data["points"])
+    def from_json(cls, data: dict) -> LineResult:
+        line = RubricLine(data["part"], data["name"], data["title"], data["points"])
         return cls(line, data["earned"], data["diagnosis"], data["sentence"], data["teach"])
 
 
@@ -75,7 +75,7 @@ class PartResult:
     result."""
 
     part: str
-    findings: list[Finding]
+    findings: list[LineResult]
     flags: list[Flag] = field(default_factory=list)
     facts: dict = field(default_factory=dict)
 
@@ -102,7 +102,7 @@ class PartResult:
 
     @classmethod
     def from_json(cls, data: dict) -> PartResult:
-        findings = [Finding.from_json(one) for one in data["findings"]]
+        findings = [LineResult.from_json(one) for one in data["findings"]]
         return cls(data["part"], findings, [Flag(**one) for one in data["flags"]], data["facts"])
 
 
@@ -116,7 +116,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[LineResult]:
         return [finding for part in self.parts for finding in part.findings]
 
     @property
@@ -170,66 +170,68 @@ class Report:
 # -- the points --------------------------------------------------------------------------------------------------------
 
 
-def _plot_lines(size: int) -> Iterable[Line]:
+def _plot_lines(size: int) -> Iterable[RubricLine]:
     name, title = f"accuracy_{size}", f"accuracy_{size}.pdf"
-    yield Line("plots", f"{name}_curves", f"{title}: training and validation accuracy over all epochs", 2)
-    yield Line("plots", f"{name}_values", f"{title}: the values of the run log", 2)
-    yield Line("plots", f"{name}_labels", f"{title}: axes, legend and title say what is shown", 1)
+    yield RubricLine("plots", f"{name}_curves", f"{title}: training and validation accuracy over all epochs", 2)
+    yield RubricLine("plots", f"{name}_values", f"{title}: the values of the run log", 2)
+    yield RubricLine("plots", f"{name}_labels", f"{title}: axes, legend and title say what is shown", 1)
 
 
-LINES: tuple[Line, ...] = (
-    Line("port", "init", "Horovod is initialised, and ranks know each other", 4),
-    Line("port", "devices", "Each rank pins its own device, by local rank", 4),
-    Line("port", "shards", "Every rank trains on its own part of the data", 8),
-    Line("port", "steps", "Steps per epoch are divided, the same number on every rank", 6),
-    Line("port", "learning_rate", "The learning rate grows with the number of ranks", 5),
-    Line("port", "gradients", "Gradients are averaged over all ranks", 8),
-    Line("port", "broadcast", "All ranks start from rank 0's weights", 6),
-    Line("port", "rank_zero", "Files and messages come from rank 0 only", 2),
-    Line("port", "global_metrics", "Loss and accuracy are averaged over all ranks", 2),
-    Line("port", "run_log", "The script writes a run log that says what it did", 5),
-    Line("scaling", "runs", "Runs on 1, 2, 4 and 8 ranks, complete and of the same work", 5),
-    Line("scaling", "throughput", "Images per second are those of the run logs", 5),
-    Line("scaling", "speedup", "Speedup over the run on one rank", 5),
-    Line("scaling", "efficiency", "Efficiency: speedup per rank", 5),
-    Line("scaling", "figure", "scaling.pdf shows the numbers of the table", 5),
+LINES: tuple[RubricLine, ...] = (
+    RubricLine("port", "init", "Horovod is initialised, and ranks know each other", 4),
+    RubricLine("port", "devices", "Each rank pins its own device, by local rank", 4),
+    RubricLine("port", "shards", "Every rank trains on its own part of the data", 8),
+    RubricLine("port", "steps", "Steps per epoch are divided, the same number on every rank", 6),
+    RubricLine("port", "learning_rate", "The learning rate grows with the number of ranks", 5),
+    RubricLine("port", "gradients", "Gradients are averaged over all ranks", 8),
+    RubricLine("port", "broadcast", "All ranks start from rank 0's weights", 6),
+    RubricLine("port", "rank_zero", "Files and messages come from rank 0 only", 2),
+    RubricLine("port", "global_metrics", "Loss and accuracy are averaged over all ranks", 2),
+    RubricLine("port", "run_log", "The script writes a run log that says what it did", 5),
+    RubricLine("scaling", "runs", "Runs on 1, 2, 4 and 8 ranks, complete and of the same work", 5),
+    RubricLine("scaling", "throughput", "Images per second are those of the run logs", 5),
+    RubricLine("scaling", "speedup", "Speedup over the run on one rank", 5),
+    RubricLine("scaling", "efficiency", "Efficiency: speedup per rank", 5),
+    RubricLine("scaling", "figure", "scaling.pdf shows the numbers of the table", 5),
     *(line for size in SIZES for line in _plot_lines(size)),
-    Line("plots", "scaling_pdf_curves", "scaling.pdf: the measured curve over the number of ranks", 3),
-    Line("plots", "scaling_pdf_labels", "scaling.pdf: axes, legend and title say what is shown", 2),
-    Line("bonus", "warmup", "The learning rate is warmed up over the first epochs", 5),
+    RubricLine("plots", "scaling_pdf_curves", "scaling.pdf: the measured curve over the number of ranks", 3),
+    RubricLine("plots", "scaling_pdf_labels", "scaling.pdf: axes, legend and title say what is shown", 2),
+    RubricLine("bonus", "warmup", "The learning rate is warmed up over the first epochs", 5),
 )
 _BY_NAME = {line.name: line for line in LINES}
 
 
-def line(name: str) -> Line:
+def line(name: str) -> RubricLine:
     """The line of that name. Raises KeyError."""
     return _BY_NAME[name]
 
 
-def lines_of(part: str) -> list[Line]:
+def lines_of(part: str) -> list[RubricLine]:
+    """The lines of one part, in order."""
     return [one for one in LINES if one.part == part]
 
 
 def points_of(part: str) -> float:
+    """What one part gives at most."""
     return math.fsum(one.points for one in lines_of(part))
 
 
 # -- saying it ---------------------------------------------------------------------------------------------------------
 
 
-def full(name: str, sentence: str = "") -> Finding:
+def full(name: str, sentence: str = "") -> LineResult:
     """Full marks for the line of that name."""
-    return Finding(line(name), line(name).points, "", shown(sentence, LONGEST))
+    return LineResult(line(name), line(name).points, "", shown(sentence, LONGEST))
 
 
-def lost(name: str, diagnosis: str, sentence: str, teach: str = "", earned: float = 0.0) -> Finding:
+def lost(name: str, diagnosis: str, sentence: str, teach: str = "", earned: float = 0.0) -> LineResult:
     """The line lost points, or all of them, by a mistake that has a name."""
-    return Finding(line(name), earned, diagnosis, shown(sentence, LONGEST), shown(teach, LONGEST))
+    return LineResult(line(name), earned, diagnosis, shown(sentence, LONGEST), shown(teach, LONGEST))
 
 
-def needs_person(name: str, sentence: str, diagnosis: str = "needs_person") -> Finding:
+def needs_person(name: str, sentence: str, diagnosis: str = "needs_person") -> LineResult:
     """Nobody but a person can decide. sentence: why."""
-    return Finding(line(name), None, diagnosis, shown(sentence, LONGEST))
+    return LineResult(line(name), None, diagnosis, shown(sentence, LONGEST))
 
 
 def unjudged(part: str, reason: str, facts: dict | None = None) -> PartResult:

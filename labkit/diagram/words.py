@@ -75,5 +75,6 @@ def _with_starts(events: list[Event]) -> list[Event]:
 
 
 def time_in_words(seconds: float) -> str:
+    """A duration in the unit that suits it: 20 µs, 1.5 ms, 3 s."""
     unit, scale = time_unit(seconds)
     return f"{seconds * scale:.3g} {unit}"

@@ -196,6 +196,7 @@ def option(words: Sequence[str], *names: str) -> str | None:
 
 
 def asked_row(what: str, wanted, in_script: str | None, default: str) -> tuple[str, str, str]:
+    """(what, how much, where that comes from) of one thing that is asked for."""
     if wanted is not None:
         return (
             what,

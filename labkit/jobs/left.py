@@ -37,6 +37,7 @@ class Use:
 
     @property
     def mean(self) -> float:
+        """Of all samples; nan without any."""
         return statistics.fmean(self.values) if self.values else math.nan
 
 
@@ -71,6 +72,7 @@ class Left:
 
     @classmethod
     def read(cls, folder: Path | None) -> Left:
+        """Of a folder that is not there, or None, nothing."""
         left = cls(folder)
         if folder is None or not folder.is_dir():
             return left
@@ -95,10 +97,12 @@ class Left:
 
     @property
     def ranks(self) -> list[Use]:
+        """Of all nodes."""
         return [rank for node in self.nodes for rank in node.ranks.values()]
 
     @property
     def gpus(self) -> list[Use]:
+        """Of all nodes."""
         return [gpu for node in self.nodes for gpu in node.gpus.values()]
 
 
@@ -212,6 +216,7 @@ def plain(line: str) -> str:
 
 
 def relative(path: Path, base: Path | None) -> str:
+    """A path as seen from `base` (default: the current folder), as it is where it lies elsewhere."""
     try:
         return str(Path(path).resolve().relative_to((base or Path.cwd()).resolve()))
     except ValueError:

@@ -345,6 +345,7 @@ class ScriptElsewhere:
         self.alive, self.last, self.changed = alive, "", time.monotonic()
 
     def goes_on(self, seconds: float) -> bool:
+        """Wait; False if the script has ended."""
         time.sleep(seconds)
         try:
             beat = self.alive.read_text()
@@ -356,6 +357,7 @@ class ScriptElsewhere:
 
 
 def main() -> None:
+    """The sampler of one node: PLACE [--interval S] [--watch PID] [--job ID]."""
     import argparse
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # a scheduler ends it with the job: no trouble to report

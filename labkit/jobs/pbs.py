@@ -79,6 +79,7 @@ class PBS:
         return Submission(["qsub", *options, str(script)], _pbs_asked(request, resources, queue), notes, warnings)
 
     def submit(self, submission: Submission, folder: Path) -> str:
+        """Run the command; returns the job's id. Raises SchedulerError."""
         ran = run_command(submission.command, folder)
         if ran.returncode:
             raise SchedulerError(refused("qsub", ran.stderr or ran.stdout))
@@ -106,6 +107,7 @@ class PBS:
         return _pbs_job(number, facts)
 
     def cancel(self, number: str) -> None:
+        """Raises SchedulerError where qdel refuses."""
         ran = run_command(["qdel", number])
         if ran.returncode:
             raise SchedulerError(f"PBS did not cancel job {number}: {last_line(ran.stderr)}")

@@ -174,7 +174,8 @@ def explain_rules() -> str:
 
 
 def command(files: list[Path], site: str, resources: list[str], strict: bool, rules: bool, want_json: bool) -> int:
-    """What `labkit lint-pbs` does; returns its exit status: 1 where there are errors (strict: or warnings), 2 for no use."""
+    """What `labkit lint-pbs` does; returns its exit status: 1 where there are errors (strict: or warnings), 2 for no
+    use."""
     if rules:
         print(explain_rules())
         return 0

@@ -143,6 +143,7 @@ class Slurm:
         return job
 
     def cancel(self, number: str) -> None:
+        """Raises SchedulerError where scancel refuses."""
         ran = run_command(["scancel", number])
         if ran.returncode:
             raise SchedulerError(f"Slurm did not cancel job {number}: {last_line(ran.stderr)}")

@@ -49,7 +49,7 @@ from labkit.jobs.left import plain
 TICK = 0.5  # seconds between two looks at the output
 FORGOTTEN = 30.0  # seconds a scheduler may take to know a job that it has just accepted
 PATIENCE = 600.0  # seconds without an answer after which following a job ends
-MOST_LINES = 200  # of output shown at one look; what is more is left out and stays in the file
+MOST_LINES = 200  # of output shown at one look; the rest stays in the file
 REMINDER = 600.0  # seconds after which a log that nobody reads live is told that the job still waits or runs
 _OUTPUT_FOLDER = re.compile(r"^output(?: folder)?: (.+?)(?:/output\.txt)?$", re.MULTILINE)
 
@@ -166,6 +166,7 @@ class Planned:
 
 
 def how_to_return(number: str) -> str:
+    """The sentence that says how to follow a job again."""
     return f"Follow it: labkit submit --follow {number}   Cancel it: labkit submit --cancel {number}"
 
 
@@ -348,6 +349,7 @@ class Tail:
     _rest: bytes = b""
 
     def lines(self, last: bool = False) -> list[str]:
+        """What has been added since the last call. last: a line without an end counts, too."""
         try:
             with open(self.path, "rb") as file:
                 if os.fstat(file.fileno()).st_size < self._offset:
@@ -416,9 +418,11 @@ class Watcher:
         print(f"  {text}", flush=True)
 
     def say(self, text: str) -> None:
+        """A sentence of our own."""
         print(text, flush=True)
 
     def close(self) -> None:
+        """Nothing more will be shown."""
         pass
 
 

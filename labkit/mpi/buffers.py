@@ -66,6 +66,7 @@ def usable_sparse(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def dtype_name(tensor: torch.Tensor) -> str:
+    """ "float32" for torch.float32."""
     return str(tensor.dtype).removeprefix("torch.")
 
 

@@ -177,6 +177,7 @@ _PRE = (
 
 
 def as_html(sections: Sequence[Section]) -> str:
+    """The output of all ranks as HTML."""
     rows = []
     for section in sections:
         parts = [

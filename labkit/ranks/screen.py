@@ -12,6 +12,7 @@ _LIVE_AFTER = 0.5  # s after which output is shown while the cell still runs, an
 
 
 def say(message: Message) -> None:
+    """A sentence to the student, on the screen."""
     from IPython.display import display
 
     display(message)

@@ -16,6 +16,7 @@ import sys
 
 
 def main(path):
+    """What mpiexec starts in place of a rank."""
     forker = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         forker.connect(path)

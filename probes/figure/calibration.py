@@ -35,6 +35,7 @@ class Fit:
     sure: bool = True
 
     def positions(self, values: np.ndarray) -> np.ndarray:
+        """Where values lie on the page, in points along the axis."""
         with np.errstate(divide="ignore", invalid="ignore"):
             u = {
                 "linear": lambda v: v,
@@ -281,6 +282,7 @@ def _stand_alike(off: np.ndarray, places: np.ndarray, side: Side, sizes: np.ndar
 
 
 def distinct(places) -> list[float]:
+    """Places in rising order, each once (to 0.02 points)."""
     kept: list[float] = []
     for place in sorted(places):
         if not kept or place - kept[-1] > 0.02:

@@ -119,6 +119,7 @@ def lost_lines(page: Page, drawn: list[Drawn]) -> bool:
 
 
 def within_frame(box: Rect, frame: Rect, slack: float) -> bool:
+    """Whether a box lies in a frame, or outside by no more than `slack` points."""
     return (
         box[0] >= frame[0] - slack
         and box[1] >= frame[1] - slack
@@ -263,6 +264,7 @@ def _curve(path: Path, page: Page, frame: Rect) -> Curve:
 
 
 def visible_points(x: np.ndarray, y: np.ndarray, frame: Rect) -> np.ndarray:
+    """Which points lie within the frame, shape (n,)."""
     left, bottom, right, top = frame
     return (x > left - 0.6) & (x < right + 0.6) & (y > bottom - 0.6) & (y < top + 0.6)
 
@@ -424,6 +426,7 @@ def _of_marks(one: Series, frame: Rect) -> Curve:
 
 
 def channels(colour: str) -> np.ndarray:
+    """Red, green and blue of "#RRGGBB", each from 0 to 255."""
     return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)], float)
 
 

@@ -37,6 +37,7 @@ def pixels(path: str, width: int) -> tuple[int, np.ndarray]:
 
 
 def main() -> int:
+    """WIDTH PDF: writes the number of pages, height and width, and the pixels of the first page to stdout."""
     width, path = int(sys.argv[1]), sys.argv[2]
     try:
         pages, drawn = pixels(path, width)

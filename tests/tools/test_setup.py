@@ -787,7 +787,7 @@ def test_doctor_sees_an_allocation(monkeypatch):
 
 
 def test_a_table_shows_brackets_as_they_are(capsys):
-    doctor.show([doctor.Finding("MPI", "broken", "[Errno 2] no such file", "see [this]")])
+    doctor.show([doctor.Check("MPI", "broken", "[Errno 2] no such file", "see [this]")])
     shown = capsys.readouterr().out
     assert "[Errno 2] no such file" in shown and "see [this]" in shown
 

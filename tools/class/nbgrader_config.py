@@ -9,6 +9,7 @@ configure(c, Path(__file__).resolve().parent)
 
 # Yours from here on. For example:
 # c.CourseDirectory.course_id = "dl_2027"   # its name in the exchange; without this line the name of this folder
-# c.LateSubmissionPlugin.penalty_method = "zero"   # what being late costs; nothing without such a line (docs/grading.md has more)
+# What being late costs; nothing without such a line (docs/grading.md has more).
+# c.LateSubmissionPlugin.penalty_method = "zero"
 # c.Judge.hints = "why"          # how much a card tells: verdict, differs, why, how
 # c.Exchange.root = "/srv/nbgrader/exchange"

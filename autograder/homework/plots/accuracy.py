@@ -23,7 +23,7 @@ from autograder.homework.plots.curves import (
 )
 from autograder.homework.rubric import (
     SIZES,
-    Finding,
+    LineResult,
     full,
     line,
     lost,
@@ -54,9 +54,11 @@ class Plot:
 
     @property
     def role(self) -> str:
+        """The name of its file."""
         return f"accuracy_{self.size}.pdf"
 
     def line(self, what: str) -> str:
+        """The name of the line of the rubric for `what`."""
         return _line_name(self.size, what)
 
 
@@ -67,7 +69,8 @@ def _line_name(size: int, what: str) -> str:
 
 def judge_accuracy(
     size, figure: Figure | None, why: str, logs, broken: Mapping[int, str], homework: Homework
-) -> list[Finding]:
+) -> list[LineResult]:
+    """The results of the three lines (curves, values, labels) for the accuracy of one run."""
     names = [_line_name(size, what) for what in ("curves", "values", "labels")]
     if figure is None and not why:
         said = homework.absent(f"accuracy_{size}.pdf", f"accuracy_{size}.pdf")
@@ -166,7 +169,7 @@ def _plus(a: tuple, b: tuple) -> tuple:
     return tuple(x + y for x, y in zip((*a, 0, 0, 0)[:4], (*b, 0, 0, 0)[:4], strict=True))
 
 
-def _curves_line(plot: Plot) -> Finding:
+def _curves_line(plot: Plot) -> LineResult:
     """Are both curves there, over all epochs, epochs to the right and accuracy upwards?"""
     name = plot.line("curves")
     if not plot.curves:
@@ -192,7 +195,7 @@ def _curves_line(plot: Plot) -> Finding:
     return _epochs(plot, name)
 
 
-def _no_accuracy(plot: Plot, name: str) -> Finding:
+def _no_accuracy(plot: Plot, name: str) -> LineResult:
     """What a figure shows in which no curve is an accuracy."""
     if _shows_errors(plot):
         return needs_person(name, f"{plot.role} {_ERRORS}", "error_rate")
@@ -212,6 +215,7 @@ UNREAD_SHAPES = "some of it is drawn as bars or areas, and their values are not 
 
 
 def has_unread_shapes(figure: Figure) -> bool:
+    """Whether a figure has bars or areas, whose values are not read."""
     return any(panel.shapes for panel in figure.panels)
 
 
@@ -249,7 +253,7 @@ def _has_metric(log: RunLog, role: str) -> bool:
     return bool(np.isfinite(np.array(log.curve(METRICS[role])[1], float)).any())
 
 
-def _epochs(plot: Plot, name: str) -> Finding:
+def _epochs(plot: Plot, name: str) -> LineResult:
     """Are all epochs of the log there?"""
     wanted = [epoch.number for epoch in plot.log.epochs]
     for role, one in plot.curves.items():
@@ -300,7 +304,7 @@ def _listed(numbers: list[int]) -> str:
     return f"epoch{'s' * (len(numbers) > 1)} {said} {'are' if len(numbers) > 1 else 'is'}"
 
 
-def _values_line(plot: Plot, broken: str) -> Finding:
+def _values_line(plot: Plot, broken: str) -> LineResult:
     """Are the values those of the run log?"""
     name = plot.line("values")
     if plot.log is None:
@@ -346,14 +350,14 @@ def _only_the_start(one: Shown, found: Match) -> bool:
     return found.other == 0 or (found.other == 1 and len(x) > 0 and abs(float(x.min()) - (found.first - 1)) < 0.05)
 
 
-def _more_than_logged(plot: Plot, name: str, found: Match) -> Finding:
+def _more_than_logged(plot: Plot, name: str, found: Match) -> LineResult:
     said = (
         f"{plot.role} has points that the run log has not: {found.other} more than its {len(plot.log.epochs)} epochs."
     )
     return lost(name, "more_epochs_than_run", said, "Draw the run whose log you hand in.", 1)
 
 
-def _named(plot: Plot, name: str, compared: Mapping[str, Match], wrong: list[str]) -> Finding:
+def _named(plot: Plot, name: str, compared: Mapping[str, Match], wrong: list[str]) -> LineResult:
     """Values that differ: say which mistake gives exactly these."""
     curves = plot.curves
     if set(compared) == set(METRICS) and len(wrong) == 2:
@@ -401,7 +405,7 @@ def _which(roles: list[str]) -> str:
     return "the curves are those" if len(roles) == 2 else f"the {_NAMES[roles[0]]} is that"
 
 
-def _labels_line(plot: Plot) -> Finding:
+def _labels_line(plot: Plot) -> LineResult:
     """Do the axes and the legend say what is shown?"""
     name = plot.line("labels")
     mine = list(plot.curves.values()) or plot.all
@@ -453,7 +457,7 @@ def _same_scale(a, b) -> bool:
     return a.scale == b.scale and abs(a.offset - b.offset) < 0.01 and abs(a.slope - b.slope) < 1e-6 * abs(a.slope)
 
 
-def _units(plot: Plot, name: str, mine: list[Shown]) -> Finding | None:
+def _units(plot: Plot, name: str, mine: list[Shown]) -> LineResult | None:
     """Percent is said where values are percent, and only there."""
     for role, one in plot.curves.items():
         found = plot.matches.get(role)
@@ -472,7 +476,7 @@ def _units(plot: Plot, name: str, mine: list[Shown]) -> Finding | None:
     return None
 
 
-def _legend(plot: Plot, name: str, mine: list[Shown]) -> Finding | None:
+def _legend(plot: Plot, name: str, mine: list[Shown]) -> LineResult | None:
     """Training can be told from validation by the names."""
     if len(mine) < 2:
         return None
@@ -499,7 +503,8 @@ def _legend(plot: Plot, name: str, mine: list[Shown]) -> Finding | None:
 def _tells_both(text: str) -> bool:
     """Whether a text tells training from validation by how the curves look: "blue: training, red: validation"."""
     words = text.lower()
-    looks = r"blue|red|green|orange|black|gr[ae]y|purple|solid|dashed|dotted|blau|rot\b|grün|schwarz|gestrichelt|bleu|rouge|vert\b"
+    looks = r"blue|red|green|orange|black|gr[ae]y|purple|solid|dashed|dotted"
+    looks += r"|blau|rot\b|grün|schwarz|gestrichelt|bleu|rouge|vert\b"
     return (
         bool(re.search(looks, words))
         and len({role_of(part) for part in re.split(r"[,;/()]|\band\b|\bund\b", words)} & set(METRICS)) == 2

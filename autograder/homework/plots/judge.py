@@ -24,8 +24,8 @@ from autograder.homework.plots.curves import (
 from autograder.homework.rubric import (
     MORE_SIZES,
     SIZES,
-    Finding,
     Flag,
+    LineResult,
     PartResult,
     full,
     line,
@@ -68,7 +68,7 @@ def judge(
     return PartResult("plots", findings, flags, facts)
 
 
-def check(figure: Figure, log: RunLog) -> list[Finding]:
+def check(figure: Figure, log: RunLog) -> list[LineResult]:
     """What the judge would say of one accuracy figure beside its run's log; for a live figure in a notebook, too."""
     return judge_accuracy(log.world_size, figure, "", {log.world_size: log}, {}, Homework())
 
@@ -111,7 +111,7 @@ def _facts(figure: Figure | None, size: int, logs: Mapping[int, RunLog]) -> dict
 # -- scaling.pdf -------------------------------------------------------------------------------------------------------
 
 
-def _scaling(figure: Figure | None, why: str, sizes: list[int], homework: Homework) -> list[Finding]:
+def _scaling(figure: Figure | None, why: str, sizes: list[int], homework: Homework) -> list[LineResult]:
     """Is there a measured curve over the number of ranks, and is it labelled? Its values are judged with the scaling
     test."""
     names = ("scaling_pdf_curves", "scaling_pdf_labels")
@@ -148,7 +148,7 @@ def _is_perfect(one: Shown) -> bool:
     return bool(np.ptp(rate) < 1e-3 * rate.mean() or np.ptp(y) < 1e-3 * y.mean())
 
 
-def _scaling_curves(over: list[tuple[Shown, set[int]]], sizes: list[int], figure: Figure) -> Finding:
+def _scaling_curves(over: list[tuple[Shown, set[int]]], sizes: list[int], figure: Figure) -> LineResult:
     name = "scaling_pdf_curves"
     if not over:
         labels = [panel.x.label for panel in figure.panels if re.search(EPOCH, panel.x.label.lower())]
@@ -176,7 +176,7 @@ def _scaling_curves(over: list[tuple[Shown, set[int]]], sizes: list[int], figure
     return full(name, f"A curve over {', '.join(map(str, sorted(most)))} ranks.")
 
 
-def _scaling_labels(over: list[Shown], figure: Figure) -> Finding:
+def _scaling_labels(over: list[Shown], figure: Figure) -> LineResult:
     name = "scaling_pdf_labels"
     plot = Plot(SIZES[0], figure, None, {}, over)
     mine = over or shown_in(figure)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from autograder.homework.port import source as port_source
-from autograder.homework.port.runs import BATCH, NoYardstick, Seen, Setting, expected, watch
-from autograder.homework.rubric import Finding, lost, needs_person, shown
+from autograder.homework.port.runs import BATCH, NotComputable, ObservedRun, Setting, expected, watch
+from autograder.homework.rubric import LineResult, lost, needs_person, shown
 from labkit.launch.launcher import Launcher, Limits
 
 TWO = Setting(2, 64)
@@ -84,62 +84,64 @@ class Runs:
 
     def __init__(self, name: str, text: str, key: str, launcher: Launcher):
         self.name, self.text, self.key, self.launcher = shown(name, 60), text, key, launcher
-        self.made: dict[Setting, Seen] = {}
+        self.made: dict[Setting, ObservedRun] = {}
         self._expected: dict[tuple, dict | str] = {}
 
-    def __call__(self, setting: Setting) -> Seen:
-        bomb = next((seen for seen in self.made.values() if not seen.ends and not any(seen.counts)), None)
-        if setting not in self.made and bomb is not None:  # its processes could hardly be ended: not once more
-            self.made[setting] = replace(bomb, setting=setting)
+    def __call__(self, setting: Setting) -> ObservedRun:
+        unending = next((seen for seen in self.made.values() if not seen.ends and not any(seen.counts)), None)
+        if setting not in self.made and unending is not None:  # its processes could hardly be ended: not once more
+            self.made[setting] = replace(unending, setting=setting)
         if setting not in self.made:
-            endless = any(seen.trouble == "too_slow" for seen in self.made.values())
+            endless = any(seen.failure == "too_slow" for seen in self.made.values())
             limits = HURRY if endless else LIMITS
             seen = watch(self.launcher, self.name, self.text, self.key, setting, limits)
-            if seen.trouble == "raised" and _first_error(seen)["type"] == "FileNotFoundError" and not setting.shared:
+            if seen.failure == "raised" and _first_error(seen)["type"] == "FileNotFoundError" and not setting.shared:
                 # ranks may read what rank 0 has written: then they need one folder, as on a cluster
                 shared = watch(self.launcher, self.name, self.text, self.key, replace(setting, shared=True), limits)
-                seen = seen if shared.trouble == "raised" else shared
-            if _may_be_resting(seen):
+                seen = seen if shared.failure == "raised" else shared
+            if _might_resume(seen):
                 seen = watch(self.launcher, self.name, self.text, self.key, setting, limits, patience=20)
             self.made[setting] = seen
         return self.made[setting]
 
-    def training(self, setting: Setting) -> Seen:
+    def training(self, setting: Setting) -> ObservedRun:
         """The run of that setting. Where one mistake ends it before it has begun, it is put right, so that the other
         steps can be seen: a missing `hvd.init()`, and a broadcast that not all ranks call (nobody waits for it
         then)."""
         seen = self(setting)
-        if seen.trouble == "raised" and is_not_initialised(seen):
+        if seen.failure == "raised" and is_not_initialised(seen):
             setting = replace(setting, init=True)
             seen = self(setting)
-        if seen.trouble == "hung" and stuck_in(seen) == "broadcast" and max(seen.counts) <= 1:
+        if seen.failure == "hung" and stuck_in(seen) == "broadcast" and max(seen.counts) <= 1:
             return self(replace(setting, no_broadcast=True))
         return seen
 
-    def expected(self, seen: Seen, run: bool = False) -> dict | str:
+    def expected(self, seen: ObservedRun, run: bool = False) -> dict | str:
         """What `expected` says, or why it says nothing."""
         place = (seen.setting, run)
         if place not in self._expected:
             try:
                 self._expected[place] = expected(self.launcher, seen, tests=True, run=run)
-            except NoYardstick as reason:
+            except NotComputable as reason:
                 self._expected[place] = str(reason)
         return self._expected[place]
 
 
-def _first_error(seen: Seen) -> dict:
+def _first_error(seen: ObservedRun) -> dict:
     return next(
         (rank.error for rank in seen.outcome.ranks if rank.state == "raised"), {"type": "", "text": "", "rows": []}
     )
 
 
-def is_not_initialised(seen: Seen) -> bool:
+def is_not_initialised(seen: ObservedRun) -> bool:
+    """Whether the run ended because `hvd.init()` had not been called."""
     return "has not been initialized" in _first_error(seen)["text"]
 
 
-def _may_be_resting(seen: Seen) -> bool:
-    """Whether a rank of a run that stands still is neither in a collective nor in a step: it may go on by itself."""
-    if seen.trouble != "hung":
+def _might_resume(seen: ObservedRun) -> bool:
+    """True if a stalled run waits outside of any collective and of any training step (a pause in tf.data): it is run
+    again with a longer patience."""
+    if seen.failure != "hung":
         return False
     return any(
         "a Horovod operation" in row and not rank.after.numbers
@@ -147,7 +149,7 @@ def _may_be_resting(seen: Seen) -> bool:
     )
 
 
-def stuck_in(seen: Seen) -> str:
+def stuck_in(seen: ObservedRun) -> str:
     """Of a run that stands still: "broadcast", "steps", "metrics" or ""."""
     report = seen.outcome.hang
     if report is None:
@@ -174,22 +176,23 @@ class Evidence:
     # -- when a run did not come to its end
 
     @property
-    def ran(self) -> list[Seen]:
+    def ran(self) -> list[ObservedRun]:
         """The runs on several ranks in which training was seen, the one on three first."""
         return [seen for seen in (self.three, self.two) if min(seen.counts, default=0) > 0]
 
-    def trouble(self) -> tuple[str, str]:
+    def first_failure(self) -> tuple[str, str]:
         """(diagnosis, sentence) of the first run that failed; ("", "") if none did."""
         for setting in (TWO, THREE, ONE):
-            found = self.trouble_of(self.runs(setting))
+            found = self.failure_of(self.runs(setting))
             if found[0]:
                 return found
         return "", ""
 
-    def trouble_of(self, seen: Seen) -> tuple[str, str]:
+    def failure_of(self, seen: ObservedRun) -> tuple[str, str]:
+        """(diagnosis, sentence) of a run that did not come to its end; ("", "") where it did."""
         p = seen.setting.world_size
         where = f"On {p} rank{'s' if p > 1 else ''}"
-        if seen.trouble == "raised":
+        if seen.failure == "raised":
             error = _first_error(seen)
             at = error["rows"][-1].split(", in ")[0] if error["rows"] else ""
             said = f"{where} it stops: {error['type']}{f' at {at}' if at else ''}: {shown(error['text'], 200)}"
@@ -201,26 +204,26 @@ class Evidence:
                     " --data --log --nonce"
                 )
             return "script_failed", said
-        if seen.trouble == "died":
+        if seen.failure == "died":
             r = next(r for r, rank in enumerate(seen.outcome.ranks) if rank.state == "dead")
             end = seen.ends[r] if r < len(seen.ends) else {}
             how = f"signal {end['signal']}" if end.get("signal") else f"exit status {end.get('exit')}"
             how = "too much memory" if end.get("over") == "memory" else how
             return "script_failed", f"{where} the process of rank {r} dies ({how})."
-        if seen.trouble == "hung":
+        if seen.failure == "hung":
             report = seen.outcome.hang
             rows = "; ".join(" ".join(row.split()) for row in report.rows)
             return "script_hangs", f"{where} it stands still: {rows}.".replace("a Horovod operation", "waits")
-        if seen.trouble == "too_slow":
+        if seen.failure == "too_slow":
             return (
                 "too_slow",
                 f"{where} it does not come to an end: {max(seen.counts)} steps were made in {LIMITS.cpu_seconds} s.",
             )
         return "", ""
 
-    def unseen(self, name: str) -> Finding:
-        """For a line of which nothing was seen."""
-        diagnosis, sentence = self.trouble()
+    def not_reached(self, name: str) -> LineResult:
+        """The result of a line about a step that no run came to."""
+        diagnosis, sentence = self.first_failure()
         if diagnosis:
             return lost(name, diagnosis, f"This step was not reached. {sentence}", TEACH[diagnosis])
         return needs_person(
@@ -228,7 +231,7 @@ class Evidence:
         )
 
 
-def who_waits(seen: Seen) -> str:
+def who_waits(seen: ObservedRun) -> str:
     """Who waits, with the steps that each rank has made."""
     made = ", ".join(str(count) for count in seen.counts)
     p = seen.setting.world_size

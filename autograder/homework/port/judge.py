@@ -31,8 +31,8 @@ from autograder.homework.port.evidence import (
     who_waits,
 )
 from autograder.homework.port.metrics import global_metrics, run_log
-from autograder.homework.port.runs import BATCH, EPOCHS, Seen
-from autograder.homework.rubric import Finding, Flag, PartResult, full, line, lines_of, lost, needs_person, shown
+from autograder.homework.port.runs import BATCH, EPOCHS, ObservedRun
+from autograder.homework.rubric import Flag, LineResult, PartResult, full, line, lines_of, lost, needs_person, shown
 from labkit.launch.launcher import Launcher
 from labkit.watch.hang import list_ranks
 
@@ -66,8 +66,9 @@ def judge(script: Path, *, key: str = PUBLIC_KEY, launcher: Launcher) -> PartRes
 # -- each step, in numbers ---------------------------------------------------------------------------------------------
 
 
-def findings_of(evidence: Evidence) -> list[Finding]:
-    judges: dict[str, Callable[[Evidence], Finding]] = {
+def findings_of(evidence: Evidence) -> list[LineResult]:
+    """The results of all lines of the port."""
+    judges: dict[str, Callable[[Evidence], LineResult]] = {
         "init": init,
         "devices": devices,
         "shards": shards,
@@ -84,6 +85,7 @@ def findings_of(evidence: Evidence) -> list[Finding]:
 
 
 def flags_of(evidence: Evidence) -> list[Flag]:
+    """What a person should look at."""
     paths = {path for seen in evidence.runs.made.values() for rank in seen.ranks for path in rank.outside}
     if not paths:
         return []
@@ -92,11 +94,12 @@ def flags_of(evidence: Evidence) -> list[Flag]:
 
 
 def facts_of(evidence: Evidence) -> dict:
+    """What was measured, for the page."""
     runs = [
         {
             "ranks": seen.setting.world_size,
             "images": seen.setting.images,
-            "ended": seen.trouble or "returned",
+            "ended": seen.failure or "returned",
             "steps": seen.counts,
             "first_rate": seen.ranks[0].steps[0].rate if seen.counts[0] else None,
             "last_rate": seen.ranks[0].steps[-1].rate if seen.counts[0] else None,
@@ -107,11 +110,11 @@ def facts_of(evidence: Evidence) -> dict:
     return {"runs": runs, "rate": evidence.two.rate, "batch_size": BATCH, **getattr(evidence, "measured", {})}
 
 
-def init(evidence: Evidence) -> Finding:
+def init(evidence: Evidence) -> LineResult:
     """Step 1, and that the script comes to its end."""
     several = [evidence.runs(TWO), evidence.runs(THREE)]
     for seen in filter(is_not_initialised, several):
-        return lost("init", "not_initialised", evidence.trouble_of(seen)[1], TEACH["not_initialised"])
+        return lost("init", "not_initialised", evidence.failure_of(seen)[1], TEACH["not_initialised"])
     ended = [rank for seen in several for rank in seen.ranks if rank.ended or rank.steps]
     if ended and not any(rank.initialised for rank in ended):
         return lost(
@@ -121,17 +124,17 @@ def init(evidence: Evidence) -> Finding:
             TEACH["not_initialised"],
         )
     for seen in several:
-        diagnosis, sentence = evidence.trouble_of(seen)
+        diagnosis, sentence = evidence.failure_of(seen)
         if diagnosis and not (diagnosis == "script_hangs" and stuck_in(seen)):
             earned = line("init").points / 2 if any(rank.initialised for rank in seen.ranks) else 0.0
             return lost("init", diagnosis, sentence, TEACH[diagnosis], earned)
-    if evidence.one.trouble and not any(seen.trouble for seen in several):
-        sentence = evidence.trouble_of(evidence.one)[1]
+    if evidence.one.failure and not any(seen.failure for seen in several):
+        sentence = evidence.failure_of(evidence.one)[1]
         return lost("init", "fails_on_one_rank", sentence, TEACH["fails_on_one_rank"], line("init").points - 1)
     return full("init", "It runs on 1, 2 and 3 ranks, and every rank knows how many there are.")
 
 
-def devices(evidence: Evidence) -> Finding:
+def devices(evidence: Evidence) -> LineResult:
     """Step 2, from the source."""
     pinned, growth = evidence.source.pinned, evidence.source.growth
     points = line("devices").points
@@ -147,11 +150,11 @@ def devices(evidence: Evidence) -> Finding:
     return full("devices", "The GPU is chosen by the local rank, and its memory grows (read from the source).")
 
 
-def shards(evidence: Evidence) -> Finding:
+def shards(evidence: Evidence) -> LineResult:
     """Step 3: disjoint parts that cover the data."""
     looked = [seen for seen in evidence.ran if all(rank.batches for rank in seen.ranks)]
     if not looked:
-        return evidence.unseen("shards")
+        return evidence.not_reached("shards")
     found = [_shards_of(seen) for seen in looked]
     for diagnosis, sentence in found:
         if diagnosis:
@@ -159,17 +162,17 @@ def shards(evidence: Evidence) -> Finding:
     return full("shards", found[0][1])
 
 
-def steps(evidence: Evidence) -> Finding:
+def steps(evidence: Evidence) -> LineResult:
     """Step 4: the number of steps of an epoch."""
     for setting in (THREE, TWO):
         seen = evidence.runs(setting)
-        if seen.trouble == "hung" and stuck_in(seen) == "steps":
+        if seen.failure == "hung" and stuck_in(seen) == "steps":
             return lost("steps", "unequal_steps", who_waits(seen), TEACH["unequal_steps"])
     if not evidence.ran:
-        return evidence.unseen("steps")
-    whole = [seen for seen in evidence.ran if not seen.trouble or stuck_in(seen) == "metrics" or seen.epochs(0)[:-1]]
+        return evidence.not_reached("steps")
+    whole = [seen for seen in evidence.ran if not seen.failure or stuck_in(seen) == "metrics" or seen.epochs(0)[:-1]]
     if not whole:
-        return evidence.unseen("steps")
+        return evidence.not_reached("steps")
     for seen in whole:
         diagnosis, sentence = _steps_of(seen)
         if diagnosis:
@@ -177,10 +180,10 @@ def steps(evidence: Evidence) -> Finding:
     return full("steps", _steps_of(whole[0])[1])
 
 
-def learning_rate(evidence: Evidence) -> Finding:
+def learning_rate(evidence: Evidence) -> LineResult:
     """Step 5: the rates that the optimizer used."""
     if not evidence.ran:
-        return evidence.unseen("learning_rate")
+        return evidence.not_reached("learning_rate")
     seen = evidence.ran[0]
     if _climbs(seen):
         long = evidence.runs.training(LONG)
@@ -191,22 +194,22 @@ def learning_rate(evidence: Evidence) -> Finding:
     return full("learning_rate", sentence)
 
 
-def gradients(evidence: Evidence) -> Finding:
+def gradients(evidence: Evidence) -> LineResult:
     """Step 6: what was applied is the mean of what each rank should have computed."""
     if not evidence.ran:
-        return evidence.unseen("gradients")
+        return evidence.not_reached("gradients")
     reason, measured = "", {}
     names: list[tuple[str, str]] = []
     for seen in evidence.ran:
-        yard = evidence.runs.expected(seen, run=seen.setting == TWO)
-        if isinstance(yard, str):
-            reason = yard
+        computed = evidence.runs.expected(seen, run=seen.setting == TWO)
+        if isinstance(computed, str):
+            reason = computed
             continue
-        names.append(_gradients_of(seen, yard))
-        if seen.setting == TWO and yard["weights"] is not None and seen.ranks[0].final is not None:
-            moved = np.linalg.norm(yard["weights"] - seen.ranks[0].steps[0].weights)
+        names.append(_gradients_of(seen, computed))
+        if seen.setting == TWO and computed["weights"] is not None and seen.ranks[0].final is not None:
+            moved = np.linalg.norm(computed["weights"] - seen.ranks[0].steps[0].weights)
             measured["from_sequential"] = float(
-                np.linalg.norm(seen.ranks[0].final - yard["weights"]) / max(moved, 1e-12)
+                np.linalg.norm(seen.ranks[0].final - computed["weights"]) / max(moved, 1e-12)
             )
     evidence.measured = measured
     if not names:
@@ -220,7 +223,7 @@ def gradients(evidence: Evidence) -> Finding:
     never_equal = (
         all(weights is not None for weights in second) and _spread(second) > SAME
     )  # the broadcast's line is about that
-    if not evidence.two.trouble and not never_equal and _spread([rank.final for rank in evidence.two.ranks]) > SAME:
+    if not evidence.two.failure and not never_equal and _spread([rank.final for rank in evidence.two.ranks]) > SAME:
         said = "The gradients are averaged, but at the end the ranks hold different weights."
         return lost("gradients", "weights_differ", said, TEACH["weights_differ"], line("gradients").points / 2)
     if not never_equal and measured.get("from_sequential", 0.0) > 0.1:
@@ -232,11 +235,11 @@ def gradients(evidence: Evidence) -> Finding:
     )
 
 
-def broadcast(evidence: Evidence) -> Finding:
+def broadcast(evidence: Evidence) -> LineResult:
     """Step 7, where every rank starts with weights of its own."""
     for setting in (TWO, THREE):
         seen = evidence.runs(setting)
-        if seen.trouble in ("hung", "raised") and stuck_in(seen) == "broadcast":
+        if seen.failure in ("hung", "raised") and stuck_in(seen) == "broadcast":
             text = " ".join((*seen.outcome.hang.rows, seen.outcome.hang.sentence)) if seen.outcome.hang else ""
             if "root rank" in text.lower():
                 said = "The ranks do not agree on whose weights are sent: every rank must name the same root."
@@ -244,18 +247,18 @@ def broadcast(evidence: Evidence) -> Finding:
             return lost("broadcast", "script_hangs", who_waits(seen), TEACH["script_hangs"])
     seen = evidence.three
     if min(seen.counts) < 1 or any(rank.steps[0].weights is None for rank in seen.ranks):
-        return evidence.unseen("broadcast")
+        return evidence.not_reached("broadcast")
     diagnosis, sentence, part = _broadcast_of(seen)
     if diagnosis:
         return lost("broadcast", diagnosis, sentence, TEACH[diagnosis], part * line("broadcast").points)
     return full("broadcast", sentence)
 
 
-def rank_zero(evidence: Evidence) -> Finding:
+def rank_zero(evidence: Evidence) -> LineResult:
     """Step 8: who writes, and who prints."""
     ended = [seen for seen in evidence.ran if all(rank.ended for rank in seen.ranks)]
     if not ended:
-        return evidence.unseen("rank_zero")
+        return evidence.not_reached("rank_zero")
     seen = ended[0]
     diagnosis, sentence, part = _writes_of(seen)
     if diagnosis:
@@ -263,10 +266,10 @@ def rank_zero(evidence: Evidence) -> Finding:
     return full("rank_zero", sentence)
 
 
-def warmup(evidence: Evidence) -> Finding:
+def warmup(evidence: Evidence) -> LineResult:
     """The rates of the first epochs, where the script warms up by itself or has an option for it."""
     if not evidence.ran:
-        return evidence.unseen("warmup")
+        return evidence.not_reached("warmup")
     seen = evidence.two if min(evidence.two.counts) else evidence.three
     option = next((one for rank in seen.ranks for one in rank.options), None)
     if _climbs(seen):
@@ -276,7 +279,7 @@ def warmup(evidence: Evidence) -> Finding:
         word = [] if option["takes"] == "nothing" else ["12" if steps else "3"]
         seen = evidence.runs.training(replace(LONG, epochs=6, more=(shown(option["option"], 40), *word)))
     if not min(seen.counts):
-        return evidence.unseen("warmup")
+        return evidence.not_reached("warmup")
     rates = np.array([step.rate for step in seen.ranks[0].steps])
     target = seen.rate * seen.setting.world_size
     top = int(np.argmax(rates >= rates.max() * (1 - 1e-4)))
@@ -289,7 +292,7 @@ def warmup(evidence: Evidence) -> Finding:
     return full("warmup", f"The rate climbs from {rates[0]:.4g} to {target:.4g} in {top} steps of {len(rates)}.")
 
 
-def _shards_of(seen: Seen) -> tuple[str, str]:
+def _shards_of(seen: ObservedRun) -> tuple[str, str]:
     """(diagnosis, sentence) of the images that each rank trained on."""
     n, p = seen.setting.images, seen.setting.world_size
     by_epoch = [seen.epochs(r) or [rank.steps] for r, rank in enumerate(seen.ranks)]
@@ -305,12 +308,12 @@ def _shards_of(seen: Seen) -> tuple[str, str]:
         if twice > allowed:
             return _overlap_of(seen, sets, twice, where)
         again = sum(map(len, drawn)) - sum(map(len, sets))  # within a rank: a dataset that repeats while it shuffles
-        if len(whole) <= n - p * BATCH and not again and not seen.trouble and _steps_of(seen)[0] == "":
+        if len(whole) <= n - p * BATCH and not again and not seen.failure and _steps_of(seen)[0] == "":
             return "left_out", f"{where}: only {len(whole)} of them are trained on in an epoch."
     return "", f"On {p} ranks every image of an epoch is seen by one rank."
 
 
-def _overlap_of(seen: Seen, sets: list[set], twice: int, where: str) -> tuple[str, str]:
+def _overlap_of(seen: ObservedRun, sets: list[set], twice: int, where: str) -> tuple[str, str]:
     n, p = seen.setting.images, seen.setting.world_size
     common = set.intersection(*sets)
     if len(common) >= 0.9 * max(map(len, sets)):
@@ -335,17 +338,17 @@ def _overlap_of(seen: Seen, sets: list[set], twice: int, where: str) -> tuple[st
     return "overlap", f"{where}: {twice} of them are seen by more than one rank."
 
 
-def _steps_of(seen: Seen) -> tuple[str, str]:
+def _steps_of(seen: ObservedRun) -> tuple[str, str]:
     """(diagnosis, sentence) of the number of steps in an epoch."""
     n, p, counts = seen.setting.images, seen.setting.world_size, seen.counts
     where = f"On {p} ranks, with {n} images in minibatches of {BATCH}"
     sizes = sorted(size for rank in seen.ranks for step in rank.steps for size in step.sizes[:1])
     usual = sizes[len(sizes) // 2] if sizes else BATCH
-    if len(set(counts)) > 1 and not seen.trouble:
+    if len(set(counts)) > 1 and not seen.failure:
         return "unequal_steps", f"{where}, the ranks make {', '.join(map(str, counts))} steps."
     low, high = n // (BATCH * p), math.ceil(math.ceil(n / p) / BATCH)
     per_epoch = [len(part) for part in seen.epochs(0)]
-    per_epoch = per_epoch[:-1] if seen.trouble and len(per_epoch) > 1 else per_epoch
+    per_epoch = per_epoch[:-1] if seen.failure and len(per_epoch) > 1 else per_epoch
     made = max(per_epoch, key=lambda count: abs(count - (low + high) / 2), default=0)
     if usual != BATCH:
         return "wrong_batch_size", f"{where}, a rank's minibatch holds {usual} images."
@@ -358,13 +361,13 @@ def _steps_of(seen: Seen) -> tuple[str, str]:
     return ("too_few_steps" if made < low else "too_many_steps"), said
 
 
-def _climbs(seen: Seen) -> bool:
+def _climbs(seen: ObservedRun) -> bool:
     """Whether the rate grows during the run."""
     rates = [step.rate for step in seen.ranks[0].steps]
     return len(rates) > 1 and max(rates) > rates[0] * 1.01
 
 
-def _rate_of(seen: Seen) -> tuple[str, str, float]:
+def _rate_of(seen: ObservedRun) -> tuple[str, str, float]:
     """(diagnosis, sentence, part of the points) of the largest rate that each rank used."""
     p, base = seen.setting.world_size, seen.rate
     tops = [max(step.rate for step in rank.steps) for rank in seen.ranks]
@@ -402,11 +405,11 @@ def _spread(vectors: list[np.ndarray | None]) -> float:
     return max(float(np.linalg.norm(vector - vectors[0])) / size for vector in vectors)
 
 
-def _gradients_of(seen: Seen, yard: dict) -> tuple[str, str]:
+def _gradients_of(seen: ObservedRun, computed: dict) -> tuple[str, str]:
     """(diagnosis, sentence) of the gradients that the ranks applied."""
     p = len(seen.ranks)
     named: list[str] = []
-    for k, rows in enumerate(yard["steps"]):
+    for k, rows in enumerate(computed["steps"]):
         own = [np.asarray(row[0]) for row in rows]
         mean = np.mean(own, axis=0)
         applied = [rank.steps[k].gradient for rank in seen.ranks]
@@ -449,7 +452,7 @@ def _near(applied: np.ndarray | None, wanted: np.ndarray) -> bool:
     return float(np.linalg.norm(applied - wanted)) <= CLOSE * max(float(np.linalg.norm(wanted)), 1e-7)
 
 
-def _broadcast_of(seen: Seen) -> tuple[str, str, float]:
+def _broadcast_of(seen: ObservedRun) -> tuple[str, str, float]:
     """(diagnosis, sentence, part of the points), where every rank started with weights of its own."""
     ranks = seen.ranks
     count = min(seen.counts)
@@ -488,7 +491,7 @@ def _broadcast_of(seen: Seen) -> tuple[str, str, float]:
     return "", f"Every rank was started with weights of its own; {when} all hold rank 0's.", 1.0
 
 
-def _writes_of(seen: Seen) -> tuple[str, str, float]:
+def _writes_of(seen: ObservedRun) -> tuple[str, str, float]:
     """(diagnosis, sentence, part of the points) of files and of what was printed."""
     p = seen.setting.world_size
     writers = [r for r, rank in enumerate(seen.ranks) if rank.files]

@@ -10,8 +10,8 @@ import itertools
 import math
 
 from autograder.homework.port.evidence import Evidence, stuck_in, who_waits
-from autograder.homework.port.runs import BATCH, Seen
-from autograder.homework.rubric import Finding, full, line, lost, needs_person, shown
+from autograder.homework.port.runs import BATCH, ObservedRun
+from autograder.homework.rubric import LineResult, full, line, lost, needs_person, shown
 from labkit.runlog import RunLog
 
 NEAR = 2e-3  # relative to a loss, absolute for an accuracy
@@ -38,24 +38,24 @@ TEACH = {
 # -- loss and accuracy -------------------------------------------------------------------------------------------------
 
 
-def global_metrics(evidence: Evidence) -> Finding:
+def global_metrics(evidence: Evidence) -> LineResult:
     """Step 8: metrics averaged over all ranks."""
     for setting in (evidence.two.setting, evidence.three.setting):
         seen = evidence.runs(setting)
-        if seen.trouble == "hung" and stuck_in(seen) == "metrics":
+        if seen.failure == "hung" and stuck_in(seen) == "metrics":
             return lost("global_metrics", "metrics_on_one_rank", who_waits(seen), TEACH["metrics_on_one_rank"])
     whole = [seen for seen in evidence.ran if all(rank.ended for rank in seen.ranks)]
     if not whole:
-        return evidence.unseen("global_metrics")
+        return evidence.not_reached("global_metrics")
     seen = whole[0]
-    yard = evidence.runs.expected(seen)
-    if isinstance(yard, str):
-        return needs_person("global_metrics", f"What the ranks should have computed is not known: {yard}.")
+    computed = evidence.runs.expected(seen)
+    if isinstance(computed, str):
+        return needs_person("global_metrics", f"What the ranks should have computed is not known: {computed}.")
     log, _ = seen.run_log()
-    if seen.trouble and (log is None or not log.epochs):
-        return evidence.unseen("global_metrics")
+    if seen.failure and (log is None or not log.epochs):
+        return evidence.not_reached("global_metrics")
     if log is None:
-        return _without_log(seen, yard)
+        return _without_log(seen, computed)
     verdicts: dict[str, set[str]] = {"training": set(), "validation": set()}
     worst = ""
     for e, epoch in enumerate(log.epochs):
@@ -63,7 +63,7 @@ def global_metrics(evidence: Evidence) -> Finding:
             ("training", (epoch.loss, epoch.accuracy)),
             ("validation", (epoch.val_loss, epoch.val_accuracy)),
         ):
-            parts = _parts_of(seen, yard, e, what)
+            parts = _parts_of(seen, computed, e, what)
             if parts is None:
                 continue
             for value, which in zip(values, ("loss", "accuracy"), strict=True):
@@ -75,7 +75,7 @@ def global_metrics(evidence: Evidence) -> Finding:
     return _metrics_finding(verdicts, worst, seen.setting.world_size)
 
 
-def _metrics_finding(verdicts: dict[str, set[str]], worst: str, p: int) -> Finding:
+def _metrics_finding(verdicts: dict[str, set[str]], worst: str, p: int) -> LineResult:
     training, validation = verdicts["training"], verdicts["validation"]
     points = line("global_metrics").points
     if not training or "missing" in training:
@@ -101,11 +101,11 @@ def _metrics_finding(verdicts: dict[str, set[str]], worst: str, p: int) -> Findi
     return full("global_metrics", f"On {p} ranks the run log has the means over the images of all ranks.")
 
 
-def _without_log(seen: Seen, yard: dict) -> Finding:
+def _without_log(seen: ObservedRun, computed: dict) -> LineResult:
     """No log: was anything reduced that is a mean over all ranks?"""
     ends = itertools.accumulate(len(part) for part in seen.epochs(0))
     for e, end in enumerate(ends):
-        parts = _parts_of(seen, yard, e, "training")
+        parts = _parts_of(seen, computed, e, "training")
         if parts is None:
             continue
         given = [out for done, _, out in seen.ranks[0].reductions if done == end]
@@ -118,11 +118,11 @@ def _without_log(seen: Seen, yard: dict) -> Finding:
     return lost("global_metrics", "no_log", said, TEACH["no_log"])
 
 
-def _parts_of(seen: Seen, yard: dict, epoch: int, what: str) -> list[list[tuple[float, int, int]]] | None:
+def _parts_of(seen: ObservedRun, computed: dict, epoch: int, what: str) -> list[list[tuple[float, int, int]]] | None:
     """Of each rank, (mean loss, right answers, images) of its minibatches in this epoch; None where they are not
     known."""
     if what == "validation":
-        found = yard["tests"].get(epoch)
+        found = computed["tests"].get(epoch)
         return (
             [[(float(loss), correct, count)] for loss, correct, count in (found[r] for r in sorted(found))]
             if found
@@ -133,9 +133,9 @@ def _parts_of(seen: Seen, yard: dict, epoch: int, what: str) -> list[list[tuple[
         return None
     first = sum(len(part) for part in by_rank[0][:epoch])
     last = first + len(by_rank[0][epoch])
-    if last > len(yard["steps"]):
+    if last > len(computed["steps"]):
         return None
-    rows = yard["steps"][first:last]
+    rows = computed["steps"][first:last]
     return [[(float(row[r][1]), int(row[r][2]), int(row[r][3])) for row in rows] for r in range(len(seen.ranks))]
 
 
@@ -163,7 +163,7 @@ def _made_of(given: list[list[float]]) -> list[float]:
     return flat + [a / b for a in flat for b in flat if b and a is not b]
 
 
-def _whose(value: float, parts: list, which: str, seen: Seen) -> str:
+def _whose(value: float, parts: list, which: str, seen: ObservedRun) -> str:
     """ "global", "own" of rank 0, "summed", "either" where that cannot be told, "missing" or "unknown"."""
     if math.isnan(value):
         return "missing"
@@ -183,12 +183,12 @@ def _whose(value: float, parts: list, which: str, seen: Seen) -> str:
 # -- the run log -------------------------------------------------------------------------------------------------------
 
 
-def run_log(evidence: Evidence) -> Finding:
+def run_log(evidence: Evidence) -> LineResult:
     """Whether the script's log can be read and says what happened."""
     points = line("run_log").points
     whole = [seen for seen in evidence.ran if all(rank.ended for rank in seen.ranks)]
     if not whole:
-        return evidence.unseen("run_log")
+        return evidence.not_reached("run_log")
     seen = whole[0]
     p = seen.setting.world_size
     log, why = seen.run_log()
@@ -207,7 +207,7 @@ def run_log(evidence: Evidence) -> Finding:
     return _told_as_it_was(seen, log, points)
 
 
-def _told_as_it_was(seen: Seen, log: RunLog, points: float) -> Finding:
+def _told_as_it_was(seen: ObservedRun, log: RunLog, points: float) -> LineResult:
     """Whether a whole log says of the run what was seen of it."""
     p = seen.setting.world_size
     told = {

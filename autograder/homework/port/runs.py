@@ -30,7 +30,7 @@ NOTES = 100 << 20  # bytes that a rank may tell
 PATIENCE = 5  # s without work that are a standstill
 MOST_PARAMETERS = 2_000_000
 _PROBE = "from probes.script import run_script"
-_REPLAY = "from probes.yardstick import replay"
+_REPLAY = "from probes.one_process import replay"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Step:
 
 
 @dataclass
-class RankSeen:
+class ObservedRank:
     """What one rank did."""
 
     steps: list[Step] = field(default_factory=list)
@@ -91,20 +91,20 @@ class RankSeen:
 
 
 @dataclass
-class Seen:
+class ObservedRun:
     """What was seen in one run."""
 
     setting: Setting
     data: dict
     rate: float
     nonce: str
-    ranks: list[RankSeen]
+    ranks: list[ObservedRank]
     outcome: Outcome
     ends: list[dict]
     label: str
 
     @property
-    def trouble(self) -> str:
+    def failure(self) -> str:
         """ "", or how it failed: "raised", "died", "hung", "too_slow"."""
         states = [rank.state for rank in self.outcome.ranks]
         if "raised" in states:
@@ -125,7 +125,7 @@ class Seen:
         """The rank's steps by epochs: equal parts where the script came to its end, else what an epoch would hold."""
         steps = self.ranks[rank].steps
         per_epoch = len(steps) / self.setting.epochs
-        if self.trouble or per_epoch != int(per_epoch):
+        if self.failure or per_epoch != int(per_epoch):
             ends = sorted({done for done, _ in self.ranks[rank].tests if done}) or [len(steps)]
             bounds = [0, *ends] if ends[-1] == len(steps) else [0, *ends, len(steps)]
             return [steps[a:b] for a, b in itertools.pairwise(bounds)]
@@ -141,6 +141,7 @@ class Seen:
 
 
 def read_log(text: str | None, world_size: int) -> tuple[runlog.RunLog | None, str]:
+    """(the run log, "") or (None, why it cannot be read); (None, "") where there is none."""
     if text is None:
         return None, ""
     name, _, content = text.partition("\n")
@@ -178,7 +179,7 @@ def draw(key: str, setting: Setting) -> dict:
 
 def watch(
     launcher: Launcher, name: str, source: str, key: str, setting: Setting, limits: Limits, patience: int = PATIENCE
-) -> Seen:
+) -> ObservedRun:
     """Run the script once. name: its file's name, by which its lines are shown. patience: seconds without work that are
     a standstill."""
     warm = launcher.having(horovod_rendezvous.FRAMEWORKS)
@@ -215,12 +216,12 @@ def watch(
     ranks = [seen_by(rank.notes, setting) for rank in outcome.ranks]
     for rank in outcome.ranks:
         rank.notes = []
-    return Seen(setting, data, rate, nonce, ranks, outcome, ends, name)
+    return ObservedRun(setting, data, rate, nonce, ranks, outcome, ends, name)
 
 
-def seen_by(notes: list[tuple[dict, bytes]], setting: Setting) -> RankSeen:
+def seen_by(notes: list[tuple[dict, bytes]], setting: Setting) -> ObservedRank:
     """A rank's notes, put in order. What is not as the probe would have written it is left out."""
-    rank = RankSeen()
+    rank = ObservedRank()
     now = Step([], [], 0.0)
     for meta, payload in notes:
         with contextlib.suppress(KeyError, TypeError, ValueError, OverflowError, IndexError):
@@ -229,7 +230,7 @@ def seen_by(notes: list[tuple[dict, bytes]], setting: Setting) -> RankSeen:
     return rank
 
 
-def _take(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: Setting) -> Step:
+def _take(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setting: Setting) -> Step:
     """Add one note to what is known; returns the step that has not been completed yet."""
     what = meta["saw"]
     if what == "batch":
@@ -265,7 +266,7 @@ def _take(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: Settin
     return now
 
 
-def _take_batch(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: Setting) -> None:
+def _take_batch(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setting: Setting) -> None:
     numbers = [int(number) for number in meta["numbers"]]
     if numbers[0] >= TEST:
         rank.tests.append((len(rank.steps), [number - TEST for number in numbers]))
@@ -278,7 +279,7 @@ def _take_batch(rank: RankSeen, now: Step, meta: dict, payload: bytes, setting: 
             now.images = images if now.images is None else np.concatenate([now.images, images])
 
 
-def _take_end(rank: RankSeen, meta: dict, payload: bytes) -> None:
+def _take_end(rank: ObservedRank, meta: dict, payload: bytes) -> None:
     rank.ended = str(meta["how"])
     rank.initialised = rank.initialised or bool(meta["initialised"])
     rank.size = int(meta["size"])
@@ -288,31 +289,31 @@ def _take_end(rank: RankSeen, meta: dict, payload: bytes) -> None:
         rank.final = np.frombuffer(payload, dtype=np.float32)
 
 
-# -- the yardstick -----------------------------------------------------------------------------------------------------
+# -- what one process computes ---------------------------------------------------------------------------------------
 
 
-class NoYardstick(Exception):
+class NotComputable(Exception):
     """The script's model is none of the course's, or too little of it was seen: what it should compute is not known."""
 
 
-def expected(launcher: Launcher, seen: Seen, tests: bool = False, run: bool = False) -> dict:
+def expected(launcher: Launcher, seen: ObservedRun, tests: bool = False, run: bool = False) -> dict:
     """What one process computes from the same weights and images: per step and rank the gradient, loss and number of
     right answers.
 
     Returns {"steps": [[(gradient, loss, correct, count) of each rank], ...]}, with tests "tests": {epoch: {rank: (loss,
     correct, count)}} and, with run, "weights" after the whole run from rank 0's start with the script's optimizer.
-    Raises NoYardstick.
+    Raises NotComputable.
     """
     first = seen.ranks[0]
     count = min(seen.counts)
     whole = [rank.steps[:count] for rank in seen.ranks]
     if not count or not first.shapes or any(rank.shapes != first.shapes for rank in seen.ranks):
-        raise NoYardstick("no update of a model was seen")
+        raise NotComputable("no update of a model was seen")
     kept = next(
         (k for k in range(count) if any(steps[k].weights is None or steps[k].images is None for steps in whole)), count
     )
     if not kept:
-        raise NoYardstick("the images did not come to a Keras model as they are")
+        raise NotComputable("the images did not come to a Keras model as they are")
     labels = seen.data["y_train"].astype(np.int64)
     asked = [(steps[k].weights, steps[k].images, labels[steps[k].numbers]) for k in range(kept) for steps in whole]
     validated = _validated(seen) if tests else {}
@@ -328,7 +329,7 @@ def expected(launcher: Launcher, seen: Seen, tests: bool = False, run: bool = Fa
     return found
 
 
-def _validated(seen: Seen) -> dict[tuple[int, int], tuple]:
+def _validated(seen: ObservedRun) -> dict[tuple[int, int], tuple]:
     """{(epoch, rank): (weights, images, labels)} of all that was seen to be validated."""
     first = seen.ranks[0].steps[0]
     scale = _scale_of(first.images, seen.data["x_train"][first.numbers])
@@ -340,8 +341,8 @@ def _validated(seen: Seen) -> dict[tuple[int, int], tuple]:
     return found
 
 
-def _plan(first: RankSeen, whole: list[list[Step]], labels: np.ndarray) -> dict | None:
-    """What `probes.yardstick.replay` needs for a whole run; None for an optimizer that it does not know.
+def _plan(first: ObservedRank, whole: list[list[Step]], labels: np.ndarray) -> dict | None:
+    """What `probes.one_process.replay` needs for a whole run; None for an optimizer that it does not know.
 
     whole: the steps of each rank.
     """
@@ -359,7 +360,7 @@ def _plan(first: RankSeen, whole: list[list[Step]], labels: np.ndarray) -> dict 
 
 
 def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) -> dict:
-    """`probes.yardstick.replay` in a fresh process of the launcher, where nothing of the student's has been."""
+    """`probes.one_process.replay` in a fresh process of the launcher, where nothing of the student's has been."""
     jobs = make_jobs(
         [Chunk("replay", 1, _REPLAY)], "replay", [([list(s) for s in shapes], asked, plan)], runtime="horovod"
     )
@@ -370,20 +371,20 @@ def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) ->
     if rank.state == "returned":
         return rank.value
     if rank.error.get("type") == "ValueError":
-        raise NoYardstick("its model is none of the course's")
-    raise RuntimeError(f"the yardstick could not be computed ({rank.state}, {rank.error.get('text', '')})")
+        raise NotComputable("its model is none of the course's")
+    raise RuntimeError(f"what one process computes could not be computed ({rank.state}, {rank.error.get('text', '')})")
 
 
 def _scale_of(images: np.ndarray, raw: np.ndarray) -> tuple[float, float]:
-    """(a, b) with images = a * raw + b: how the script scales its images. Raises NoYardstick where it does something
+    """(a, b) with images = a * raw + b: how the script scales its images. Raises NotComputable where it does something
     else."""
     a, b = np.polyfit(raw.ravel().astype(float), images.ravel().astype(float), 1)
     if not np.allclose(a * raw + b, images, atol=1e-3 * (np.ptp(images) + 1e-9)):
-        raise NoYardstick("its images are not the given ones, scaled")
+        raise NotComputable("its images are not the given ones, scaled")
     return float(a), float(b)
 
 
-def _epoch_ends(seen: Seen) -> list[tuple[int, list[np.ndarray]]]:
+def _epoch_ends(seen: ObservedRun) -> list[tuple[int, list[np.ndarray]]]:
     """(epoch, weights of each rank at its end) for the epochs of which they are known."""
     parts = [seen.epochs(r) for r in range(len(seen.ranks))]
     ends = []
@@ -396,7 +397,7 @@ def _epoch_ends(seen: Seen) -> list[tuple[int, list[np.ndarray]]]:
     return ends
 
 
-def _tests_of(seen: Seen, epoch: int) -> dict[int, list[int]]:
+def _tests_of(seen: ObservedRun, epoch: int) -> dict[int, list[int]]:
     """Rank -> the test images that it looked at after this epoch."""
     found: dict[int, list[int]] = {}
     for r, rank in enumerate(seen.ranks):

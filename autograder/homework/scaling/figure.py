@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from autograder.homework.drawn import BASES, LOGARITHM, NOT_MEASURED, READING, ranks_at
-from autograder.homework.rubric import MORE_SIZES, SIZES, Finding, full, lost, needs_person, shown
+from autograder.homework.rubric import MORE_SIZES, SIZES, LineResult, full, lost, needs_person, shown
 from autograder.homework.scaling.measured import (
     LEAST_TOLERANCE,
     Range,
@@ -51,7 +51,7 @@ class Drawn:
     perfect: bool = False
 
 
-def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table | None) -> Finding:
+def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table | None) -> LineResult:
     """Do the curves of `figure` (a `probes.figure.types.Figure`) stand where the logs' numbers are?
 
     speeds: size -> throughput of the run; sizes: those that must be drawn.
@@ -149,7 +149,7 @@ def _told_and_right(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], s
     return bool(_quantity(curve, expected)) and _told(curve, expected, speeds)
 
 
-def _too_wide(curve: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> Finding:
+def _too_wide(curve: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> LineResult:
     name = _quantity(curve, expected)
     of = expected[name]
     at = max((p for p in curve.points if p in of), key=lambda p: of[p].accepted[1] / of[p].accepted[0])
@@ -224,7 +224,7 @@ def _is_perfect(points: dict[int, float]) -> bool:
     return growing or all(abs(y / value - 1) < 0.005 for y in points.values())
 
 
-def _nothing(figure, curves: list[Drawn]) -> Finding:
+def _nothing(figure, curves: list[Drawn]) -> LineResult:
     if any(panel.shapes for panel in figure.panels):
         return needs_person("figure", _SHAPES, "shapes_unread")
     if curves:
@@ -243,7 +243,7 @@ def _nothing(figure, curves: list[Drawn]) -> Finding:
 
 def _wrong(
     curve: Drawn, expected: Mapping[str, Mapping[int, Range]], claimed: Table | None, some_right: bool
-) -> Finding:
+) -> LineResult:
     of = expected[curve.quantity]
     at = next((p for p, y in sorted(curve.points.items()) if p in of and not of[p].holds(y, curve.uncertainty)), None)
     if at is None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from autograder.homework import rubric
 from autograder.homework.folder import Homework
-from autograder.homework.rubric import SIZES, Finding, Flag, PartResult, Report, full, lost, needs_person, shown
+from autograder.homework.rubric import SIZES, Flag, LineResult, PartResult, Report, full, lost, needs_person, shown
 from autograder.homework.scaling import rerun, suspicion, table
 from autograder.homework.scaling.measured import (
     LEAST_TOLERANCE,
@@ -106,7 +106,7 @@ def shared_runs(reports: Mapping[str, Report]) -> dict[str, list[Flag]]:
 # -- the runs ----------------------------------------------------------------------------------------------------------
 
 
-def _runs(runs: Runs, homework: Homework) -> Finding:
+def _runs(runs: Runs, homework: Homework) -> LineResult:
     sizes = [*SIZES, *(p for p in sorted({*runs.logs, *runs.broken}) if p not in SIZES)]
     work = _Work.of(runs.usable)
     wrong = {p: problem for p in sizes if (problem := _problem(p, runs, homework, work)) is not None}
@@ -236,7 +236,7 @@ def _table(homework: Homework) -> tuple[Table | None, tuple[str, str]]:
         return None, ("unreadable_table", f"`{shown(homework.names['scaling.csv'])}` could not be read: {error}.")
 
 
-def _columns(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, why: tuple[str, str]) -> list[Finding]:
+def _columns(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, why: tuple[str, str]) -> list[LineResult]:
     """Findings on throughput, speedup and efficiency."""
     names = ("throughput", "speedup", "efficiency")
     timeless = [p for p in SIZES if p in runs.usable and p not in speeds]
@@ -319,7 +319,7 @@ class _Column:
         alone = self.line != "throughput" and len(found) < min(3, len(compared))
         return set() if alone else found
 
-    def judge(self, sizes: list[int]) -> Finding:
+    def judge(self, sizes: list[int]) -> LineResult:
         if self.line != "throughput":  # a baseline's speedup over itself is 1 and earns nothing; a wrong one costs
             sizes = [p for p in sizes if p > 1 or (p in self.claims and not self.right(p))]
         wrong = [p for p in sizes if not self.right(p)]
@@ -416,7 +416,7 @@ def _own_ratios(rates: _Column, base: int) -> dict[int, Range]:
     return {p: Range(ratio, ratio) for p, ratio in ratios.items()}
 
 
-def _percent(finding: Finding, mislabelled: bool) -> Finding:
+def _percent(finding: LineResult, mislabelled: bool) -> LineResult:
     """One point for a percent sign beside fractions: 0.61 % is not 61 %."""
     if not mislabelled or finding.earned != finding.line.points:
         return finding
@@ -434,7 +434,7 @@ def _percent(finding: Finding, mislabelled: bool) -> Finding:
 
 def _figure(
     homework: Homework, runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, reader: Callable[[Path], object]
-) -> Finding:
+) -> LineResult:
     """scaling.pdf: do its points stand where the numbers are?"""
     from autograder.homework.scaling import figure as scaling_figure
 

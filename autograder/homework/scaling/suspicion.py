@@ -1,7 +1,7 @@
 """What in a set of run logs cannot be, or is unlikely enough that a person should look. Each is a flag with its reason,
 never a score.
 
-A log is a text file, and who wants to can write any. What is found here is what somebody in a hurry does: edits a
+A log is a text file that anybody can write as they like. What is found here is what somebody in a hurry does: edits a
 number, copies a run and multiplies it, takes somebody else's. An honest run on a busy machine must raise no flag, so a
 flag is raised only where every way to compute a number agrees, beyond its error and a margin on top.
 """

@@ -43,7 +43,12 @@ def collect(handed_in) -> folder.Homework:
 
 
 def test_points_of_the_parts():
-    assert {part: rubric.points_of(part) for part in rubric.PARTS} == {"port": 50, "scaling": 25, "plots": 25, "bonus": 5}
+    assert {part: rubric.points_of(part) for part in rubric.PARTS} == {
+        "port": 50,
+        "scaling": 25,
+        "plots": 25,
+        "bonus": 5,
+    }
     assert len({line.name for line in rubric.LINES}) == len(rubric.LINES)
 
 
@@ -72,7 +77,9 @@ def test_the_names_that_were_asked_for(handed_in):
     roles = {"script", "notebook", "discussion", "scaling.csv", "scaling.pdf", *(f"run_{p}" for p in (1, 2, 4, 8, 16))}
     assert set(found.files) == roles | {f"accuracy_{p}.pdf" for p in (1, 2, 4, 8)}
     assert found.sizes == [1, 2, 4, 8, 16] and not found.notes and not found.refused
-    assert found.files["run_16"].name == "run_16.jsonl" and all(path.read_text() == "x" for path in found.files.values())
+    assert found.files["run_16"].name == "run_16.jsonl" and all(
+        path.read_text() == "x" for path in found.files.values()
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,7 +127,9 @@ def test_what_is_no_pdf_is_named_where_the_pdf_is_missing(handed_in):
     put(handed_in, "accuracy_2.png", "accuracy_4.svg", "accuracy_4.pdf", "scaling.html")
     found = collect(handed_in)
     assert set(found.files) == {"accuracy_4.pdf"} and set(found.refused) == {"accuracy_2.pdf", "scaling.pdf"}
-    assert found.absent("accuracy_2.pdf", "accuracy_2.pdf").startswith("There is no accuracy_2.pdf; `accuracy_2.png` is no PDF")
+    assert found.absent("accuracy_2.pdf", "accuracy_2.pdf").startswith(
+        "There is no accuracy_2.pdf; `accuracy_2.png` is no PDF"
+    )
     assert found.absent("run_1", "run_1.jsonl") == "There is no run_1.jsonl."
 
 
@@ -319,7 +328,9 @@ def hostile_report() -> rubric.Report:
     }
     facts = {"overlays": {EVIL: picture, "b.pdf": {**picture, "png": EVIL}}, "rows": [row], "hardware": {"1": EVIL}}
     facts["rerun"] = {"done": False, "why": EVIL}
-    return rubric.Report([rubric.PartResult("scaling", findings, [rubric.Flag("x", EVIL)], facts)], {"script": EVIL}, [EVIL])
+    return rubric.Report(
+        [rubric.PartResult("scaling", findings, [rubric.Flag("x", EVIL)], facts)], {"script": EVIL}, [EVIL]
+    )
 
 
 def test_nothing_of_a_student_acts_on_the_page():
@@ -339,7 +350,12 @@ def test_nothing_of_a_student_acts_on_the_page():
 def test_hints_can_be_kept_back():
     finding = rubric.lost("speedup", "inverse_speedup", "It was 0.5.", "It is upside down.")
     result = rubric.PartResult("scaling", [finding], [rubric.Flag("x", "Look at this.")])
-    for hints, shown in {"verdict": (), "differs": ("It was",), "why": ("It was", "upside"), "how": ("It was", "upside")}.items():
+    for hints, shown in {
+        "verdict": (),
+        "differs": ("It was",),
+        "why": ("It was", "upside"),
+        "how": ("It was", "upside"),
+    }.items():
         for card in (homework.page.part_html(result, hints), homework.page.part_text(result, hints)):
             assert [words for words in ("It was", "upside") if words in card] == list(shown)
             assert ("Look at this" in card) == (hints != "verdict")
@@ -356,5 +372,7 @@ def test_nobody_is_wrong_who_leaves_the_bonus_alone():
 def test_full_marks_and_waiting_lines_are_told_apart():
     passed = rubric.PartResult("bonus", [rubric.full("warmup")])
     waiting = rubric.PartResult("bonus", [rubric.needs_person("warmup", "Nobody could tell.")])
-    assert "5 of 5 points" in homework.page.part_text(passed) and "wait for a person" not in homework.page.part_html(passed)
+    assert "5 of 5 points" in homework.page.part_text(passed) and "wait for a person" not in homework.page.part_html(
+        passed
+    )
     assert "5 wait for a person" in homework.page.part_html(waiting) and "to read" in homework.page.part_text(waiting)

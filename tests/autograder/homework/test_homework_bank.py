@@ -15,7 +15,7 @@ from autograder.grading import isolation
 from autograder.homework import judge_files, read_logs
 from autograder.homework.folder import Homework, collect
 from autograder.homework.plots import judge as plots
-from autograder.homework.rubric import Finding, Flag, lines_of
+from autograder.homework.rubric import Flag, LineResult, lines_of
 from autograder.homework.scaling import judge as scaling
 from labkit.launch import horovod_job
 from labkit.launch import horovod_rendezvous
@@ -52,7 +52,7 @@ def read_once(path: Path):
     return _figures[mark]
 
 
-def judged(homework: Homework, folder: Folder) -> tuple[list[Finding], list[Flag]]:
+def judged(homework: Homework, folder: Folder) -> tuple[list[LineResult], list[Flag]]:
     """What is said of the logs, the table and the figures."""
     nonce = NONCE if "another_nonce" in folder.flags else ""
     if folder.name in HOSTILE:
@@ -66,7 +66,7 @@ def judged(homework: Homework, folder: Folder) -> tuple[list[Finding], list[Flag
     return [finding for part in parts for finding in part.findings], [flag for part in parts for flag in part.flags]
 
 
-def compare(folder: Folder, findings: list[Finding], lines: set[str]) -> list[str]:
+def compare(folder: Folder, findings: list[LineResult], lines: set[str]) -> list[str]:
     """What was said otherwise than it should have been."""
     wrong = []
     expected = {name: diagnosis for name, diagnosis in folder.expected.items() if name in lines}

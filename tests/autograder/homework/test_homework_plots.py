@@ -31,7 +31,9 @@ def run(size=P, epochs=8):
     validation = accuracy - 0.015 - 0.004 * np.cos(2.0 * k)
     loss = 2.3 * np.exp(-k / 3) + 0.01 * size
     log = RunLog(world_size=size, complete=True)
-    log.epochs = [Epoch(int(n), *map(float, row)) for n, *row in zip(k, loss, accuracy, loss + 0.05, validation, strict=True)]
+    log.epochs = [
+        Epoch(int(n), *map(float, row)) for n, *row in zip(k, loss, accuracy, loss + 0.05, validation, strict=True)
+    ]
     return log
 
 
@@ -42,7 +44,7 @@ VAL_LOSS = np.array(LOGS[P].curve("val_loss")[1])
 
 
 def judged(path, figure=None, logs=LOGS, size=P):
-    """The findings on accuracy_P.pdf: what -> Finding."""
+    """The findings on accuracy_P.pdf: what -> LineResult."""
     (figure or plt.gcf()).savefig(path)
     homework = Homework(files={f"accuracy_{size}.pdf": path})
     found = {one.line.name: one for one in plots.judge(homework, logs, pdf_figure.read).findings}
@@ -472,7 +474,13 @@ def test_what_cannot_be_read_is_for_a_person(content, tmp_path):
     (tmp_path / "a.pdf").write_bytes(content)
     homework = Homework(files={"accuracy_4.pdf": tmp_path / "a.pdf", "scaling.pdf": tmp_path / "a.pdf"})
     found = {one.line.name: one for one in plots.judge(homework, LOGS, pdf_figure.read).findings}
-    for name in ("accuracy_4_curves", "accuracy_4_values", "accuracy_4_labels", "scaling_pdf_curves", "scaling_pdf_labels"):
+    for name in (
+        "accuracy_4_curves",
+        "accuracy_4_values",
+        "accuracy_4_labels",
+        "scaling_pdf_curves",
+        "scaling_pdf_labels",
+    ):
         assert found[name].verdict == "needs_person" and found[name].sentence
 
 
@@ -554,7 +562,9 @@ SPEEDUP = np.array([1, 1.9, 3.5, 6.1])
 def scaling(path):
     plt.savefig(path)
     found = plots.judge(Homework(files={"scaling.pdf": path}), LOGS, pdf_figure.read).findings
-    return {one.line.name: one.diagnosis for one in found if one.line.name.startswith("scaling") and one.verdict != "passed"}
+    return {
+        one.line.name: one.diagnosis for one in found if one.line.name.startswith("scaling") and one.verdict != "passed"
+    }
 
 
 def speedups(ranks=RANKS, y=SPEEDUP, ideal=True, labels=("ranks", "speedup"), name="measured"):

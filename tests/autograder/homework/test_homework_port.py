@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autograder.homework.port import evidence, metrics
 from autograder.homework.port import judge as port
-from autograder.homework.port import evidence
-from autograder.homework.port import metrics
 from autograder.homework.port import source as port_source
-from autograder.homework.port.runs import BATCH, RankSeen, Seen, Setting, Step, draw, seen_by
+from autograder.homework.port.runs import BATCH, ObservedRank, ObservedRun, Setting, Step, draw, seen_by
 from autograder.homework.rubric import lines_of
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.hang import HangReport
@@ -92,7 +91,13 @@ def test_growth_horovod_and_errors_are_read_from_the_source():
 
 def test_notes_that_no_probe_would_write_are_left_out():
     setting = Setting(2, 64)
-    bad = [{}, {"saw": "batch"}, {"saw": "batch", "numbers": "x", "tape": 1}, {"saw": "update", "rate": "nan?"}, {"saw": "end"}]
+    bad = [
+        {},
+        {"saw": "batch"},
+        {"saw": "batch", "numbers": "x", "tape": 1},
+        {"saw": "update", "rate": "nan?"},
+        {"saw": "end"},
+    ]
     bad += [
         {"saw": "optimizer", "shapes": [[10**9, 10**9]], "name": "SGD", "config": {}},
         {"saw": "collective", "what": "x", "size": None},
@@ -105,19 +110,19 @@ def test_notes_that_no_probe_would_write_are_left_out():
 # -- lines, from what was seen ---------------------------------------------------------------------------------------------------
 
 
-def seen(setting: Setting, numbers, rates=None, **more) -> Seen:
+def seen(setting: Setting, numbers, rates=None, **more) -> ObservedRun:
     """numbers: per rank a list of steps, each the numbers of its images. rates: per rank."""
     p = setting.world_size
     ranks = []
     for r in range(p):
         rate = (rates or [0.01 * p] * p)[r]
         steps = [Step(list(one), [len(one)], rate) for one in numbers[r]]
-        ranks.append(RankSeen(steps=steps, ended="returned", batches=len(steps), initialised=True, size=p))
+        ranks.append(ObservedRank(steps=steps, ended="returned", batches=len(steps), initialised=True, size=p))
     for name, values in more.items():
         for rank, value in zip(ranks, values, strict=True):
             setattr(rank, name, value)
     outcome = Outcome([RankOutcome("returned") for _ in range(p)], [], [], None, False)
-    return Seen(setting, {}, 0.01, "", ranks, outcome, [{}] * p, "script.py")
+    return ObservedRun(setting, {}, 0.01, "", ranks, outcome, [{}] * p, "script.py")
 
 
 def batches(images) -> list[list[int]]:
@@ -179,7 +184,7 @@ def test_learning_rates(rates, name):
     assert port._rate_of(seen(ONE_EPOCH, [[range(8)]] * 3, rates))[0] == name
 
 
-def with_arrays(gradients, weights, reduced=10) -> Seen:
+def with_arrays(gradients, weights, reduced=10) -> ObservedRun:
     """gradients, weights: per rank, per step."""
     one = seen(ONE_EPOCH, [[range(8)] * len(gradients[0])] * 3, shapes=[[(4,)]] * 3)
     for rank, gs, ws in zip(one.ranks, gradients, weights, strict=True):
@@ -202,15 +207,15 @@ GRADIENTS = {
 
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients(name):
-    yard = {"steps": [[(OWN[r, k], 0.0, 0, 8) for r in range(3)] for k in range(2)]}
-    assert port._gradients_of(with_arrays(GRADIENTS[name], np.zeros((3, 2, 4))), yard)[0] == name
+    computed = {"steps": [[(OWN[r, k], 0.0, 0, 8) for r in range(3)] for k in range(2)]}
+    assert port._gradients_of(with_arrays(GRADIENTS[name], np.zeros((3, 2, 4))), computed)[0] == name
 
 
 def test_with_the_same_images_everywhere_what_was_sent_tells_whether_gradients_were_averaged():
     same = np.stack([OWN[0]] * 3)
-    yard = {"steps": [[(OWN[0, k], 0.0, 0, 8) for _ in range(3)] for k in range(2)]}
-    assert port._gradients_of(with_arrays(same, np.zeros((3, 2, 4))), yard)[0] == ""
-    assert port._gradients_of(with_arrays(same, np.zeros((3, 2, 4)), reduced=0), yard)[0] == "gradients_apart"
+    computed = {"steps": [[(OWN[0, k], 0.0, 0, 8) for _ in range(3)] for k in range(2)]}
+    assert port._gradients_of(with_arrays(same, np.zeros((3, 2, 4))), computed)[0] == ""
+    assert port._gradients_of(with_arrays(same, np.zeros((3, 2, 4)), reduced=0), computed)[0] == "gradients_apart"
 
 
 APART, TOGETHER = np.arange(12.0).reshape(3, 4) + 1, np.ones((3, 4))
@@ -258,7 +263,8 @@ PARTS = [[(1.0, 4, 8), (2.0, 6, 8)], [(3.0, 2, 8), (2.0, 2, 8)]]
 
 
 @pytest.mark.parametrize(
-    "value, which, whose", [(2.0, "loss", "global"), (1.5, "loss", "own"), (4.0, "loss", "summed"), (0.7, "loss", "unknown")]
+    "value, which, whose",
+    [(2.0, "loss", "global"), (1.5, "loss", "own"), (4.0, "loss", "summed"), (0.7, "loss", "unknown")],
 )
 def test_whose_loss_it_is(value, which, whose):
     assert metrics._whose(value, PARTS, which, seen(ONE_EPOCH, [[range(8)]] * 3)) == whose
@@ -302,7 +308,10 @@ SIX_AT_ONCE = [
     ("scaled = base_rate * hvd.size()", "scaled = base_rate"),
     ("    hvd.broadcast_variables(model.variables + optimizer.variables, root_rank=0)\n", ""),
     ("        tape = hvd.DistributedGradientTape(tape)", "        #"),
-    ("loss, accuracy = mean_over_ranks(loss_sum, correct, count)", "loss, accuracy = loss_sum / count, correct / count"),
+    (
+        "loss, accuracy = mean_over_ranks(loss_sum, correct, count)",
+        "loss, accuracy = loss_sum / count, correct / count",
+    ),
     ("    log.close()\n", '    log.close()\n    np.save("weights", model.get_weights()[0])\n'),
 ]
 

@@ -55,7 +55,9 @@ class Submission:
             make(Run(p, epochs=4, images=6400)).write(self.log(p), self.root / SCRIPT)
         self.sizes = sizes
         self.rates = {p: usual_rate(self.log(p)) for p in sizes}
-        self.write_table({p: (r, r / self.rates[1], r / self.rates[1] / p) for p, r in self.rates.items()} if 1 in sizes else {})
+        self.write_table(
+            {p: (r, r / self.rates[1], r / self.rates[1] / p) for p, r in self.rates.items()} if 1 in sizes else {}
+        )
         self.figure = figure_of(("speedup", "measured", {p: r / self.rates[min(sizes)] for p, r in self.rates.items()}))
         (self.root / "scaling.pdf").write_bytes(b"%PDF-")
 
@@ -167,7 +169,8 @@ def test_tables_as_people_write_them(honest, header, form):
 
 def test_decimal_commas(honest):
     rows = [
-        f"{p};{r:.2f};{r / honest.rates[1]:.3f};{r / honest.rates[1] / p:.3f}".replace(".", ",") for p, r in honest.rates.items()
+        f"{p};{r:.2f};{r / honest.rates[1]:.3f};{r / honest.rates[1] / p:.3f}".replace(".", ",")
+        for p, r in honest.rates.items()
     ]
     honest.write("ranks;images_per_second;speedup;efficiency", *rows)
     assert honest.lost() == {}
@@ -190,7 +193,9 @@ def columns(submission: Submission, rate=None, gain=None, share=None) -> None:
     for p, r in submission.rates.items():
         s = r / submission.rates[1]
         said = (r, s, s / p)
-        rows[p] = tuple(change(p, value) if change else value for change, value in zip((rate, gain, share), said, strict=True))
+        rows[p] = tuple(
+            change(p, value) if change else value for change, value in zip((rate, gain, share), said, strict=True)
+        )
     submission.write_table(rows)
 
 
@@ -266,7 +271,16 @@ def test_a_missing_line_and_a_missing_column(honest):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"PK\x03\x04\0\0", b"hello\n", b"1,1000,5,1,0,1,0\n", b"a,b\n" * 1000, b"speedup\n", b"\xff\xfe\x00", b'"' * 9],
+    [
+        b"",
+        b"PK\x03\x04\0\0",
+        b"hello\n",
+        b"1,1000,5,1,0,1,0\n",
+        b"a,b\n" * 1000,
+        b"speedup\n",
+        b"\xff\xfe\x00",
+        b'"' * 9,
+    ],
 )
 def test_what_is_no_table_is_said_in_a_sentence(honest, content):
     (honest.root / "scaling.csv").write_bytes(content)
@@ -335,7 +349,9 @@ def test_old_tables_of_metrics_wait_for_a_person(honest):
         (honest.root / f"metrics_{p}.dat").write_text("\n".join(rows) + "\n")
         honest.log(p).unlink()
     found = honest.judge()
-    assert {finding.diagnosis for finding in found.findings} == {"no_times"} and all(f.earned is None for f in found.findings)
+    assert {finding.diagnosis for finding in found.findings} == {"no_times"} and all(
+        f.earned is None for f in found.findings
+    )
 
 
 def test_nothing_at_all(tmp_path):
@@ -370,7 +386,9 @@ def test_what_a_figure_can_get_wrong(two_cores):
     gains = {p: r / two_cores.rates[1] for p, r in two_cores.rates.items()}
     wrong = {
         ("figure_of_other_runs", 0.0): figure_of(("speedup", "", {p: p**0.7 for p in SIZES})),
-        ("figure_of_other_runs", 2.5): figure_of(("speedup", "", gains), ("efficiency", "", {p: 0.95**p for p in SIZES})),
+        ("figure_of_other_runs", 2.5): figure_of(
+            ("speedup", "", gains), ("efficiency", "", {p: 0.95**p for p in SIZES})
+        ),
         ("only_perfect", 0.0): figure_of(("speedup", "perfect", {p: p for p in SIZES})),
         ("missing_sizes", 3.75): figure_of(("speedup", "", {p: gains[p] for p in (1, 2, 4)})),
         ("wrong_quantity", 0.0): figure_of(("accuracy", "", {1: 0.8, 2: 0.9, 3: 0.95}), x="epoch"),
@@ -418,7 +436,9 @@ def test_figures_as_people_label_them(two_cores):
     for figure in (
         figure_of(("training speed [images/s]", "measured", rates)),
         figure_of(("speed", "measured", rates)),
-        figure_of(("speedup", "optimised port", gains), ("speedup", "Amdahl's law", {p: 1 / (0.2 + 0.8 / p) for p in SIZES})),
+        figure_of(
+            ("speedup", "optimised port", gains), ("speedup", "Amdahl's law", {p: 1 / (0.2 + 0.8 / p) for p in SIZES})
+        ),
         figure_of(("log2(speedup)", "measured", {p: math.log2(s) for p, s in gains.items()})),
     ):
         two_cores.figure = figure
@@ -553,7 +573,9 @@ def test_runs_of_two_students_that_are_one(tmp_path):
     reports = {}
     for k, name in enumerate(("ada", "ben", "cem")):
         (tmp_path / name).mkdir()
-        reports[name] = Report([Submission(tmp_path / name, make=lambda run, k=k: replace(run, seed=min(k, 1))).judge()])
+        reports[name] = Report(
+            [Submission(tmp_path / name, make=lambda run, k=k: replace(run, seed=min(k, 1))).judge()]
+        )
     found = scaling.shared_runs(reports)
     assert set(found) == {"ben", "cem"} and len(found["ben"]) == 4
     assert found["ben"][0].kind == "another_students_times" and "cem" in found["ben"][0].sentence
@@ -613,7 +635,9 @@ def test_the_hash_is_of_the_script_that_was_handed_in(honest):
 
 
 def here(run: Run) -> Run:
-    return replace(run, hardware={**runlog.hardware(), "gpus": [], "machine_cores": max(2, runlog.hardware()["machine_cores"])})
+    return replace(
+        run, hardware={**runlog.hardware(), "gpus": [], "machine_cores": max(2, runlog.hardware()["machine_cores"])}
+    )
 
 
 class Again:

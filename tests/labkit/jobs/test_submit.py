@@ -89,7 +89,15 @@ def test_durations_for_a_person():
 
 def test_directives_end_at_the_first_command_and_comments_are_no_options():
     words = jobs_job.directives(SLURM_SCRIPT, "#SBATCH")
-    assert words == ["--job-name=ddp", "--nodes=2", "--ntasks-per-node=2", "-p", "course", "--gres=gpu:2", "--time=00:10:00"]
+    assert words == [
+        "--job-name=ddp",
+        "--nodes=2",
+        "--ntasks-per-node=2",
+        "-p",
+        "course",
+        "--gres=gpu:2",
+        "--time=00:10:00",
+    ]
     assert jobs_job.option(words, "--nodes", "-N") == "2"
     assert jobs_job.option(words, "--partition", "-p") == "course"
     assert jobs_job.option(["-N3", "-N", "4"], "--nodes", "-N") == "4"
@@ -133,7 +141,9 @@ def test_pbs_select_keeps_what_the_chunk_has():
 
 
 def test_pbs_without_place_gets_scatter_and_output_that_can_be_followed():
-    planned = PBS().submission(Path("x.sh"), "#PBS -l select=1:ncpus=2,walltime=10:00", Request(nodes=2, ranks_per_node=4))
+    planned = PBS().submission(
+        Path("x.sh"), "#PBS -l select=1:ncpus=2,walltime=10:00", Request(nodes=2, ranks_per_node=4)
+    )
     assert planned.command == ["qsub", "-l", "select=2:ncpus=2:mpiprocs=4", "-l", "place=scatter", "-k", "doe", "x.sh"]
     assert ("time limit", "10:00", "script") in planned.asked
     assert any("4 ranks share 2 cores" in one for one in planned.warnings)
@@ -179,7 +189,9 @@ def test_arguments_reach_a_pbs_script_in_a_variable():
     assert command_of(PBS(), PBS_SCRIPT, arguments=["--epochs", "3"])[2] == "ARGS=--epochs 3"
 
 
-@pytest.mark.parametrize("argument", ["two words", "it's", 'q"u', "$HOME", "1,2", "back\\slash", ";x", "ä", "", "a\nb", "`ls`"])
+@pytest.mark.parametrize(
+    "argument", ["two words", "it's", 'q"u', "$HOME", "1,2", "back\\slash", ";x", "ä", "", "a\nb", "`ls`"]
+)
 def test_any_argument_reaches_a_pbs_script_as_it_is(argument):
     """What qsub -v garbles (quotes arrive as backslashes, some end the value) does not stand in its command; the scripts decode it."""
     text = (ROOT / "job_scripts" / "pbs" / "ddp.sh").read_text()
@@ -202,7 +214,9 @@ def test_what_qsub_would_garble_is_refused_where_the_script_cannot_decode_it():
 
 def test_a_dry_run_shows_the_command_and_where_each_number_comes_from(tmp_path, capsys):
     (tmp_path / "ddp.sh").write_text(SLURM_SCRIPT)
-    status = submit.command(str(tmp_path / "ddp.sh"), ["--epochs", "3"], 4, None, "5m", "slurm", True, False, None, None)
+    status = submit.command(
+        str(tmp_path / "ddp.sh"), ["--epochs", "3"], 4, None, "5m", "slurm", True, False, None, None
+    )
     lines = capsys.readouterr().out.splitlines()
     assert status == 0
     assert lines[0] == f"sbatch --nodes=4 --time=00:05:00 {tmp_path}/ddp.sh --epochs 3"
@@ -233,7 +247,9 @@ def on_path(monkeypatch, folder: Path, **programs: str) -> None:
     for name, text in programs.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
-    monkeypatch.setattr(schedulers.shutil, "which", lambda name: str(folder / name) if (folder / name).exists() else None)
+    monkeypatch.setattr(
+        schedulers.shutil, "which", lambda name: str(folder / name) if (folder / name).exists() else None
+    )
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 
@@ -285,7 +301,11 @@ def test_with_both_schedulers_the_script_decides(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "program, message, words",
     [
-        ("sbatch", "sbatch: error: Batch job submission failed: Invalid partition name specified", "There is no such partition"),
+        (
+            "sbatch",
+            "sbatch: error: Batch job submission failed: Invalid partition name specified",
+            "There is no such partition",
+        ),
         (
             "sbatch",
             "sbatch: error: Batch job submission failed: Requested node configuration is not available",
@@ -297,7 +317,11 @@ def test_with_both_schedulers_the_script_decides(tmp_path, monkeypatch):
             "more nodes or cores than the",
         ),
         ("sbatch", "sbatch: error: Invalid generic resource (gres) specification", "knows no such GPU"),
-        ("sbatch", "sbatch: unrecognized option '--nodess=2'\nTry \"sbatch --help\" for more information", "'--nodess=2'"),
+        (
+            "sbatch",
+            "sbatch: unrecognized option '--nodess=2'\nTry \"sbatch --help\" for more information",
+            "'--nodess=2'",
+        ),
         (
             "sbatch",
             "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)",
@@ -454,7 +478,13 @@ def pbs_facts(**facts) -> dict:
         "mtime": "Sat Nov 21 23:06:40 2026",
         "exec_host": "node1/0*4+node2/0*4",
         "Output_Path": "login:/home/s/ddp.o12",
-        "Resource_List": {"mpiprocs": 4, "ncpus": 8, "nodect": 2, "select": "2:ncpus=4:mpiprocs=2", "walltime": "00:01:00"},
+        "Resource_List": {
+            "mpiprocs": 4,
+            "ncpus": 8,
+            "nodect": 2,
+            "select": "2:ncpus=4:mpiprocs=2",
+            "walltime": "00:01:00",
+        },
         "resources_used": {"cpupercent": 0, "cput": "00:00:01", "walltime": "00:00:30"},
         "Variable_List": {"PBS_O_HOME": "/home/s", "PBS_O_WORKDIR": "/home/s/course"},
         "comment": "Job run at Sat Nov 21 at 23:05 on (node1:ncpus=4)+(node2:ncpus=4) and finished",
@@ -538,7 +568,9 @@ def of_course(course: Path, **facts) -> dict:
 
 
 def test_a_pbs_job_is_followed_to_its_card(course, monkeypatch, capsys):
-    waiting = of_course(course, job_state="Q", comment="Not Running: Insufficient amount of resource: ncpus (R: 8 A: 4 T: 16)")
+    waiting = of_course(
+        course, job_state="Q", comment="Not Running: Insufficient amount of resource: ncpus (R: 8 A: 4 T: 16)"
+    )
     happens = f"""
         mkdir -p {course}/jobs/ddp-12
         echo "output folder: {course}/jobs/ddp-12" > {course}/ddp.o12
@@ -583,16 +615,18 @@ NO_HISTORY = "qstat: PBS is not configured to maintain job history 12.pbs"
 
 def without_history(server: dict[str, str]) -> dict[str, str]:
     """As OpenPBS is shipped: `qstat -x` says a sentence and ends with status 0, with a JSON without jobs."""
-    refusal = f'case "$*" in -x*) echo "{NO_HISTORY}" >&2; echo \'{{"timestamp":1,"pbs_server":"pbs"}}\'; exit 0 ;; esac\n'
+    refusal = (
+        f'case "$*" in -x*) echo "{NO_HISTORY}" >&2; echo \'{{"timestamp":1,"pbs_server":"pbs"}}\'; exit 0 ;; esac\n'
+    )
     return server | {"qstat": server["qstat"].replace("\n", "\n" + refusal, 1)}
 
 
 def test_a_job_on_a_server_without_history_is_known_while_it_runs(course, monkeypatch, capsys):
-    ends = (
-        f"mkdir -p {course}/jobs/ddp-12; echo done > {course}/jobs/ddp-12/output.txt; echo 0 > {course}/jobs/ddp-12/exit_status"
-    )
+    ends = f"mkdir -p {course}/jobs/ddp-12; echo done > {course}/jobs/ddp-12/output.txt; echo 0 > {course}/jobs/ddp-12/exit_status"
     waiting, running = of_course(course, job_state="Q", comment=""), of_course(course, job_state="R")
-    on_path(monkeypatch, course / "bin", **without_history(pbs_server(course, waiting, running, None, happens={3: ends})))
+    on_path(
+        monkeypatch, course / "bin", **without_history(pbs_server(course, waiting, running, None, happens={3: ends}))
+    )
     assert submit.command("ddp.sh", [], None, None, None, None, False, False, None, None) == 0
     printed = capsys.readouterr().out
     assert "job 12.pbs in the queue" in printed and "job 12.pbs runs on node1,node2" in printed
@@ -609,10 +643,10 @@ def test_the_advice_after_a_time_limit_asks_for_the_same_job_again(course, monke
     limit = {"nodect": 2, "mpiprocs": 2, "select": "2:ncpus=4:mpiprocs=1", "walltime": "00:03:00"}
     facts = of_course(course, Exit_status=-29, Resource_List=limit)
     facts["Variable_List"]["ARGS"] = "--epochs 500 --checkpoint old.pt"
-    leaves = (
-        f"mkdir -p {course}/jobs/ddp-12; echo x > {course}/jobs/ddp-12/output.txt; echo x > {course}/jobs/ddp-12/checkpoint.pt"
+    leaves = f"mkdir -p {course}/jobs/ddp-12; echo x > {course}/jobs/ddp-12/output.txt; echo x > {course}/jobs/ddp-12/checkpoint.pt"
+    on_path(
+        monkeypatch, course / "bin", **pbs_server(course, of_course(course, job_state="R"), facts, happens={2: leaves})
     )
-    on_path(monkeypatch, course / "bin", **pbs_server(course, of_course(course, job_state="R"), facts, happens={2: leaves}))
     again = "--nodes 2 --ranks-per-node 1 --time 00:03:00 --epochs 500 --checkpoint jobs/ddp-12/checkpoint.pt"
     submit.command("ddp.sh", ["--epochs", "500"], 2, 1, "3m", None, False, False, None, None)
     assert f"labkit submit ddp.sh {again}." in " ".join(capsys.readouterr().out.split())
@@ -621,9 +655,7 @@ def test_the_advice_after_a_time_limit_asks_for_the_same_job_again(course, monke
 
 
 def test_without_history_the_jobs_own_files_tell_how_it_ended(course, monkeypatch, capsys):
-    ends = (
-        f"mkdir -p {course}/jobs/ddp-12; echo lost > {course}/jobs/ddp-12/output.txt; echo 4 > {course}/jobs/ddp-12/exit_status"
-    )
+    ends = f"mkdir -p {course}/jobs/ddp-12; echo lost > {course}/jobs/ddp-12/output.txt; echo 4 > {course}/jobs/ddp-12/exit_status"
     server = pbs_server(course, of_course(course, job_state="R"), None, happens={2: ends})
     on_path(monkeypatch, course / "bin", **server)
     assert submit.command("ddp.sh", [], None, None, None, None, False, False, None, None) == 4
@@ -771,7 +803,9 @@ def test_a_notebook_draws_the_card_and_its_shell_prints_it(course):
     text = "".join(output.text for output in printed)
     assert "job 12.pbs has ended: completed" in text and "30 s running of 1 min" in text
     assert "\x1b" not in text
-    assert [line for line in "".join(refused[0].traceback).splitlines()] == ["There is no script dpd.sh. There are ddp.sh."]
+    assert [line for line in "".join(refused[0].traceback).splitlines()] == [
+        "There is no script dpd.sh. There are ddp.sh."
+    ]
 
 
 # --- the report card ------------------------------------------------------------------------------------------------------------------
@@ -804,24 +838,40 @@ def write_log(
 
 
 def write_samples(
-    folder: Path, host: str, ranks: dict[int, float], seconds: int = 20, cores=(0, 1, 2, 3), own=True, memory=0.5, gpus=None
+    folder: Path,
+    host: str,
+    ranks: dict[int, float],
+    seconds: int = 20,
+    cores=(0, 1, 2, 3),
+    own=True,
+    memory=0.5,
+    gpus=None,
 ) -> None:
     """What the sampler of a node writes. ranks: {rank: share of a core}. own: each rank has a core of its own. gpus: {index: [busy]}."""
     (folder / "monitor").mkdir(parents=True, exist_ok=True)
     gib = 2**30
     gpus = gpus or {}
     described = [{"index": index, "name": "NVIDIA A100", "memory_bytes": 80 * gib} for index in gpus]
-    lines = [{"kind": "node", "host": host, "job": "17", "cores": list(cores), "memory_bytes": 16 * gib, "gpus": described}]
+    lines = [
+        {"kind": "node", "host": host, "job": "17", "cores": list(cores), "memory_bytes": 16 * gib, "gpus": described}
+    ]
     for second in range(seconds + 1):
         seen = {
-            str(rank): {"cpu": share * second, "rss": gib, "cores": [cores[k % len(cores)]] if own else list(cores), "threads": 1}
+            str(rank): {
+                "cpu": share * second,
+                "rss": gib,
+                "cores": [cores[k % len(cores)]] if own else list(cores),
+                "threads": 1,
+            }
             for k, (rank, share) in enumerate(ranks.items())
         }
         busy = [
             {"index": index, "busy": values[second % len(values)], "memory": 12 * gib * any(values)}
             for index, values in gpus.items()
         ]
-        lines.append({"kind": "sample", "t": 1000.0 + second, "memory_used": memory * 16 * gib, "ranks": seen, "gpus": busy})
+        lines.append(
+            {"kind": "sample", "t": 1000.0 + second, "memory_used": memory * 16 * gib, "ranks": seen, "gpus": busy}
+        )
     (folder / "monitor" / f"{host}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
@@ -836,7 +886,9 @@ def ended(**facts) -> Job:
         "ranks": 4,
         "hosts": "node[1-2]",
     }
-    return Job("17", **(known | {"submitted": 100.0, "began": 103.0, "ended": 144.0, "limit": 600.0, "exit_status": 0} | facts))
+    return Job(
+        "17", **(known | {"submitted": 100.0, "began": 103.0, "ended": 144.0, "limit": 600.0, "exit_status": 0} | facts)
+    )
 
 
 @pytest.fixture
@@ -926,7 +978,14 @@ def test_ranks_on_too_few_cores(run):
 def test_a_step_before_torchrun_leaves_no_ranks(run):
     path = run / "monitor" / "node2.jsonl"
     node, *samples = [json.loads(line) for line in path.read_text().splitlines()]
-    before = {"kind": "sample", "t": 999.0, "memory_used": 0, "level": 6, "ranks": {"1": samples[0]["ranks"]["2"]}, "gpus": []}
+    before = {
+        "kind": "sample",
+        "t": 999.0,
+        "memory_used": 0,
+        "level": 6,
+        "ranks": {"1": samples[0]["ranks"]["2"]},
+        "gpus": [],
+    }
     lines = [node, before, *(sample | {"level": 0} for sample in samples)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert sorted(jobs_left.read_samples(path).ranks) == ["2", "3"]
@@ -999,7 +1058,9 @@ def test_only_the_last_attempt_must_come_to_its_end(run, monkeypatch):
     assert "run_4_attempt2.jsonl" in dict(report.rows)["throughput"]
 
 
-@pytest.mark.parametrize("facts", [{"end": "time limit", "exit_status": 0, "signal": 1}, {"end": "failed", "exit_status": 75}])
+@pytest.mark.parametrize(
+    "facts", [{"end": "time limit", "exit_status": 0, "signal": 1}, {"end": "failed", "exit_status": 75}]
+)
 def test_a_job_that_ran_out_of_time_goes_on_from_its_checkpoint(run, facts):
     report = card(run, ended(**facts))
     assert not report.good and report.exit_status in (1, 75)
@@ -1080,7 +1141,9 @@ def processes(*started: subprocess.Popen):
 
 
 def rank_process(code: str, **environment: str) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-S", "-c", code], env={"SLURM_JOB_ID": f"test-{os.getpid()}", **environment})
+    return subprocess.Popen(
+        [sys.executable, "-S", "-c", code], env={"SLURM_JOB_ID": f"test-{os.getpid()}", **environment}
+    )
 
 
 def test_the_sampler_knows_the_ranks_of_its_job_from_all_other_processes():
