@@ -163,7 +163,7 @@ def warm_horovod(warm):
     """The launcher beside it that has imported TensorFlow and Horovod, for exercises of runtime "horovod"."""
     from labkit.launch import horovod_rendezvous
 
-    beside = warm.having(horovod_rendezvous.FRAMEWORKS)
+    beside = warm.with_frameworks(horovod_rendezvous.FRAMEWORKS)
     beside.wait_until_ready()
     return beside
 

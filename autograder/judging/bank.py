@@ -1,7 +1,8 @@
 """The bank: right and wrong answers for every exercise, each saying in its first line which verdict it must get.
 
 Beside the answers of an exercise, `levels.txt` records which levels each wrong one passes under the public key. Under any other key it
-must pass the same ones: a grade does not depend on the key.
+must pass the same ones: a grade does not depend on the key. That takes the whole way through the cases; `until_named` goes only as far as
+it takes to know what an answer is called.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def try_file(exercise: Exercise, path: Path, launcher: Launcher, key: str = PUBL
         return _try(runners, exercise, path, key)
 
 
-def _try(runners: Runners, exercise: Exercise, path: Path, key: str) -> Result:
+def _try(runners: Runners, exercise: Exercise, path: Path, key: str, until_named: bool = False) -> Result:
     source = path.read_text()
     try:
         chunks = chunks_of_file(source, exercise.function, path.name)
@@ -121,7 +122,7 @@ def _try(runners: Runners, exercise: Exercise, path: Path, key: str) -> Result:
         return judge_with(runners, exercise, None, key=key, note=f"{path.name} is no valid Python{line}: {error}")
     if chunks is not None:
         chunks = with_references(chunks, [find(name) for name in exercise.uses], bound_names(source))
-    return judge_with(runners, exercise, chunks, key=key)
+    return judge_with(runners, exercise, chunks, key=key, until_named=until_named)
 
 
 def run(
@@ -131,16 +132,24 @@ def run(
     exercise: str | None = None,
     key: str = PUBLIC_KEY,
     said: Callable[[Tried], None] = lambda tried: None,
+    until_named: bool = False,
 ) -> list[Tried]:
-    """Try every answer, but those to exercises that need what this Python does not have (`left_out`)."""
+    """Try every answer, but those to exercises that need what this Python does not have (`left_out`).
+
+    until_named: judge a wrong answer only until its verdict and its diagnosis are certain, and compare the levels judged until then. One
+    that is not as declared then is judged from start to end before that is said.
+    """
     tried = []
     without = bool(without_frameworks())
     with Runners(launcher, windows=_WINDOWS) as runners:
         for answer in answers(folder, unit, exercise):
             if without and answer.exercise.needs_frameworks:
                 continue
-            tried.append(Tried(answer, _try(runners, answer.exercise, answer.path, key)))
-            said(tried[-1])
+            one = Tried(answer, _try(runners, answer.exercise, answer.path, key, until_named))
+            if until_named and not one.as_declared:
+                one = Tried(answer, _try(runners, answer.exercise, answer.path, key))
+            tried.append(one)
+            said(one)
     return tried
 
 

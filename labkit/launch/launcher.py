@@ -149,13 +149,13 @@ class Launcher:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    def having(self, frameworks: Sequence[str]) -> Launcher:
-        """This launcher if it has imported all of these, else one beside it that has, and that ends with this one."""
+    def with_frameworks(self, frameworks: Sequence[str]) -> Launcher:
+        """A launcher that has imported `frameworks`: this one, or a second process that belongs to it (`close` ends both)."""
         if set(frameworks) <= set(self.frameworks):
             return self
         if self._beside is None:
             self._beside = Launcher(frameworks, self.isolation)
-        return self._beside.having(frameworks)
+        return self._beside.with_frameworks(frameworks)
 
     def case(self, world_size: int, limits: Limits, horovod: dict | None = None, together: bool = False) -> _Case:
         """Fork `world_size` ranks that wait for their jobs.

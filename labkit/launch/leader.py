@@ -42,7 +42,9 @@ def _import_frameworks(names: Sequence[str]) -> None:
         import torch.optim
 
         torch.set_num_threads(1)
-        from labkit.relay import backend as relay_backend  # noqa: F401
+        from labkit.relay import backend as relay_backend
+
+        relay_backend.rehearse()
     if "tensorflow" in names:
         import tensorflow  # noqa: F401
     if "horovod" in names:

@@ -7,6 +7,7 @@ import ctypes
 import signal
 from pathlib import Path
 
+_libc = ctypes.CDLL(None, use_errno=True)  # opened once, before any fork
 _PR_SET_PDEATHSIG = 1
 _MADV_COLLAPSE = 25
 _HUGE_PAGE = 2 << 20  # bytes, of x86-64 and of arm64 with pages of 4 kB
@@ -18,7 +19,7 @@ def use_huge_pages() -> int:
     A fork copies an entry for each page, and the end of the copy clears it: with the frameworks imported that was about a quarter of
     what a short case cost. madvise(2), MADV_COLLAPSE, from Linux 6.1 on; elsewhere everything stays as it is.
     """
-    madvise = ctypes.CDLL(None, use_errno=True).madvise
+    madvise = _libc.madvise
     madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     moved = 0
     try:
@@ -39,7 +40,7 @@ def use_huge_pages() -> int:
 def die_with_parent() -> None:
     """Ask the kernel to kill this process when its parent goes (Linux; elsewhere the closed sockets do it)."""
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def apply_limits(limits: dict) -> None:

@@ -111,7 +111,7 @@ def seed_everything(seed: int, torch=None) -> None:
     random.seed(seed)
     np.random.seed(seed % (1 << 32))
     if torch is not None:
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed notes its stack for each kind of accelerator
 
 
 def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=None, about=dict) -> bool:
@@ -183,7 +183,7 @@ def run_rank(sock: socket.socket) -> None:
 
         from labkit.relay import backend as relay_backend
 
-        connection = relay_backend.Connection(sock)
+        sock = connection = relay_backend.Connection(sock)
         relay_backend.register(connection)
         sys.meta_path.insert(0, _NoMpi())
     surroundings = _Surroundings(torch)
@@ -195,7 +195,7 @@ def run_rank(sock: socket.socket) -> None:
             )
         if not run_job(sock, job, payload, torch=torch):
             return
-        _, job, payload = wire.receive(sock)
+        _, job, payload = connection.receive() if on_relay else wire.receive(sock)
         surroundings.restore()
 
 

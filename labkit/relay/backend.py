@@ -4,36 +4,23 @@ Every operation is posted to the relay at once and awaited when somebody waits f
 what they say. A send is complete when it has been received (it is synchronous): programs that work only because small messages are
 buffered are found out.
 
-Until its wait has returned, the memory of a receive holds numbers made up for this rank and this case, never the old ones and never the
-new ones: a real network may write there at any time before. Memory that two open operations claim is refused when the second is posted,
-and memory that was changed meanwhile when the first is waited for.
+What happens to a tensor's memory while an operation is open is watched (`labkit.relay.buffers`): memory that two open operations claim is
+refused when the second is posted, and memory that was changed meanwhile when the first is waited for.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import socket
-import sys
-import threading
 import weakref
-import zlib
-from dataclasses import dataclass
 
-import numpy as np
 import torch
 import torch._C._distributed_c10d as c10d
 import torch.distributed as dist
 
-import labkit
 from labkit.relay import wire
+from labkit.relay.buffers import Claim, ReusedBuffer, UsedBeforeWait, checksum, fill, overlap, spoil, tensor_bytes
+from labkit.relay.connection import Connection, asked_by_the_program
 
-_HIDDEN = (
-    os.path.dirname(torch.__file__) + os.sep,
-    os.path.dirname(labkit.__file__ or labkit.__path__[0] + "/x") + os.sep,
-    "<",
-    "harness",
-)
 _REDUCTIONS = {
     dist.ReduceOp.RedOpType.SUM: "sum",
     dist.ReduceOp.RedOpType.AVG: "avg",
@@ -44,176 +31,6 @@ _REDUCTIONS = {
     dist.ReduceOp.RedOpType.BOR: "bor",
     dist.ReduceOp.RedOpType.BXOR: "bxor",
 }
-
-
-class ReusedBuffer(RuntimeError):
-    """A tensor was changed while it was being sent, or a receive into it was opened: the receiver may get either value."""
-
-
-class UsedBeforeWait(RuntimeError):
-    """A tensor was written to, sent or received into again while a receive into it was open."""
-
-
-def user_line() -> str:
-    """Where the student's code stands: the innermost frame outside torch and labkit, as "cell 7, line 3"."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_HIDDEN):
-            return f"{os.path.basename(name)}, line {frame.f_lineno}"
-        frame = frame.f_back
-    return ""
-
-
-def _asked_by_the_program() -> bool:
-    """Whether a wait was called by the program itself, and not by torch (a blocking call, or DistributedDataParallel)."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HIDDEN[1]):
-        frame = frame.f_back
-    return frame is not None and not frame.f_code.co_filename.startswith(_HIDDEN[0])
-
-
-def tensor_bytes(tensor: torch.Tensor) -> bytes:
-    tensor = tensor.detach()
-    if tensor.device.type != "cpu":
-        raise RuntimeError(f"the relay moves tensors of the CPU only, this one is on {tensor.device}")
-    if not tensor.numel():
-        return b""
-    flat = tensor.contiguous().reshape(-1)
-    flat = flat.as_strided((flat.numel(),), (1,))  # one element counts as contiguous whatever its stride, but view() looks at it
-    return flat.view(torch.uint8).numpy().tobytes()
-
-
-def fill(tensor: torch.Tensor, data: bytes | bytearray | memoryview) -> None:
-    """Write bytes that another rank handed over into `tensor`, whatever its strides."""
-    if tensor.numel():
-        flat = torch.from_numpy(np.frombuffer(bytearray(data), dtype=np.uint8)).view(tensor.dtype)
-        tensor.detach().copy_(flat.view(tensor.shape))
-
-
-def _overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors share an element's memory. Two columns of one matrix do not, though they lie in each other's range."""
-    if not (a.numel() and b.numel()) or a.device.type != "cpu" or b.device.type != "cpu":
-        return False
-    (first, last), (other_first, other_last) = _range(a), _range(b)
-    if last <= other_first or other_last <= first:
-        return False
-    try:
-        return np.shares_memory(_addresses(a), _addresses(b), max_work=100_000)
-    except np.exceptions.TooHardError:
-        return False
-
-
-def _range(tensor: torch.Tensor) -> tuple[int, int]:
-    """The first byte of a tensor's memory, and the first behind it."""
-    reach = sum((n - 1) * stride for n, stride in zip(tensor.shape, tensor.stride(), strict=True))
-    return tensor.data_ptr(), tensor.data_ptr() + (reach + 1) * tensor.element_size()
-
-
-def _addresses(tensor: torch.Tensor) -> np.ndarray:
-    """An array over the same memory; numpy has no bfloat16."""
-    plain = tensor.detach().resolve_conj().resolve_neg()
-    return (plain.view(torch.int16) if plain.dtype == torch.bfloat16 else plain).numpy()
-
-
-def spoil(tensor: torch.Tensor, random: np.random.Generator) -> None:
-    """Fill `tensor` with what nobody can use: numbers that differ from element to element, rank to rank and case to case.
-
-    They are finite and of medium size, so that whatever is added to them or divided leaves a trace.
-    """
-    n = tensor.numel()
-    if not n:
-        return
-    if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
-        size = 200.0 if tensor.element_size() <= 2 else 5000.0
-        made_up = torch.from_numpy(random.uniform(size / 2, size, n) * random.choice([-1.0, 1.0], n))
-    elif tensor.dtype == torch.bool:
-        made_up = torch.from_numpy(random.integers(0, 2, n))
-    else:
-        made_up = torch.from_numpy(np.frombuffer(random.bytes(n * tensor.element_size()), dtype=np.uint8).copy()).view(
-            tensor.dtype
-        )
-    tensor.detach().copy_(made_up.reshape(tensor.shape).to(tensor.dtype))
-
-
-class NeverWaited(RuntimeError):
-    """A tensor was used again whose operation is open and can never be waited for, because the request was thrown away."""
-
-
-class Connection:
-    """This rank's socket to the relay: post an operation, wait for it, ask for it.
-
-    open: what the operations of this rank claim that nobody has waited for yet. random: what unfinished receives hold comes from it.
-    """
-
-    def __init__(self, sock: socket.socket):
-        self.sock = sock
-        self.tickets = 0
-        self._busy = threading.Lock()
-        self.begin(0)
-
-    def begin(self, seed: int) -> None:
-        """A case begins."""
-        self.open: dict[int, _Claim] = {}
-        self.random = np.random.default_rng(seed)
-
-    def claim(self, reads: list[torch.Tensor], writes: list[torch.Tensor]) -> None:
-        """Raises UsedBeforeWait, ReusedBuffer or NeverWaited where an open operation claims the same memory and one of them writes."""
-        for claim in self.open.values():
-            received = any(_overlap(tensor, other) for tensor in (*reads, *writes) for other in claim.writes)
-            if not received and not any(_overlap(tensor, other) for tensor in writes for other in claim.reads):
-                continue
-            if claim.work() is None:
-                raise NeverWaited(
-                    f"a tensor was used again while the {claim.name} that it belongs to was open, and nobody can wait for that "
-                    f"{claim.name} any more: its request was thrown away"
-                )
-            if received:
-                raise UsedBeforeWait(
-                    f"a tensor was used again while the {claim.name} into it was open: "
-                    f"nobody knows what it holds until the wait() of that {claim.name} has returned"
-                )
-            raise ReusedBuffer(
-                f"a receive was opened into a tensor that the {claim.name} was still sending: "
-                "the receiver may get the old or the new values"
-            )
-
-    @contextlib.contextmanager
-    def _alone(self):
-        """Raises RuntimeError while another thread of this rank communicates: the relay could not tell who waits for what."""
-        if not self._busy.acquire(blocking=False):
-            raise RuntimeError("two threads of this rank communicate at the same time: post one side with isend or irecv instead")
-        try:
-            yield
-        finally:
-            self._busy.release()
-
-    def post(self, meta: dict, payload: bytes = b"") -> int:
-        if not -1 << 31 <= meta.get("tag", 0) < 1 << 31:
-            raise ValueError(f"tag {meta['tag']} is too large: a tag is a small number, the same on both sides")
-        with self._alone():
-            self.tickets += 1
-            wire.send(self.sock, wire.POST, {**meta, "ticket": self.tickets, "line": user_line()}, payload)
-            return self.tickets
-
-    def ask(self, frame: int, ticket: int, later: bool = False) -> tuple[dict, bytearray]:
-        """later: it is the program that waits, some time after it has begun the operation, and not the call that began it."""
-        with self._alone():
-            wire.send(self.sock, frame, {"ticket": ticket, "later": later})
-            kind, meta, payload = wire.receive(self.sock)
-        if kind == wire.FAIL:
-            raise RuntimeError(str(meta.get("error")))
-        return meta, payload
-
-
-@dataclass(frozen=True)
-class _Claim:
-    """The memory of an open operation. work: a weak reference to what waits for it."""
-
-    name: str
-    reads: list
-    writes: list
-    work: weakref.ref
 
 
 class RelayWork(dist.Work):
@@ -228,20 +45,20 @@ class RelayWork(dist.Work):
         for tensor in writes:
             spoil(tensor, connection.random)
         self.writes = writes
-        self.reads = [tensor for tensor in reads if not any(_overlap(tensor, other) for other in writes)]
+        self.reads = [tensor for tensor in reads if not any(overlap(tensor, other) for other in writes)]
         self._as_they_were = self._checksums()
         self._done = False
         self._source = -1
         self._name = {"send": "isend", "recv": "irecv"}.get(kind, kind)
-        connection.open[ticket] = _Claim(self._name, self.reads, self.writes, weakref.ref(self))
+        connection.open[ticket] = Claim(self._name, self.reads, self.writes, weakref.ref(self))
 
     def _checksums(self) -> tuple[list[int], list[int]]:
-        return tuple([zlib.crc32(tensor_bytes(tensor)) for tensor in tensors] for tensors in (self.reads, self.writes))
+        return tuple([checksum(tensor) for tensor in tensors] for tensors in (self.reads, self.writes))
 
     def wait(self, timeout=None) -> bool:
         if not self._done:
             self._look_at_the_buffers()
-            self._complete(*self._connection.ask(wire.WAIT, self._ticket, _asked_by_the_program()))
+            self._complete(*self._connection.ask(wire.WAIT, self._ticket, asked_by_the_program()))
         return True
 
     def _look_at_the_buffers(self) -> None:
@@ -617,6 +434,19 @@ def _splitter(outs):
             view = view[size:]
 
     return finish
+
+
+def rehearse() -> None:
+    """Make and destroy a process group of one rank, which says nothing to anybody.
+
+    In the process that ranks are forked from: what torch imports, compiles and clears on the way is done once then, and not by every
+    rank (a third of what a short case cost).
+    """
+    mine, theirs = socket.socketpair()
+    with mine, theirs:
+        register(Connection(mine))
+        dist.init_process_group("relay", store=dist.HashStore(), rank=0, world_size=1)
+        dist.destroy_process_group()
 
 
 def register(connection: Connection) -> None:

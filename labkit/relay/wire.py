@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+_encode_json = json.JSONEncoder(separators=(",", ":")).encode
+_decode_json = json.JSONDecoder().raw_decode  # neither makes a coder for each record
 _HEADER = struct.Struct("<4sBIQ")
 _MAGIC = b"LKR1"
 MAX_JSON = 4 << 20
@@ -250,7 +252,7 @@ def _key(key: Any) -> Any:
 
 
 def pack(kind: int, meta: dict, payload: bytes | memoryview = b"") -> bytes:
-    text = json.dumps(meta, separators=(",", ":")).encode()
+    text = _encode_json(meta).encode()
     if len(text) > MAX_JSON:
         raise WireError(f"a record of {len(text)} bytes of JSON; at most {MAX_JSON} are allowed")
     if len(payload) > MAX_PAYLOAD:
@@ -276,7 +278,7 @@ def _receive_exactly(sock: socket.socket, n: int) -> bytearray:
 
 def parse_header(header: bytes | bytearray) -> tuple[int, int, int]:
     """(type, bytes of JSON, bytes of payload). Raises WireError."""
-    magic, kind, json_bytes, payload_bytes = _HEADER.unpack(bytes(header))
+    magic, kind, json_bytes, payload_bytes = _HEADER.unpack(header)
     if magic != _MAGIC:
         raise WireError("not a record of this format")
     if json_bytes > MAX_JSON or payload_bytes > MAX_PAYLOAD:
@@ -286,10 +288,11 @@ def parse_header(header: bytes | bytearray) -> tuple[int, int, int]:
 
 def parse_meta(text: bytes | bytearray) -> dict:
     try:
-        meta = json.loads(bytes(text))
+        text = str(text, "utf-8")
+        meta, end = _decode_json(text)
     except (ValueError, RecursionError):
         raise WireError("a record that is not JSON") from None
-    if not isinstance(meta, dict):
+    if not isinstance(meta, dict) or end != len(text):
         raise WireError("a record that is not a JSON object")
     return meta
 
@@ -334,6 +337,6 @@ class Inbox:
             if self._missing > 0:
                 return
             meta = parse_meta(self._data[_HEADER.size : _HEADER.size + json_bytes])
-            payload = bytes(self._data[_HEADER.size + json_bytes : end])
+            payload = self._data[_HEADER.size + json_bytes : end]
             del self._data[:end]
             yield kind, meta, payload

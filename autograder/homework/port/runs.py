@@ -182,7 +182,7 @@ def watch(
 ) -> ObservedRun:
     """Run the script once. name: its file's name, by which its lines are shown. patience: seconds without work that are
     a standstill."""
-    warm = launcher.having(horovod_rendezvous.FRAMEWORKS)
+    warm = launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS)
     data = draw(key, setting)
     random = np.random.default_rng(
         zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}/{setting.apart}".encode())
@@ -365,7 +365,7 @@ def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) ->
         [Chunk("replay", 1, _REPLAY)], "replay", [([list(s) for s in shapes], asked, plan)], runtime="horovod"
     )
     outcome, _ = horovod_job.run(
-        launcher.having(horovod_rendezvous.FRAMEWORKS), jobs, limits=Limits(cpu_seconds=60, deadline=120)
+        launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS), jobs, limits=Limits(cpu_seconds=60, deadline=120)
     )
     rank = outcome.ranks[0]
     if rank.state == "returned":

@@ -130,7 +130,7 @@ def timer(script: Path, launcher: Launcher) -> Timer:
         ]
         chunks = [Chunk("timing", 1, _RUN)]
         jobs = make_jobs(chunks, "run_script", [(script.name, source, words, data)] * ranks, runtime="horovod")
-        outcome, _ = horovod_job.run(launcher.having(horovod_rendezvous.FRAMEWORKS), jobs, limits=_LIMITS)
+        outcome, _ = horovod_job.run(launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS), jobs, limits=_LIMITS)
         first = outcome.ranks[0]
         if first.state != "returned" or not isinstance(first.value, str) or not first.value:
             raise RuntimeError(f"rank 0 {first.state}" if first.state != "returned" else "it wrote no log")

@@ -133,7 +133,7 @@ def test_ports(name, tmp_path, launcher_for_homework):
 def launcher_for_homework():
     """In the grader's jail: some of these scripts are out to harm."""
     with Launcher(isolation=isolation.spec(weak=True)) as launcher:
-        launcher.having(horovod_rendezvous.FRAMEWORKS).wait_until_ready()
+        launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS).wait_until_ready()
         yield launcher
 
 

@@ -8,7 +8,9 @@ import pytest
 
 from autograder.exercise import Case, Exercise, RankRun, Run, Tensor, rng_for
 from autograder.judging import carried
-from autograder.judging.judge import Runners, chunks_of_file, judge_case
+from autograder.judging.case import judge_case
+from autograder.judging.judge import chunks_of_file
+from autograder.judging.runners import Runners
 from autograder.registry import all_exercises, find
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.events import Event
@@ -196,7 +198,7 @@ def estimate_pi(comm, n, draw):
     with Runners(warm) as runners:
         for way, body in UNUSUAL.items():
             chunks = chunks_of_file(source.format(body.strip()), "estimate_pi", "answer.py")
-            found[way] = judge_case(exercise, case, *runners.run(exercise, case, chunks, 1, False, False, 1)).diagnosis
+            found[way] = judge_case(exercise, case, *runners.run(exercise, case, chunks, 1, poison=1)).diagnosis
     assert found == dict.fromkeys(UNUSUAL, "")
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from autograder.exercise import Case, Exercise, Tensor
-from autograder.judging.judge import Runners, judge_with
+from autograder.judging.judge import judge_with
+from autograder.judging.runners import Runners
 from labkit.cells.slicing import Cell, slice_cells
 from labkit.launch.launcher import Launcher, LauncherError, make_jobs
 
@@ -104,8 +105,8 @@ def test_ranks_serve_one_case_after_the_other_and_end_with_their_student(warm):
             for number, case in enumerate(exercise.cases(np.random.default_rng(0))):
                 runners.run(exercise, case, chunks, 0)
                 assert runners.served_before == (number > 0)
-            assert runners.ranks.served == 3
-        assert runners.ranks is None
+            assert runners.by_runtime["torch"].set.served == 3
+        assert runners.by_runtime["torch"].set is None
 
 
 def test_a_launcher_that_is_killed_in_the_middle_of_a_case_is_no_verdict():

@@ -149,7 +149,7 @@ def test_a_rank_that_asks_for_too_much_has_not_broken_the_connection():
 
 
 def test_two_threads_of_a_rank_are_told_to_take_turns():
-    from labkit.relay.backend import Connection
+    from labkit.relay.connection import Connection
 
     mine, theirs = socket.socketpair()
     with mine, theirs:

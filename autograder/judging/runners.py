@@ -1,0 +1,197 @@
+"""How the cases of a candidate are run: a runner for each runtime, and all of them together for one launcher."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from autograder.exercise import Case, Exercise, rng_for
+from labkit.cells.slicing import Chunk
+from labkit.environment import without_frameworks
+from labkit.launch import horovod_job, horovod_rendezvous
+from labkit.launch.launcher import Launcher, LauncherError, Limits, make_jobs
+from labkit.launch.mpi_job import MpiRunner
+from labkit.launch.rank_set import RankSet
+from labkit.relay.outcome import Outcome
+
+HURRIED = 2  # windows without work that are a standstill of Horovod's ranks, once there was one
+LAST_S = 0.5  # seconds that a case gets when there is no time left for it
+
+
+class Ranks(Enum):
+    """In which processes a case runs: in some that may have served the same student before, or in new ones."""
+
+    SHARED = "shared"
+    FRESH = "fresh"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One case to be run. jobs: see `labkit.launch.launcher.make_jobs`. hurry: an earlier case of this candidate was too slow."""
+
+    exercise: Exercise
+    case: Case
+    jobs: list
+    limits: Limits
+    ranks: Ranks
+    hurry: bool
+    seed: int
+
+
+class Runner:
+    """Runs cases of some runtimes. cpu_seconds: at most so much processor time for each rank; hurried: the same in a hurry."""
+
+    cpu_seconds = hurried = 0  # 0: as the limits say
+
+    def __init__(self, runners: Runners):
+        self.runners = runners
+
+    def limited(self, limits: Limits, hurry: bool) -> Limits:
+        """What a rank of this runtime may use, within `limits`. hurry: it gets little time."""
+        most = [limits.cpu_seconds, self.cpu_seconds, self.hurried if hurry else 0]
+        limits = replace(limits, cpu_seconds=min((seconds for seconds in most if seconds), default=0))
+        if hurry:
+            limits = replace(limits, deadline=min(limits.deadline, 10.0), patience=min(limits.patience, 1.0))
+        return limits
+
+    def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
+        """Run a case: its outcome, and how each rank's process ended, where it did. Raises LauncherError."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End all processes."""
+
+
+class OnRelay(Runner):
+    """Ranks forked by the launcher that talk over the relay, or not at all: one set of them serves a student's cases in turn."""
+
+    cpu_seconds, hurried = 4, 1  # milliseconds are enough
+
+    def __init__(self, runners: Runners):
+        super().__init__(runners)
+        self.set: RankSet | None = None
+
+    def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
+        case, limits, together = asked.case, asked.limits, asked.exercise.shares_files
+        most = self.runners.most if asked.ranks is Ranks.SHARED else 0
+        usable = self.set is not None and self.set.serves(case.world_size, limits, together)
+        if not most or not usable:
+            self.close()
+            self.set = RankSet(self.runners.launcher, max(most, case.world_size), limits, together)
+        self.runners.served_before = self.set.served > 0
+        return self.set.run(asked.jobs, alpha=case.alpha, beta=case.beta, late=case.late, seed=asked.seed)
+
+    def close(self) -> None:
+        if self.set is not None:
+            self.set.close()
+            self.set = None
+
+
+class OnMpi(Runner):
+    """One MPI job that lasts from case to case."""
+
+    def __init__(self, runners: Runners):
+        super().__init__(runners)
+        self.job: MpiRunner | None = None
+
+    def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
+        most = max(case.world_size for case in asked.exercise.cases(rng_for(asked.exercise)))
+        if self.job is None or self.job.most < most:
+            self.close()
+            self.job = MpiRunner(most, asked.limits, self.runners.launcher.isolation)
+        self.job.limits = asked.limits  # counts for a job that is started anew, as after every case that was too slow
+        return self.job.run(asked.jobs)
+
+    def close(self) -> None:
+        if self.job is not None:
+            self.job.close()
+            self.job = None
+
+
+class OnHorovod(Runner):
+    """Ranks forked for one case by a launcher that has imported Horovod."""
+
+    cpu_seconds, hurried = 6, 1  # it builds graphs
+
+    def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
+        if sentence := without_frameworks():
+            raise LauncherError(sentence)
+        windows = min(self.runners.windows, HURRIED) if asked.hurry else self.runners.windows
+        warm = self.runners.launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS)
+        nodes = asked.case.ranks_per_node
+        return horovod_job.run(warm, asked.jobs, ranks_per_node=nodes, limits=asked.limits, windows=windows)
+
+
+class Runners:
+    """All runners of one launcher: `run` takes the one of an exercise's runtime.
+
+    most: ranks of the largest case that a student's exercises on the relay have; 0 while no `student` is being judged.
+    served_before: whether the ranks of the latest case had served another one.
+    until: on time.monotonic's clock; no case is waited for any longer.
+    """
+
+    def __init__(self, launcher: Launcher, limits: Limits | None = None, windows: int = horovod_rendezvous.WINDOWS):
+        """windows: after so many seconds in which no rank of a Horovod case works it counts as a standstill."""
+        self.launcher, self.limits, self.windows = launcher, limits or Limits(cpu_seconds=8), windows
+        self.most, self.served_before, self.until = 0, False, float("inf")
+        relay = OnRelay(self)
+        self.by_runtime = {"plain": relay, "torch": relay, "mpi4py": OnMpi(self), "horovod": OnHorovod(self)}
+
+    @contextlib.contextmanager
+    def student(self, exercises: Sequence[Exercise]) -> Iterator[None]:
+        """Within, every case is one and the same student's answer to one of these exercises: ranks may serve one after the other.
+
+        With an isolated launcher an MPI job ends with the student as well: nothing of one person's code may be left where another's runs.
+        """
+        if self.most:
+            yield
+            return
+        sizes = [case.world_size for e in exercises if e.runtime in ("plain", "torch") for case in e.cases(rng_for(e))]
+        self.most = max(sizes, default=1)
+        try:
+            yield
+        finally:
+            self.most = 0
+            self.by_runtime["torch"].close()
+            if self.launcher.isolation is not None:
+                self.close()
+
+    def run(
+        self,
+        exercise: Exercise,
+        case: Case,
+        chunks: list[Chunk],
+        seed: int,
+        ranks: Ranks = Ranks.SHARED,
+        hurry: bool = False,
+        poison: int = 0,
+    ) -> tuple[Outcome, list[dict]]:
+        """Run one case: its outcome, and how each rank's process ended, where it did. Raises LauncherError.
+
+        ranks: in which processes. hurry: an earlier case of this candidate was too slow, so this one gets little time.
+        poison: see `labkit.launch.launcher.make_jobs`.
+        """
+        self.served_before = False
+        runner = self.by_runtime[exercise.runtime]
+        limits = runner.limited(self.limits, hurry)
+        left = self.until - time.monotonic()
+        if left < limits.deadline:
+            limits = replace(limits, deadline=max(left, LAST_S))
+        arguments = [case.arguments_of(r) for r in range(case.world_size)]
+        how = {"runtime": exercise.runtime, "harness": exercise.harness, "seed": seed, "poison": seed + poison}
+        jobs = make_jobs(chunks, exercise.function, arguments, **how)
+        return runner.run(Asked(exercise, case, jobs, limits, ranks, hurry, seed))
+
+    def close(self) -> None:
+        """End all processes of all runners."""
+        for runner in self.by_runtime.values():
+            runner.close()
+
+    def __enter__(self) -> Runners:
+        return self
+
+    def __exit__(self, *exc) -> None:
+        self.close()

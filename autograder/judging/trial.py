@@ -1,0 +1,92 @@
+"""One candidate's way through the cases of an exercise: which processes they run in, and when enough is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autograder.exercise import Case, Exercise
+from autograder.judging.case import judge_case
+from autograder.judging.diagnoses import diagnosis_of
+from autograder.judging.naming import is_certain
+from autograder.judging.runners import Ranks, Runners
+from autograder.verdict import CaseResult
+from labkit.cells.slicing import Chunk
+from labkit.relay import wire
+from labkit.relay.outcome import Outcome
+
+
+class Trial:
+    """One candidate's way through the cases.
+
+    ranks: in which processes the next case runs. hurry: an endless loop is waited for once, not in every level, and so is a standstill
+    that only the clock shows. until_named: see `autograder.judging.judge.judge_with`.
+    """
+
+    def __init__(self, runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], seed: int, until_named: bool = False):
+        self.runners, self.exercise, self.chunks, self.seed = runners, exercise, list(chunks), seed
+        self.until_named = until_named
+        self.results: list[CaseResult] = []
+        self.ranks, self.hurry = Ranks.SHARED, False
+
+    def run_until_sure(self, case: Case) -> CaseResult:
+        """The result of the next case.
+
+        A case that fails in ranks that have served before is run once more in fresh ones, and from the first failure on every case
+        gets fresh ranks: nothing that an earlier case left behind may help or harm. Where only a name is asked for, ranks go on
+        serving, and what the name found so far explains is not run again.
+
+        A case that may have used what a receive had not brought yet is run once more as well: such memory holds something else then.
+        """
+        result, outcome = self._run(case, self.ranks, 1)
+        if result.verdict != "passed":
+            served_before = self.runners.served_before and not self._is_explained(result)
+            self.ranks = Ranks.SHARED if self.until_named else Ranks.FRESH
+            # Files may differ by chance.
+            suspicious = not self.exercise.shares_files and _may_have_looked_too_early(result, outcome)
+            if served_before or suspicious:
+                result, again = self._run(case, Ranks.FRESH, 2)
+                if suspicious and _may_have_looked_too_early(result, again) and _encoded(outcome) != _encoded(again):
+                    text = diagnosis_of(self.exercise, "used_before_wait")
+                    result.verdict, result.diagnosis, result.why, result.how = "wrong", "used_before_wait", text.why, text.how
+                    result.guess, result.found, result.hidden = False, False, None
+        self.results.append(result)
+        stands_still = result.verdict == "hung" and self.exercise.runtime == "horovod"
+        self.hurry = self.hurry or result.verdict == "too_slow" or stands_still
+        return result
+
+    def _run(self, case: Case, ranks: Ranks, attempt: int) -> tuple[CaseResult, Outcome]:
+        poison = 2 * len(self.results) + attempt
+        outcome, ends = self.runners.run(self.exercise, case, self.chunks, self.seed, ranks, self.hurry, poison)
+        return judge_case(self.exercise, case, outcome, ends), outcome
+
+    def _is_explained(self, result: CaseResult) -> bool:
+        """Whether only a name is asked for, and the one of the first failing case fits this one, too."""
+        first = next((r for r in self.results if r.verdict != "passed"), None)
+        return self.until_named and first is not None and first.guess and first.diagnosis in result.fits
+
+    def knows_enough_of_the_level(self) -> bool:
+        """Whether the rest of the level would tell nothing new: its points are lost, and the reason is known. A mistake that was
+        recognised by its values must explain the other cases, too."""
+        last = self.results[-1]
+        return last.verdict != "passed" and last.diagnosis not in ("unrecognised", "not_carried") and not last.guess
+
+    def knows_enough(self) -> bool:
+        """Whether only a name is asked for, and the one that there is will stay."""
+        return self.until_named and is_certain(self.results)
+
+
+def _may_have_looked_too_early(result: CaseResult, outcome: Outcome) -> bool:
+    """Whether a failed case may be one that used what a receive had not brought yet. Then it fails otherwise where that memory holds
+    something else."""
+    return (
+        any(rank.deferred for rank in outcome.ranks)
+        and result.verdict in ("wrong", "raised", "out_of_memory")
+        and result.diagnosis not in ("reused_buffer", "used_before_wait", "forgot_wait", "not_written")
+        and not result.guess
+        and not (result.verdict == "wrong" and result.hidden is None)
+    )
+
+
+def _encoded(outcome: Outcome) -> list:
+    """What the ranks returned or raised, comparable."""
+    return [(rank.state, rank.error.get("text"), *wire.encode(rank.value)) for rank in outcome.ranks]
