@@ -42,20 +42,17 @@ class Row:
     """One student. timestamp: when the work was handed in, UTC. marks: by (notebook, cell); empty for those who handed in nothing.
 
     score: all marks and extra credit less the penalty for lateness, never below zero; None for those who handed in nothing.
-    comments: what people wrote to the student, in the order of the cells.
     """
 
     student: str
     first_name: str = ""
     last_name: str = ""
     email: str = ""
-    lms_user_id: str = ""
     timestamp: datetime | None = None
     seconds_late: float = 0.0
     penalty: float = 0.0
     score: float | None = None
     marks: dict[tuple[str, str], Mark] | None = None
-    comments: tuple[str, ...] = ()
 
     @property
     def handed_in(self) -> bool:
@@ -123,7 +120,6 @@ def _row(student, submission, columns: tuple[Column, ...]) -> Row:
         student.first_name or "",
         student.last_name or "",
         student.email or "",
-        getattr(student, "lms_user_id", "") or "",
     )
     if submission is None:
         return person
@@ -141,11 +137,9 @@ def _row(student, submission, columns: tuple[Column, ...]) -> Row:
         person.first_name,
         person.last_name,
         person.email,
-        person.lms_user_id,
         submission.timestamp,
         float(submission.total_seconds_late or 0),
         penalty,
         max(0.0, float(submission.score or 0) - penalty),
         {(c.notebook, c.cell): marks[c.notebook, c.cell] for c in columns if (c.notebook, c.cell) in marks},
-        tuple(comment.comment for notebook in submission.notebooks for comment in notebook.comments if comment.comment),
     )

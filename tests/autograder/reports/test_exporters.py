@@ -1,4 +1,4 @@
-"""Exports: what Canvas and Moodle must find in the files, and what no spreadsheet may run."""
+"""The export: what a spreadsheet must find in the file, and what it may not run."""
 
 from __future__ import annotations
 
@@ -11,24 +11,15 @@ import pytest
 from nbgrader.api import Gradebook
 from traitlets.config import Config
 
-from autograder.reports.exporters import (
-    CanvasExporter,
-    CanvasFile,
-    CsvExporter,
-    MoodleExporter,
-    as_csv,
-    number,
-    read_canvas,
-    safe,
-)
+from autograder.reports.exporters import CsvExporter, number, safe
 from autograder.reports.marks import UnknownAssignment, read_marks
 
 DUE = datetime(2026, 11, 20, 12)
-STUDENTS = {  # id: (first, last, e-mail, Canvas' number)
-    "ada": ("Ada", "Lovelace", "ada@example.org", "501"),
-    "bob": ("Bob", "O'Neill, Jr.", "bob@example.org", None),
-    "eve": ("=HYPERLINK(1)", "@Eve", "+eve@example.org", None),
-    "zoe": (None, None, None, None),
+STUDENTS = {  # id: (first, last, e-mail)
+    "ada": ("Ada", "Lovelace", "ada@example.org"),
+    "bob": ("Bob", "O'Neill, Jr.", "bob@example.org"),
+    "eve": ("=HYPERLINK(1)", "@Eve", "+eve@example.org"),
+    "zoe": (None, None, None),
 }
 
 
@@ -44,8 +35,8 @@ def course(tmp_path_factory):
             book.add_source_cell(name, "collectives", "03_collectives", cell_type="code", source=f"# {k}")
         book.add_grade_cell("explain", "collectives", "03_collectives", max_score=5, cell_type="markdown")
         book.add_solution_cell("explain", "collectives", "03_collectives")
-        for name, (first, last, email, number_) in STUDENTS.items():
-            book.add_student(name, first_name=first, last_name=last, email=email, lms_user_id=number_)
+        for name, (first, last, email) in STUDENTS.items():
+            book.add_student(name, first_name=first, last_name=last, email=email)
         scores = {"ada": (2, 3, 4.5), "bob": (2, 0, None), "eve": (0, 1.125, 0)}
         for name, (mean, ring, explain) in scores.items():
             late = timedelta(hours=3 if name == "bob" else -1)
@@ -67,7 +58,7 @@ def table_of(exporter, course, tmp_path, **settings) -> list[list[str]]:
     made.to = str(tmp_path / "out.csv")
     with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
         made.export(book)
-    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".canvas"] == ["out.csv"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
     return list(csv.reader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines(keepends=True)))
 
 
@@ -105,78 +96,12 @@ def test_missing_work_is_zero_only_if_asked(course, tmp_path):
     assert [row[head.index("score")] for row in rows if row[1] == "zoe"] == ["0"]
 
 
-def test_canvas_finds_what_it_needs(course, tmp_path):
-    head, points, *rows = table_of(CanvasExporter, course, tmp_path, section="01")
-    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "03_collectives"]
-    assert points == ["    Points Possible", "", "", "", "", "10"]
-    assert rows[0] == ["Lovelace, Ada", "501", "", "ada", "01", "9.5"]
-    assert rows[1] == ["O'Neill, Jr., Bob", "", "", "bob", "01", "1.5"]
-    assert rows[3] == ["zoe", "", "", "zoe", "01", ""]
-    assert formulas(rows) == []
-
-
-CANVAS = [
-    ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Quiz (7)", "03_collectives (4711)", "Final Score"],
-    ["", "", "", "", "", "Manual Posting", "", ""],
-    ["    Points Possible", "", "", "", "", "5.00", "20.00", "(read only)"],
-    ["Lovelace, Ada", "501", "S1", "al1815", "Mon", "5.00", "", "80"],
-    ["O'Neill, Bob", "502", "S2", "BOB@example.org", "Tue", "4.00", "", "70"],
-    ['="=Eve"', "503", "eve", "e3", "Tue", "", "", ""],
-    ["Nobody, Knows", "504", "S4", "nk", "Tue", "3.00", "11.00", ""],
-    ["Absent, Zoe", "505", "S5", "zoe", "Tue", "3.00", "7.50", ""],
-]
-
-
-@pytest.mark.parametrize("delimiter, mark", [(",", ""), (";", "\ufeff")])
-def test_canvas_keeps_its_own_numbers(course, tmp_path, caplog, delimiter, mark):
-    path = tmp_path / "exported.canvas"
-    text = as_csv(CANVAS).replace(", ", "\0").replace(",", delimiter).replace("\0", ", ")
-    path.write_text(mark + text, encoding="utf-8", newline="")
-    head, points, *rows = table_of(CanvasExporter, course, tmp_path, canvas_csv=str(path))
-    assert head == [*CANVAS[0][:5], "03_collectives (4711)"]
-    assert points == ["    Points Possible", "", "", "", "", "20.00"], "Canvas would take other points over"
-    assert [row[1:] for row in rows] == [
-        ["501", "S1", "al1815", "Mon", "9.5"],
-        ["502", "S2", "BOB@example.org", "Tue", "1.5"],
-        ["503", "eve", "e3", "Tue", "1.12"],
-        ["505", "S5", "zoe", "Tue", "7.50"],  # was given in Canvas; an empty cell would remove it
-    ]
-    assert formulas(rows) == [] and rows[2][0] == '\'="=Eve"'
-
-
-def test_canvas_columns_by_name_or_number():
-    canvas = CanvasFile(CANVAS)
-    assert [canvas.assignment(name) for name in ("03_collectives", "4711", "03_collectives (4711)", "Quiz", "other")] == [
-        6,
-        6,
-        6,
-        5,
-        None,
-    ]
-
-
-def test_another_file_is_not_taken_for_one_from_canvas(tmp_path):
-    (tmp_path / "other.csv").write_text("name,points\nada,3\n")
-    with pytest.raises(ValueError, match="no gradebook exported from Canvas"):
-        read_canvas(tmp_path / "other.csv")
-
-
-def test_moodle_finds_students_grades_and_feedback(course, tmp_path):
-    head, *rows = table_of(MoodleExporter, course, tmp_path, id_number="student", columns={"03_collectives": "Unit 3"})
-    assert head == ["Username", "ID number", "Email address", "First name", "Last name", "Unit 3", "Unit 3 (Feedback)"]
-    assert rows[0] == ["ada", "ada", "ada@example.org", "Ada", "Lovelace", "9.5", "mean 2/2; ring 3/3; explain 4.5/5"]
-    assert rows[1][5:] == ["1.5", "mean 2/2; ring 0/3; explain ?/5; late: -0.5"]
-    assert rows[2][5:] == ["1.12", "mean 0/2; ring 1.12/3; explain 0/5. =cmd|' /C calc'!A0 see me"]
-    assert rows[3] == ["zoe", "zoe", "", "", "", "", ""]
-    assert formulas(rows) == [] and rows[2][2:5] == ["'+eve@example.org", "'=HYPERLINK(1)", "'@Eve"]
-
-
-def test_a_comment_alone_is_no_formula_either(course, tmp_path):
-    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
-        marks = read_marks(book, "03_collectives")
-        assert marks.rows[2].comments == ("=cmd|' /C calc'!A0\nsee me",)
-        with pytest.raises(UnknownAssignment, match="there are: 03_collectives"):
-            read_marks(book, "04_sampler")
+def test_marks_of_an_unknown_assignment_name_those_there_are(course):
+    with (
+        Gradebook(f"sqlite:///{course}/gradebook.db") as book,
+        pytest.raises(UnknownAssignment, match="there are: 03_collectives"),
+    ):
+        read_marks(book, "04_sampler")
 
 
 def test_nbgrader_export_takes_them_by_name(course, tmp_path):
@@ -185,11 +110,11 @@ def test_nbgrader_export_takes_them_by_name(course, tmp_path):
         "-m",
         "nbgrader",
         "export",
-        "--exporter=autograder.reports.exporters.CanvasExporter",
+        "--exporter=autograder.reports.exporters.CsvExporter",
         "--to=out.csv",
     ]
-    command += [f"--db=sqlite:///{course}/gradebook.db", "--student=['ada']", "--CanvasExporter.section=Mon"]
+    command += [f"--db=sqlite:///{course}/gradebook.db", "--student=['ada']"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     rows = list(csv.reader((tmp_path / "out.csv").open(newline="")))
-    assert rows[2:] == [["Lovelace, Ada", "501", "", "ada", "Mon", "9.5"]]
+    assert [row[:3] + row[-2:] for row in rows[1:]] == [["03_collectives", "ada", "Lovelace", "9.5", "10"]]
