@@ -109,6 +109,8 @@ def run_tests(copy: Path, tests: tuple[str, ...], ordinary: bool, *options: str)
     settings = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "300"}
     environment = {name: text for name, text in os.environ.items() if name != "CI"} | settings
     # ordinary_user enters "/": pytest is told where it is
+    tiers = "--tier" in (copy / "tests" / "conftest.py").read_text(encoding="utf-8")
+    command += [f"--tier={'test' if ordinary else 'cluster'}"] if tiers else []
     command += [f"--rootdir={copy}", "-c", str(copy / "pyproject.toml")]
     command = [str(copy / part) if part in tests else part for part in command]
     process = subprocess.Popen(
