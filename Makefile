@@ -8,7 +8,7 @@ COURSE := $(START) tools/bootstrap.py
 RUN := $(COURSE) run
 TIER := --tier=test
 
-.PHONY: help lab test test-cluster test-all notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links cluster-up cluster-run cluster-down doctor horovod clean
+.PHONY: help lab test test-cluster test-all mutants verdicts notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
@@ -24,6 +24,12 @@ test-cluster:  ## the tests that need root, a Slurm, ssh or a browser; as root
 
 test-all:  ## both, with many more random cases: killed graders, damaged notebooks, full-size notebooks, every port (hours)
 	@COURSE_TEST_ALL=1 $(MAKE) --no-print-directory test TIER=
+
+mutants:  ## put wrong pieces into a copy of our own code, one after the other, and tell which test notices (half an hour)
+	@$(RUN) python tests/mutations/mutants.py $(OPTIONS)
+
+verdicts:  ## the verdicts of two trees beside each other: make verdicts OPTIONS="take before.json" (tools/compare_verdicts.py)
+	@$(RUN) python tools/compare_verdicts.py $(OPTIONS)
 
 notebooks:  ## build notebooks/ from solutions/
 	@$(RUN) python tools/build_notebooks.py $(OPTIONS)

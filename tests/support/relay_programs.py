@@ -141,6 +141,14 @@ def any_source():
     return [(dist.recv(x), int(x)) for _ in range(dist.get_world_size() - 1)]
 
 
+def three_in_a_row():
+    if dist.get_rank():
+        works = [dist.isend(torch.full((1,), float(k)), 0) for k in range(3)]
+        return [work.wait() for work in works]
+    x = torch.empty(1)
+    return [(dist.recv(x, 1), int(x))[1] for _ in range(3)]
+
+
 def polls_until_done():
     left, right = neighbours()
     x = torch.empty(4)

@@ -22,6 +22,7 @@ from labkit.watch import hang
 EXERCISES = all_exercises()
 KEYS = ["public", *(f"key {k}" for k in range(12))]
 UNSEEN = [f"a key nobody has seen {k}" for k in range(19 if FULL else 1)]
+NOTHING_DRAWN = ("right_neighbour", "who_am_i")  # their ranks are given nothing but their number
 
 
 def each(exercises: list[Exercise], judged: bool = False):
@@ -100,6 +101,8 @@ def test_the_structure_is_public_and_the_values_are_not(exercise):
     encoded = [[wire.encode(list(c.arguments_of(r))) for r in range(c.world_size)] for c in public]
     again = [[wire.encode(list(c.arguments_of(r))) for r in range(c.world_size)] for c in cases_of(exercise, "public")]
     assert encoded == again, "the same key must give the same values"
+    hidden = [[wire.encode(list(c.arguments_of(r))) for r in range(c.world_size)] for c in secret]
+    assert (encoded != hidden) == (exercise.function not in NOTHING_DRAWN), "another key must give other values"
 
 
 @every_exercise

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -15,7 +16,10 @@ from nbconvert.filters import markdown2html
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from submissions import ANSWERS, POINTS, SETUP, as_bytes, cell_of, handed_in, marks, place_of, released_notebook, solved, stub
 
-from autograder.grading.submission import carding, harmless, reading, rebuilding
+import autograder
+import labkit
+import probes
+from autograder.grading.submission import carding, harmless, identity, reading, rebuilding
 from autograder.grading.submission import judging as submission
 from autograder.grading.submission.grades import Graded
 from autograder.grading.submission.identity import digest
@@ -687,3 +691,11 @@ def test_only_what_decides_a_result_decides_its_digest():
     forged = handed_in()
     remark("check_fair_share", points=400)(forged)
     assert key_of(forged) != first, "flags are part of a result"
+
+
+@pytest.mark.parametrize("package", [autograder, labkit, probes], ids=lambda package: package.__name__)
+def test_a_change_of_what_judges_changes_every_digest(package, monkeypatch):
+    changed, read = sorted(Path(package.__file__).parent.rglob("*.py"))[-1], Path.read_bytes
+    before = identity._our_code.__wrapped__()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path == changed))
+    assert identity._our_code.__wrapped__() != before

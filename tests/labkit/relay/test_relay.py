@@ -107,6 +107,11 @@ def test_a_rank_that_raises_ends_the_wait_of_the_others():
     assert outcome.hang.kind == "raised"
 
 
+def test_messages_of_one_sender_arrive_in_their_order():
+    """Also where all of them are there before the first is asked for."""
+    assert values(simulate(programs.three_in_a_row, 2))[0] == [0, 1, 2]
+
+
 def test_any_source_is_decided_by_the_seed_alone():
     jobs = make_jobs(chunks_of(programs.any_source), "any_source", [()] * 4)
     orders = {seed: [shared().run(jobs, seed=seed)[0].ranks[0].value for _ in range(2)] for seed in range(6)}
