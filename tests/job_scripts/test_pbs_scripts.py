@@ -24,10 +24,10 @@ PBS, SLURM = ROOT / "job_scripts" / "pbs", ROOT / "job_scripts" / "slurm"
 JOBS = sorted(path.stem for path in SLURM.glob("*.sh") if path.stem != "interactive")
 sys.path.insert(0, str(ROOT / "tools"))
 
-# Twins: what the launchers start --------------------------------------------------------------------------------------------------
+# Twins: what the launchers start --------------------------------------------------------------------------------------
 
-# Stands in for every program of the job scripts. Launchers start their command as often as they would, with the host in NODE; all others
-# write down what they are, where they run and with which variables.
+# Stands in for every program of the job scripts. Launchers start their command as often as they would, with the host in
+# NODE; all others write down what they are, where they run and with which variables.
 STAND_IN = """#!{python} -ISE
 import json, os, subprocess, sys, time
 name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
@@ -121,7 +121,8 @@ def stand_ins(tmp_path_factory) -> Path:
 def started_by(
     script: Path, folder: Path, stand_ins: Path, variables: dict[str, str], arguments: list[str]
 ) -> list[dict]:
-    """What a job script starts, in an order that does not depend on who is faster; paths of `folder` are written as HERE."""
+    """What a job script starts, in an order that does not depend on who is faster; paths of `folder` are written as
+    HERE."""
     for port in ("my_port.py", "train_products_hvd.py"):
         (folder / port).write_text("import horovod")
     (folder / "lesson.ipynb").write_text("{}")
@@ -254,7 +255,7 @@ def test_twins_start_the_same_processes(name, layout, tmp_path, stand_ins):
         assert any(record["command"][-len(arguments) :] == arguments for record in records["pbs"])
 
 
-# On an emulated PBS of two hosts --------------------------------------------------------------------------------------------------
+# On an emulated PBS of two hosts --------------------------------------------------------------------------------------
 
 PLACES = [("node1", 0), ("node1", 1), ("node2", 0), ("node2", 1)]  # host and local rank of ranks 0 to 3
 
@@ -304,7 +305,8 @@ def ranks_of(job, file: str = "result.json") -> list[tuple[str, int]]:
 
 
 def left(job) -> list[str]:
-    """What of a job's own programs the script has left running: ranks, torchrun, engines (PBS ends them; ours should have ended)."""
+    """What of a job's own programs the script has left running: ranks, torchrun, engines (PBS ends them; ours should
+    have ended)."""
     return [text for text in job.left_running if re.search(r"programs/|torchrun|ipengine", text)]
 
 
@@ -345,7 +347,8 @@ def test_the_emulation_is_as_bare_as_pbs(pbs, tmp_path):
 
 
 def test_a_checkpoint_within_an_epoch_wants_as_many_ranks(tmp_path, monkeypatch):
-    """Its step number means other images with other ranks or batches: some would be left out, and nothing would be said."""
+    """Its step number means other images with other ranks or batches: some would be left out, and nothing would be
+    said."""
     spec = importlib.util.spec_from_file_location("ddp_program", ROOT / "job_scripts" / "programs" / "ddp.py")
     ddp = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(ddp)

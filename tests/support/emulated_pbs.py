@@ -1,12 +1,12 @@
 """An emulation of PBS for tests: it reads #PBS directives, lays chunks out on hosts and runs the script's body there.
 
-It is no PBS. What it copies from OpenPBS 23.06, as a server of four nodes behaved, because scripts depend on it: chunks may share a node
-without place=scatter; the job starts in the home folder of the first node with a bare environment and umask 077; PBS_NODEFILE has
-mpiprocs lines for each chunk and lies on every node; OMP_NUM_THREADS and NCPUS are ompthreads; qsub -v carries no quotes, $ and
-backslashes; pbs_tmrsh takes hosts of the job, and full paths or what is in /bin and /usr/bin, passes on neither folder nor exported
-variables (only those of qsub -v), ends with the number of the signal that killed its task, and its output goes to the job's file,
-NAME.oNUMBER; at the end of the walltime and after qdel everything gets SIGTERM and, kill_delay later, SIGKILL; when the script ends,
-what it left running is killed.
+It is no PBS. What it copies from OpenPBS 23.06, as a server of four nodes behaved, because scripts depend on it: chunks
+may share a node without place=scatter; the job starts in the home folder of the first node with a bare environment and
+umask 077; PBS_NODEFILE has mpiprocs lines for each chunk and lies on every node; OMP_NUM_THREADS and NCPUS are
+ompthreads; qsub -v carries no quotes, $ and backslashes; pbs_tmrsh takes hosts of the job, and full paths or what is in
+/bin and /usr/bin, passes on neither folder nor exported variables (only those of qsub -v), ends with the number of the
+signal that killed its task, and its output goes to the job's file, NAME.oNUMBER; at the end of the walltime and after
+qdel everything gets SIGTERM and, kill_delay later, SIGKILL; when the script ends, what it left running is killed.
 
     pbs = EmulatedPBS(hosts, folder, user="student")          hosts: tools/virtual_hosts.py
     job = pbs.qsub(script, "-l", "walltime=00:00:20", variables={"ARGS": "--epochs 1"})
@@ -22,7 +22,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -34,30 +33,24 @@ import psutil
 from labkit.jobs.pbs_script import Chunk, parse_select, read_script, seconds, split_resources
 
 CORES = 8  # of each emulated node, for packing
+KILL_DELAY = 10.0  # seconds between SIGTERM and SIGKILL
 PATH = "/usr/local/bin:/usr/bin:/bin"  # of a fresh PBS job: what pbs_environment says
 MARKER = "COURSE_TEST_SESSION"
 
-# pbs_tmrsh: asks the emulation, by a socket that all hosts see, to start the task; prints nothing of it, ends with its status.
+# pbs_tmrsh: asks the emulation, by a socket that all hosts see, to start the task; prints nothing of it, ends with its
+# status.
 TMRSH = """#!{python} -ISE
 import json, os, socket, sys
-words = sys.argv[1:]
-while words and words[0] == "-n":
-    words.pop(0)
-if len(words) < 2:
-    sys.exit("usage: pbs_tmrsh host command [args]")
-for name in ("PBS_ENVIRONMENT", "PBS_JOBID", "PBS_NODEFILE"):
-    if name not in os.environ:
-        sys.stderr.write("pbs_tmrsh: not executing under PBS\\n")
-        sys.exit(255)
-if words[0] not in open(os.environ["PBS_NODEFILE"]).read().split():
-    sys.stderr.write('pbs_tmrsh: host "%s" is not a node in job <%s>\\n' % (words[0], os.environ["PBS_JOBID"]))
+host, program = sys.argv[1:3]
+if host not in open(os.environ["PBS_NODEFILE"]).read().split():
+    sys.stderr.write('pbs_tmrsh: host "%s" is not a node in job <%s>\\n' % (host, os.environ["PBS_JOBID"]))
     sys.exit(255)
-if not any(os.path.exists(os.path.join(place, words[1])) for place in ("/bin", "/usr/bin")):
-    sys.stderr.write("pbs_tmrsh: tm_poll(obit): %s: no such file\\n" % words[1])
+if not any(os.path.exists(os.path.join(place, program)) for place in ("/bin", "/usr/bin")):
+    sys.stderr.write("pbs_tmrsh: tm_poll(obit): %s: no such file\\n" % program)
     sys.exit(255)
 with socket.socket(socket.AF_UNIX) as channel:
     channel.connect({socket!r})
-    channel.sendall(json.dumps(words).encode() + b"\\n")
+    channel.sendall(json.dumps(sys.argv[1:]).encode() + b"\\n")
     answer = b"".join(iter(lambda: channel.recv(100), b""))
 sys.exit(int(answer or 255))
 """
@@ -69,7 +62,8 @@ echo "    Resource_List.walltime = {walltime}"
 
 @dataclass
 class Job:
-    """number: "1.emulated". folder: where it was submitted. status: of the script, None if it was killed. hosts: lines of the node file."""
+    """number: "1.emulated". folder: where it was submitted. status: of the script, None if it was killed. hosts: lines
+    of the node file."""
 
     number: str
     name: str
@@ -109,14 +103,14 @@ def layout(chunks: list[Chunk], scatter: bool, nodes: list[str], cores: int = CO
 class EmulatedPBS:
     """folder: seen by all hosts, with the programs pbs_tmrsh and qstat. user: whose jobs these are."""
 
-    def __init__(self, hosts, folder: Path, user: str | None = None, *, tmrsh: bool = True):
+    def __init__(self, hosts, folder: Path, user: str):
         self.hosts, self.user = hosts, user
         self.nodes = list(hosts.addresses)
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.folder.chmod(0o755)
-        self.home = Path(hosts._account(user)[2]) if user else Path(tempfile.mkdtemp(dir=self.folder))
-        self.count, self.tmrsh = 0, tmrsh
+        self.home = Path(hosts._account(user)[2])
+        self.count = 0
 
     def qsub(
         self,
@@ -125,47 +119,38 @@ class EmulatedPBS:
         folder: Path,
         variables: Mapping[str, str] | None = None,
         limit: float = 180.0,
-        kill_delay: float = 10.0,
         on_start=None,
     ) -> Job:
-        """Run a script to its end. folder: where qsub is called, as the hosts see it. limit: s, then the test has failed.
+        """Run a script to its end. folder: where qsub is called, as the hosts see it. limit: s, then the test has
+        failed.
 
         on_start(run): called in a thread as soon as the job runs: run.job, run.processes(), run.qdel().
         """
         read = read_script(Path(script).read_text())
-        asked = {name: value for name, value in _command_line(options)}
-        for _, name, value in read.requests:
-            asked.setdefault(name, value)
+        assert set(options[::2]) <= {"-l"}, "the emulation knows no other option of qsub"
+        asked = {name: value for _, name, value in reversed(read.requests)}
+        asked |= dict(pair for value in options[1::2] for pair in split_resources(value))
         chunks = parse_select(asked.get("select", "1:ncpus=1"))
         lines = layout(chunks, "scatter" in asked.get("place", "free"), self.nodes)
         self.count += 1
         name = read.option("N").value if read.option("N") else Path(script).name
-        here = Path(self.hosts.mounts.get(str(folder), folder))  # the same folder, as it is seen from outside of the hosts
+        # the same folder, as it is seen from outside of the hosts
+        here = Path(self.hosts.mounts.get(str(folder), folder))
         for value in (variables or {}).values():
             if any(character in value for character in "'\"\\$`\n"):
                 raise ValueError(f"qsub -v garbles {value!r}")
         job = Job(f"{self.count}.emulated", name, here, lines, output_name=f"{name}.o{self.count}")
         threads = chunks[0].number("ompthreads", chunks[0].number("ncpus", 1))
-        with _Run(self, job, script, threads, asked.get("walltime"), dict(variables or {}), Path(folder)) as run:
-            run.wait(limit, kill_delay, on_start)
+        own = {"PBS_O_WORKDIR": str(folder), **(variables or {})}
+        with _Run(self, job, script, threads, asked.get("walltime"), own) as run:
+            run.wait(limit, on_start)
         return job
-
-
-def _command_line(options: tuple[str, ...]) -> list[tuple[str, str]]:
-    pairs = []
-    for letter, value in zip(options[::2], options[1::2], strict=True):
-        if letter != "-l":
-            raise ValueError(f"the emulation knows -l only, not {letter}")
-        pairs += split_resources(value)
-    return pairs
 
 
 class _Run:
     """One job while it runs."""
 
-    def __init__(
-        self, pbs: EmulatedPBS, job: Job, script: Path, threads: int, walltime: str | None, variables: dict, folder: Path
-    ):
+    def __init__(self, pbs: EmulatedPBS, job: Job, script: Path, threads: int, walltime: str | None, more: dict):
         self.pbs, self.job = pbs, job
         self.walltime = None if walltime is None else seconds(walltime)
         self.own = pbs.folder / job.number
@@ -174,8 +159,8 @@ class _Run:
         node_file = f"/run/pbs_{job.number}"
         self.environment = {
             "HOME": str(pbs.home),
-            "LOGNAME": pbs.user or "root",
-            "USER": pbs.user or "root",
+            "LOGNAME": pbs.user,
+            "USER": pbs.user,
             "SHELL": "/bin/bash",
             "PATH": f"{self.bin}:{PATH}",
             "TMPDIR": "/tmp",
@@ -186,18 +171,16 @@ class _Run:
             "PBS_JOBID": job.number,
             "PBS_JOBNAME": job.name,
             "PBS_NODEFILE": node_file,
-            "PBS_O_WORKDIR": str(folder),
             "PBS_O_HOST": pbs.nodes[0],
             "PBS_QUEUE": "workq",
             MARKER: os.environ.get(MARKER, ""),
-            **variables,
+            **more,
         }
         self._write_programs(node_file, script, walltime)
 
     def _write_programs(self, node_file: str, script: Path, walltime: str | None) -> None:
         self.socket = self.own / "tm"
-        if self.pbs.tmrsh:
-            (self.bin / "pbs_tmrsh").write_text(TMRSH.format(python=sys.executable, socket=str(self.socket)))
+        (self.bin / "pbs_tmrsh").write_text(TMRSH.format(python=sys.executable, socket=str(self.socket)))
         if walltime:
             (self.bin / "qstat").write_text(QSTAT.format(walltime=walltime))
         for program in self.bin.iterdir():
@@ -255,7 +238,7 @@ class _Run:
             status = self._start(host, argv).wait()
             channel.sendall(str(abs(status)).encode())
 
-    def wait(self, limit: float, kill_delay: float, on_start) -> None:
+    def wait(self, limit: float, on_start) -> None:
         """To the end of the script, of its walltime or of the test's patience."""
         if on_start is not None:
             threading.Thread(target=on_start, args=(self,), daemon=True).start()
@@ -266,12 +249,14 @@ class _Run:
         except subprocess.TimeoutExpired:
             if not short:
                 self.output.flush()
-                raise AssertionError(f"the job has not ended within {limit} s:\n{(self.own / 'output').read_text()}") from None
+                raise AssertionError(
+                    f"the job has not ended within {limit} s:\n{(self.own / 'output').read_text()}"
+                ) from None
         self.output.write(b"=>> PBS: job killed: walltime exceeded limit\n")
         self.output.flush()
         self.qdel()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.job.status = self.process.wait(kill_delay)
+            self.job.status = self.process.wait(KILL_DELAY)
 
     def qdel(self) -> None:
         """SIGTERM to every process of the job."""

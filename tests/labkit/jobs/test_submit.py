@@ -1,4 +1,5 @@
-"""labkit submit: what schedulers are asked and say, jobs followed on a real Slurm and on stand-ins for PBS, the report card."""
+"""labkit submit: what schedulers are asked and say, jobs followed on a real Slurm and on stand-ins for PBS, the report
+card."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ echo hello
 """
 
 
-# --- time limits, directives ------------------------------------------------------------------------------------------------------
+# --- time limits, directives ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_directives_end_at_the_first_command_and_comments_are_no_options():
     assert jobs_job.option(words, "--mem") is None
 
 
-# --- what is asked for ------------------------------------------------------------------------------------------------------------
+# --- what is asked for ------------------------------------------------------------------------------------------------
 
 
 def command_of(kind, text, request=None, arguments=(), variables=None):
@@ -193,7 +194,8 @@ def test_arguments_reach_a_pbs_script_in_a_variable():
     "argument", ["two words", "it's", 'q"u', "$HOME", "1,2", "back\\slash", ";x", "ä", "", "a\nb", "`ls`"]
 )
 def test_any_argument_reaches_a_pbs_script_as_it_is(argument):
-    """What qsub -v garbles (quotes arrive as backslashes, some end the value) does not stand in its command; the scripts decode it."""
+    """What qsub -v garbles (quotes arrive as backslashes, some end the value) does not stand in its command; the
+    scripts decode it."""
     text = (ROOT / "job_scripts" / "pbs" / "ddp.sh").read_text()
     command = command_of(PBS(), text, arguments=["--name", argument])
     name, _, value = command[command.index("-v") + 1].partition("=")
@@ -238,7 +240,7 @@ def test_the_course_is_told_where_it_is(tmp_path, monkeypatch):
     assert submit.course_of(script, "echo hello") == {}
 
 
-# --- errors, each a sentence ------------------------------------------------------------------------------------------------------
+# --- errors, each a sentence ------------------------------------------------------------------------------------------
 
 
 def on_path(monkeypatch, folder: Path, **programs: str) -> None:
@@ -348,7 +350,7 @@ def test_a_refusal_is_explained_and_quoted(program, message, words):
     assert "\n" not in sentence
 
 
-# --- what Slurm and PBS say of a job ----------------------------------------------------------------------------------------------
+# --- what Slurm and PBS say of a job ----------------------------------------------------------------------------------
 
 
 def slurm_line(**facts: str) -> str:
@@ -519,7 +521,7 @@ def test_variables_that_break_the_json_of_qstat_are_left_out():
     assert jobs_pbs._pbs_facts("") is None
 
 
-# --- a job on PBS, from the submission to the card ---------------------------------------------------------------------------------
+# --- a job on PBS, from the submission to the card --------------------------------------------------------------------
 
 QSTAT = """#!/bin/sh
 # Each call gives the next answer; the last one again and again. Before it, something happens on the "cluster".
@@ -540,7 +542,8 @@ echo 12.pbs
 
 
 def pbs_server(folder: Path, *answers: dict | None, happens: dict[int, str] | None = None) -> dict[str, str]:
-    """Programs that answer like OpenPBS's. answers: of one qstat after the other; None: the server does not know the job (any more)."""
+    """Programs that answer like OpenPBS's. answers: of one qstat after the other; None: the server does not know the
+    job (any more)."""
     for number, facts in enumerate(answers, 1):
         known = {"timestamp": 1795300000, "pbs_version": "23.06.06", "pbs_server": "pbs", "Jobs": {"12.pbs": facts}}
         (folder / f"answer-{number}").write_text(json.dumps(known) if facts else "")
@@ -808,7 +811,7 @@ def test_a_notebook_draws_the_card_and_its_shell_prints_it(course):
     ]
 
 
-# --- the report card ------------------------------------------------------------------------------------------------------------------
+# --- the report card --------------------------------------------------------------------------------------------------
 
 
 def write_log(
@@ -847,7 +850,8 @@ def write_samples(
     memory=0.5,
     gpus=None,
 ) -> None:
-    """What the sampler of a node writes. ranks: {rank: share of a core}. own: each rank has a core of its own. gpus: {index: [busy]}."""
+    """What the sampler of a node writes. ranks: {rank: share of a core}. own: each rank has a core of its own. gpus:
+    {index: [busy]}."""
     (folder / "monitor").mkdir(parents=True, exist_ok=True)
     gib = 2**30
     gpus = gpus or {}
@@ -1118,7 +1122,7 @@ def test_samples_that_are_no_samples_are_left_out(run):
     assert said(card(run)) == ""
 
 
-# --- the sampler ----------------------------------------------------------------------------------------------------------------------
+# --- the sampler ------------------------------------------------------------------------------------------------------
 
 
 def eventually(condition, seconds: float = 30.0):
@@ -1227,7 +1231,7 @@ def test_a_sampler_goes_to_each_node_of_a_pbs_job(tmp_path, monkeypatch):
     assert len(commands) == 2
 
 
-# --- on a real Slurm ------------------------------------------------------------------------------------------------------------------
+# --- on a real Slurm --------------------------------------------------------------------------------------------------
 
 JOB = f"""#!/bin/bash
 #SBATCH --job-name=ranks
