@@ -17,7 +17,6 @@ from autograder.homework.folder import Homework, collect
 from autograder.homework.plots import judge as plots
 from autograder.homework.rubric import Flag, LineResult, lines_of
 from autograder.homework.scaling import judge as scaling
-from labkit.launch import horovod_job
 from labkit.launch import horovod_rendezvous
 from labkit.launch.launcher import Launcher
 from probes.figure import figure as pdf_figure

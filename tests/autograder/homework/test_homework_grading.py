@@ -26,10 +26,9 @@ from traitlets.config import PyFileConfigLoader
 from autograder.check import CheckFailed, check_homework
 from autograder.course import Course
 from autograder.grading import nbgrader_plugin, pool
-from autograder.grading.submission import judging
-from autograder.grading.submission import rebuilding
 from autograder.grading import run as grading
 from autograder.grading.run import Wish
+from autograder.grading.submission import rebuilding
 from autograder.homework import handed_in, rubric
 from autograder.reports.report import report_of
 from autograder.reports.results import open_course

@@ -227,8 +227,9 @@ def test_every_rule_has_a_wrong_script_and_a_source():
 
 
 ACCEPTED = """-p +5; -p -1024; -p 1023; -a 2359; -c w=5; -S /bin/bash; -R oe; -e /p/file; -o out.txt; -m abe; -v A=1
--v A=a:b; -v PATH; -v 'A="a,b"'; -W depend=afterok:12.server:13; -W block=true; -W depend=after:12,sandbox=PRIVATE; -W umask=022
--W group_list=staff; -W depend=on:2; -l place=scatter:excl; -l place=group=host; -J 0-3 -W max_run_subjobs=2; -J 0-3 -m aj"""
+-v A=a:b; -v PATH; -v 'A="a,b"'; -W depend=afterok:12.server:13; -W block=true
+-W depend=after:12,sandbox=PRIVATE; -W umask=022; -W group_list=staff; -W depend=on:2
+-l place=scatter:excl; -l place=group=host; -J 0-3 -W max_run_subjobs=2; -J 0-3 -m aj"""
 
 
 @pytest.mark.parametrize("line", re.split("; |\n", ACCEPTED))
