@@ -150,7 +150,7 @@ class ProcessGroup(dist.ProcessGroup):
                 self._agree(operation, detail, sizes())
             run()
 
-        if opts.asyncOp or not self._worker.beginat_once():
+        if opts.asyncOp or not self._worker.begin_at_once():
             operation = Operation(self._members, kind, tensor, peer=root, blocking=False)
             return self._worker.submit(Queued(operation, checked, result))
         try:
@@ -158,7 +158,7 @@ class ProcessGroup(dist.ProcessGroup):
             with profiled(kind), at_once(operation):
                 checked()
         finally:
-            self._worker.endat_once()
+            self._worker.end_at_once()
         return Finished(result)
 
     def _agree(self, operation: Operation, detail: str, complaint: str = "") -> None:
