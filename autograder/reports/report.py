@@ -6,6 +6,7 @@ the kept results; it judges nothing and changes nothing.
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 from collections import Counter, defaultdict
@@ -14,19 +15,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from markupsafe import Markup
-
 from autograder.grading.submission.grades import ItemGrade
 from autograder.homework.rubric import PARTS
 from autograder.pages import page
 from autograder.registry import all_exercises
-from autograder.reports import figures
 from autograder.reports.marks import Column, Marks, Row
 from autograder.reports.results import Submitted
-from autograder.verdict import Result
+from autograder.verdict import VERDICTS, Result
 
 STOPPED = ("hung", "crashed", "out_of_memory", "too_slow")
 TALK = 5  # mistakes to talk about
+FEW, MANY = 8, 24  # points up to which a distribution has a line for each, of an exercise and of the assignment
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Todo:
 
 
 @dataclass(frozen=True)
-class Mistake:
+class MistakeMade:
     """Students with the same diagnosis in the same exercise. hint: the one most of them got; hints: how many different ones there were."""
 
     exercise: str
@@ -64,7 +63,7 @@ class ExerciseReport:
     points: float
     scores: tuple[float, ...]
     verdicts: Counter
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[MistakeMade, ...]
 
     @property
     def mean(self) -> float | None:
@@ -79,12 +78,12 @@ class ExerciseReport:
         return sum(score <= 0 for score in self.scores) / len(self.scores) if self.scores and self.points else None
 
     @property
-    def bars(self) -> Markup:
-        return figures.small_bars(self.scores, self.points)
+    def distribution(self) -> list[tuple[str, int]]:
+        return [(points, count) for points, count in distribution(self.scores, self.points, FEW) if count]
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenAnswers:
     """An answer that a person grades: how many wait, how many are read, and the mean of those."""
 
     name: str
@@ -95,7 +94,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Stopped:
+class StoppedRun:
     """A run that did not come to its end."""
 
     student: str
@@ -125,9 +124,9 @@ class ClassReport:
     rows: Sequence[Row]
     columns: Sequence[Column]
     todo: list[Todo]
-    to_read: list[Written]
+    to_read: list[WrittenAnswers]
     exercises: list[ExerciseReport]
-    stopped: list[Stopped]
+    stopped: list[StoppedRun]
     flags: list[Noticed]
     hints: str = "how"
     names: dict[str, str] = field(default_factory=dict)
@@ -173,7 +172,7 @@ class ClassReport:
         return [row.student for row in self.handed_in if not row.score and not row.to_grade]
 
     @property
-    def talk(self) -> list[Mistake]:
+    def talk(self) -> list[MistakeMade]:
         """The mistakes that most students made, those first that can be talked about: with a name, and made at least twice."""
         named = [m for e in self.exercises for m in e.mistakes if m.count > 1 and m.hint and m.name not in _NOT_A_MISTAKE]
         return sorted(named, key=lambda m: -m.count)[:TALK]
@@ -183,17 +182,26 @@ class ClassReport:
         return [(e.name, e.verdicts) for e in self.exercises if e.verdicts]
 
     @property
-    def legend(self) -> list[tuple[str, str]]:
+    def said(self) -> list[str]:
+        """The verdicts that were given at all, in the order in which they are shown."""
         seen = {verdict for _, counts in self.verdicts for verdict in counts}
-        return [(verdict, colour) for verdict, colour in figures.VERDICT_COLOURS.items() if verdict in seen]
+        return [verdict for verdict in (*VERDICTS, "not_judged") if verdict in seen]
 
     @property
-    def histogram(self) -> Markup:
-        return figures.score_histogram(self.scores, self.points)
+    def distribution(self) -> list[tuple[str, int]]:
+        return distribution(self.scores, self.points, MANY)
 
-    @property
-    def verdict_bars(self) -> Markup:
-        return figures.verdict_bars(self.verdicts)
+
+def distribution(scores: Sequence[float], points: float, most: int) -> list[tuple[str, int]]:
+    """(points, number of students): a line for every whole point where there are at most `most`, else ten ranges.
+
+    What is above `points`, by extra credit, stands in the last one of these, or in lines of its own.
+    """
+    if points <= most:
+        counts = Counter(int(score + 0.5) for score in scores)
+        return [(str(whole), counts[whole]) for whole in range(max([math.ceil(points), *counts]) + 1)]
+    counts = Counter(min(int(10 * score / points), 9) for score in scores)
+    return [(f"{points * k / 10:g} to {points * (k + 1) / 10:g}", counts[k]) for k in range(10)]
 
 
 _NOT_A_MISTAKE = ("unrecognised", "not_written", "missing", "refused", "fault")
@@ -308,14 +316,14 @@ def _faults(row: Row | None, marks: Marks) -> list[Column]:
     return [column for column in _for_a_person(row, marks) if not row.marks[column.notebook, column.cell].by_hand]
 
 
-def _to_read(marks: Marks) -> list[Written]:
+def _to_read(marks: Marks) -> list[WrittenAnswers]:
     found = []
     for column in marks.columns:
         if column.written:
             mine = [m for row in marks.rows if row.handed_in and (m := row.marks.get((column.notebook, column.cell))) is not None]
             read = [mark.score for mark in mine if not mark.to_grade]
             mean = statistics.fmean(read) if read else None
-            found.append(Written(column.name, column.points, len(mine) - len(read), len(read), mean))
+            found.append(WrittenAnswers(column.name, column.points, len(mine) - len(read), len(read), mean))
     return found
 
 
@@ -340,7 +348,7 @@ def _title(function: str) -> str:
     return next((e.title for e in all_exercises() if e.function == function), "")
 
 
-def _mistakes(exercise: str, items: Sequence[tuple[str, ItemGrade]]) -> tuple[Mistake, ...]:
+def _mistakes(exercise: str, items: Sequence[tuple[str, ItemGrade]]) -> tuple[MistakeMade, ...]:
     """The failures of an exercise by diagnosis, the most frequent first."""
     groups: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for student, item in items:
@@ -349,7 +357,7 @@ def _mistakes(exercise: str, items: Sequence[tuple[str, ItemGrade]]) -> tuple[Mi
     found = []
     for (name, verdict), those in groups.items():
         hints = Counter(hint for _, hint in those)
-        found.append(Mistake(exercise, name, verdict, hints.most_common(1)[0][0], len(hints), tuple(s for s, _ in those)))
+        found.append(MistakeMade(exercise, name, verdict, hints.most_common(1)[0][0], len(hints), tuple(s for s, _ in those)))
     return tuple(sorted(found, key=lambda mistake: (-mistake.count, mistake.name)))
 
 
@@ -370,7 +378,7 @@ def hint_of(item: ItemGrade) -> str:
     return item.said[-1] if item.said else ""
 
 
-def _stopped(marks: Marks, judged: Sequence[Submitted]) -> list[Stopped]:
+def _stopped(marks: Marks, judged: Sequence[Submitted]) -> list[StoppedRun]:
     names = {(column.notebook, column.cell): column.name for column in marks.columns}
     found = []
     for one in judged:
@@ -379,7 +387,9 @@ def _stopped(marks: Marks, judged: Sequence[Submitted]) -> list[Stopped]:
                 case = Result.from_json(item.result).decisive if item.result else None
                 why = (case.why if case else "") or (item.said[-1] if item.said else "")
                 facts = "\n".join([case.says, *case.differs] if case else item.said[:-1]).strip()
-                found.append(Stopped(one.student, names.get((one.name, item.grade_id), item.grade_id), item.verdict, why, facts))
+                found.append(
+                    StoppedRun(one.student, names.get((one.name, item.grade_id), item.grade_id), item.verdict, why, facts)
+                )
     return sorted(found, key=lambda s: (STOPPED.index(s.verdict), s.exercise, s.student))
 
 
