@@ -1,6 +1,5 @@
-"""The cluster's image and MPIJobs: manifests rendered and held against types, the Dockerfile's steps as far as they run without Docker,
-the settings of ssh and sshd as these read them.
-"""
+"""The cluster's image and MPIJobs: manifests rendered and held against types, the Dockerfile's steps as far as they
+run without Docker, the settings of ssh and sshd as these read them."""
 
 from __future__ import annotations
 
@@ -40,7 +39,9 @@ SSHD = "/usr/sbin/sshd"
 
 @functools.cache
 def rendered(overlay: str) -> dict[tuple[str, str], dict]:
-    return {(found["kind"], found["metadata"]["name"]): found for found in kustomize.render(FOLDER / "overlays" / overlay)}
+    return {
+        (found["kind"], found["metadata"]["name"]): found for found in kustomize.render(FOLDER / "overlays" / overlay)
+    }
 
 
 def job(name: str, overlay: str = "cpu") -> dict:
@@ -64,7 +65,8 @@ def repository() -> set[str]:
 
 every_job = pytest.mark.parametrize(("overlay", "name"), [(overlay, name) for overlay in OVERLAYS for name in JOBS])
 
-# ---------------------------------------------------------------------------------------------------------------- manifests
+# ----------------------------------------------------------------------------------------------------------------
+# manifests
 
 
 @every_job
@@ -78,7 +80,11 @@ def test_an_overlay_holds_every_job_once_and_nothing_unknown():
         assert {name for kind, name in rendered(overlay) if kind == "MPIJob"} == set(JOBS)
         assert others == ({"PersistentVolumeClaim"} if overlay == "resume" else set())
     claim = copy.deepcopy(rendered("resume")["PersistentVolumeClaim", "horovod-mnist-results"])
-    check({key: value for key, value in claim.items() if key not in ("apiVersion", "kind")}, "V1PersistentVolumeClaim", "claim")
+    check(
+        {key: value for key, value in claim.items() if key not in ("apiVersion", "kind")},
+        "V1PersistentVolumeClaim",
+        "claim",
+    )
 
 
 BROKEN = {
@@ -92,17 +98,26 @@ BROKEN = {
     "an unknown field of the policy": (("spec", "runPolicy", "backOffLimit"), 1),
     "a field of the older version": (("spec", "cleanPodPolicy"), "Running"),
     "an unknown moment": (("spec", "launcherCreationPolicy"), "Later"),
-    "a role that is none": (("spec", "mpiReplicaSpecs", "Workers"), {"replicas": 1, "template": {"spec": {"containers": [{}]}}}),
+    "a role that is none": (
+        ("spec", "mpiReplicaSpecs", "Workers"),
+        {"replicas": 1, "template": {"spec": {"containers": [{}]}}},
+    ),
     "two launchers": (("spec", "mpiReplicaSpecs", "Launcher", "replicas"), 2),
     "no worker": (("spec", "mpiReplicaSpecs", "Worker", "replicas"), 0),
     "a restart policy of pods alone": (("spec", "mpiReplicaSpecs", "Launcher", "restartPolicy"), "Always"),
     "no container": (("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "containers"), []),
-    "a container without a name": (("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "containers"), [{"image": "x"}]),
+    "a container without a name": (
+        ("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "containers"),
+        [{"image": "x"}],
+    ),
     "an unknown field of a pod": (("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "restart"), "Never"),
     "a list for a text": (("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "serviceAccountName"), ["a"]),
     "a text for a boolean": (("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "hostNetwork"), "no"),
     "a text for a list": (("spec", "mpiReplicaSpecs", "Launcher", "template", "spec", "containers", 0, "args"), "-n 2"),
-    "numbers among arguments": (("spec", "mpiReplicaSpecs", "Launcher", "template", "spec", "containers", 0, "args"), ["-n", 2]),
+    "numbers among arguments": (
+        ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec", "containers", 0, "args"),
+        ["-n", 2],
+    ),
     "an unknown field of a container": (
         ("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "containers", 0, "gpus"),
         1,
@@ -191,7 +206,9 @@ def test_ranks_get_what_they_need(overlay, name):
 def test_nothing_runs_for_ever_as_root_or_with_a_token(overlay, name):
     manifest = job(name, overlay)
     policy = manifest["spec"]["runPolicy"]
-    assert policy["cleanPodPolicy"] == "Running" and policy["activeDeadlineSeconds"] and policy["ttlSecondsAfterFinished"]
+    assert (
+        policy["cleanPodPolicy"] == "Running" and policy["activeDeadlineSeconds"] and policy["ttlSecondsAfterFinished"]
+    )
     assert policy["backoffLimit"] == (2 if (overlay, name) == ("resume", "horovod-mnist") else 0)
     for role in ("Launcher", "Worker"):
         pod = pods(manifest, role)["template"]["spec"]
@@ -222,7 +239,8 @@ def test_no_solution_is_given_away():
             )
 
 
-# ---------------------------------------------------------------------------------------------------------------- the image
+# ---------------------------------------------------------------------------------------------------------------- the
+# image
 
 
 def test_the_stages_of_the_image():
@@ -279,7 +297,11 @@ def test_what_the_image_holds_of_the_course():
         "notebooks/00_start_here/start_here.ipynb",
         "labkit/environment.py",
     ]
-    needed += ["autograder/check.py", "homework/scaling_mnist/README.md", "job_scripts/kubernetes/when_workers_answer.sh"]
+    needed += [
+        "autograder/check.py",
+        "homework/scaling_mnist/README.md",
+        "job_scripts/kubernetes/when_workers_answer.sh",
+    ]
     assert set(needed) <= held
     top = {name.split("/")[0] for name in held}
     assert top.isdisjoint({"solutions", "tests", ".git", ".venv", "work", ".cache", "var"})
@@ -314,7 +336,8 @@ def test_what_dockerignore_keeps_out(name, ignored):
 
 
 def test_the_set_up_works_with_the_files_copied_for_it(tmp_path):
-    """The stage that installs the environment has few of the course's files: they are enough, and name the same wheel of Horovod."""
+    """The stage that installs the environment has few of the course's files: they are enough, and name the same wheel
+    of Horovod."""
     for sources, destination in dockerfile.copies(ENVIRONMENT):
         for source in sources:
             place = tmp_path / destination / ("" if (ROOT / source).is_dir() else Path(source).name)
@@ -327,11 +350,17 @@ def test_the_set_up_works_with_the_files_copied_for_it(tmp_path):
     assert [bootstrap.parse(words.split()).command for command in commands for words in command] == ["horovod"]
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("HOROVOD_", "CONDA_"))}
     told = subprocess.run(
-        [sys.executable, "tools/bootstrap.py", "horovod-status"], cwd=tmp_path, env=variables, capture_output=True, text=True
+        [sys.executable, "tools/bootstrap.py", "horovod-status"],
+        cwd=tmp_path,
+        env=variables,
+        capture_output=True,
+        text=True,
     )
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout)["key"] == horovod_wheel.key(Course(tmp_path))
-    assert Course(tmp_path).pins() == Course(ROOT, version=FULL).pins(), "the image has everything, whatever Python tests it"
+    assert Course(tmp_path).pins() == Course(ROOT, version=FULL).pins(), (
+        "the image has everything, whatever Python tests it"
+    )
 
 
 def test_the_image_starts_lab_for_one_person():
@@ -359,13 +388,15 @@ def test_the_programs_that_manifests_name_are_in_the_image():
         assert container(job(name), "Worker")["command"][-1] in {to for _, to in dockerfile.copies(IMAGE)}
 
 
-# ------------------------------------------------------------------------------------------------------------- sshd and ssh
+# ---------------------------------------------------------------------------------------------------- sshd and ssh
 
 
 @needs("ssh")
 def test_ssh_trusts_workers_of_the_job_alone():
     command = ["ssh", "-G", "-F", FOLDER / "ssh_config"]
-    worker = subprocess.run([*command, "pi-worker-0.pi.default.svc.cluster.local"], capture_output=True, text=True, check=True)
+    worker = subprocess.run(
+        [*command, "pi-worker-0.pi.default.svc.cluster.local"], capture_output=True, text=True, check=True
+    )
     settings = dict(line.split(" ", 1) for line in worker.stdout.splitlines())
     assert (settings["port"], settings["stricthostkeychecking"], settings["batchmode"]) == ("2222", "true", "yes")
     assert settings["knownhostscommand"].endswith("/home/student/.ssh/id_rsa.pub")
@@ -413,7 +444,8 @@ def test_sshd_accepts_its_settings():
     assert settings["authorizedkeysfile"] == f"{folder}/authorized_keys" and settings["hostkey"] == keys
 
 
-# ----------------------------------------------------------------------------------------------------------------- README
+# -----------------------------------------------------------------------------------------------------------------
+# README
 
 
 def test_the_readme_names_files_and_jobs_that_are_there():

@@ -32,30 +32,46 @@ MISTAKES = {  # diagnosis -> (verdict, why, how)
 def item(cell: str, points: float, diagnosis: str = "") -> ItemGrade:
     """What the judge says of a check that passed, or failed with this diagnosis."""
     verdict, why, how = MISTAKES[diagnosis] if diagnosis else ("passed", "", "")
-    case = CaseResult("any size", "4 ranks", 4, verdict, diagnosis, ["rank 0 waits in recv"] * (verdict == "hung"), why, how)
+    case = CaseResult(
+        "any size", "4 ranks", 4, verdict, diagnosis, ["rank 0 waits in recv"] * (verdict == "hung"), why, how
+    )
     score = 0 if diagnosis else int(points)
     result = Result(
-        UNIT, cell.removeprefix("check_"), "A title", int(points), [LevelResult("any size", int(points), score, verdict, [case])]
+        UNIT,
+        cell.removeprefix("check_"),
+        "A title",
+        int(points),
+        [LevelResult("any size", int(points), score, verdict, [case])],
     )
     return ItemGrade(cell, float(score), points, verdict, diagnosis, {**result.to_json(), "title": "A title"})
 
 
 def student(
-    name: str, first: str = "", second: str = "", explain: float | None = None, late: float = 0.0, flags=(), last_name: str = ""
+    name: str,
+    first: str = "",
+    second: str = "",
+    explain: float | None = None,
+    late: float = 0.0,
+    flags=(),
+    last_name: str = "",
 ):
     """(row of the gradebook, what the judge said) of a student with these mistakes."""
     items = [item("check_mean_over_ranks", 2.0, first), item("check_ring_all_reduce", 4.0, second)]
     marks = {("collectives", one.grade_id): Mark(one.points, False) for one in items}
     marks["collectives", "explain"] = Mark(explain or 0.0, explain is None)
     score = sum(mark.score for mark in marks.values())
-    row = Row(name, "", last_name, timestamp=HANDED_IN + timedelta(seconds=late), seconds_late=late, score=score, marks=marks)
+    row = Row(
+        name, "", last_name, timestamp=HANDED_IN + timedelta(seconds=late), seconds_late=late, score=score, marks=marks
+    )
     return row, results.Submitted(name, "collectives", Graded(UNIT, items, list(flags)), tuple(flags))
 
 
 def of_class(*those, absent=()) -> report.ClassReport:
     rows = sorted([*(row for row, _ in those if row), *absent], key=lambda row: row.student)
     marks = Marks(UNIT, 11.0, COLUMNS, tuple(rows))
-    return report.class_report(marks, [judged for _, judged in those if judged], "dl_2027", datetime(2026, 11, 23, 8, 5))
+    return report.class_report(
+        marks, [judged for _, judged in those if judged], "dl_2027", datetime(2026, 11, 23, 8, 5)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +79,9 @@ def a_class() -> report.ClassReport:
     crowd = [student(f"s{k}", "sum_for_mean" if k < 4 else "", "deadlock" if k == 0 else "", 5.0) for k in range(6)]
     edited = Flag("edited", "The cell check_mean_over_ranks was edited: the released one was used.")
     return of_class(
-        *crowd, student("t1", "NameError", "unrecognised", late=7200.0, flags=[edited]), absent=[Row("zoe", "Zoe", "Last")]
+        *crowd,
+        student("t1", "NameError", "unrecognised", late=7200.0, flags=[edited]),
+        absent=[Row("zoe", "Zoe", "Last")],
     )
 
 
@@ -82,7 +100,9 @@ def test_mistakes_are_counted_with_the_hint_that_was_given(a_class):
     first = a_class.exercises[0].mistakes[0]
     assert (first.name, first.count, first.students) == ("sum_for_mean", 4, ("s0", "s1", "s2", "s3"))
     assert first.hint == "The values were summed but not divided by the number of ranks. Divide by `p`."
-    assert [mistake.name for mistake in a_class.talk] == ["sum_for_mean"], "what one student did is nothing to talk about"
+    assert [mistake.name for mistake in a_class.talk] == ["sum_for_mean"], (
+        "what one student did is nothing to talk about"
+    )
     assert [(s.student, s.exercise, s.verdict) for s in a_class.stopped] == [("s0", "ring_all_reduce", "hung")]
     assert "rank 0 waits in recv" in a_class.stopped[0].facts
 
@@ -97,7 +117,9 @@ def test_hints_that_differ_are_told_as_an_example():
 
 def test_what_needs_a_person_comes_first_and_says_why():
     ok = student("ok", explain=3.0)
-    unreadable = student("a_cell", explain=3.0, flags=[Flag("unreadable", "1 cell could not be read and was left out.", True)])
+    unreadable = student(
+        "a_cell", explain=3.0, flags=[Flag("unreadable", "1 cell could not be read and was left out.", True)]
+    )
     refused = Row("broken", score=0.0, marks={})
     broken = results.Submitted(
         "broken", "collectives", None, (Flag("refused", "The submission was refused: no JSON.", True),), "no JSON."
@@ -125,7 +147,9 @@ def test_what_needs_a_person_comes_first_and_says_why():
         ("stale", "notebook collectives"),
     ]
     assert all(t.why.endswith(".") and t.action.endswith(".") for t in made.todo)
-    assert next(t.why for t in made.todo if t.student == "corrected").startswith("Graded again since a score was given by hand")
+    assert next(t.why for t in made.todo if t.student == "corrected").startswith(
+        "Graded again since a score was given by hand"
+    )
     page = report.render(made)
     assert page.index('id="todo"') < page.index('id="talk"') < page.index('id="scores"')
     assert "The grader failed on it (OSError)." in page
@@ -164,7 +188,9 @@ class Checked(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><style>*{}</style>`</code><iframe>` javascript:x \ud800"
+EVIL = (
+    "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><style>*{}</style>`</code><iframe>` javascript:x \ud800"
+)
 
 
 def test_nothing_that_a_student_wrote_becomes_part_of_the_page(monkeypatch):
@@ -178,7 +204,9 @@ def test_nothing_that_a_student_wrote_becomes_part_of_the_page(monkeypatch):
     checked = Checked(page)
     assert {tag for tag, _ in checked.elements} & {"script", "img", "iframe", "object", "link", "form", "base"} == set()
     assert len(checked.all("style")) == 1
-    assert not [name for _, attributes in checked.elements for name in attributes if name.startswith("on") or name == "src"]
+    assert not [
+        name for _, attributes in checked.elements for name in attributes if name.startswith("on") or name == "src"
+    ]
     assert all(attributes["href"].startswith("#") for attributes in checked.all("a"))
     assert page.count("&lt;script&gt;alert(1)") >= 5, "escaped, and still there to be read"
     assert "default-src 'none'" in checked.all("meta")[1]["content"]
