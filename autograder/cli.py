@@ -114,7 +114,9 @@ def doctor(as_json: AsJson = False) -> None:
 
 @app.command("new")
 def new(
-    unit: Annotated[str, typer.Argument(help="03_collectives, just 03, or a unit that does not exist yet: 15_sharding")],
+    unit: Annotated[
+        str, typer.Argument(help="03_collectives, just 03, or a unit that does not exist yet: 15_sharding")
+    ],
     function: Annotated[str, typer.Argument(help="the name of the function that students write")],
     kind: Annotated[str, typer.Option(help=f"How its cases run: {', '.join(scaffold.KINDS)}.")] = "torch",
     title: Annotated[str, typer.Option(help="The heading on the page and on the card.")] = "",
@@ -130,7 +132,7 @@ def new(
     print(
         f"\nIt can be judged as it stands:\n  autograder bank {name}\n"
         f"After every change of its class or its answers:\n  autograder bank {name} --record\n"
-        f"Then its page:\n  make notebooks OPTIONS=\"--execute {created.unit}\""
+        f'Then its page:\n  make notebooks OPTIONS="--execute {created.unit}"'
     )
 
 
@@ -375,4 +377,5 @@ def _refuse(message: str) -> None:
 
 
 def main() -> None:
+    """The program `autograder`."""
     app()

@@ -190,38 +190,37 @@ def compare(place: Path, students: int, stock_students: int, weak: bool) -> tupl
             "less wall",
             "wall s each, once warm",
         ),
-        title=f"{cores()} cores, load {os.getloadavg()[0]:.1f}; seconds per submission, start-up included but in the last column",
+        title=f"{cores()} cores, load {os.getloadavg()[0]:.1f}; seconds per submission, start-up included "
+        "but in the last column",
     )
     short = []
     for unit in UNITS:
         stock = measured(["nbgrader", "autograde", unit], stock_course(place, unit, stock_students))
-        stock_cpu, stock_wall = stock.cpu / stock_students, stock.wall / stock_students
-        table.add_row(unit, "stock nbgrader", str(stock_students), f"{stock_cpu:.1f}", "", f"{stock_wall:.1f}", "", "")
+        cpu, wall = stock.cpu / stock_students, stock.wall / stock_students
+        table.add_row(unit, "stock nbgrader", str(stock_students), f"{cpu:.1f}", "", f"{wall:.1f}", "", "")
         handed_in, warm = own_course(place, unit, students), {}
         for workers in (1, 2):
             root = Path(shutil.copytree(handed_in, place / "graded"))
             own = grade(root, unit, workers, weak)
             shutil.rmtree(root)
-            cpu, wall, warm[workers] = own.cpu / students, own.wall / students, own.warm(workers)
-            table.add_row(
-                "",
-                f"autograder, {workers} worker{'s' * (workers > 1)}",
-                str(students),
-                f"{cpu:.2f}",
-                f"{stock_cpu / cpu:.1f} x",
-                f"{wall:.2f}",
-                f"{stock_wall / wall:.1f} x",
-                f"{warm[workers]:.2f}",
-            )
-            if stock_cpu / cpu < LESS_CPU:
-                short.append(
-                    f"{unit}, {workers}: {stock_cpu / cpu:.1f} times less processor time than stock, {LESS_CPU:g} wanted"
-                )
+            warm[workers] = own.warm(workers)
+            table.add_row(*own_row(own, workers, students, cpu, wall))
+            less = cpu / (own.cpu / students)
+            if less < LESS_CPU:
+                short.append(f"{unit}, {workers}: {less:.1f} times less processor time than stock, {LESS_CPU:g} wanted")
         faster = warm[1] / warm[2]
         table.add_row("", "a second worker", "", "", "", "", "", f"{faster:.2f} x", end_section=True)
         if faster < FASTER:
             short.append(f"{unit}: a second worker makes it {faster:.2f} times as fast, {FASTER:g} wanted")
     return table, short
+
+
+def own_row(own: Cost, workers: int, students: int, stock_cpu: float, stock_wall: float) -> list[str]:
+    """The cells of the table for `autograder grade`. stock_cpu, stock_wall: seconds that stock takes for a submission."""
+    cpu, wall = own.cpu / students, own.wall / students
+    name = f"autograder, {workers} worker{'s' * (workers > 1)}"
+    less = [f"{cpu:.2f}", f"{stock_cpu / cpu:.1f} x", f"{wall:.2f}", f"{stock_wall / wall:.1f} x"]
+    return ["", name, str(students), *less, f"{own.warm(workers):.2f}"]
 
 
 def large_class(place: Path, unit: str, students: int, weak: bool) -> Table:

@@ -22,6 +22,7 @@ class Collect(ExchangeCollect):
     """nbgrader's own, but for the copying."""
 
     def init_src(self) -> None:
+        """Find what is to be collected, and leave out submissions that are links or no folders."""
         super().init_src()
         taken = []
         for record in self.src_records:

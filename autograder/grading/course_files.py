@@ -73,6 +73,7 @@ def unit_of(assignment: str) -> str | None:
 
 
 def source_folder(coursedir: CourseDirectory, assignment: str) -> Path:
+    """Where an assignment's notebooks with their solutions are."""
     return Path(coursedir.format_path(coursedir.source_directory, ".", assignment))
 
 
@@ -130,6 +131,7 @@ def submitted_students(coursedir: CourseDirectory, assignment: str) -> list[str]
 
 
 def submitted_folder(coursedir: CourseDirectory, assignment: str, student: str) -> Path:
+    """Where a student's submission is, or would be."""
     return Path(coursedir.format_path(coursedir.submitted_directory, student, assignment))
 
 

@@ -65,6 +65,7 @@ class Protections:
 
     @property
     def missing(self) -> tuple[Protection, ...]:
+        """Those that do not hold here."""
         return tuple(item for item in self.items if not item.holds)
 
 

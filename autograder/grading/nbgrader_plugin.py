@@ -117,6 +117,7 @@ class _Warm:
                 self.timer.start()
 
     def close(self) -> None:
+        """End the launcher's processes, if there are any."""
         with self.lock:
             self._close()
 
@@ -201,6 +202,7 @@ class _Step(NbGraderPreprocessor):
 
     @property
     def coursedir(self) -> CourseDirectory:
+        """nbgrader's, of the application that runs this step, or one made from the settings."""
         converter = getattr(self.parent, "parent", None)
         found = getattr(converter, "coursedir", None)
         return found if found is not None else CourseDirectory(config=self.config)

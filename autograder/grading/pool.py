@@ -71,6 +71,7 @@ class Pool:
     given: int = 0  # tasks taken over and not yet handed back
 
     def submit(self, student: str, request: dict) -> None:
+        """Take over a submission. request: see `Task`."""
         self.given += 1
         self.tasks.put(Task(student, request))
 
@@ -183,9 +184,11 @@ class _Worker:
         )
 
     def greet(self) -> None:
+        """Wait until it is ready. Raises _WorkerLost, CannotJudge."""
         self._hear()
 
     def judge(self, request: dict) -> dict[str, dict]:
+        """Raises _WorkerLost, CannotJudge, DiskFull."""
         too_long = threading.Timer(LONGEST_S, self.process.kill)
         too_long.daemon = True
         too_long.start()

@@ -32,7 +32,7 @@ from autograder.grading.gradebook import notebooks_of, scores_of, total_of
 from autograder.grading.nbgrader_plugin import Judge
 from autograder.grading.pool import CannotJudge, Done, EnginePool, LocalPool, Pool
 from autograder.grading.store import free_bytes, is_disk_full
-from autograder.grading.submission.finishing import Finished
+from autograder.grading.submission.finishing import Finished, keep
 from autograder.grading.submission.grades import Graded, ItemGrade
 from autograder.grading.submission.reading import Flag
 from autograder.grading.submission.rebuilding import Rebuilt
@@ -89,10 +89,12 @@ class GradingOutcome:
     seconds: float = 0.0
 
     def count(self, how: str) -> int:
+        """How many submissions had that outcome."""
         return sum(one.how == how for one in self.submissions)
 
     @property
     def for_a_person(self) -> list[SubmissionOutcome]:
+        """Those at which a person should look."""
         return [one for one in self.submissions if one.reasons]
 
 
@@ -314,7 +316,11 @@ class _Run:
         for result in done.graded.values():
             if "failed" in result:
                 raise CannotGrade(result["failed"])
-        return {name: Finished.from_json(result) for name, result in done.graded.items()}
+        found = {name: Finished.from_json(result) for name, result in done.graded.items()}
+        if self.options.engines:  # a worker of this machine has kept its results itself
+            for notebook in found.values():
+                keep(self.store, notebook.digest, notebook.graded)
+        return found
 
     def _lost(self, done: Done, name: str) -> Finished:
         """What stands for the result of a notebook over which the judging process died each time."""

@@ -45,10 +45,10 @@ class DiskFull(OSError):
 
 
 class Store:
-    """The folder COURSE/.autograder; made on first use, readable by its owner only."""
+    """The folder COURSE/.autograder; made on first use, readable by its owner only. keeps: new results, too."""
 
-    def __init__(self, course: Path | str):
-        self.course = Path(course).resolve()
+    def __init__(self, course: Path | str, keeps: bool = True):
+        self.course, self.keeps = Path(course).resolve(), keeps
         self.folder = self.course / FOLDER
 
     # -- results ------------------------------------------------------------------------------------------------------
@@ -59,8 +59,9 @@ class Store:
         return _read(self._result(digest))
 
     def keep_result(self, digest: str, result: dict) -> None:
-        """Raises DiskFull."""
-        self._write(self._result(digest), result)
+        """Keep what was judged, unless this store keeps nothing. Raises DiskFull."""
+        if self.keeps:
+            self._write(self._result(digest), result)
 
     def _result(self, digest: str) -> Path:
         return self.folder / "results" / f"{digest}.json"
@@ -76,6 +77,7 @@ class Store:
         self._write(self._mark(assignment, student), note)
 
     def remove_mark(self, assignment: str, student: str) -> None:
+        """From here on the submission counts as not graded."""
         self._mark(assignment, student).unlink(missing_ok=True)
 
     def _mark(self, assignment: str, student: str) -> Path:

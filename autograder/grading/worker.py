@@ -79,19 +79,19 @@ class Judging:
             raise CannotJudge(f"two ranks that add 1 and 2 get {found} here ({told}); `labkit doctor` says more")
         self.sure = True
 
-    def judge(self, task: dict) -> dict[str, dict]:
+    def judge(self, task: dict, keeps: bool = True) -> dict[str, dict]:
         """From notebooks as they were handed in to files as they are written into autograded/. Raises CannotJudge,
         DiskFull.
 
         task: {"unit", "key", "hints", "course": its root, "again": judge what has been judged before, too,
         "notebooks": {name: {"released": text of the notebook, "handed_in": `HandedIn` as JSON}}}.
-        Returns {name: `Finished` as JSON}, or {name: {"failed": why}}.
+        keeps: new results in the course's store. Returns {name: `Finished` as JSON}, or {name: {"failed": why}}.
         """
         terms = Terms(task["unit"], task["key"], task["hints"], self.level, task["again"])
         done = {}
         for name, notebook in task["notebooks"].items():
             try:
-                done[name] = self._finish(notebook, terms, Store(task["course"])).to_json()
+                done[name] = self._finish(notebook, terms, Store(task["course"], keeps)).to_json()
             except (CannotJudge, DiskFull):
                 raise
             except Exception as error:  # a fault of ours over one submission is not the end of the others
@@ -202,8 +202,8 @@ def prepare_engine(options: dict, course_code: str) -> str:
 
 
 def on_engine(task: dict) -> dict:
-    """`Judging.judge` on this engine. Raises what that raises."""
-    return _here.judge(task)
+    """`Judging.judge` on this engine, where the course's folder need not be. Raises what that raises."""
+    return _here.judge(task, keeps=False)
 
 
 def leave_engine() -> None:

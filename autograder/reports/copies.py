@@ -55,7 +55,7 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Cell:
+class SimilarAnswers:
     """A cell that two students answered alike. similarity: of the two; known: the higher of theirs to any known
     answer (0 to 1).
 
@@ -79,10 +79,11 @@ class Pair:
 
     first: str
     second: str
-    cells: tuple[Cell, ...]
+    cells: tuple[SimilarAnswers, ...]
 
     @property
     def beyond(self) -> float:
+        """Tokens in common that no known answer explains, in all cells."""
         return sum(cell.beyond for cell in self.cells)
 
 
@@ -212,7 +213,7 @@ def same_notebooks(
 
 
 @dataclass
-class _Compared:
+class _CellAnswers:
     """One cell of all students. similarity, beyond: student x student; known: per student."""
 
     texts: Sequence[str]
@@ -222,16 +223,16 @@ class _Compared:
     known: np.ndarray
     beyond: np.ndarray
 
-    def cell(self, name: str, i: int, j: int) -> Cell:
+    def cell(self, name: str, i: int, j: int) -> SimilarAnswers:
         blocks = [block for block in Indel.opcodes(self.encoded[i], self.encoded[j]) if block.tag == "equal"]
         first = _spans(self.tokens[i], [(b.src_start, b.src_end) for b in blocks])
         second = _spans(self.tokens[j], [(b.dest_start, b.dest_end) for b in blocks])
         known = float(max(self.known[i], self.known[j]))
         similarity, beyond = float(self.similarity[i, j]), float(self.beyond[i, j])
-        return Cell(name, similarity, known, beyond, self.texts[i], self.texts[j], (first, second))
+        return SimilarAnswers(name, similarity, known, beyond, self.texts[i], self.texts[j], (first, second))
 
 
-def _compare(texts: Sequence[str], known: Iterable[str], written: bool) -> _Compared:
+def _compare(texts: Sequence[str], known: Iterable[str], written: bool) -> _CellAnswers:
     tokenize = word_tokens if written else code_tokens
     tokens = [tokenize(text)[:LONGEST] for text in texts]
     letters: dict[str, str] = {}  # a character for each token, so that strings can be compared
@@ -253,7 +254,7 @@ def _compare(texts: Sequence[str], known: Iterable[str], written: bool) -> _Comp
     counts = (similarity >= ALIKE) & (excess >= MARGIN)
     beyond = np.where(counts, excess * (lengths[:, None] + lengths[None, :]) / 2, 0.0)
     np.fill_diagonal(beyond, 0.0)
-    return _Compared(texts, tokens, encoded, similarity, nearest, beyond)
+    return _CellAnswers(texts, tokens, encoded, similarity, nearest, beyond)
 
 
 def _character(k: int) -> str:

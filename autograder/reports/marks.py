@@ -61,10 +61,12 @@ class Row:
 
     @property
     def handed_in(self) -> bool:
+        """Whether the gradebook has a submission."""
         return self.marks is not None
 
     @property
     def to_grade(self) -> bool:
+        """Whether a person has to look at some of it, so that the score is provisional."""
         return any(mark.to_grade for mark in (self.marks or {}).values())
 
     @property

@@ -52,6 +52,7 @@ class MistakeMade:
 
     @property
     def count(self) -> int:
+        """How many students made it."""
         return len(self.students)
 
 
@@ -68,10 +69,12 @@ class ExerciseReport:
 
     @property
     def mean(self) -> float | None:
+        """Points; None where nobody handed in."""
         return statistics.fmean(self.scores) if self.scores else None
 
     @property
     def full_share(self) -> float | None:
+        """Share (0 to 1) of those with all points; None where there are none to earn."""
         return (
             sum(score >= self.points for score in self.scores) / len(self.scores)
             if self.scores and self.points
@@ -80,10 +83,12 @@ class ExerciseReport:
 
     @property
     def none_share(self) -> float | None:
+        """Share (0 to 1) of those without a point; None where there are none to earn."""
         return sum(score <= 0 for score in self.scores) / len(self.scores) if self.scores and self.points else None
 
     @property
     def distribution(self) -> list[tuple[str, int]]:
+        """`distribution`, without the lines that nobody is in."""
         return [(points, count) for points, count in distribution(self.scores, self.points, FEW) if count]
 
 
@@ -138,42 +143,52 @@ class ClassReport:
 
     @property
     def students(self) -> int:
+        """How many the class has."""
         return len(self.rows)
 
     @property
     def handed_in(self) -> list[Row]:
+        """Those with a submission."""
         return [row for row in self.rows if row.handed_in]
 
     @property
     def scores(self) -> list[float]:
+        """Points of those with a submission."""
         return [row.score for row in self.handed_in]
 
     @property
     def mean(self) -> float | None:
+        """Points; None where nobody handed in."""
         return statistics.fmean(self.scores) if self.scores else None
 
     @property
     def median(self) -> float | None:
+        """Points; None where nobody handed in."""
         return statistics.median(self.scores) if self.scores else None
 
     @property
     def full(self) -> int:
+        """How many have all points."""
         return sum(score >= self.points for score in self.scores)
 
     @property
     def provisional(self) -> bool:
+        """Whether some written answer is unread."""
         return any(written.waiting for written in self.to_read)
 
     @property
     def late(self) -> list[Row]:
+        """Those who were late, the latest first."""
         return sorted((row for row in self.handed_in if row.seconds_late > 0), key=lambda row: -row.seconds_late)
 
     @property
     def absent(self) -> list[str]:
+        """Those without a submission."""
         return [row.student for row in self.rows if not row.handed_in]
 
     @property
     def nothing(self) -> list[str]:
+        """Those who handed in, have no points, and wait for nobody."""
         return [row.student for row in self.handed_in if not row.score and not row.to_grade]
 
     @property
@@ -187,6 +202,7 @@ class ClassReport:
 
     @property
     def verdicts(self) -> list[tuple[str, Counter]]:
+        """(exercise, verdict -> number of students)."""
         return [(e.name, e.verdicts) for e in self.exercises if e.verdicts]
 
     @property
@@ -197,6 +213,7 @@ class ClassReport:
 
     @property
     def distribution(self) -> list[tuple[str, int]]:
+        """`distribution` of the scores."""
         return distribution(self.scores, self.points, MANY)
 
 

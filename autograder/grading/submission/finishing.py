@@ -37,6 +37,7 @@ class Finished:
         return cls(graded, rebuilt.answers, carding.written(carding.carded(rebuilt, graded, hints)), digest, kept)
 
     def to_json(self) -> dict:
+        """Plain data, for another process."""
         return vars(self) | {"graded": self.graded.to_json()}
 
     @classmethod
@@ -82,9 +83,14 @@ def graded(
         return found, name, True
     with runners() as ready:
         found = judging.judge(rebuilt, terms.unit, ready, key=terms.key, hints=terms.hints)
-    if not any(item.fault for item in found.items):
-        store.keep_result(name, found.to_json())
+    keep(store, name, found)
     return found, name, False
+
+
+def keep(store: Store, name: str, result: Graded) -> None:
+    """Keep a result under its digest; one that a fault of ours decided is not kept. Raises DiskFull."""
+    if not any(item.fault for item in result.items):
+        store.keep_result(name, result.to_json())
 
 
 def digest(rebuilt: Rebuilt, terms: Terms) -> str:

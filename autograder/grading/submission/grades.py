@@ -51,17 +51,21 @@ class Graded:
 
     @property
     def points(self) -> float:
+        """What was earned, with what is given on top."""
         return sum(item.points + item.extra for item in self.items)
 
     @property
     def max_points(self) -> float:
+        """What could be earned, without what is given on top."""
         return sum(item.max_points for item in self.items)
 
     @property
     def needs_person(self) -> bool:
+        """Whether somebody should look at it."""
         return any(flag.needs_person for flag in self.flags)
 
     def to_json(self) -> dict:
+        """Plain data, to be kept."""
         return {"format": FORMAT, **asdict(self)}
 
     @classmethod

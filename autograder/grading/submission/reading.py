@@ -301,13 +301,16 @@ class HandedIn:
             return cls(b"", str(refused), modules, flags)
 
     def to_json(self) -> dict:
+        """Plain data, for another process."""
         return asdict(self) | {"content": base64.b64encode(self.content).decode()}
 
     @classmethod
     def from_json(cls, data: dict) -> HandedIn:
+        """What `to_json` was made of."""
         flags = [Flag(**flag) for flag in data["flags"]]
         return cls(base64.b64decode(data["content"]), data["refused"], data["modules"], flags, data["files"])
 
 
 def readable_name(name: str) -> str:
+    """The name with nothing in it that a terminal or a page could take amiss, at most 40 characters."""
     return re.sub(r"[^\w .-]", "?", name)[:40]

@@ -437,6 +437,7 @@ def _notebook_metadata() -> NotebookNode:
 
 
 def id_of(cell: NotebookNode) -> str:
+    """nbgrader's name of a cell, or ""."""
     return cell.metadata.get("nbgrader", {}).get("grade_id", "")
 
 
