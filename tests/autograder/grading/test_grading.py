@@ -51,7 +51,7 @@ from traitlets.config import PyFileConfigLoader
 from autograder.grading import pool
 from autograder.grading import run as grading
 from autograder.grading.run import CannotGrade, GradingOptions
-from autograder.grading.store import Busy, Store
+from autograder.grading.store import Busy, DiskFull, Store
 
 handed_in_class, graded_class = small_class.handed_in_class, small_class.graded_class  # fixtures
 
@@ -245,7 +245,8 @@ def test_refusals_in_one_sentence(graded_class, tmp_path):
 
 def test_who_grades_is_told_to_whoever_wants_to(graded_class, tmp_path):
     root = copy(graded_class[0], tmp_path)
-    holder = "import sys; from autograder.grading.store import Store\nwith Store(sys.argv[1]).lock('grades 03'): print(1, flush=True); input()"
+    held = "with Store(sys.argv[1]).lock('grades 03'): print(1, flush=True); input()"
+    holder = f"import sys; from autograder.grading.store import Store\n{held}"
     with subprocess.Popen(
         [sys.executable, "-c", holder, str(root)],
         stdin=subprocess.PIPE,
@@ -315,6 +316,18 @@ def test_workers_that_cannot_judge_stop_the_run(monkeypatch):
     try:
         workers.submit("a", {})
         with pytest.raises(pool.CannotJudge, match="seccomp"):
+            while workers.result(1.0) is None:
+                pass
+    finally:
+        workers.close()
+
+
+def test_a_full_disk_in_a_worker_stops_the_run(monkeypatch):
+    monkeypatch.setattr(pool, "_PROGRAM", 'print(\'{"full": "there is no room left in /srv"}\', flush=True)')
+    workers = pool.LocalPool(1, weak=True)
+    try:
+        workers.submit("a", {})
+        with pytest.raises(DiskFull, match="no room left"):
             while workers.result(1.0) is None:
                 pass
     finally:
@@ -499,6 +512,7 @@ def test_the_engines_of_a_cluster_judge_as_workers_do(handed_in_class, graded_cl
         report = grading.grade(root, GradingOptions("homework", engines="grading", weak=True))
         left = [family(psutil.Process(pid))["launcher"] for pid in client[:].apply_sync(os.getpid)]
     assert left == [[], []], "an engine keeps nothing of ours"
+    assert len(list(root.glob(".autograder/results/*.json"))) == len(EXPECTED), "what it judged is kept here"
     assert {line.how for line in report.submissions} == {"graded"}
     assert scores(root) == EXPECTED and shown(root) == shown(graded_class[0])
 
