@@ -65,8 +65,7 @@ def repository() -> set[str]:
 
 every_job = pytest.mark.parametrize(("overlay", "name"), [(overlay, name) for overlay in OVERLAYS for name in JOBS])
 
-# ----------------------------------------------------------------------------------------------------------------
-# manifests
+# ---------------------------------------------------------------------------------------------------- manifests
 
 
 @every_job
@@ -239,8 +238,7 @@ def test_no_solution_is_given_away():
             )
 
 
-# ---------------------------------------------------------------------------------------------------------------- the
-# image
+# ---------------------------------------------------------------------------------------------------- the image
 
 
 def test_the_stages_of_the_image():
@@ -444,8 +442,7 @@ def test_sshd_accepts_its_settings():
     assert settings["authorizedkeysfile"] == f"{folder}/authorized_keys" and settings["hostkey"] == keys
 
 
-# -----------------------------------------------------------------------------------------------------------------
-# README
+# ---------------------------------------------------------------------------------------------------- README
 
 
 def test_the_readme_names_files_and_jobs_that_are_there():
