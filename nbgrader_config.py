@@ -1,5 +1,6 @@
-"""nbgrader on this tree: solutions/ is the source, notebooks/ the release. Stock ``nbgrader generate_assignment UNIT`` works, and for
-the homework ``nbgrader generate_assignment scaling_mnist --CourseDirectory.release_directory=homework``.
+"""nbgrader on this tree: solutions/ is the source, notebooks/ the release. Stock ``nbgrader generate_assignment
+UNIT`` works, and for the homework ``nbgrader generate_assignment scaling_mnist
+--CourseDirectory.release_directory=homework``.
 
 tools/build_notebooks.py reads this file too, so what it builds and what nbgrader builds are the same bytes.
 """
@@ -14,11 +15,13 @@ c.CourseDirectory.course_id = "distributed_deep_learning"
 c.CourseDirectory.source_directory = "solutions"
 c.CourseDirectory.release_directory = "notebooks"
 
-# Every notebook in solutions/ is paired with a .py of the same name that holds the answers. nbgrader copies whatever lies beside
-# a notebook, so each pair is ignored by its exact name ("*.py" would also drop the starter scripts that students must get).
+# Every notebook in solutions/ is paired with a .py of the same name that holds the answers. nbgrader copies whatever
+# lies beside a notebook, so each pair is ignored by its exact name ("*.py" would also drop the starter scripts that
+# students must get).
 sources = Path(__file__).resolve().parent.glob("solutions/*/*.py")
 pairs = sorted({path.name for path in sources if path.with_suffix(".ipynb").exists()})
-# Beside the homework's notebook lies the finished work: the port, run logs and figures, all that students are to make themselves.
+# Beside the homework's notebook lies the finished work: the port, run logs and figures, all that students are to make
+# themselves.
 finished = ["tensorflow2_mnist_hvd.py", "run_*.jsonl", "warmup_*.jsonl", "scaling.csv", "scaling.pdf", "accuracy_*.pdf"]
 c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", *pairs, *finished]
 

@@ -35,7 +35,8 @@ def try_(
     hints: Annotated[str, typer.Option(help=f"How much the card tells: {', '.join(HINT_LEVELS)}.")] = "how",
     as_json: AsJson = False,
 ) -> None:
-    """Judge one candidate file under grading conditions. Exit status 0 when it passes, 1 when not, 2 when it cannot be tried."""
+    """Judge one candidate file under grading conditions. Exit status 0 when it passes, 1 when not, 2 when it cannot
+    be tried."""
     try:
         found = find(exercise, unit)
     except UnknownExercise as error:
@@ -91,7 +92,8 @@ def exercises(as_json: AsJson = False) -> None:
 
 @app.command("doctor")
 def doctor(as_json: AsJson = False) -> None:
-    """Try what this machine enforces against dishonest submissions. Exit status 0 when nothing is missing, 1 otherwise."""
+    """Try what this machine enforces against dishonest submissions. Exit status 0 when nothing is missing, 1
+    otherwise."""
     found = isolation.probe()
     if as_json:
         rows = [{"protection": i.name, "holds": i.holds, "says": i.sentence, "remedy": i.remedy} for i in found.items]
@@ -99,7 +101,9 @@ def doctor(as_json: AsJson = False) -> None:
     else:
         table = Table("protection", "here", "what it means", show_lines=True)
         for item in found.items:
-            table.add_row(item.name, "yes" if item.holds else "NO", item.sentence + ("" if item.holds else f"\n-> {item.remedy}"))
+            table.add_row(
+                item.name, "yes" if item.holds else "NO", item.sentence + ("" if item.holds else f"\n-> {item.remedy}")
+            )
         Console().print(table)
         if found.missing:
             print(f"{len(found.missing)} of {len(found.items)} missing: grading asks for --allow-weak-isolation.")
@@ -110,7 +114,9 @@ def doctor(as_json: AsJson = False) -> None:
 
 @app.command("new")
 def new(
-    unit: Annotated[str, typer.Argument(help="03_collectives, just 03, or a unit that does not exist yet: 15_sharding")],
+    unit: Annotated[
+        str, typer.Argument(help="03_collectives, just 03, or a unit that does not exist yet: 15_sharding")
+    ],
     function: Annotated[str, typer.Argument(help="the name of the function that students write")],
     kind: Annotated[str, typer.Option(help=f"How its cases run: {', '.join(scaffold.KINDS)}.")] = "torch",
     title: Annotated[str, typer.Option(help="The heading on the page and on the card.")] = "",
@@ -126,7 +132,7 @@ def new(
     print(
         f"\nIt can be judged as it stands:\n  autograder bank {name}\n"
         f"After every change of its class or its answers:\n  autograder bank {name} --record\n"
-        f"Then its page:\n  make notebooks OPTIONS=\"--execute {created.unit}\""
+        f'Then its page:\n  make notebooks OPTIONS="--execute {created.unit}"'
     )
 
 
@@ -140,21 +146,15 @@ def bank(
     record: Annotated[bool, typer.Option("--record", help="Write down which levels each wrong answer passes.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Try every right and wrong answer. Exit status 1 when a right one fails, a wrong one passes or gets another diagnosis, or passes
-    other levels than are recorded (in levels.txt beside it, under the public key)."""
+    """Try every right and wrong answer. Exit status 1 when a right one fails, a wrong one passes or gets another
+    diagnosis, or passes other levels than are recorded (in levels.txt beside it, under the public key)."""
     unit, _, exercise = which.partition("/")
     if record and seed != PUBLIC_KEY:
         _refuse("levels are recorded under the public key: leave --seed out")
 
-    def say(tried) -> None:
-        if as_json:
-            return
-        mark = "ok  " if tried.as_declared else "FAIL"
-        path = "/".join(tried.answer.path.parts[-3:])
-        print(f"{mark} {path}: {tried.result.verdict} {tried.result.diagnosis}".rstrip(), flush=True)
-
     try:
         with Launcher() as launcher:
+            say = (lambda tried: None) if as_json else _say_of_an_answer
             tried = bank_module.run(launcher, folder, unit or None, exercise or None, seed, say)
     except (bank_module.BadBank, UnknownExercise) as error:
         _refuse(str(error))
@@ -170,12 +170,19 @@ def bank(
             if short["levels"]:
                 print(f"  levels   {short['levels']}")
         print(
-            f"\n{report['exercises']} exercises: {report['right_accepted']} of {report['right']} right answers accepted, "
-            f"{report['wrong_caught']} of {report['wrong']} wrong ones caught, {report['wrong_named']} named as declared"
+            f"\n{report['exercises']} exercises: {report['right_accepted']} of {report['right']} right answers "
+            f"accepted, {report['wrong_caught']} of {report['wrong']} wrong ones caught, "
+            f"{report['wrong_named']} named as declared"
         )
         if report["left_out"]:
             print(report["left_out"])
     raise typer.Exit(1 if report["short"] or not (tried or report["left_out"]) else 0)
+
+
+def _say_of_an_answer(tried: bank_module.Tried) -> None:
+    mark = "ok  " if tried.as_declared else "FAIL"
+    path = "/".join(tried.answer.path.parts[-3:])
+    print(f"{mark} {path}: {tried.result.verdict} {tried.result.diagnosis}".rstrip(), flush=True)
 
 
 @app.command("homework")
@@ -185,10 +192,12 @@ def homework(
     page: Annotated[Path | None, typer.Option(help="Write the feedback page, one HTML file, too.")] = None,
     key: Annotated[str, typer.Option(help="The key that the port's data come from.")] = PUBLIC_KEY,
     nonce: Annotated[str, typer.Option(help="The code that was released to this student.")] = "",
-    no_port: Annotated[bool, typer.Option("--no-port", help="Do not run the script: logs, table and figures only.")] = False,
+    no_port: Annotated[
+        bool, typer.Option("--no-port", help="Do not run the script: logs, table and figures only.")
+    ] = False,
 ) -> None:
-    """Judge a homework folder under grading conditions. Exit status 0 for all points, 1 when some are lost or wait for a person, 2 when
-    there is no such folder."""
+    """Judge a homework folder under grading conditions. Exit status 0 for all points, 1 when some are lost or wait
+    for a person, 2 when there is no such folder."""
     from autograder import homework as homeworks
 
     if not folder.is_dir():
@@ -196,7 +205,9 @@ def homework(
     protection = isolation.probe()
     if protection.missing:
         names = ", ".join(item.name for item in protection.missing)
-        typer.echo(f"autograder: not enforced on this machine: {names} (`autograder doctor`): judge what you trust", err=True)
+        typer.echo(
+            f"autograder: not enforced on this machine: {names} (`autograder doctor`): judge what you trust", err=True
+        )
     parts = tuple(part for part in homeworks.PARTS if part != "port" or not no_port)
     report = homeworks.judge(folder, key=key, nonce=nonce, parts=parts, jail=isolation.spec(weak=True))
     print(json.dumps(report.to_json(pictures=False), indent=2) if as_json else homeworks.page.report_text(report))
@@ -215,7 +226,8 @@ def report(
     course: Root = Path("."),
     to: To = None,
 ) -> None:
-    """Write one HTML page about the class: what needs a person, mistakes, scores. Exit status 2 when there is nothing to report on."""
+    """Write one HTML page about the class: what needs a person, mistakes, scores. Exit status 2 when there is nothing
+    to report on."""
     from autograder.reports import report as reports
 
     made = _of_class(reports.report_of, course, assignment)
@@ -229,7 +241,9 @@ def copies(
     assignment: Annotated[str, typer.Argument(help="as nbgrader knows it, for example 03_collectives")],
     course: Root = Path("."),
     to: To = None,
-    enough: Annotated[float, typer.Option(help="Tokens alike beyond all known answers from which a pair is shown.")] = 30,
+    enough: Annotated[
+        float, typer.Option(help="Tokens alike beyond all known answers from which a pair is shown.")
+    ] = 30,
 ) -> None:
     """Write one HTML page with answers of two students that are alike, for a person to read. It scores nobody."""
     from autograder.reports import copies as copying
@@ -240,7 +254,8 @@ def copies(
     write_page(path, copying.render(made))
     alike = sum(len(same.students) for same in made.same)
     print(
-        f"{path}: {len(made.pairs)} pairs to look at among {made.students} notebooks, {alike} of them the same letter by letter"
+        f"{path}: {len(made.pairs)} pairs to look at among {made.students} notebooks, "
+        f"{alike} of them the same letter by letter"
     )
 
 
@@ -249,7 +264,8 @@ def nonces(
     assignment: Annotated[str, typer.Argument(help="as nbgrader knows it, for example scaling_mnist")],
     course: Root = Path("."),
 ) -> None:
-    """Give each student of the gradebook a code of their own, which their run logs then bear. Prints the file with all codes."""
+    """Give each student of the gradebook a code of their own, which their run logs then bear. Prints the file with
+    all codes."""
     from autograder.course import BadKey, Course
     from autograder.reports.results import NoCourse, notebooks, open_course, students
 
@@ -260,7 +276,8 @@ def nonces(
     except (NoCourse, BadKey) as error:
         _refuse(str(error))
     print(
-        f"{Course(course).nonce_file(assignment)}: {len(given)} codes. Each student saves theirs as nonce.txt beside the script."
+        f"{Course(course).nonce_file(assignment)}: {len(given)} codes. "
+        "Each student saves theirs as nonce.txt beside the script."
     )
 
 
@@ -308,40 +325,50 @@ def grade(
     student: Annotated[list[str] | None, typer.Option(help="Only this one; may be given several times.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Judge again what is unchanged, too.")] = False,
     allow_weak_isolation: Annotated[
-        bool, typer.Option("--allow-weak-isolation", help="Grade although this machine lacks protections (autograder doctor).")
+        bool,
+        typer.Option(
+            "--allow-weak-isolation", help="Grade although this machine lacks protections (autograder doctor)."
+        ),
     ] = False,
     engines: Annotated[str, typer.Option(help="Judge on the engines of the ipyparallel cluster of this profile.")] = "",
 ) -> None:
     """Grade all submissions of an assignment into nbgrader's gradebook. Given again, it does only what is missing.
 
-    Exit status 0 when everything is graded, 1 when some submission could not be, 2 when grading could not begin or had to stop.
+    Exit status 0 when everything is graded, 1 when some submission could not be, 2 when grading could not begin or
+    had to stop.
     """
     import sys
+
+    sys.modules.setdefault("rfc3987_syntax", None)  # it compiles a grammar of web addresses: a second nobody needs here
+    from autograder.grading.run import GradingOptions  # nbgrader takes another
+
+    options = GradingOptions(assignment, workers, tuple(student or ()), force, allow_weak_isolation, engines)
+    raise typer.Exit(_grade(course, options))
+
+
+def _grade(course: Path, options) -> int:
+    """Grade, and show how far it is. Returns the command's exit status."""
     import warnings
 
-    sys.modules.setdefault(
-        "rfc3987_syntax", None
-    )  # on import it compiles a grammar of web addresses: a second that nobody here needs
     from autograder.grading import progress
-    from autograder.grading import run as grading  # nbgrader takes another
+    from autograder.grading import run as grading
     from autograder.grading.store import Busy
 
     warnings.simplefilter("ignore")  # of nbgrader's about its own database
     console = Console()
-    watcher = progress.Bar(console) if console.is_terminal else progress.Lines(console)
-    wish = grading.Wish(assignment, workers, tuple(student or ()), force, allow_weak_isolation, engines)
+    shown = progress.ProgressBar(console) if console.is_terminal else progress.ProgressLines(console)
     try:
-        report = grading.grade(course, wish, watcher)
+        done = grading.grade(course, options, shown)
     except (grading.CannotGrade, Busy) as error:
-        watcher.close()
+        shown.close()
         _refuse(str(error))
     except KeyboardInterrupt:
-        watcher.close()
+        shown.close()
         typer.echo("autograder: stopped; what is graded is safe, and the same command goes on from there", err=True)
-        raise typer.Exit(130) from None
-    watcher.close()
-    console.print(progress.summary(report))
-    raise typer.Exit(1 if report.count("failed") else 0)
+        return 130
+    shown.close()
+    console.print(progress.summary(done))
+    return 1 if done.count("failed") else 0
 
 
 def _refuse(message: str) -> None:
@@ -350,4 +377,5 @@ def _refuse(message: str) -> None:
 
 
 def main() -> None:
+    """The program `autograder`."""
     app()

@@ -1,11 +1,12 @@
-"""What grading costs: `autograder grade` beside stock `nbgrader autograde`, the same submissions in one run (`make bench-grading`).
+"""What grading costs: `autograder grade` beside stock `nbgrader autograde`, the same submissions in one run (`make
+bench-grading`).
 
     python benchmarks/grading.py                    20 submissions of unit 08 (all its exercises are plain functions) and of unit 03
     python benchmarks/grading.py --stock 3          stock nbgrader on 3 of them only; it takes a minute for each
     python benchmarks/grading.py --class 1000       how time and memory grow with the class
 
-Stock nbgrader executes the notebook as it was released, with the same checks in it, one submission after another. Processor time is that of
-the command and of all processes it has waited for.
+Stock nbgrader executes the notebook as it was released, with the same checks in it, one submission after another.
+Processor time is that of the command and of all processes it has waited for.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ c.Execute.timeout = 600
 
 @dataclass
 class Cost:
-    """What a command took. cpu, wall: seconds. lines: what it said, and when. memory: (seconds since the start, bytes of all processes)."""
+    """What a command took. cpu, wall: seconds. lines: what it said, and when. memory: (seconds since the start, bytes
+    of all processes)."""
 
     cpu: float
     wall: float
@@ -75,7 +77,13 @@ def measured(command: list[str], place: Path) -> Cost:
     memory: list[tuple[float, int]] = []
     over = threading.Event()
     process = subprocess.Popen(
-        command, cwd=place, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=place,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
 
     def look() -> None:
@@ -122,7 +130,9 @@ def submission(unit: str, number: int) -> str:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
             if cell.metadata.get("nbgrader", {}).get("solution"):
-                cell.source = cell.source.replace("### BEGIN SOLUTION", f"unused = {number}").replace("### END SOLUTION", "")
+                cell.source = cell.source.replace("### BEGIN SOLUTION", f"unused = {number}").replace(
+                    "### END SOLUTION", ""
+                )
     return nbformat.writes(notebook)
 
 
@@ -170,34 +180,34 @@ def grade(root: Path, unit: str, workers: int, weak: bool) -> Cost:
 def compare(place: Path, students: int, stock_students: int, weak: bool) -> tuple[Table, list[str]]:
     """The table, and which bars were missed."""
     table = Table(
-        *("unit", "grader", "submissions", "CPU s each", "less CPU", "wall s each", "less wall", "wall s each, once warm"),
-        title=f"{cores()} cores, load {os.getloadavg()[0]:.1f}; seconds per submission, start-up included but in the last column",
+        *(
+            "unit",
+            "grader",
+            "submissions",
+            "CPU s each",
+            "less CPU",
+            "wall s each",
+            "less wall",
+            "wall s each, once warm",
+        ),
+        title=f"{cores()} cores, load {os.getloadavg()[0]:.1f}; seconds per submission, start-up included "
+        "but in the last column",
     )
     short = []
     for unit in UNITS:
         stock = measured(["nbgrader", "autograde", unit], stock_course(place, unit, stock_students))
-        stock_cpu, stock_wall = stock.cpu / stock_students, stock.wall / stock_students
-        table.add_row(unit, "stock nbgrader", str(stock_students), f"{stock_cpu:.1f}", "", f"{stock_wall:.1f}", "", "")
+        cpu, wall = stock.cpu / stock_students, stock.wall / stock_students
+        table.add_row(unit, "stock nbgrader", str(stock_students), f"{cpu:.1f}", "", f"{wall:.1f}", "", "")
         handed_in, warm = own_course(place, unit, students), {}
         for workers in (1, 2):
             root = Path(shutil.copytree(handed_in, place / "graded"))
             own = grade(root, unit, workers, weak)
             shutil.rmtree(root)
-            cpu, wall, warm[workers] = own.cpu / students, own.wall / students, own.warm(workers)
-            table.add_row(
-                "",
-                f"autograder, {workers} worker{'s' * (workers > 1)}",
-                str(students),
-                f"{cpu:.2f}",
-                f"{stock_cpu / cpu:.1f} x",
-                f"{wall:.2f}",
-                f"{stock_wall / wall:.1f} x",
-                f"{warm[workers]:.2f}",
-            )
-            if stock_cpu / cpu < LESS_CPU:
-                short.append(
-                    f"{unit}, {workers}: {stock_cpu / cpu:.1f} times less processor time than stock, {LESS_CPU:g} wanted"
-                )
+            warm[workers] = own.warm(workers)
+            table.add_row(*own_row(own, workers, students, cpu, wall))
+            less = cpu / (own.cpu / students)
+            if less < LESS_CPU:
+                short.append(f"{unit}, {workers}: {less:.1f} times less processor time than stock, {LESS_CPU:g} wanted")
         faster = warm[1] / warm[2]
         table.add_row("", "a second worker", "", "", "", "", "", f"{faster:.2f} x", end_section=True)
         if faster < FASTER:
@@ -205,11 +215,21 @@ def compare(place: Path, students: int, stock_students: int, weak: bool) -> tupl
     return table, short
 
 
+def own_row(own: Cost, workers: int, students: int, stock_cpu: float, stock_wall: float) -> list[str]:
+    """The cells of the table for `autograder grade`. stock_cpu, stock_wall: seconds that stock takes for a submission."""
+    cpu, wall = own.cpu / students, own.wall / students
+    name = f"autograder, {workers} worker{'s' * (workers > 1)}"
+    less = [f"{cpu:.2f}", f"{stock_cpu / cpu:.1f} x", f"{wall:.2f}", f"{stock_wall / wall:.1f} x"]
+    return ["", name, str(students), *less, f"{own.warm(workers):.2f}"]
+
+
 def large_class(place: Path, unit: str, students: int, weak: bool) -> Table:
     """Time and memory at every tenth of a class."""
     cost = grade(own_course(place, unit, students), unit, cores(), weak)
     done = cost.graded()
-    title = f"{unit}, {students} submissions, {cores()} workers: {cost.wall:.0f} s, {cost.cpu / students:.2f} CPU s each"
+    title = (
+        f"{unit}, {students} submissions, {cores()} workers: {cost.wall:.0f} s, {cost.cpu / students:.2f} CPU s each"
+    )
     table = Table("graded", "seconds", "seconds each in this tenth", "memory of all processes, MB", title=title)
     for part in range(1, 11):
         begin, end = students * (part - 1) // 10, students * part // 10
@@ -224,7 +244,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--students", type=int, default=20, help="submissions of each unit")
     parser.add_argument("--stock", type=int, metavar="N", help="stock nbgrader grades only the first N of them")
-    parser.add_argument("--class", dest="whole_class", type=int, metavar="N", help="a class of N instead of the comparison")
+    parser.add_argument(
+        "--class", dest="whole_class", type=int, metavar="N", help="a class of N instead of the comparison"
+    )
     parser.add_argument("--unit", default=UNITS[0], help="of that class")
     parser.add_argument("--allow-weak-isolation", action="store_true")
     options = parser.parse_args()
@@ -238,7 +260,9 @@ def main() -> None:
         table, short = compare(Path(place), options.students, stock, options.allow_weak_isolation)
     console.print(table)
     if stock < options.students:
-        console.print(f"Stock nbgrader graded {stock} of the {options.students} submissions; they cost it the same, one by one.")
+        console.print(
+            f"Stock nbgrader graded {stock} of the {options.students} submissions; they cost it the same, one by one."
+        )
     for line in short:
         console.print(f"below the bar: {line}")
     sys.exit(1 if short else 0)

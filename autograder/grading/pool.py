@@ -1,7 +1,8 @@
-"""Who judges: worker processes on this machine, or engines of ipyparallel in an allocation. Both take tasks and hand back results.
+"""Who judges: worker processes on this machine, or engines of ipyparallel in an allocation. Both take tasks and hand
+back results.
 
-A worker gets one submission at a time. When it dies over one, that submission is tried once more with another worker, and then it is handed
-back as lost; the others are not affected.
+A worker gets one submission at a time. When it dies over one, that submission is tried once more with another worker,
+and then it is handed back as lost; the others are not affected.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from pathlib import Path
 
 from autograder.course import OVERLAY
 from autograder.grading.isolation import WeakIsolation, spec
-from autograder.grading.submission import identity
+from autograder.grading.store import DiskFull, code_version
 from autograder.grading.worker import CannotJudge, leave_engine, on_engine, prepare_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 ATTEMPTS = 2
 LONGEST_S = 3600.0  # for one submission; every case has a deadline of its own, so only a fault of ours takes longer
-# Without rfc3987_syntax: nbformat's validator would compile a grammar of web addresses on import, 1.2 s that nobody here needs.
+# Without rfc3987_syntax: nbformat's validator would compile a grammar of web addresses on import, 1.2 s that nobody
+# here needs.
 _PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
@@ -37,7 +39,8 @@ worker.main()
 
 @dataclass
 class Task:
-    """A student's submission on its way through the pool. request: what `autograder.grading.worker.Judging.judge` takes."""
+    """A student's submission on its way through the pool. request: what `autograder.grading.worker.Judging.judge`
+    takes."""
 
     student: str
     request: dict
@@ -46,7 +49,8 @@ class Task:
 
 @dataclass
 class Done:
-    """graded: what `autograder.grading.worker.Judging.judge` returned; None: the worker died over it each time. lost: how, in words."""
+    """graded: what `autograder.grading.worker.Judging.judge` returned; None: the worker died over it each time. lost:
+    how, in words."""
 
     student: str
     graded: dict[str, dict] | None
@@ -57,7 +61,8 @@ class Done:
 
 @dataclass
 class Pool:
-    """What both kinds have in common. size: how many submissions are judged at the same time. running: student -> since when."""
+    """What both kinds have in common. size: how many submissions are judged at the same time. running: student ->
+    since when."""
 
     size: int
     tasks: queue.Queue = field(default_factory=queue.Queue)
@@ -66,11 +71,12 @@ class Pool:
     given: int = 0  # tasks taken over and not yet handed back
 
     def submit(self, student: str, request: dict) -> None:
+        """Take over a submission. request: see `Task`."""
         self.given += 1
         self.tasks.put(Task(student, request))
 
     def result(self, timeout: float) -> Done | None:
-        """The next result, or None when none has come in time. Raises CannotJudge."""
+        """The next result, or None when none has come within `timeout` seconds. Raises CannotJudge, DiskFull."""
         try:
             done = self.results.get(timeout=timeout)
         except queue.Empty:
@@ -85,7 +91,8 @@ class Pool:
 
 
 class LocalPool(Pool):
-    """Worker processes on this machine, each with a thread here that feeds it. Started when there is something to do."""
+    """Worker processes on this machine, each with a thread here that feeds it. Started when there is something to
+    do."""
 
     def __init__(self, size: int, weak: bool = False):
         super().__init__(size)
@@ -177,9 +184,11 @@ class _Worker:
         )
 
     def greet(self) -> None:
+        """Wait until it is ready. Raises _WorkerLost, CannotJudge."""
         self._hear()
 
     def judge(self, request: dict) -> dict[str, dict]:
+        """Raises _WorkerLost, CannotJudge, DiskFull."""
         too_long = threading.Timer(LONGEST_S, self.process.kill)
         too_long.daemon = True
         too_long.start()
@@ -199,13 +208,17 @@ class _Worker:
             raise _WorkerLost(self._how()) from None
         if "refused" in said:
             raise CannotJudge(said["refused"])
+        if "full" in said:
+            raise DiskFull(said["full"])
         return said
 
     def _how(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
         status = self.process.returncode
-        return "it stopped answering" if status is None else f"signal {-status}" if status < 0 else f"exit status {status}"
+        return (
+            "it stopped answering" if status is None else f"signal {-status}" if status < 0 else f"exit status {status}"
+        )
 
     def end(self) -> None:
         """Close its input, at which it ends; after some patience by force."""
@@ -220,7 +233,8 @@ class _Worker:
 
 
 class EnginePool(Pool):
-    """Engines of an ipyparallel cluster that runs already: one slot each, load balanced. profile: as in `ipcluster start --profile`."""
+    """Engines of an ipyparallel cluster that runs already: one slot each, load balanced. profile: as in `ipcluster
+    start --profile`."""
 
     def __init__(self, profile: str, weak: bool = False):
         import ipyparallel
@@ -230,7 +244,8 @@ class EnginePool(Pool):
             self.client = ipyparallel.Client(profile=profile, timeout=30)
         except (OSError, TimeoutError, ipyparallel.error.TimeoutError) as error:
             raise CannotJudge(
-                f"no cluster of profile {profile!r} answers: start one with `ipcluster start --profile={profile} -n 4` ({error})"
+                f"no cluster of profile {profile!r} answers: start one with "
+                f"`ipcluster start --profile={profile} -n 4` ({error})"
             ) from None
         super().__init__(len(self.client.ids))
         if not self.size:
@@ -242,13 +257,12 @@ class EnginePool(Pool):
 
     def _prepare(self, weak: bool) -> None:
         overlay = os.environ.get(OVERLAY, "")
-        code = identity._our_code()
         answers = []
         for slot, engine in enumerate(self.client.ids):
             view = self.client[engine]
             view.execute(f"import sys\nif {str(ROOT)!r} not in sys.path: sys.path.insert(0, {str(ROOT)!r})")
             options = {"slot": slot, "weak": weak, "overlay": overlay}
-            answers.append(view.apply_async(prepare_engine, options, code))
+            answers.append(view.apply_async(prepare_engine, options, code_version()))
         for said in filter(None, [answer.get() for answer in answers]):
             self.close()
             raise CannotJudge(said)

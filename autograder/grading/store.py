@@ -1,11 +1,13 @@
-"""What grading a class keeps beside nbgrader's own files, in COURSE/.autograder: results, marks of what is graded, and a lock.
+"""What grading a class keeps beside nbgrader's own files, in COURSE/.autograder: results, marks of what is graded,
+and a lock.
 
     results/DIGEST.json                the result of one submission, by the hash of everything that decides it
     scratch/                           what is needed for a moment
-    graded/ASSIGNMENT/STUDENT.json     that submission's grades stand in the gradebook and its folder in autograded/ is complete
+    graded/ASSIGNMENT/STUDENT.json     its grades are in the gradebook and its folder in autograded/ is complete
     lock                               held by whoever writes to the gradebook; says who that is
 
-Every file is written beside its place and then renamed, so a reader finds it whole or not at all, whatever kills the writer.
+Every file is written beside its place and then renamed, so a reader finds it whole or not at all, whatever kills the
+writer.
 """
 
 from __future__ import annotations
@@ -13,9 +15,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import functools
 import getpass
+import hashlib
+import importlib.metadata
 import json
 import os
+import platform
 import shutil
 import socket
 import threading
@@ -23,6 +29,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
+
+from autograder.registry import overlay_digests
 
 FOLDER = ".autograder"
 POLL_S = 0.05  # how often a waiting process looks whether the lock is free
@@ -37,26 +45,28 @@ class DiskFull(OSError):
 
 
 class Store:
-    """The folder COURSE/.autograder; made on first use, readable by its owner only."""
+    """The folder COURSE/.autograder; made on first use, readable by its owner only. keeps: new results, too."""
 
-    def __init__(self, course: Path | str):
-        self.course = Path(course).resolve()
+    def __init__(self, course: Path | str, keeps: bool = True):
+        self.course, self.keeps = Path(course).resolve(), keeps
         self.folder = self.course / FOLDER
 
-    # -- results ----------------------------------------------------------------------------------------------------------------------
+    # -- results ------------------------------------------------------------------------------------------------------
 
     def result(self, digest: str) -> dict | None:
-        """The kept result, or None. A file that cannot be read counts as absent: judging again is cheap, trusting half of it is not."""
+        """The kept result, or None. A file that cannot be read counts as absent: judging again is cheap, trusting
+        half of it is not."""
         return _read(self._result(digest))
 
     def keep_result(self, digest: str, result: dict) -> None:
-        """Raises DiskFull."""
-        self._write(self._result(digest), result)
+        """Keep what was judged, unless this store keeps nothing. Raises DiskFull."""
+        if self.keeps:
+            self._write(self._result(digest), result)
 
     def _result(self, digest: str) -> Path:
         return self.folder / "results" / f"{digest}.json"
 
-    # -- what is graded ---------------------------------------------------------------------------------------------------------------
+    # -- what is graded -----------------------------------------------------------------------------------------------
 
     def mark(self, assignment: str, student: str) -> dict | None:
         """What was noted when the submission had been graded, or None."""
@@ -67,6 +77,7 @@ class Store:
         self._write(self._mark(assignment, student), note)
 
     def remove_mark(self, assignment: str, student: str) -> None:
+        """From here on the submission counts as not graded."""
         self._mark(assignment, student).unlink(missing_ok=True)
 
     def _mark(self, assignment: str, student: str) -> Path:
@@ -87,7 +98,8 @@ class Store:
 
     @property
     def scratch(self) -> Path:
-        """A folder for what is needed for a moment: what a killed process leaves there, the next run removes. Raises DiskFull."""
+        """A folder for what is needed for a moment: what a killed process leaves there, the next run removes. Raises
+        DiskFull."""
         folder = self.folder / "scratch"
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -105,14 +117,14 @@ class Store:
                 with contextlib.suppress(OSError):
                     part.unlink()
 
-    # -- the lock ---------------------------------------------------------------------------------------------------------------------
+    # -- the lock -----------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def lock(self, doing: str, wait: float = 0.0) -> Iterator[None]:
-        """Be the only one who writes to this course's gradebook. doing: what others are told meanwhile, "grades 03_collectives".
+        """Hold the course's lock: within, nobody else writes to its gradebook. Raises Busy, saying who holds it.
 
-        wait: seconds to wait for it. The same thread may take it again inside. It goes with the process, however that ends.
-        Raises Busy, saying who holds it.
+        doing: what others are told meanwhile, "grades 03_collectives". wait: seconds to wait for it. The same thread
+        may take it again inside. The lock ends with the process, however that ends.
         """
         with _THREADS:
             inner = _LOCKS.setdefault(str(self.folder), _Lock())
@@ -156,7 +168,8 @@ class Store:
 
 
 class _Lock:
-    """This process' hold on one course's lock: which thread has it, and the open file while it is held."""
+    """One course's lock in this process. thread: taken by the thread that holds it. file: open and locked while it is
+    held, else None."""
 
     def __init__(self):
         self.thread = threading.RLock()
@@ -167,8 +180,39 @@ _THREADS = threading.Lock()
 _LOCKS: dict[str, _Lock] = {}
 
 
+# -- what decides results ---------------------------------------------------------------------------------------------
+
+
+def version() -> list:
+    """What changes when judging does: our code, the overlay's exercises as they are loaded, the versions of what they
+    run on."""
+    return [code_version(), overlay_digests(), _package_versions()]
+
+
+@functools.cache
+def code_version() -> str:
+    """A hash of everything of ours that judges."""
+    found = hashlib.sha256()
+    root = Path(__file__).resolve().parents[2]
+    for path in sorted(
+        path for package in ("autograder", "labkit", "probes") for path in root.glob(f"{package}/**/*.py")
+    ):
+        found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+@functools.cache
+def _package_versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("numpy", "torch", "mpi4py", "tensorflow-cpu", "horovod"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
 def is_disk_full(error: BaseException | None) -> bool:
-    """Whether the error, or one it came from, says that nothing more can be written: disk, quota or largest size of a file."""
+    """Whether the error, or one it came from, says that nothing more can be written: disk, quota or largest size of a
+    file."""
     while error is not None:
         if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or isinstance(error, DiskFull):
             return True
@@ -195,9 +239,8 @@ def _told(holder: str) -> str:
     try:
         note = json.loads(holder)
         since = time.strftime("%H:%M on %d %B", time.localtime(note["since"]))
-        return (
-            f"{note['who']} {note['doing']} since {since} (process {note['pid']} on {note['host']}); try again when that is done"
-        )
+        process = f"process {note['pid']} on {note['host']}"
+        return f"{note['who']} {note['doing']} since {since} ({process}); try again when that is done"
     except (ValueError, KeyError, TypeError):
         return "somebody else grades in this course; try again when that is done"
 

@@ -1,8 +1,9 @@
-"""A process that judges one submission after another for `autograder grade`: it has a warm launcher of its own, in a jail of its own.
+"""A process that judges one submission after another for `autograder grade`: it has a warm launcher of its own, in a
+jail of its own.
 
-It is started by exec and speaks JSON, one line per message: its jail on the command line, tasks on its standard input, answers on its
-standard output. It ends when its input does, whatever has become of the process that started it. The same two functions serve an engine of
-ipyparallel (`on_engine`).
+It is started by exec and speaks JSON, one line per message: its jail on the command line, tasks on its standard
+input, answers on its standard output. It ends when its input does, whatever has become of the process that started
+it. The same two functions serve an engine of ipyparallel (`on_engine`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -22,9 +24,9 @@ from nbformat import NotebookNode, from_dict
 
 from autograder.course import OVERLAY
 from autograder.grading.isolation import WeakIsolation, spec
-from autograder.grading.store import Store
-from autograder.grading.submission import carding, identity, rebuilding
-from autograder.grading.submission import judging as submission
+from autograder.grading.store import DiskFull, Store, code_version
+from autograder.grading.submission import rebuilding
+from autograder.grading.submission.finishing import Finished, Terms, finished
 from autograder.grading.submission.reading import HandedIn
 from autograder.judging.judge import Runners
 from labkit.cells.slicing import Chunk
@@ -49,7 +51,8 @@ def trial(x):
 
 
 class Judging:
-    """A launcher in a jail (`autograder.grading.isolation.spec`), warm from the first judged case on, and what it takes to judge with it."""
+    """Judges submissions in a jail (`autograder.grading.isolation.spec`). Owns a launcher, warm from the first judged
+    case to `close`."""
 
     def __init__(self, jail: dict):
         self.level = jail["level"]
@@ -59,7 +62,8 @@ class Judging:
         self.sure = False
 
     def make_sure(self) -> None:
-        """Two ranks add up what they hold. Raises CannotJudge where they do not: better no grades than a class full of zeros."""
+        """Let two ranks add up what they hold. Raises CannotJudge where they do not: better no grades than a class
+        full of zeros."""
         if self.sure:
             return
         jobs = make_jobs([Chunk("trial", 1, _TRIAL)], "trial", [(1,), (2,)])
@@ -75,37 +79,40 @@ class Judging:
             raise CannotJudge(f"two ranks that add 1 and 2 get {found} here ({told}); `labkit doctor` says more")
         self.sure = True
 
-    def judge(self, task: dict) -> dict[str, dict]:
-        """From notebooks as they were handed in to files as they are written into autograded/. Raises CannotJudge.
+    def judge(self, task: dict, keeps: bool = True) -> dict[str, dict]:
+        """From notebooks as they were handed in to files as they are written into autograded/. Raises CannotJudge,
+        DiskFull.
 
         task: {"unit", "key", "hints", "course": its root, "again": judge what has been judged before, too,
         "notebooks": {name: {"released": text of the notebook, "handed_in": `HandedIn` as JSON}}}.
-        Returns {name: {"graded": as JSON, "digest", "kept": it was judged before, "answers", "text"}}, or {name: {"failed": why}}.
+        keeps: new results in the course's store. Returns {name: `Finished` as JSON}, or {name: {"failed": why}}.
         """
+        terms = Terms(task["unit"], task["key"], task["hints"], self.level, task["again"])
         done = {}
         for name, notebook in task["notebooks"].items():
             try:
-                done[name] = self._finish(task, notebook)
-            except CannotJudge:
+                done[name] = self._finish(notebook, terms, Store(task["course"], keeps)).to_json()
+            except (CannotJudge, DiskFull):
                 raise
             except Exception as error:  # a fault of ours over one submission is not the end of the others
                 done[name] = {"failed": f"{type(error).__name__}: {error}"}
         return done
 
-    def _finish(self, task: dict, notebook: dict) -> dict:
-        rebuilt = rebuilding.rebuild_handed_in(_released(notebook["released"]), HandedIn.from_json(notebook["handed_in"]))
-        digest = identity.digest(rebuilt, task["unit"], task["key"], self.level)
-        graded = None if task["again"] else identity.kept_result(Store(task["course"]), digest)
-        found = graded is not None
-        if not found:
-            self.make_sure()
-            graded = submission.judge(rebuilt, task["unit"], self.runners, key=task["key"], hints=task["hints"])
-            self._look_at_memory()
-        text = carding.written(carding.carded(rebuilt, graded, task["hints"]))
-        return {"graded": graded.to_json(), "digest": digest, "kept": found, "answers": rebuilt.answers, "text": text}
+    def _finish(self, notebook: dict, terms: Terms, store: Store) -> Finished:
+        rebuilt = rebuilding.rebuild_handed_in(
+            _released(notebook["released"]), HandedIn.from_json(notebook["handed_in"])
+        )
+        return finished(rebuilt, terms, store, self._ready)
+
+    @contextlib.contextmanager
+    def _ready(self) -> Iterator[Runners]:
+        self.make_sure()
+        yield self.runners
+        self._look_at_memory()
 
     def _look_at_memory(self) -> None:
-        """Nothing should stay in the launcher from one case to the next; should it grow all the same, a new one takes its place."""
+        """Nothing should stay in the launcher from one case to the next; should it grow all the same, a new one takes
+        its place."""
         now = resident_bytes(self.launcher.pid)
         self.first_size = self.first_size or now
         if now > self.first_size + MAY_GROW:
@@ -113,6 +120,7 @@ class Judging:
             self.first_size = 0
 
     def close(self) -> None:
+        """End all processes."""
         self.runners.close()
         self.launcher.close()
 
@@ -134,7 +142,8 @@ def resident_bytes(pid: int | None) -> int:
 
 
 def main() -> None:
-    """The life of a worker."""
+    """Judge what is asked for on standard input, until that ends. Answers {"graded": ...}, {"refused": why} or
+    {"full": why}."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command; it closes our input
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever prints does not print into the answers
@@ -152,10 +161,13 @@ def main() -> None:
             answer(graded=judging.judge(tasks.get()), resident=resident_bytes(os.getpid()))
     except CannotJudge as error:
         answer(refused=str(error))
+    except DiskFull as error:
+        answer(full=str(error))
 
 
 def _listen(tasks: queue.Queue, judging: Judging) -> None:
-    """Take tasks as they come. At the end of the input end everything, in the middle of a case too: nobody waits for its result."""
+    """Take tasks as they come. At the end of the input end everything, in the middle of a case too: nobody waits for
+    its result."""
     try:
         for line in sys.stdin:
             tasks.put(json.loads(line))
@@ -166,17 +178,20 @@ def _listen(tasks: queue.Queue, judging: Judging) -> None:
         os._exit(0)
 
 
-# -- on an engine of ipyparallel ------------------------------------------------------------------------------------------------------
+# -- on an engine of ipyparallel --------------------------------------------------------------------------------------
 
 _here: Judging | None = None
 
 
 def prepare_engine(options: dict, course_code: str) -> str:
-    """Start the launcher of this engine. Returns why it cannot judge, or ""."""
+    """Start the launcher of this engine. Returns why it cannot judge, or "".
+
+    options: {"slot", "weak": as for `isolation.spec`, "overlay": folder}. course_code: `code_version` of whoever asks.
+    """
     global _here
     if options["overlay"]:
         os.environ[OVERLAY] = options["overlay"]
-    if identity._our_code() != course_code:
+    if code_version() != course_code:
         return f"{Path(__file__).resolve().parents[2]} on {os.uname().nodename} is another version of the course"
     try:
         _here = _here or Judging(spec(options["slot"], weak=options["weak"]))
@@ -187,7 +202,8 @@ def prepare_engine(options: dict, course_code: str) -> str:
 
 
 def on_engine(task: dict) -> dict:
-    return _here.judge(task)
+    """`Judging.judge` on this engine, where the course's folder need not be. Raises what that raises."""
+    return _here.judge(task, keeps=False)
 
 
 def leave_engine() -> None:

@@ -1,13 +1,15 @@
-"""Similar answers of two students, for a person to look at. Nothing here scores anybody, and no similarity proves anything.
+"""Similar answers of two students, for a person to look at. Nothing here scores anybody, and no similarity proves
+anything.
 
-Only solution cells are compared, cell by cell. An answer becomes a row of tokens without layout, comments and docstrings, in which all
-names of the student's own are the same, so that renaming and reformatting change nothing. Two rows are as similar as the share of tokens
-that stand in both in the same order (Indel similarity, `rapidfuzz`).
+Only solution cells are compared, cell by cell. An answer becomes a row of tokens without layout, comments and
+docstrings, in which all names of the student's own are the same, so that renaming and reformatting change nothing.
+Two rows are as similar as the share of tokens that stand in both in the same order (Indel similarity, `rapidfuzz`).
 
-Students who solve the same exercise write similar code. So an answer is also compared with everything that needs no copying to be
-written: the released text, the published solution, the bank's answers, and what a good part of the class has. What counts is by how many
-tokens two answers resemble each other *more* than either resembles any of those. A short function leaves no room for that; a whole
-assignment does, and its cells add up. Apart from that, whole notebooks that are the same letter by letter are listed in groups.
+Students who solve the same exercise write similar code. So an answer is also compared with everything that needs no
+copying to be written: the released text, the published solution, the bank's answers, and what a good part of the
+class has. What counts is by how many tokens two answers resemble each other *more* than either resembles any of
+those. A short function leaves no room for that; a whole assignment does, and its cells add up. Apart from that, whole
+notebooks that are the same letter by letter are listed in groups.
 """
 
 from __future__ import annotations
@@ -53,11 +55,12 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A cell that two students answered alike. similarity: of the two; known: the higher of theirs to any known answer (0 to 1).
+class SimilarAnswers:
+    """A cell that two students answered alike. similarity: of the two; known: the higher of theirs to any known
+    answer (0 to 1).
 
-    beyond: tokens in common that no known answer explains. first, second: the two texts; marks: their parts that are the same, as
-    (start, end) in each.
+    beyond: tokens in common that no known answer explains. first, second: the two texts; marks: their parts that are
+    the same, as (start, end) in each.
     """
 
     name: str
@@ -71,20 +74,23 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two students whose answers a person should read side by side. cells: the similar ones, in the order of the notebook."""
+    """Two students whose answers a person should read side by side. cells: the similar ones, in the order of the
+    notebook."""
 
     first: str
     second: str
-    cells: tuple[Cell, ...]
+    cells: tuple[SimilarAnswers, ...]
 
     @property
     def beyond(self) -> float:
+        """Tokens in common that no known answer explains, in all cells."""
         return sum(cell.beyond for cell in self.cells)
 
 
 @dataclass(frozen=True)
 class Same:
-    """Students whose answers are the same letter by letter, in every cell that they wrote. cells: their names, in the notebook's order.
+    """Students whose answers are the same letter by letter, in every cell that they wrote. cells: their names, in the
+    notebook's order.
 
     known: cells of these whose text is also a known answer, for example the published solution.
     """
@@ -94,15 +100,16 @@ class Same:
     known: tuple[str, ...]
 
 
-# -- an answer as tokens ----------------------------------------------------------------------------------------------------------------
+# -- an answer as tokens ----------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=4096)  # the known answers, and what many students left as it was
 def code_tokens(source: str) -> tuple[Token, ...]:
-    """Python, valid or not, without layout, comments, docstrings and imports. Names of functions, methods and attributes that are used
-    stay; all others are the same name."""
+    """Python, valid or not, without layout, comments, docstrings and imports. Names of functions, methods and
+    attributes that are used stay; all others are the same name."""
     lines = [(at, line) for at, line in _lines(source) if line.strip() and not _IMPORT.match(line)]
-    text = "".join(line for _, line in lines)  # without blank lines, of which very many would keep the lexer busy for minutes
+    # Without blank lines, of which very many would keep the lexer busy for minutes.
+    text = "".join(line for _, line in lines)
     starts = list(accumulate((len(line) for _, line in lines), initial=0))
 
     def place(at: int) -> int:
@@ -147,7 +154,7 @@ def word_tokens(text: str) -> tuple[Token, ...]:
     return tuple(Token(word.group().lower(), word.start(), word.end()) for word in re.finditer(r"\w+", text))
 
 
-# -- comparing --------------------------------------------------------------------------------------------------------------------------
+# -- comparing --------------------------------------------------------------------------------------------------------
 
 
 def similar_pairs(
@@ -158,13 +165,14 @@ def similar_pairs(
 ) -> list[Pair]:
     """The pairs of students to look at, those with most in common first.
 
-    answers: student -> cell -> text. known: cell -> texts that need no copying. written: names of cells that hold prose.
-    enough: tokens in common beyond the known answers, over all cells, from which a pair is shown.
+    answers: student -> cell -> text. known: cell -> texts that need no copying. written: names of cells that hold
+    prose. enough: tokens in common beyond the known answers, over all cells, from which a pair is shown.
     """
     students = sorted(answers)
     cells = list(dict.fromkeys(name for student in students for name in answers[student]))
     compared = {
-        name: _compare([answers[s].get(name, "") for s in students], known.get(name, ()), name in set(written)) for name in cells
+        name: _compare([answers[s].get(name, "") for s in students], known.get(name, ()), name in set(written))
+        for name in cells
     }
     total = sum((one.beyond for one in compared.values()), np.zeros((len(students), len(students))))
     pairs = []
@@ -180,10 +188,12 @@ def same_notebooks(
     known: Mapping[str, Iterable[str]],
     enough: float = ENOUGH,
 ) -> list[Same]:
-    """Those who handed in the very same text, the largest groups first, however many there are and wherever it comes from.
+    """Those who handed in the very same text, the largest groups first, however many there are and wherever it comes
+    from.
 
-    The pairs above ask what needs no copying; letters, blanks and comments of a whole notebook are never the same by chance.
-    released: cell -> the text students were given, which is nobody's answer. enough: tokens of the answers from which a group is shown.
+    The pairs above ask what needs no copying; letters, blanks and comments of a whole notebook are never the same by
+    chance. released: cell -> the text students were given, which is nobody's answer. enough: tokens of the answers
+    from which a group is shown.
     """
 
     def letters(text: str) -> str:
@@ -203,7 +213,7 @@ def same_notebooks(
 
 
 @dataclass
-class _Compared:
+class _CellAnswers:
     """One cell of all students. similarity, beyond: student x student; known: per student."""
 
     texts: Sequence[str]
@@ -213,16 +223,16 @@ class _Compared:
     known: np.ndarray
     beyond: np.ndarray
 
-    def cell(self, name: str, i: int, j: int) -> Cell:
+    def cell(self, name: str, i: int, j: int) -> SimilarAnswers:
         blocks = [block for block in Indel.opcodes(self.encoded[i], self.encoded[j]) if block.tag == "equal"]
         first = _spans(self.tokens[i], [(b.src_start, b.src_end) for b in blocks])
         second = _spans(self.tokens[j], [(b.dest_start, b.dest_end) for b in blocks])
         known = float(max(self.known[i], self.known[j]))
         similarity, beyond = float(self.similarity[i, j]), float(self.beyond[i, j])
-        return Cell(name, similarity, known, beyond, self.texts[i], self.texts[j], (first, second))
+        return SimilarAnswers(name, similarity, known, beyond, self.texts[i], self.texts[j], (first, second))
 
 
-def _compare(texts: Sequence[str], known: Iterable[str], written: bool) -> _Compared:
+def _compare(texts: Sequence[str], known: Iterable[str], written: bool) -> _CellAnswers:
     tokenize = word_tokens if written else code_tokens
     tokens = [tokenize(text)[:LONGEST] for text in texts]
     letters: dict[str, str] = {}  # a character for each token, so that strings can be compared
@@ -244,7 +254,7 @@ def _compare(texts: Sequence[str], known: Iterable[str], written: bool) -> _Comp
     counts = (similarity >= ALIKE) & (excess >= MARGIN)
     beyond = np.where(counts, excess * (lengths[:, None] + lengths[None, :]) / 2, 0.0)
     np.fill_diagonal(beyond, 0.0)
-    return _Compared(texts, tokens, encoded, similarity, nearest, beyond)
+    return _CellAnswers(texts, tokens, encoded, similarity, nearest, beyond)
 
 
 def _character(k: int) -> str:
@@ -263,12 +273,13 @@ def _spans(tokens: Sequence[Token], ranges: list[tuple[int, int]]) -> tuple[tupl
     return tuple((token.start, token.end) for a, b in ranges for token in tokens[a:b])
 
 
-# -- a class ----------------------------------------------------------------------------------------------------------------------------
+# -- a class ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What was compared, and what came out. skipped: students whose notebook could not be read. same: those with the same text."""
+    """What was compared, and what came out. skipped: students whose notebook could not be read. same: those with the
+    same text."""
 
     assignment: str
     students: int
@@ -279,8 +290,9 @@ class Compared:
 
 
 def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compared:
-    """Compare the submissions of a course (`nbgrader.coursedir.CourseDirectory`). Raises `autograder.reports.results.NoCourse`."""
-    from autograder.grading import nbgrader_plugin
+    """Compare the submissions of a course (`nbgrader.coursedir.CourseDirectory`). Raises
+    `autograder.reports.results.NoCourse`."""
+    from autograder.grading import course_files
     from autograder.reports import results  # nbgrader takes a second to import
 
     known: dict[str, list[str]] = {}
@@ -290,7 +302,7 @@ def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compare
     for name in results.notebooks(coursedir, assignment):
         for notebook in (
             results.source(coursedir, assignment, name),
-            nbgrader_plugin.released(coursedir, coursedir.config, assignment, name),
+            course_files.released(coursedir, coursedir.config, assignment, name),
         ):
             for cell_id, cell in answer_cells(notebook).items():
                 known.setdefault(f"{name}/{cell_id}", []).append(cell.source)
@@ -334,4 +346,6 @@ def known_answers(functions: Iterable[str]) -> list[str]:
 
 def render(compared: Compared, when: datetime | None = None) -> str:
     """The pairs side by side, as one HTML page."""
-    return page("copies.html", c=compared, most=SIDE_BY_SIDE, when=(when or datetime.now()).strftime("%A %d %B %Y, %H:%M"))
+    return page(
+        "copies.html", c=compared, most=SIDE_BY_SIDE, when=(when or datetime.now()).strftime("%A %d %B %Y, %H:%M")
+    )

@@ -2,9 +2,9 @@
 
     nbgrader export --exporter=autograder.reports.exporters.CsvExporter --to marks.csv
 
-It understands nbgrader's `--to FILE`, `--assignment [A,B]` and `--student [X,Y]`. Those who handed in nothing get an empty cell, not a
-zero: what a missing submission is worth is for the other system's rules (or `--CsvExporter.missing=0`). Text that a spreadsheet would run
-as a formula is made plain text.
+It understands nbgrader's `--to FILE`, `--assignment [A,B]` and `--student [X,Y]`. Those who handed in nothing get an
+empty cell, not a zero: what a missing submission is worth is for the other system's rules (or
+`--CsvExporter.missing=0`). Text that a spreadsheet would run as a formula is made plain text.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ _PLAIN_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def safe(text: str) -> str:
-    """`text` as a cell that no spreadsheet runs as a formula: a quote in front of what would begin one; no control characters.
+    """`text` as a cell that no spreadsheet runs as a formula: a quote in front of what would begin one; no control
+    characters.
 
-    Source: OWASP Application Security Verification Standard 5.0, 1.2.10 (CSV and formula injection). A number is left alone.
+    Source: OWASP Application Security Verification Standard 5.0, 1.2.10 (CSV and formula injection). A number is left
+    alone.
     """
     text = "".join(" " if ord(c) < 32 and c != "\n" else c for c in text.replace("\r\n", "\n").replace("\r", "\n"))
     if text.strip().startswith(_FORMULA) and not _PLAIN_NUMBER.fullmatch(text):
@@ -49,7 +51,8 @@ def as_csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 class CsvExporter(ExportPlugin):
-    """One row per assignment and student, one column per exercise; "provisional" says whether a person has yet to grade a part."""
+    """One row per assignment and student, one column per exercise; "provisional" says whether a person has yet to
+    grade a part."""
 
     missing = Unicode("", help="What stands where nothing was handed in: nothing, or for example 0.").tag(config=True)
 
@@ -62,7 +65,9 @@ class CsvExporter(ExportPlugin):
             waiting = sum(row.to_grade for row in one.rows)
             if waiting:
                 self.log.warning(
-                    "%s: the scores of %d submissions are provisional, a person has yet to grade a part", one.assignment, waiting
+                    "%s: the scores of %d submissions are provisional, a person has yet to grade a part",
+                    one.assignment,
+                    waiting,
                 )
         target = Path(self.to or "grades.csv")
         part = target.with_name(target.name + ".part")

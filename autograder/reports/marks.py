@@ -1,6 +1,7 @@
 """What nbgrader's gradebook says of one assignment, as plain records: a row per student, a mark per graded cell.
 
-Everything is read through nbgrader's own objects (`nbgrader.api.Gradebook`); nothing here imports nbgrader or writes to its database.
+Everything is read through nbgrader's own objects (`nbgrader.api.Gradebook`); nothing here imports nbgrader or writes
+to its database.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ class UnknownAssignment(LookupError):
 
 @dataclass(frozen=True)
 class Column:
-    """A graded cell of the assignment. name: as instructors see it. points: its maximum. written: a person grades it."""
+    """A graded cell of the assignment. name: as instructors see it. points: its maximum. written: a person grades
+    it."""
 
     notebook: str
     cell: str
@@ -27,7 +29,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Mark:
-    """What one student has on one graded cell. to_grade: a person has to look at it (again), so the score is provisional.
+    """What one student has on one graded cell. to_grade: a person has to look at it (again), so the score is
+    provisional.
 
     by_hand: a person gave the score; it counts instead of the judge's, also for work that was handed in afterwards.
     """
@@ -39,9 +42,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Row:
-    """One student. timestamp: when the work was handed in, UTC. marks: by (notebook, cell); empty for those who handed in nothing.
+    """One student. timestamp: when the work was handed in, UTC. marks: by (notebook, cell); empty for those who
+    handed in nothing.
 
-    score: all marks and extra credit less the penalty for lateness, never below zero; None for those who handed in nothing.
+    score: all marks and extra credit less the penalty for lateness, never below zero; None for those who handed in
+    nothing.
     """
 
     student: str
@@ -56,10 +61,12 @@ class Row:
 
     @property
     def handed_in(self) -> bool:
+        """Whether the gradebook has a submission."""
         return self.marks is not None
 
     @property
     def to_grade(self) -> bool:
+        """Whether a person has to look at some of it, so that the score is provisional."""
         return any(mark.to_grade for mark in (self.marks or {}).values())
 
     @property
@@ -79,7 +86,8 @@ class Marks:
 
 
 def read_marks(gradebook, assignment: str, students: list[str] | None = None) -> Marks:
-    """The marks of `assignment`; of these students only, if any are named. Raises UnknownAssignment, naming what there is."""
+    """The marks of `assignment`; of these students only, if any are named. Raises UnknownAssignment, naming what
+    there is."""
     found = {one.name: one for one in gradebook.assignments}
     if assignment not in found:
         there = ", ".join(sorted(found)) or "none; release one first"

@@ -1,32 +1,31 @@
 """`autograder report ASSIGNMENT`: what an instructor wants to know of a class, on one page.
 
-First what a person has to do, then what to talk about, then scores, mistakes, hung runs, integrity, lateness. Made from the gradebook and
-the kept results; it judges nothing and changes nothing.
+First what a person has to do, then what to talk about, then scores, mistakes, hung runs, integrity, lateness. Made
+from the gradebook and the kept results; it judges nothing and changes nothing.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-
-from markupsafe import Markup
 
 from autograder.grading.submission.grades import ItemGrade
 from autograder.homework.rubric import PARTS
 from autograder.pages import page
 from autograder.registry import all_exercises
-from autograder.reports import figures
 from autograder.reports.marks import Column, Marks, Row
 from autograder.reports.results import Submitted
-from autograder.verdict import Result
+from autograder.verdict import VERDICTS, Result
 
 STOPPED = ("hung", "crashed", "out_of_memory", "too_slow")
 TALK = 5  # mistakes to talk about
+FEW, MANY = 8, 24  # points up to which a distribution has a line for each, of an exercise and of the assignment
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,9 @@ class Todo:
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """Students with the same diagnosis in the same exercise. hint: the one most of them got; hints: how many different ones there were."""
+class MistakeMade:
+    """Students with the same diagnosis in the same exercise. hint: the one most of them got; hints: how many
+    different ones there were."""
 
     exercise: str
     name: str
@@ -52,6 +52,7 @@ class Mistake:
 
     @property
     def count(self) -> int:
+        """How many students made it."""
         return len(self.students)
 
 
@@ -64,27 +65,35 @@ class ExerciseReport:
     points: float
     scores: tuple[float, ...]
     verdicts: Counter
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[MistakeMade, ...]
 
     @property
     def mean(self) -> float | None:
+        """Points; None where nobody handed in."""
         return statistics.fmean(self.scores) if self.scores else None
 
     @property
     def full_share(self) -> float | None:
-        return sum(score >= self.points for score in self.scores) / len(self.scores) if self.scores and self.points else None
+        """Share (0 to 1) of those with all points; None where there are none to earn."""
+        return (
+            sum(score >= self.points for score in self.scores) / len(self.scores)
+            if self.scores and self.points
+            else None
+        )
 
     @property
     def none_share(self) -> float | None:
+        """Share (0 to 1) of those without a point; None where there are none to earn."""
         return sum(score <= 0 for score in self.scores) / len(self.scores) if self.scores and self.points else None
 
     @property
-    def bars(self) -> Markup:
-        return figures.small_bars(self.scores, self.points)
+    def distribution(self) -> list[tuple[str, int]]:
+        """`distribution`, without the lines that nobody is in."""
+        return [(points, count) for points, count in distribution(self.scores, self.points, FEW) if count]
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenAnswers:
     """An answer that a person grades: how many wait, how many are read, and the mean of those."""
 
     name: str
@@ -95,7 +104,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Stopped:
+class StoppedRun:
     """A run that did not come to its end."""
 
     student: str
@@ -125,84 +134,110 @@ class ClassReport:
     rows: Sequence[Row]
     columns: Sequence[Column]
     todo: list[Todo]
-    to_read: list[Written]
+    to_read: list[WrittenAnswers]
     exercises: list[ExerciseReport]
-    stopped: list[Stopped]
+    stopped: list[StoppedRun]
     flags: list[Noticed]
     hints: str = "how"
     names: dict[str, str] = field(default_factory=dict)
 
     @property
     def students(self) -> int:
+        """How many the class has."""
         return len(self.rows)
 
     @property
     def handed_in(self) -> list[Row]:
+        """Those with a submission."""
         return [row for row in self.rows if row.handed_in]
 
     @property
     def scores(self) -> list[float]:
+        """Points of those with a submission."""
         return [row.score for row in self.handed_in]
 
     @property
     def mean(self) -> float | None:
+        """Points; None where nobody handed in."""
         return statistics.fmean(self.scores) if self.scores else None
 
     @property
     def median(self) -> float | None:
+        """Points; None where nobody handed in."""
         return statistics.median(self.scores) if self.scores else None
 
     @property
     def full(self) -> int:
+        """How many have all points."""
         return sum(score >= self.points for score in self.scores)
 
     @property
     def provisional(self) -> bool:
+        """Whether some written answer is unread."""
         return any(written.waiting for written in self.to_read)
 
     @property
     def late(self) -> list[Row]:
+        """Those who were late, the latest first."""
         return sorted((row for row in self.handed_in if row.seconds_late > 0), key=lambda row: -row.seconds_late)
 
     @property
     def absent(self) -> list[str]:
+        """Those without a submission."""
         return [row.student for row in self.rows if not row.handed_in]
 
     @property
     def nothing(self) -> list[str]:
+        """Those who handed in, have no points, and wait for nobody."""
         return [row.student for row in self.handed_in if not row.score and not row.to_grade]
 
     @property
-    def talk(self) -> list[Mistake]:
-        """The mistakes that most students made, those first that can be talked about: with a name, and made at least twice."""
-        named = [m for e in self.exercises for m in e.mistakes if m.count > 1 and m.hint and m.name not in _NOT_A_MISTAKE]
+    def talk(self) -> list[MistakeMade]:
+        """The mistakes that most students made, those first that can be talked about: with a name, and made at least
+        twice."""
+        named = [
+            m for e in self.exercises for m in e.mistakes if m.count > 1 and m.hint and m.name not in _NOT_A_MISTAKE
+        ]
         return sorted(named, key=lambda m: -m.count)[:TALK]
 
     @property
     def verdicts(self) -> list[tuple[str, Counter]]:
+        """(exercise, verdict -> number of students)."""
         return [(e.name, e.verdicts) for e in self.exercises if e.verdicts]
 
     @property
-    def legend(self) -> list[tuple[str, str]]:
+    def said(self) -> list[str]:
+        """The verdicts that were given at all, in the order in which they are shown."""
         seen = {verdict for _, counts in self.verdicts for verdict in counts}
-        return [(verdict, colour) for verdict, colour in figures.VERDICT_COLOURS.items() if verdict in seen]
+        return [verdict for verdict in (*VERDICTS, "not_judged") if verdict in seen]
 
     @property
-    def histogram(self) -> Markup:
-        return figures.score_histogram(self.scores, self.points)
+    def distribution(self) -> list[tuple[str, int]]:
+        """`distribution` of the scores."""
+        return distribution(self.scores, self.points, MANY)
 
-    @property
-    def verdict_bars(self) -> Markup:
-        return figures.verdict_bars(self.verdicts)
+
+def distribution(scores: Sequence[float], points: float, most: int) -> list[tuple[str, int]]:
+    """(points, number of students): a line for every whole point where there are at most `most`, else ten ranges.
+
+    What is above `points`, by extra credit, stands in the last one of these, or in lines of its own.
+    """
+    if points <= most:
+        counts = Counter(int(score + 0.5) for score in scores)
+        return [(str(whole), counts[whole]) for whole in range(max([math.ceil(points), *counts]) + 1)]
+    counts = Counter(min(int(10 * score / points), 9) for score in scores)
+    return [(f"{points * k / 10:g} to {points * (k + 1) / 10:g}", counts[k]) for k in range(10)]
 
 
 _NOT_A_MISTAKE = ("unrecognised", "not_written", "missing", "refused", "fault")
 
 
-# -- gathering --------------------------------------------------------------------------------------------------------------------------
+# -- gathering --------------------------------------------------------------------------------------------------------
 
 
-def class_report(marks: Marks, submitted: Iterable[Submitted], course: str = "", when: datetime | None = None) -> ClassReport:
+def class_report(
+    marks: Marks, submitted: Iterable[Submitted], course: str = "", when: datetime | None = None
+) -> ClassReport:
     """The report of a class. submitted: every notebook in submitted/, in any order."""
     judged = sorted(submitted, key=lambda one: (one.student, one.name))
     return ClassReport(
@@ -226,72 +261,64 @@ def _todo(marks: Marks, judged: Sequence[Submitted]) -> list[Todo]:
     """What needs a person, student by student: what is not graded at all first, then what may be wrong."""
     rows = {row.student: row for row in marks.rows}
     again = f"`autograder grade {marks.assignment}`"
-    found: list[tuple[int, Todo]] = []
-
-    def add(rank: int, *what: str) -> None:
-        found.append((rank, Todo(*what)))
-
-    ungraded = []
-    for student in dict.fromkeys(one.student for one in judged):
-        if student not in rows:
-            add(
-                0,
-                student,
-                "everything",
-                "Handed in, but the gradebook knows nobody of that name.",
-                f"Add the student, then run {again}.",
-            )
-            ungraded.append(student)
-        elif not rows[student].handed_in:
-            add(0, student, "everything", "Handed in, but not graded yet.", f"Run {again}.")
-            ungraded.append(student)
+    found = list(_not_graded(rows, judged, again))
+    ungraded = {todo.student for _, todo in found}
     for one in judged:
-        if one.refused:
-            add(
-                1,
-                one.student,
-                f"notebook {one.name}",
-                one.refused,
-                "Look at the file; ask for a new one, or grade it by hand.",
-            )
-            if not (one.graded and any(item.homework for item in one.graded.items)):  # else the files beside it were judged
-                continue
-        for flag in one.flags:
-            if flag.needs_person and flag.kind not in ("refused", "no_notebook"):
-                of_a_cell = flag.kind in ("fault", "waits")
-                where, _, rest = flag.sentence.partition(": ") if of_a_cell else (f"notebook {one.name}", "", flag.sentence)
-                add(2 if flag.kind == "fault" else 3, one.student, _plain(where), _sentence(rest), _ACTIONS.get(flag.kind, _LOOK))
-        if one.graded is None and one.student not in ungraded and not _faults(rows.get(one.student), marks):
-            add(
-                4,
-                one.student,
-                f"notebook {one.name}",
-                "What is in `submitted/` now is not what was graded, or its result was removed.",
-                f"Run {again}.",
-            )
+        found += _of_a_notebook(one)
+        if one.graded is None and not one.refused and one.student not in ungraded:
+            if not _faults(rows.get(one.student), marks):
+                why = "What is in `submitted/` now is not what was graded, or its result was removed."
+                found.append((4, Todo(one.student, f"notebook {one.name}", why, f"Run {again}.")))
     told = {(todo.student, todo.where) for _, todo in found}
     for row in marks.rows:
-        faults = _faults(row, marks)
-        names = [column.name for column in faults if (row.student, column.name) not in told]
-        if names:
-            add(2, row.student, ", ".join(names), "The judge itself failed on it.", _ACTIONS["fault"])
-        names = [c.name for c in _for_a_person(row, marks) if c not in faults and (row.student, c.name) not in told]
-        if names:
-            add(
-                3,
-                row.student,
-                ", ".join(names),
-                "Graded again since a score was given by hand; that score counts.",
-                _ACTIONS["by_hand"],
-            )
+        found += _of_the_gradebook(row, marks, told)
     return [todo for _, todo in sorted(found, key=lambda entry: entry[0])]
+
+
+def _not_graded(rows: Mapping[str, Row], judged: Sequence[Submitted], again: str) -> Iterator[tuple[int, Todo]]:
+    """(rank, what to do) for those who handed in and are not in the gradebook; the lowest rank comes first."""
+    for student in dict.fromkeys(one.student for one in judged):
+        if student not in rows:
+            why = "Handed in, but the gradebook knows nobody of that name."
+            yield 0, Todo(student, "everything", why, f"Add the student, then run {again}.")
+        elif not rows[student].handed_in:
+            yield 0, Todo(student, "everything", "Handed in, but not graded yet.", f"Run {again}.")
+
+
+def _of_a_notebook(one: Submitted) -> Iterator[tuple[int, Todo]]:
+    """(rank, what to do) about what was noticed in a notebook."""
+    if one.refused:
+        action = "Look at the file; ask for a new one, or grade it by hand."
+        yield 1, Todo(one.student, f"notebook {one.name}", one.refused, action)
+        if not (one.graded and any(item.homework for item in one.graded.items)):  # else the files beside it were judged
+            return
+    for flag in one.flags:
+        if flag.needs_person and flag.kind not in ("refused", "no_notebook"):
+            where, rest = f"notebook {one.name}", flag.sentence
+            if flag.kind in ("fault", "waits"):  # of a cell, whose name comes first
+                where, _, rest = flag.sentence.partition(": ")
+            action = _ACTIONS.get(flag.kind, _LOOK)
+            yield 2 if flag.kind == "fault" else 3, Todo(one.student, _plain(where), _sentence(rest), action)
+
+
+def _of_the_gradebook(row: Row, marks: Marks, told: Collection[tuple[str, str]]) -> Iterator[tuple[int, Todo]]:
+    """(rank, what to do) about checks that the gradebook marks for a person, but for those that are `told` already."""
+    faults = _faults(row, marks)
+    names = [column.name for column in faults if (row.student, column.name) not in told]
+    if names:
+        yield 2, Todo(row.student, ", ".join(names), "The judge itself failed on it.", _ACTIONS["fault"])
+    names = [c.name for c in _for_a_person(row, marks) if c not in faults and (row.student, c.name) not in told]
+    if names:
+        why = "Graded again since a score was given by hand; that score counts."
+        yield 3, Todo(row.student, ", ".join(names), why, _ACTIONS["by_hand"])
 
 
 _LOOK = "Read the notebook in the formgrader and correct the score there if it is unfair."
 _ACTIONS = {
     "fault": "Grade again; if it stays, give the points by hand in the formgrader, and report it with the notebook.",
     "waits": "Read the part's card in the formgrader, look at the file, and give what it is worth.",
-    "by_hand": "Compare it with the card in the formgrader: confirm the score there, or empty its field to take the judge's.",
+    "by_hand": "Compare it with the card in the formgrader: confirm the score there, or empty its field to take the "
+    "judge's.",
     "foreign": "See whether the wrong file was handed in, and ask for the right one.",
 }
 
@@ -300,7 +327,11 @@ def _for_a_person(row: Row | None, marks: Marks) -> list[Column]:
     """The checks that are marked for a person, although a machine grades them."""
     if row is None or not row.handed_in:
         return []
-    return [c for c in marks.columns if not c.written and (m := row.marks.get((c.notebook, c.cell))) is not None and m.to_grade]
+    return [
+        c
+        for c in marks.columns
+        if not c.written and (m := row.marks.get((c.notebook, c.cell))) is not None and m.to_grade
+    ]
 
 
 def _faults(row: Row | None, marks: Marks) -> list[Column]:
@@ -308,14 +339,18 @@ def _faults(row: Row | None, marks: Marks) -> list[Column]:
     return [column for column in _for_a_person(row, marks) if not row.marks[column.notebook, column.cell].by_hand]
 
 
-def _to_read(marks: Marks) -> list[Written]:
+def _to_read(marks: Marks) -> list[WrittenAnswers]:
     found = []
     for column in marks.columns:
         if column.written:
-            mine = [m for row in marks.rows if row.handed_in and (m := row.marks.get((column.notebook, column.cell))) is not None]
+            mine = [
+                m
+                for row in marks.rows
+                if row.handed_in and (m := row.marks.get((column.notebook, column.cell))) is not None
+            ]
             read = [mark.score for mark in mine if not mark.to_grade]
             mean = statistics.fmean(read) if read else None
-            found.append(Written(column.name, column.points, len(mine) - len(read), len(read), mean))
+            found.append(WrittenAnswers(column.name, column.points, len(mine) - len(read), len(read), mean))
     return found
 
 
@@ -323,7 +358,9 @@ def _exercise(marks: Marks, column: Column, judged: Sequence[Submitted]) -> Exer
     place = (column.notebook, column.cell)
     scores = tuple(row.marks[place].score for row in marks.rows if row.handed_in and place in row.marks)
     items = [
-        (one.student, item) for one in judged if one.name == column.notebook and (item := _item(one, column.cell)) is not None
+        (one.student, item)
+        for one in judged
+        if one.name == column.notebook and (item := _item(one, column.cell)) is not None
     ]
     unjudged = sum(one.graded is None for one in judged if one.name == column.notebook)
     verdicts = Counter(item.verdict for _, item in items) + Counter({"not_judged": unjudged})
@@ -340,7 +377,7 @@ def _title(function: str) -> str:
     return next((e.title for e in all_exercises() if e.function == function), "")
 
 
-def _mistakes(exercise: str, items: Sequence[tuple[str, ItemGrade]]) -> tuple[Mistake, ...]:
+def _mistakes(exercise: str, items: Sequence[tuple[str, ItemGrade]]) -> tuple[MistakeMade, ...]:
     """The failures of an exercise by diagnosis, the most frequent first."""
     groups: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for student, item in items:
@@ -349,12 +386,15 @@ def _mistakes(exercise: str, items: Sequence[tuple[str, ItemGrade]]) -> tuple[Mi
     found = []
     for (name, verdict), those in groups.items():
         hints = Counter(hint for _, hint in those)
-        found.append(Mistake(exercise, name, verdict, hints.most_common(1)[0][0], len(hints), tuple(s for s, _ in those)))
+        found.append(
+            MistakeMade(exercise, name, verdict, hints.most_common(1)[0][0], len(hints), tuple(s for s, _ in those))
+        )
     return tuple(sorted(found, key=lambda mistake: (-mistake.count, mistake.name)))
 
 
 def _failures(item: ItemGrade) -> Iterator[tuple[str, str, str]]:
-    """(name, verdict, hint) of what went wrong: of each line of the rubric where it is a part of the homework, each name once."""
+    """(name, verdict, hint) of what went wrong: of each line of the rubric where it is a part of the homework, each
+    name once."""
     if item.homework is not None:
         lost = [finding for finding in item.homework["findings"] if finding["verdict"] in ("wrong", "partly")]
         for finding in {finding["diagnosis"]: finding for finding in reversed(lost)}.values():
@@ -370,7 +410,7 @@ def hint_of(item: ItemGrade) -> str:
     return item.said[-1] if item.said else ""
 
 
-def _stopped(marks: Marks, judged: Sequence[Submitted]) -> list[Stopped]:
+def _stopped(marks: Marks, judged: Sequence[Submitted]) -> list[StoppedRun]:
     names = {(column.notebook, column.cell): column.name for column in marks.columns}
     found = []
     for one in judged:
@@ -379,12 +419,17 @@ def _stopped(marks: Marks, judged: Sequence[Submitted]) -> list[Stopped]:
                 case = Result.from_json(item.result).decisive if item.result else None
                 why = (case.why if case else "") or (item.said[-1] if item.said else "")
                 facts = "\n".join([case.says, *case.differs] if case else item.said[:-1]).strip()
-                found.append(Stopped(one.student, names.get((one.name, item.grade_id), item.grade_id), item.verdict, why, facts))
+                found.append(
+                    StoppedRun(
+                        one.student, names.get((one.name, item.grade_id), item.grade_id), item.verdict, why, facts
+                    )
+                )
     return sorted(found, key=lambda s: (STOPPED.index(s.verdict), s.exercise, s.student))
 
 
 def _noticed(judged: Sequence[Submitted]) -> list[Noticed]:
-    """What was put right, the most frequent first; what a person has to look at stands in the list of what to do, too."""
+    """What was put right, the most frequent first; what a person has to look at stands in the list of what to do,
+    too."""
     groups: dict[str, dict[str, str]] = defaultdict(dict)
     for one in judged:
         for flag in one.flags:
@@ -403,7 +448,7 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-# -- the page ---------------------------------------------------------------------------------------------------------------------------
+# -- the page ---------------------------------------------------------------------------------------------------------
 
 
 def render(report: ClassReport) -> str:
@@ -412,12 +457,14 @@ def render(report: ClassReport) -> str:
 
 
 def report_of(coursedir, assignment: str) -> ClassReport:
-    """The report of an assignment of a course (`nbgrader.coursedir.CourseDirectory`). Raises `autograder.reports.results.NoCourse` and
-    `autograder.reports.marks.UnknownAssignment`."""
+    """The report of an assignment of a course (`nbgrader.coursedir.CourseDirectory`). Raises
+    `autograder.reports.results.NoCourse` and `autograder.reports.marks.UnknownAssignment`."""
     from autograder.reports import results  # nbgrader takes a second to import
 
     found = results.marks(coursedir, assignment)
-    return class_report(found, results.submitted(coursedir, assignment), course=coursedir.course_id or Path(coursedir.root).name)
+    return class_report(
+        found, results.submitted(coursedir, assignment), course=coursedir.course_id or Path(coursedir.root).name
+    )
 
 
 def write_page(path: Path, text: str) -> None:

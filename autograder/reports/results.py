@@ -1,7 +1,8 @@
 """A class as reports see it: who handed in what, and what the judge said of it. Reads, never judges, never writes.
 
-The judge keeps a result under the hash of everything that decides it (`autograder.grading.submission.identity.digest`). `autograder grade` notes that hash
-for every student; what nbgrader's own command or the formgrader's button graded is found again from the submission itself.
+The judge keeps a result under the hash of everything that decides it
+(`autograder.grading.submission.finishing.digest`). `autograder grade` notes that hash for every student; what
+nbgrader's own command or the formgrader's button graded is found again from the submission itself.
 """
 
 from __future__ import annotations
@@ -17,10 +18,9 @@ from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.course import BadName, Course
-from autograder.grading import nbgrader_plugin
-from autograder.grading import run as grading
+from autograder.grading import course_files, isolation
 from autograder.grading.store import Store
-from autograder.grading.submission import identity
+from autograder.grading.submission.finishing import Terms, kept_at_any_level, kept_result
 from autograder.grading.submission.grades import Graded
 from autograder.grading.submission.reading import Flag
 from autograder.grading.submission.rebuilding import Rebuilt
@@ -30,8 +30,9 @@ from autograder.reports.marks import Marks, read_marks
 
 @dataclass(frozen=True)
 class Submitted:
-    """One notebook of one student. graded: the judge's result; None where it has not been judged as it stands now, or where the judge
-    failed. flags: what was noticed when it was rebuilt and judged. refused: why it was not read, or ""."""
+    """One notebook of one student. graded: the judge's result; None where it has not been judged as it stands now, or
+    where the judge failed. flags: what was noticed when it was rebuilt and judged. refused: why it was not read, or
+    ""."""
 
     student: str
     name: str
@@ -47,8 +48,8 @@ class NoCourse(ValueError):
 def open_course(root: Path) -> CourseDirectory:
     """The course whose root is `root`, with its settings. Raises NoCourse."""
     try:
-        return CourseDirectory(config=grading.settings(root, grading.Wish("")))
-    except grading.CannotGrade as error:
+        return CourseDirectory(config=course_files.settings(root))
+    except course_files.NoCourseRoot as error:
         raise NoCourse(str(error)) from None
 
 
@@ -95,7 +96,11 @@ def submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted
     """Every submitted notebook of the class with what the judge said of it, and what only the whole class shows."""
     found = list(_submitted(coursedir, assignment))
     shared = handed_in.shared_runs(
-        (one.student, item.homework) for one in found if one.graded for item in one.graded.items if item.homework is not None
+        (one.student, item.homework)
+        for one in found
+        if one.graded
+        for item in one.graded.items
+        if item.homework is not None
     )
     for one in found:
         more = [Flag(kind, sentence, needs_person=True) for kind, sentence in shared.pop(one.student, ())]
@@ -104,11 +109,13 @@ def submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted
 
 def _submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted]:
     names, store, judged = notebooks(coursedir, assignment), Store(Path(coursedir.root)), _Judged(coursedir, assignment)
-    for student in grading.submitted_students(coursedir, assignment):
+    for student in course_files.submitted_students(coursedir, assignment):
         mark = store.mark(assignment, student) or {}
-        unchanged = "results" in mark and mark.get("submitted") == grading.hashes_of_submission(coursedir, assignment, student)
+        unchanged = "results" in mark and mark.get("submitted") == course_files.hashes_of_submission(
+            coursedir, assignment, student
+        )
         for name in names:
-            graded = identity.kept_result(store, mark["results"].get(name, "")) if unchanged else None
+            graded = kept_result(store, mark["results"].get(name, "")) if unchanged else None
             if graded is not None:
                 yield Submitted(student, name, graded, tuple(graded.flags), graded.refused)
             else:
@@ -117,9 +124,9 @@ def _submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitte
 
 def answers(coursedir: CourseDirectory, assignment: str) -> Iterator[tuple[str, str, Rebuilt]]:
     """(student, notebook's name, notebook as it is graded) of the whole class."""
-    for student in grading.submitted_students(coursedir, assignment):
+    for student in course_files.submitted_students(coursedir, assignment):
         for name in notebooks(coursedir, assignment):
-            yield student, name, nbgrader_plugin.load(coursedir, coursedir.config, assignment, student, name)
+            yield student, name, course_files.load(coursedir, coursedir.config, assignment, student, name)
 
 
 class _Judged:
@@ -127,19 +134,17 @@ class _Judged:
 
     def __init__(self, coursedir: CourseDirectory, assignment: str):
         self.coursedir, self.assignment, root = coursedir, assignment, Path(coursedir.root)
-        self.store, self.key, self.unit = Store(root), Course(root).key(assignment), nbgrader_plugin.unit_of(assignment)
+        self.store, self.terms = (
+            Store(root),
+            Terms(course_files.unit_of(assignment), Course(root).key(assignment), "how", ""),
+        )
         self.levels = levels()
 
     def now(self, student: str, name: str) -> Submitted:
         """Rebuilt here, as for grading: for what the formgrader's button graded, and for what is not graded."""
-        rebuilt = nbgrader_plugin.load(self.coursedir, self.coursedir.config, self.assignment, student, name)
-        graded = None
-        for level in list(self.levels):
-            graded = identity.kept_result(self.store, identity.digest(rebuilt, self.unit, self.key, level))
-            if graded is not None:
-                self.levels.remove(level)
-                self.levels.insert(0, level)  # the others were probably judged at the same level
-                break
+        rebuilt = course_files.load(self.coursedir, self.coursedir.config, self.assignment, student, name)
+        graded, level = kept_at_any_level(rebuilt, self.terms, self.levels, self.store)
+        self.levels.sort(key=lambda one: one != level)  # the others were probably judged at the same level
         return Submitted(student, name, graded, tuple(graded.flags if graded else rebuilt.flags), rebuilt.refused)
 
 
@@ -148,5 +153,5 @@ def levels() -> list[str]:
     found = []
     for weak in (False, True):
         with contextlib.suppress(Exception):  # where this machine cannot isolate, nothing was judged at that level here
-            found.append(nbgrader_plugin.jail(weak)["level"])
+            found.append(isolation.spec(weak=weak)["level"])
     return list(dict.fromkeys([*found, "none"]))

@@ -201,13 +201,13 @@ def _traced_recv(name: str) -> Callable:
         size = {} if pickles else _size(buf)
         token = recorder.begin(name, peer=self.world_rank(source), tag=tag, group=self.recorded_group, **size)
         status = status or MPI.Status()
-        heard = {}
+        told = {}
         try:
             result = plain(self, buf, source, tag, status)
-            heard = heard(self, status)
+            told = heard(self, status)
             return result
         finally:
-            recorder.end(token, **heard)
+            recorder.end(token, **told)
 
     return call
 
@@ -302,13 +302,13 @@ def _traced_sendrecv(name: str) -> Callable:
                 "recv" if pickles else "Recv", peer=self.world_rank(source), tag=tag, group=self.recorded_group
             )
         recorder.waiting(received or sent)
-        heard = {}
+        told = {}
         try:
             result = plain(self, *args, **keywords)
-            heard = heard(self, status) if received else {}
+            told = heard(self, status) if received else {}
             return result
         finally:
-            recorder.end(received, **heard)
+            recorder.end(received, **told)
             recorder.end(sent)
 
     return call

@@ -1,6 +1,5 @@
-"""The cluster's image and MPIJobs: manifests rendered and held against types, the Dockerfile's steps as far as they run without Docker,
-and a job on pods that are hosts on this machine, with the image's own sshd, the operator's keys and host file, and the manifest's command.
-"""
+"""The cluster's image and MPIJobs: manifests rendered and held against types, the Dockerfile's steps as far as they
+run without Docker, the settings of ssh and sshd as these read them."""
 
 from __future__ import annotations
 
@@ -12,18 +11,16 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import dockerfile
 import kustomize
-import pretend_operator
 import pytest
 import yaml
 from machine import needs
 from mpijob_model import QUANTITY, MPIJob, check
 from pydantic import ValidationError
-
-from labkit import runlog
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "job_scripts" / "kubernetes"
@@ -42,7 +39,9 @@ SSHD = "/usr/sbin/sshd"
 
 @functools.cache
 def rendered(overlay: str) -> dict[tuple[str, str], dict]:
-    return {(found["kind"], found["metadata"]["name"]): found for found in kustomize.render(FOLDER / "overlays" / overlay)}
+    return {
+        (found["kind"], found["metadata"]["name"]): found for found in kustomize.render(FOLDER / "overlays" / overlay)
+    }
 
 
 def job(name: str, overlay: str = "cpu") -> dict:
@@ -66,7 +65,7 @@ def repository() -> set[str]:
 
 every_job = pytest.mark.parametrize(("overlay", "name"), [(overlay, name) for overlay in OVERLAYS for name in JOBS])
 
-# ---------------------------------------------------------------------------------------------------------------- manifests
+# ---------------------------------------------------------------------------------------------------- manifests
 
 
 @every_job
@@ -80,7 +79,11 @@ def test_an_overlay_holds_every_job_once_and_nothing_unknown():
         assert {name for kind, name in rendered(overlay) if kind == "MPIJob"} == set(JOBS)
         assert others == ({"PersistentVolumeClaim"} if overlay == "resume" else set())
     claim = copy.deepcopy(rendered("resume")["PersistentVolumeClaim", "horovod-mnist-results"])
-    check({key: value for key, value in claim.items() if key not in ("apiVersion", "kind")}, "V1PersistentVolumeClaim", "claim")
+    check(
+        {key: value for key, value in claim.items() if key not in ("apiVersion", "kind")},
+        "V1PersistentVolumeClaim",
+        "claim",
+    )
 
 
 BROKEN = {
@@ -94,17 +97,26 @@ BROKEN = {
     "an unknown field of the policy": (("spec", "runPolicy", "backOffLimit"), 1),
     "a field of the older version": (("spec", "cleanPodPolicy"), "Running"),
     "an unknown moment": (("spec", "launcherCreationPolicy"), "Later"),
-    "a role that is none": (("spec", "mpiReplicaSpecs", "Workers"), {"replicas": 1, "template": {"spec": {"containers": [{}]}}}),
+    "a role that is none": (
+        ("spec", "mpiReplicaSpecs", "Workers"),
+        {"replicas": 1, "template": {"spec": {"containers": [{}]}}},
+    ),
     "two launchers": (("spec", "mpiReplicaSpecs", "Launcher", "replicas"), 2),
     "no worker": (("spec", "mpiReplicaSpecs", "Worker", "replicas"), 0),
     "a restart policy of pods alone": (("spec", "mpiReplicaSpecs", "Launcher", "restartPolicy"), "Always"),
     "no container": (("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "containers"), []),
-    "a container without a name": (("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "containers"), [{"image": "x"}]),
+    "a container without a name": (
+        ("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "containers"),
+        [{"image": "x"}],
+    ),
     "an unknown field of a pod": (("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "restart"), "Never"),
     "a list for a text": (("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "serviceAccountName"), ["a"]),
     "a text for a boolean": (("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "hostNetwork"), "no"),
     "a text for a list": (("spec", "mpiReplicaSpecs", "Launcher", "template", "spec", "containers", 0, "args"), "-n 2"),
-    "numbers among arguments": (("spec", "mpiReplicaSpecs", "Launcher", "template", "spec", "containers", 0, "args"), ["-n", 2]),
+    "numbers among arguments": (
+        ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec", "containers", 0, "args"),
+        ["-n", 2],
+    ),
     "an unknown field of a container": (
         ("spec", "mpiReplicaSpecs", "Worker", "template", "spec", "containers", 0, "gpus"),
         1,
@@ -193,7 +205,9 @@ def test_ranks_get_what_they_need(overlay, name):
 def test_nothing_runs_for_ever_as_root_or_with_a_token(overlay, name):
     manifest = job(name, overlay)
     policy = manifest["spec"]["runPolicy"]
-    assert policy["cleanPodPolicy"] == "Running" and policy["activeDeadlineSeconds"] and policy["ttlSecondsAfterFinished"]
+    assert (
+        policy["cleanPodPolicy"] == "Running" and policy["activeDeadlineSeconds"] and policy["ttlSecondsAfterFinished"]
+    )
     assert policy["backoffLimit"] == (2 if (overlay, name) == ("resume", "horovod-mnist") else 0)
     for role in ("Launcher", "Worker"):
         pod = pods(manifest, role)["template"]["spec"]
@@ -224,7 +238,7 @@ def test_no_solution_is_given_away():
             )
 
 
-# ---------------------------------------------------------------------------------------------------------------- the image
+# ---------------------------------------------------------------------------------------------------- the image
 
 
 def test_the_stages_of_the_image():
@@ -281,7 +295,11 @@ def test_what_the_image_holds_of_the_course():
         "notebooks/00_start_here/start_here.ipynb",
         "labkit/environment.py",
     ]
-    needed += ["autograder/check.py", "homework/scaling_mnist/README.md", "job_scripts/kubernetes/when_workers_answer.sh"]
+    needed += [
+        "autograder/check.py",
+        "homework/scaling_mnist/README.md",
+        "job_scripts/kubernetes/when_workers_answer.sh",
+    ]
     assert set(needed) <= held
     top = {name.split("/")[0] for name in held}
     assert top.isdisjoint({"solutions", "tests", ".git", ".venv", "work", ".cache", "var"})
@@ -316,7 +334,8 @@ def test_what_dockerignore_keeps_out(name, ignored):
 
 
 def test_the_set_up_works_with_the_files_copied_for_it(tmp_path):
-    """The stage that installs the environment has few of the course's files: they are enough, and name the same wheel of Horovod."""
+    """The stage that installs the environment has few of the course's files: they are enough, and name the same wheel
+    of Horovod."""
     for sources, destination in dockerfile.copies(ENVIRONMENT):
         for source in sources:
             place = tmp_path / destination / ("" if (ROOT / source).is_dir() else Path(source).name)
@@ -329,11 +348,17 @@ def test_the_set_up_works_with_the_files_copied_for_it(tmp_path):
     assert [bootstrap.parse(words.split()).command for command in commands for words in command] == ["horovod"]
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("HOROVOD_", "CONDA_"))}
     told = subprocess.run(
-        [sys.executable, "tools/bootstrap.py", "horovod-status"], cwd=tmp_path, env=variables, capture_output=True, text=True
+        [sys.executable, "tools/bootstrap.py", "horovod-status"],
+        cwd=tmp_path,
+        env=variables,
+        capture_output=True,
+        text=True,
     )
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout)["key"] == horovod_wheel.key(Course(tmp_path))
-    assert Course(tmp_path).pins() == Course(ROOT, version=FULL).pins(), "the image has everything, whatever Python tests it"
+    assert Course(tmp_path).pins() == Course(ROOT, version=FULL).pins(), (
+        "the image has everything, whatever Python tests it"
+    )
 
 
 def test_the_image_starts_lab_for_one_person():
@@ -361,13 +386,15 @@ def test_the_programs_that_manifests_name_are_in_the_image():
         assert container(job(name), "Worker")["command"][-1] in {to for _, to in dockerfile.copies(IMAGE)}
 
 
-# ------------------------------------------------------------------------------------------------------------- sshd and ssh
+# ---------------------------------------------------------------------------------------------------- sshd and ssh
 
 
 @needs("ssh")
 def test_ssh_trusts_workers_of_the_job_alone():
     command = ["ssh", "-G", "-F", FOLDER / "ssh_config"]
-    worker = subprocess.run([*command, "pi-worker-0.pi.default.svc.cluster.local"], capture_output=True, text=True, check=True)
+    worker = subprocess.run(
+        [*command, "pi-worker-0.pi.default.svc.cluster.local"], capture_output=True, text=True, check=True
+    )
     settings = dict(line.split(" ", 1) for line in worker.stdout.splitlines())
     assert (settings["port"], settings["stricthostkeychecking"], settings["batchmode"]) == ("2222", "true", "yes")
     assert settings["knownhostscommand"].endswith("/home/student/.ssh/id_rsa.pub")
@@ -394,90 +421,28 @@ def test_the_launcher_gives_up_where_no_worker_answers(tmp_path):
     assert "nobody.invalid does not let us in after 0 s: Could not resolve hostname" in done.stderr
 
 
-# ------------------------------------------------------------------------------------------------------------------ a job
-
-
-@pytest.fixture(scope="module")
-def pods_of_pi(tmp_path_factory):
-    """The pods of pi, two ranks on each of two workers. They outlive a launcher, as in a cluster."""
-    manifest = job("pi")
-    manifest["spec"]["slotsPerWorker"] = 2
-    MPIJob.model_validate(manifest)
-    with pretend_operator.PretendOperator(manifest, IMAGE, tmp_path_factory.mktemp("pods")) as running:
-        yield running
-
-
-def test_pi_runs_through_sshd_on_every_worker(pods_of_pi):
-    done = pods_of_pi.launch(timeout=120, more=["--strips", "100000"])
-    assert done.returncode == 0, done.stderr
-    places = re.findall(r"rank (\d) of (\d): local rank (\d) on (\S+)", done.stdout)
-    assert sorted(places) == [
-        ("0", "4", "0", "pi-worker-0"),
-        ("1", "4", "1", "pi-worker-0"),
-        ("2", "4", "0", "pi-worker-1"),
-        ("3", "4", "1", "pi-worker-1"),
-    ]
-    assert "pi = 3.14159265" in done.stdout
-
-
-def test_a_failing_rank_fails_the_launcher(pods_of_pi):
-    done = pods_of_pi.launch(timeout=120, more=["--strips", "many"])
-    assert done.returncode not in (0, 124) and "invalid int value: 'many'" in done.stderr
-
-
-def test_sshd_accepts_its_settings(pods_of_pi):
-    """As it runs in the image: an ordinary user's. It lets in the job's key and one user, and writes the file that the probe looks for."""
-    told = pods_of_pi.run("pi-worker-0", [SSHD, "-T", "-f", "/etc/ssh/sshd_mpi.conf"], timeout=30)
+@needs("sshd")
+def test_sshd_accepts_its_settings():
+    """It lets in the job's key and one user, and writes the file that the probe looks for. An ordinary user's."""
+    user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        if user:
+            os.chown(folder, 65534, 65534)
+        keys, config = f"{folder}/id_rsa", f"{folder}/sshd_mpi.conf"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", keys], check=True, **user)
+        mounted = job("pi")["spec"]["sshAuthMountPath"]
+        Path(config).write_text((FOLDER / "sshd_config").read_text().replace(mounted, folder))
+        told = subprocess.run([SSHD, "-T", "-f", config], capture_output=True, text=True, timeout=30, **user)
     assert told.returncode == 0, told.stderr
     settings = dict(line.split(" ", 1) for line in told.stdout.splitlines() if " " in line)
     assert settings["port"] == "2222" and settings["usepam"] == "no" and settings["allowusers"] == "student"
     assert (settings["pubkeyauthentication"], settings["passwordauthentication"]) == ("yes", "no")
     assert settings["kbdinteractiveauthentication"] == "no"
     assert container(job("pi"), "Worker")["readinessProbe"]["exec"]["command"] == ["test", "-f", settings["pidfile"]]
-    keys = job("pi")["spec"]["sshAuthMountPath"]
-    assert settings["authorizedkeysfile"] == f"{keys}/authorized_keys" and settings["hostkey"] == f"{keys}/id_rsa"
+    assert settings["authorizedkeysfile"] == f"{folder}/authorized_keys" and settings["hostkey"] == keys
 
 
-def test_a_stranger_is_not_let_in_and_a_strange_worker_not_trusted(pods_of_pi):
-    worker = "pi-worker-1.pi.default.svc"
-    assert pods_of_pi.run("pi-launcher", ["ssh", worker, "hostname"], timeout=30).stdout == "pi-worker-1\n"
-    without_key = [
-        "ssh",
-        "-F",
-        "none",
-        "-p",
-        "2222",
-        "-o",
-        "BatchMode=yes",
-        "-o",
-        "IdentityFile=/nothing",
-        "-o",
-        "IdentitiesOnly=yes",
-    ]
-    refused = pods_of_pi.run("pi-launcher", [*without_key, "-o", "StrictHostKeyChecking=no", worker, "true"], timeout=30)
-    assert refused.returncode == 255 and "Permission denied (publickey)" in refused.stderr
-    a_key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
-    another = ["ssh", "-o", f"KnownHostsCommand=/bin/echo * {a_key}"]
-    refused = pods_of_pi.run("pi-launcher", [*another, worker, "true"], timeout=30)
-    assert refused.returncode == 255 and "Host key verification failed" in refused.stderr
-
-
-@needs("pods", "horovod")
-def test_horovod_mnist_prints_its_run_log(tmp_path):
-    manifest = job("horovod-mnist")
-    # In the image the course is installed from /opt/course; the environment that these pods borrow may have another.
-    container(manifest, "Launcher")["args"][:0] = ["-x", "PYTHONPATH=/opt/course"]
-    with pretend_operator.PretendOperator(manifest, IMAGE, tmp_path / "pods") as running:
-        done = running.launch(timeout=150, more=["--epochs", "1", "--images", "256"])
-    assert done.returncode == 0, done.stderr
-    log = tmp_path / "run_2.jsonl"
-    log.write_text("".join(line for line in done.stdout.splitlines(keepends=True) if line.startswith("{")))  # README: grep '^{'
-    run = runlog.read(log)
-    assert run.world_size == 2 and len(run.epochs) == 1 and run.problems == []
-    assert run.hosts == ["horovod-mnist-worker-0", "horovod-mnist-worker-1"]
-
-
-# ----------------------------------------------------------------------------------------------------------------- README
+# ---------------------------------------------------------------------------------------------------- README
 
 
 def test_the_readme_names_files_and_jobs_that_are_there():

@@ -21,7 +21,7 @@ from traitlets.config import PyFileConfigLoader
 
 from autograder.grading import pool
 from autograder.grading import run as grading
-from autograder.grading.run import Wish
+from autograder.grading.run import GradingOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's about its own models
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,8 +81,8 @@ def graded_class(handed_in_class, tmp_path_factory) -> tuple[Path, dict, float]:
     root = tmp_path_factory.mktemp("course") / "class"
     shutil.copytree(handed_in_class, root)
     begin = time.monotonic()
-    report = grading.grade(root, Wish("homework", workers=2, weak=True))
-    return root, {line.student: line for line in report.lines} | {None: report}, time.monotonic() - begin
+    report = grading.grade(root, GradingOptions("homework", workers=2, weak=True))
+    return root, {line.student: line for line in report.submissions} | {None: report}, time.monotonic() - begin
 
 
 def copy(root: Path, place: Path) -> Path:
@@ -106,7 +106,9 @@ def command(root: Path, *more: str) -> list[str]:
 
 
 def run(root: Path, *more: str) -> subprocess.CompletedProcess:
-    return subprocess.run(command(root, *more), capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        command(root, *more), capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
+    )
 
 
 # Finds what was judged before; it has nothing to judge with.
@@ -123,5 +125,5 @@ def again(root: Path, **wish) -> dict[str, str]:
     """Grade once more where nothing is left to judge: student -> what was done."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pool, "_PROGRAM", CANNOT_JUDGE)
-        report = grading.grade(root, Wish("homework", workers=1, weak=True, **wish))
-    return {line.student: line.how for line in report.lines}
+        report = grading.grade(root, GradingOptions("homework", workers=1, weak=True, **wish))
+    return {line.student: line.how for line in report.submissions}

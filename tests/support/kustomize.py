@@ -1,5 +1,6 @@
-"""Renders the few features of kustomize that job_scripts/kubernetes uses, so that tests need no kubectl: `resources` (files and other
-kustomizations), `images` (newName, newTag) and `patches` (RFC 6902, in a file or inline, with a target of kind, name, labelSelector).
+"""Renders the few features of kustomize that job_scripts/kubernetes uses, so that tests need no kubectl: `resources`
+(files and other kustomizations), `images` (newName, newTag) and `patches` (RFC 6902, in a file or inline, with a
+target of kind, name, labelSelector).
 
 Anything else is an error, never ignored: what is rendered here is what `kubectl kustomize` renders.
 """

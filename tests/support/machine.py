@@ -26,11 +26,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 TIERS = ("test", "cluster")
 FULL = bool(os.environ.get("COURSE_TEST_ALL"))
-CLUSTER = {"root", "slurm", "hosts", "pods", "hub", "ssh", "browser", "debian"}
+CLUSTER = {"root", "slurm", "hosts", "hub", "ssh", "sshd", "browser", "debian"}
 FIXTURES = {
     "slurm": ["slurm"],
     "pbs": ["hosts"],
-    "pods_of_pi": ["pods"],
     "hub": ["hub", "browser"],
     "warm_horovod": ["horovod"],
     "came_out": ["jail"],
@@ -40,7 +39,7 @@ needs, full = pytest.mark.needs, pytest.mark.full
 
 
 def cannot_enforce(missing: Iterable) -> str:
-    """Which protections of the grader's jail (`isolation.Item`) do not hold here, and what would make them."""
+    """Which protections of the grader's jail (`isolation.Protection`) do not hold here, and what would make them."""
     missing = tuple(missing)
     remedies = dict.fromkeys(item.remedy for item in missing if item.remedy)
     return " ".join([f"this machine cannot enforce: {', '.join(item.name for item in missing)}.", *remedies])
@@ -65,9 +64,9 @@ _LACKING = {
     "root": lambda: "" if os.geteuid() == 0 else "only root can do what is tried here",
     "slurm": lambda: import_module("slurm_cluster").missing(),
     "hosts": lambda: import_module("virtual_hosts").missing(),
-    "pods": lambda: import_module("pretend_operator").missing_here(),
     "hub": lambda: import_module("hub").missing("slurm"),
     "ssh": lambda: _without("ssh", "openssh-client"),
+    "sshd": lambda: _without("/usr/sbin/sshd", "openssh-server"),
     "debian": lambda: _without("apt-cache", "apt"),
     "browser": lambda: "" if CHROMIUM else _without("chromium", "chromium"),
     "jail": _jail,

@@ -1,8 +1,10 @@
-"""An MPIJob (kubeflow.org/v2beta1) as typed models: an unknown field, a wrong type or a value that the operator refuses is an error.
+"""An MPIJob (kubeflow.org/v2beta1) as typed models: an unknown field, a wrong type or a value that the operator
+refuses is an error.
 
-The fields are those of the custom resource's schema, the rules those by which the operator validates a job (of one that breaks them it
-writes an event, and does nothing more). One rule is ours: the operator takes any word for WaitForWorkersReady, a slip of the pen included.
-The pods' templates are held against the classes of Kubernetes' own client.
+The fields are those of the custom resource's schema, the rules those by which the operator validates a job (of one
+that breaks them it writes an event, and does nothing more). One rule is ours: the operator takes any word for
+WaitForWorkersReady, a slip of the pen included. The pods' templates are held against the classes of Kubernetes' own
+client.
 """
 
 from __future__ import annotations
@@ -97,13 +99,16 @@ class MPIJob(Strict):
         return self
 
 
-# --- the models of Kubernetes' client: typed, but by themselves they leave out what they do not know and convert what they can
+# --- the models of Kubernetes' client: typed, but by themselves they leave out what they do not know and convert what
+# they can
 
 
 def check(value: Any, type_name: str, where: str) -> Any:
-    """Hold a value, as read from YAML, against a type of the client ("V1PodSpec", "List[V1Container]", "Dict[str, str]", "int").
+    """Hold a value, as read from YAML, against a type of the client ("V1PodSpec", "List[V1Container]", "Dict[str,
+    str]", "int").
 
-    Returns the value. Raises ValueError, naming the place, for an unknown field, a wrong type or a missing required field.
+    Returns the value. Raises ValueError, naming the place, for an unknown field, a wrong type or a missing required
+    field.
     """
     if match := re.fullmatch(r"List\[(.+)\]", type_name):
         _must_be(value, list, where)

@@ -15,28 +15,34 @@ from autograder.homework import handed_in
 from autograder.judging import cards
 from autograder.verdict import HINT_LEVELS, Result
 
-# -- the notebook that formgrader and feedback show -----------------------------------------------------------------------------------
+# -- the notebook that formgrader and feedback show -------------------------------------------------------------------
 
 
 def carded(rebuilt: Rebuilt, graded: Graded, hints: str | None = None) -> NotebookNode:
-    """The rebuilt notebook with a card and the points in every cell that earns some; on top a list of them, and what was noticed."""
+    """The rebuilt notebook with a card and the points in every cell that earns some; on top a list of them, and what
+    was noticed."""
     notebook = from_dict(json.loads(json.dumps(rebuilt.notebook)))
     grades = {grade.grade_id: grade for grade in graded.items}
     for cell in notebook.cells:
         grade = grades.get(id_of(cell))
         if grade is not None and cell.cell_type == "code":
             cell.outputs = _outputs(grade, hints or graded.hints, cell.execution_count)
-    notebook.cells.insert(0, NotebookNode(cell_type="markdown", id="overview", metadata=NotebookNode(), source=_overview(graded)))
+    notebook.cells.insert(
+        0, NotebookNode(cell_type="markdown", id="overview", metadata=NotebookNode(), source=_overview(graded))
+    )
     return notebook
 
 
 def _overview(graded: Graded) -> str:
-    """What stands above the notebook: each graded cell in a line that leads to it (the formgrader's page is very long)."""
+    """What stands above the notebook: each graded cell in a line that leads to it (the formgrader's page is very
+    long)."""
     lines = [f"**Checked automatically: {graded.points:g} of {graded.max_points:g} points**", ""]
     for item in graded.items:
         name = _one_line(harmless_markdown(item.grade_id.replace("check_", "", 1)))
         verdict = "waits for a person" if item.fault or item.waits else item.verdict.replace("_", " ")
-        lines.append(f"- [{name}](#{quote(item.grade_id)}): {item.points + item.extra:g} of {item.max_points:g}, {verdict}")
+        lines.append(
+            f"- [{name}](#{quote(item.grade_id)}): {item.points + item.extra:g} of {item.max_points:g}, {verdict}"
+        )
     noticed = [flag.sentence for flag in graded.flags]
     if noticed:
         lines += ["", "**Noticed by the grader**", ""]

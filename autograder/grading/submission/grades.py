@@ -9,16 +9,17 @@ from autograder.grading.submission.reading import Flag
 FORMAT = 2  # of the JSON of `Graded`
 
 
-# -- judging --------------------------------------------------------------------------------------------------------------------------
+# -- judging ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class ItemGrade:
-    """What one cell earned. result: of a check (`autograder.verdict.Result` as JSON); None for an instructor's test or a fault of ours.
+    """What one cell earned. result: of a check (`autograder.verdict.Result` as JSON); None for an instructor's test
+    or a fault of ours.
 
-    said: lines to show where there is no result. figure: SVG of the decisive case. fault: what went wrong on our side.
-    homework: of a part of the homework (`autograder.homework.rubric.PartResult` as JSON). extra: points on top of max_points. waits: some
-    of its points wait for a person.
+    said: lines to show where there is no result. figure: SVG of the decisive case. fault: what went wrong on our
+    side. homework: of a part of the homework (`autograder.homework.rubric.PartResult` as JSON). extra: points on top
+    of max_points. waits: some of its points wait for a person.
     """
 
     grade_id: str
@@ -38,7 +39,8 @@ class ItemGrade:
 
 @dataclass
 class Graded:
-    """What one submitted notebook earned, as plain data. hints: how much its cards tell unless somebody asks otherwise."""
+    """What one submitted notebook earned, as plain data. hints: how much its cards tell unless somebody asks
+    otherwise."""
 
     unit: str
     items: list[ItemGrade]
@@ -49,17 +51,21 @@ class Graded:
 
     @property
     def points(self) -> float:
+        """What was earned, with what is given on top."""
         return sum(item.points + item.extra for item in self.items)
 
     @property
     def max_points(self) -> float:
+        """What could be earned, without what is given on top."""
         return sum(item.max_points for item in self.items)
 
     @property
     def needs_person(self) -> bool:
+        """Whether somebody should look at it."""
         return any(flag.needs_person for flag in self.flags)
 
     def to_json(self) -> dict:
+        """Plain data, to be kept."""
         return {"format": FORMAT, **asdict(self)}
 
     @classmethod

@@ -1,4 +1,5 @@
-"""Outputs and text of students, made harmless for the page an instructor opens: no script, no markup, no image from elsewhere."""
+"""Outputs and text of students, made harmless for the page an instructor opens: no script, no markup, no image from
+elsewhere."""
 
 from __future__ import annotations
 
@@ -25,11 +26,12 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-# -- outputs and text of students, made harmless --------------------------------------------------------------------------------------
+# -- outputs and text of students, made harmless ----------------------------------------------------------------------
 
 
 def harmless_outputs(outputs) -> list[NotebookNode]:
-    """Text and pixels only: a student's HTML, JavaScript or SVG must not run in the browser of the person who grades."""
+    """Text and pixels only: a student's HTML, JavaScript or SVG must not run in the browser of the person who
+    grades."""
     kept = []
     for output in outputs[:200] if isinstance(outputs, list) else []:
         if not isinstance(output, dict):
@@ -78,13 +80,17 @@ def _base64_of(text) -> bytes | None:
 
 
 def harmless_markdown(text: str) -> str:
-    """A student's text without raw HTML, without links and formulas that could run something when it is shown, and without pictures: a
-    browser fetches them by itself, and whoever owns the address hears that the text is being graded, when, and from where.
+    """A student's text without raw HTML, without links and formulas that could run something when it is shown, and
+    without pictures: a browser fetches them by itself, and whoever owns the address hears that the text is being
+    graded, when, and from where.
 
-    nbconvert passes them on as they are. A blank is put in, so that the text reads as it was written; a picture becomes a link.
+    nbconvert passes them on as they are. A blank is put in, so that the text reads as it was written; a picture
+    becomes a link.
     """
     text = re.sub(r"<(?=[A-Za-z/!?])", "< ", text)
     text = re.sub(r"!(?=\s*\[)", "! ", text)
     text = re.sub(r"\]\((?!https?://)", "] (", text)
     text = re.sub(r"\]:(?!\s*https?://)", "] :", text)
-    return re.sub(r"\\(?=(?:href|url|require|style|class|cssId|html|data|unicode|includegraphics)(?![a-z]))", r"\\ ", text)
+    return re.sub(
+        r"\\(?=(?:href|url|require|style|class|cssId|html|data|unicode|includegraphics)(?![a-z]))", r"\\ ", text
+    )

@@ -1,13 +1,14 @@
 """A submitted notebook: read with suspicion, rebuilt from the released one, judged exercise by exercise.
 
     submitted = read(path)                                  # or Refused, with one sentence
-    rebuilt = rebuild(released, submitted)                  # the released cells with the student's answers in them, and flags
+    rebuilt = rebuild(released, submitted)                  # the released cells with the student's answers, and flags
     graded = judge(rebuilt, unit, runners, key=key)         # out of process; to_json() and from_json() for a cache
     notebook = carded(rebuilt, graded)                      # what formgrader and feedback show
 
 Where another process is to read it: `HandedIn` holds the bytes, and `rebuild_handed_in` does the first two lines.
 
-Nothing of a submission is trusted but the text of its cells: not its metadata, not its outputs, not the number or order of its cells.
+Nothing of a submission is trusted but the text of its cells: not its metadata, not its outputs, not the number or
+order of its cells.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.launch.launcher import make_jobs
 
-WAITED_S = (
-    20.0  # where one exercise of a notebook slept for so long, the others are waited for no longer: a case takes milliseconds
-)
-BUDGET_S = 120.0  # seconds on the clock for all checks of one notebook (the homework's have limits of their own): sleep costs nothing else
+# Where one exercise of a notebook slept for so long, the others are waited for no longer: a case takes milliseconds.
+WAITED_S = 20.0
+# Seconds on the clock for all checks of one notebook (the homework's have limits of their own): sleep costs nothing
+# else.
+BUDGET_S = 120.0
 
 
 def judge(
@@ -47,58 +49,79 @@ def judge(
     hints: str = "how",
     budget: float | None = None,
 ) -> Graded:
-    """Judge every check and every test of a rebuilt notebook, elsewhere (`runners`). A failure in one costs that one only.
+    """Judge every check and every test of a rebuilt notebook, elsewhere (`runners`). A failure in one costs that one
+    only.
 
-    unit: where the exercises are looked for first, "03" or "03_collectives"; None: in all units. budget: seconds for all of it; what has
-    not been judged by then is not, the card says so, and a person is told.
+    unit: where the exercises are looked for first, "03" or "03_collectives"; None: in all units. budget: seconds for
+    all of it; what has not been judged by then is not, the card says so, and a person is told.
     """
     if hints not in HINT_LEVELS:
         raise ValueError(f"hints={hints!r}: choose one of {', '.join(HINT_LEVELS)}")
-    start, budget = time.monotonic(), BUDGET_S if budget is None else budget
-    grades: dict[str, ItemGrade] = {}
-    failed: set[str] = set()
-    ordered, limits = _in_order(rebuilt.items, unit), runners.limits
-    homework = handed_in.Judge(rebuilt.files, runners.launcher, key)
-    spent = 0.0  # seconds, of the budget
+    start, limits = time.monotonic(), runners.limits
+    sitting = _Sitting(rebuilt, unit, runners, key, BUDGET_S if budget is None else budget)
+    ordered = _in_order(rebuilt.items, unit)
     exercises = [exercise for item in ordered if (exercise := exercise_of(item, unit)) is not None]
     try:
         with runners.student(exercises):
-            for item in ordered:
-                begin = time.monotonic()
-                if item.part:  # of the files beside the notebook, whatever the notebook is like
-                    grade = _twice(item, runners, lambda item=item: _judge_part(item, homework))
-                elif rebuilt.refused:
-                    grade = _refused(item, rebuilt.refused)
-                elif spent >= budget:
-                    grade = _out_of_time(item, budget)
-                else:
-                    runners.until = begin + budget - spent
-                    grade = _twice(item, runners, lambda item=item: _judge(rebuilt, item, unit, runners, key, failed))
-                    runners.until = math.inf
-                    spent += time.monotonic() - begin
-                grade.seconds = round(time.monotonic() - begin, 3)
-                grades[item.grade_id] = grade
-                if item.function and grade.verdict != "passed":
-                    failed.add(item.function)
-                if grade.verdict == "too_slow" and grade.seconds > WAITED_S:
-                    runners.limits = replace(limits, deadline=min(limits.deadline, WAITED_S))
+            grades = {item.grade_id: sitting.grade(item) for item in ordered}
     finally:
         runners.limits, runners.until = limits, math.inf
         runners.close()  # the processes of one student must not serve another
-    faults = [Flag("fault", f"{g.grade_id}: {g.fault}", needs_person=True) for g in grades.values() if g.fault]
-    noticed = [Flag(kind, sentence, needs_person=True) for kind, sentence in homework.flags]
-    if spent >= budget:
-        faults.append(
-            Flag("budget", _BUDGET_USED.format(budget) + " Should your machine have been that slow, grade it again.", True)
-        )
-    waiting = [Flag("waits", f"{g.grade_id}: some of its points wait for a person.", True) for g in grades.values() if g.waits]
     items = [grades[item.grade_id] for item in rebuilt.items]
     seconds = round(time.monotonic() - start, 3)
-    return Graded(unit or "", items, [*rebuilt.flags, *faults, *noticed, *waiting], hints, rebuilt.refused, seconds)
+    return Graded(
+        unit or "", items, [*rebuilt.flags, *sitting.flags(list(grades.values()))], hints, rebuilt.refused, seconds
+    )
+
+
+class _Sitting:
+    """One notebook before the judge, item by item. Owns the seconds that are left for it, and sets the runners'
+    limits."""
+
+    def __init__(self, rebuilt: Rebuilt, unit: str | None, runners: Runners, key: str, budget: float):
+        self.rebuilt, self.unit, self.runners, self.key, self.budget = rebuilt, unit, runners, key, budget
+        self.homework = handed_in.Judge(rebuilt.files, runners.launcher, key)
+        self.deadline = min(runners.limits.deadline, WAITED_S)
+        self.failed: set[str] = set()  # functions whose check was not passed
+        self.spent = 0.0  # seconds, of the budget
+
+    def grade(self, item: Item) -> ItemGrade:
+        """What the item earns, and what that means for the items after it."""
+        begin = time.monotonic()
+        if item.part:  # of the files beside the notebook, whatever the notebook is like
+            grade = _twice(item, self.runners, lambda: _judge_part(item, self.homework))
+        elif self.rebuilt.refused:
+            grade = _refused(item, self.rebuilt.refused)
+        elif self.spent >= self.budget:
+            grade = _out_of_time(item, self.budget)
+        else:
+            self.runners.until = begin + self.budget - self.spent
+            judged = (self.rebuilt, item, self.unit, self.runners, self.key, self.failed)
+            grade = _twice(item, self.runners, lambda: _judge(*judged))
+            self.runners.until = math.inf
+            self.spent += time.monotonic() - begin
+        grade.seconds = round(time.monotonic() - begin, 3)
+        if item.function and grade.verdict != "passed":
+            self.failed.add(item.function)
+        if grade.verdict == "too_slow" and grade.seconds > WAITED_S:
+            self.runners.limits = replace(self.runners.limits, deadline=self.deadline)
+        return grade
+
+    def flags(self, grades: list[ItemGrade]) -> list[Flag]:
+        """What a person should know of the judging: our faults, the homework's files, the time, what waits."""
+        faults = [Flag("fault", f"{item.grade_id}: {item.fault}", needs_person=True) for item in grades if item.fault]
+        if self.spent >= self.budget:
+            told = _BUDGET_USED.format(self.budget) + " Should your machine have been that slow, grade it again."
+            faults.append(Flag("budget", told, True))
+        noticed = [Flag(kind, sentence, needs_person=True) for kind, sentence in self.homework.flags]
+        waiting = [item.grade_id for item in grades if item.waits]
+        waits = [Flag("waits", f"{name}: some of its points wait for a person.", True) for name in waiting]
+        return [*faults, *noticed, *waits]
 
 
 def exercise_of(item: Item, unit: str | None) -> Exercise | None:
-    """The exercise a check cell is about; None: the registry has none of that name, or the cell is a test of another kind."""
+    """The exercise a check cell is about; None: the registry has none of that name, or the cell is a test of another
+    kind."""
     if not item.function:
         return None
     for where in (unit, None):
@@ -114,7 +137,12 @@ def _in_order(items: list[Item], unit: str | None) -> list[Item]:
     def add(item: Item, above: tuple[str, ...] = ()) -> None:
         exercise = exercise_of(item, unit)
         for other in items:
-            if exercise is not None and other.function in exercise.uses and other.function not in above and other not in ordered:
+            if (
+                exercise is not None
+                and other.function in exercise.uses
+                and other.function not in above
+                and other not in ordered
+            ):
                 add(other, (*above, item.function))
         if item not in ordered:
             ordered.append(item)
@@ -138,7 +166,8 @@ def _out_of_time(item: Item, budget: float) -> ItemGrade:
 
 
 def _twice(item: Item, runners: Runners, judge: Callable[[], ItemGrade]) -> ItemGrade:
-    """A verdict; when the machinery fails, once more from a fresh start, and then it is a fault of ours that a person looks at."""
+    """A verdict; when the machinery fails, once more from a fresh start, and then it is a fault of ours that a person
+    looks at."""
     for attempt in (1, 2):
         try:
             return judge()
@@ -153,14 +182,18 @@ def _twice(item: Item, runners: Runners, judge: Callable[[], ItemGrade]) -> Item
 
 def _imports_check(rebuilt: Rebuilt) -> bool:
     """Whether `check` in the notebook is the course's, not a function of the instructor's own."""
-    return any(cell.source and re.search(r"^\s*from autograder import .*\bcheck\b", cell.source, re.M) for cell in rebuilt.cells)
+    return any(
+        cell.source and re.search(r"^\s*from autograder import .*\bcheck\b", cell.source, re.M)
+        for cell in rebuilt.cells
+    )
 
 
 def _no_exercise(item: Item) -> ItemGrade:
     """For a check of an exercise that was released and is there no more: no student's fault, so a person's turn."""
     said = [f"The grader has no exercise called {item.function} (any more). A person will look at it."]
     fault = (
-        f"there is no exercise called {item.function}: was its module taken out of overlay/exercises/, or does it fail to load?"
+        f"there is no exercise called {item.function}: was its module taken out of overlay/exercises/, "
+        "or does it fail to load?"
     )
     return ItemGrade(item.grade_id, 0.0, item.points, "missing", "fault", said=said, fault=fault)
 
@@ -191,7 +224,14 @@ def _judge_part(item: Item, homework: handed_in.Judge) -> ItemGrade:
     points = item.points if found.share == 1 else round(item.points * found.share, 4)
     extra = 0.0 if item.points else found.earned
     return ItemGrade(
-        item.grade_id, points, item.points, verdict, found.diagnosis, homework=found.json, extra=extra, waits=found.waits
+        item.grade_id,
+        points,
+        item.points,
+        verdict,
+        found.diagnosis,
+        homework=found.json,
+        extra=extra,
+        waits=found.waits,
     )
 
 
@@ -214,8 +254,8 @@ def _picture(result: Result) -> str:
 def _judge_test(rebuilt: Rebuilt, item: Item, runners: Runners) -> ItemGrade:
     """A test that an instructor wrote: it has to come to its end, and a number in its last line is the points it gives.
 
-    It runs beside the student's code, in the same process, so it proves less than a check does: what it compares with can be looked up
-    by code that is out for it. It cannot harm anything else.
+    It runs beside the student's code, in the same process, so it proves less than a check does: what it compares with
+    can be looked up by code that is out for it. It cannot harm anything else.
     """
     jobs = make_jobs(rebuilt.chunks_of_test(item), "__outcome__", [()], runtime="plain")
     left = max(runners.until - time.monotonic(), LAST_S)
@@ -232,7 +272,9 @@ def _judge_test(rebuilt: Rebuilt, item: Item, runners: Runners) -> ItemGrade:
         return ItemGrade(item.grade_id, points, item.points, "passed" if points == item.points else "wrong", said=said)
     if rank.state == "raised":
         text = f"{rank.error['type']}: {rank.error['text']}".rstrip(": ")
-        return ItemGrade(item.grade_id, 0.0, item.points, "raised", rank.error["type"], said=[*said, *rank.error["rows"], text])
+        return ItemGrade(
+            item.grade_id, 0.0, item.points, "raised", rank.error["type"], said=[*said, *rank.error["rows"], text]
+        )
     verdict = "too_slow" if outcome.too_slow else "hung" if outcome.hang is not None else "crashed"
     told = {"too_slow": "It did not come to its end in time.", "hung": "It waits for something that never comes."}
     return ItemGrade(item.grade_id, 0.0, item.points, verdict, said=[*said, told.get(verdict, "Its process died.")])

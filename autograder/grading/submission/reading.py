@@ -1,4 +1,5 @@
-"""What somebody handed in, read as data: notebooks of any version or damage, modules beside them, files that do not belong."""
+"""What somebody handed in, read as data: notebooks of any version or damage, modules beside them, files that do not
+belong."""
 
 from __future__ import annotations
 
@@ -45,11 +46,12 @@ class Flag:
     needs_person: bool = False
 
 
-# -- reading --------------------------------------------------------------------------------------------------------------------------
+# -- reading ----------------------------------------------------------------------------------------------------------
 
 
 def read(source: str | Path | bytes) -> NotebookNode:
-    """The cells of a notebook of any format from 3 to 4.5, as nbformat 4.5: type, id, nbgrader's metadata, source, and harmless outputs.
+    """The cells of a notebook of any format from 3 to 4.5, as nbformat 4.5: type, id, nbgrader's metadata, source,
+    and harmless outputs.
 
     Raises Refused for what is no notebook or is too large to look at.
     """
@@ -68,7 +70,9 @@ def read(source: str | Path | bytes) -> NotebookNode:
     if len(cells) > MAX_CELLS:
         raise Refused(f"The notebook has more than {MAX_CELLS:,} cells.")
     read_cells = [_cell(raw) for raw in cells]
-    notebook = NotebookNode(nbformat=4, nbformat_minor=5, metadata=NotebookNode(), cells=[c for c in read_cells if c is not None])
+    notebook = NotebookNode(
+        nbformat=4, nbformat_minor=5, metadata=NotebookNode(), cells=[c for c in read_cells if c is not None]
+    )
     notebook.metadata.unreadable = sum(c is None for c in read_cells)
     if sum(len(c.source) for c in notebook.cells) > MAX_TEXT:
         raise Refused(f"The cells of the notebook hold more than {MAX_TEXT:,} characters.")
@@ -103,9 +107,8 @@ def small_text(path: Path, limit: int) -> str:
 
 
 def _text_of(data: bytes) -> str:
-    return data.decode(
-        json.detect_encoding(data), errors="replace"
-    )  # UTF-8, -16 or -32, with a mark of the byte order or without
+    # UTF-8, -16 or -32, with a mark of the byte order or without.
+    return data.decode(json.detect_encoding(data), errors="replace")
 
 
 def _cells_of(found) -> list | None:
@@ -155,16 +158,17 @@ def _marks(marks: dict) -> dict:
 
 
 def linked_folder(root: Path, folder: Path) -> Path | None:
-    """The first link on the way from `root` down to `folder`, itself included: what lies behind it is somebody else's. Or None."""
+    """The first link on the way from `root` down to `folder`, itself included: what lies behind it is somebody
+    else's. Or None."""
     way = [folder, *folder.parents]
     below = way[: way.index(root)] if root in way else way[:1]
     return next((part for part in reversed(below) if part.is_symlink()), None)
 
 
 def odd_files(folder: Path, shut: bool = False) -> list[Path]:
-    """What in a submission's folder must not be copied: links to files or folders, pipes and the like, files larger than any notebook may
-    be, and what lies deeper or is more than a homework can be. Where the folder itself is a link: that alone. shut: also what cannot be
-    copied, because its mode forbids us (not root) to read it."""
+    """What in a submission's folder must not be copied: links to files or folders, pipes and the like, files larger
+    than any notebook may be, and what lies deeper or is more than a homework can be. Where the folder itself is a
+    link: that alone. shut: also what cannot be copied, because its mode forbids us (not root) to read it."""
     if folder.is_symlink():
         return [folder]
     found, seen = [], 0
@@ -172,7 +176,9 @@ def odd_files(folder: Path, shut: bool = False) -> list[Path]:
         folders.sort()
         links = [Path(place, name) for name in folders if os.path.islink(os.path.join(place, name))]
         if shut:
-            found += [Path(place, name) for name in folders if not os.access(os.path.join(place, name), os.R_OK | os.X_OK)]
+            found += [
+                Path(place, name) for name in folders if not os.access(os.path.join(place, name), os.R_OK | os.X_OK)
+            ]
         if len(Path(place).relative_to(folder).parts) >= MAX_DEPTH:
             found += [Path(place, name) for name in folders]
             folders.clear()
@@ -180,7 +186,11 @@ def odd_files(folder: Path, shut: bool = False) -> list[Path]:
             seen += 1
             try:
                 about = path.lstat()
-                odd = not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES or (shut and not os.access(path, os.R_OK))
+                odd = (
+                    not stat.S_ISREG(about.st_mode)
+                    or about.st_size > MAX_BYTES
+                    or (shut and not os.access(path, os.R_OK))
+                )
             except OSError:
                 odd = True
             if odd or seen > MAX_FILES:
@@ -196,7 +206,13 @@ def file_flags(folder: Path) -> list[Flag]:
     flags = []
     for path in odd_files(folder, shut=True)[:20]:
         name = readable_name(str(path.relative_to(folder))) if path != folder else "of the submission"
-        what = "is a link" if path.is_symlink() else "is one too many or too deep" if path.is_dir() else "is no ordinary file"
+        what = (
+            "is a link"
+            if path.is_symlink()
+            else "is one too many or too deep"
+            if path.is_dir()
+            else "is no ordinary file"
+        )
         if path.is_file() and not path.is_symlink():
             what = "is too large" if path.lstat().st_size > MAX_BYTES else "is one too many"
         if not path.is_symlink() and path.exists() and not os.access(path, os.R_OK):
@@ -207,7 +223,8 @@ def file_flags(folder: Path) -> list[Flag]:
 
 
 def modules_of(folder: Path) -> dict[str, str]:
-    """Name -> source of the modules beside a notebook, which its cells may import; none that would hide an installed one."""
+    """Name -> source of the modules beside a notebook, which its cells may import; none that would hide an installed
+    one."""
     found = {}
     for path in sorted(folder.glob("*.py"))[:MAX_MODULES]:
         name = path.stem
@@ -221,7 +238,8 @@ def modules_of(folder: Path) -> dict[str, str]:
 
 
 def _is_taken(name: str) -> bool:
-    """Whether `import name` finds a module without the student's. Python cannot say it of all that it knows: `__main__` has no origin."""
+    """Whether `import name` finds a module without the student's. Python cannot say it of all that it knows:
+    `__main__` has no origin."""
     if name in sys.stdlib_module_names or name in sys.modules or name.startswith("__"):
         return True
     try:
@@ -232,9 +250,11 @@ def _is_taken(name: str) -> bool:
 
 @dataclass(frozen=True)
 class HandedIn:
-    """A submitted notebook as it lies in its folder, not yet looked at. refused: why there is nothing to look at, or "".
+    """A submitted notebook as it lies in its folder, not yet looked at. refused: why there is nothing to look at, or
+    "".
 
-    modules: those beside it (`modules_of`). flags: of its folder. files: of the homework (`autograder.homework.handed_in.packed`).
+    modules: those beside it (`modules_of`). flags: of its folder. files: of the homework
+    (`autograder.homework.handed_in.packed`).
     """
 
     content: bytes = b""
@@ -254,19 +274,25 @@ class HandedIn:
     ) -> HandedIn:
         """Takes in the file `path`. modules: what the course gave, which counts before a student's of that name.
 
-        root: the folder of all submissions; a link anywhere below it leads to what is not the student's, and nothing behind it is taken.
-        owner_of: where else in the course the same file lies, "" if nowhere.
+        root: the folder of all submissions; a link anywhere below it leads to what is not the student's, and nothing
+        behind it is taken. owner_of: where else in the course the same file lies, "" if nowhere.
         """
         link = linked_folder(root or path.parent, path.parent)
         if link is not None:
             return cls(
-                b"", LINKED, dict(modules), [*flags, Flag("file", f"The folder {readable_name(link.name)} is a link.", True)]
+                b"",
+                LINKED,
+                dict(modules),
+                [*flags, Flag("file", f"The folder {readable_name(link.name)} is a link.", True)],
             )
         flags = [*flags, *file_flags(path.parent)]
         for file in [path, *sorted(path.parent.glob("*.py"))]:
             where = owner_of(file) if os.path.lexists(file) else ""
             if where:
-                sentence = f"The file {readable_name(file.name)} is the same one as {where} of the course (a hard link): nothing was taken over."
+                sentence = (
+                    f"The file {readable_name(file.name)} is the same one as {where} of the course (a hard link): "
+                    "nothing was taken over."
+                )
                 return cls(b"", BORROWED, dict(modules), [*flags, Flag("file", sentence, needs_person=True)])
         modules = modules_of(path.parent) | modules
         try:
@@ -275,13 +301,16 @@ class HandedIn:
             return cls(b"", str(refused), modules, flags)
 
     def to_json(self) -> dict:
+        """Plain data, for another process."""
         return asdict(self) | {"content": base64.b64encode(self.content).decode()}
 
     @classmethod
     def from_json(cls, data: dict) -> HandedIn:
+        """What `to_json` was made of."""
         flags = [Flag(**flag) for flag in data["flags"]]
         return cls(base64.b64decode(data["content"]), data["refused"], data["modules"], flags, data["files"])
 
 
 def readable_name(name: str) -> str:
+    """The name with nothing in it that a terminal or a page could take amiss, at most 40 characters."""
     return re.sub(r"[^\w .-]", "?", name)[:40]

@@ -14,17 +14,27 @@ from autograder.grading.submission.harmless import harmless_markdown
 from autograder.grading.submission.reading import FLAG_NAMES, NOTHING, Flag, HandedIn, Refused, read, readable_name
 from autograder.homework import handed_in
 from autograder.judging.helpers import slice_for
-from labkit.cells.slicing import Cell, Chunk, bound_names, defining_label, free_names, lacking_names, python_of, slice_cells
+from labkit.cells.slicing import (
+    Cell,
+    Chunk,
+    bound_names,
+    defining_label,
+    free_names,
+    lacking_names,
+    python_of,
+    slice_cells,
+)
 
 MAX_STATEMENTS = 4000
 
 
-# -- rebuilding -----------------------------------------------------------------------------------------------------------------------
+# -- rebuilding -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Item:
-    """A cell that earns points automatically. function: of a check; "" for a test that an instructor wrote, and where there is a part.
+    """A cell that earns points automatically. function: of a check; "" for a test that an instructor wrote, and where
+    there is a part.
 
     part: of the homework, where the cell asks for the files beside the notebook ("port", "scaling", "plots", "bonus").
     """
@@ -39,12 +49,14 @@ class Item:
 
 @dataclass
 class Rebuilt:
-    """notebook: the released cells with the student's answers, helper cells where the student put them, and no outputs in graded cells.
+    """notebook: the released cells with the student's answers, helper cells where the student put them, and no
+    outputs in graded cells.
 
-    cells: the code, in the order in which Run All would run it, labelled by the numbers the notebook shows. stubs: labels of answers that
-    are as they were released. items: what earns points. flags: what was put right. refused: why nothing was taken over, or "".
-    answers: grade_id -> whether something was written. modules: those beside the notebook (`modules_of`). files: what was handed in
-    beside it for the homework (`autograder.homework.handed_in.packed`), where one of the items asks for it.
+    cells: the code, in the order in which Run All would run it, labelled by the numbers the notebook shows. stubs:
+    labels of answers that are as they were released. items: what earns points. flags: what was put right. refused:
+    why nothing was taken over, or "". answers: grade_id -> whether something was written. modules: those beside the
+    notebook (`modules_of`). files: what was handed in beside it for the homework
+    (`autograder.homework.handed_in.packed`), where one of the items asks for it.
     """
 
     notebook: NotebookNode
@@ -58,7 +70,8 @@ class Rebuilt:
     files: dict = field(default_factory=dict)
 
     def cells_until(self, item: Item, names: Iterable[str]) -> list[Cell]:
-        """The cells that count for `item`: those above it, as in Run All, and a later one only for a name that is nowhere above it."""
+        """The cells that count for `item`: those above it, as in Run All, and a later one only for a name that is
+        nowhere above it."""
         above, below = self._written(self.cells[: item.at]), self._written(self.cells[item.at :])
         for _ in range(8):
             lacking = lacking_names(above, names)
@@ -75,16 +88,21 @@ class Rebuilt:
         return [cell for cell in cells if not (cell.label in self.stubs and bound_names(cell.source) & own)]
 
     def broken(self, name: str, cells: list[Cell]) -> str:
-        """What to say when a cell that is newer than the one defining `name` would define it, but is no valid Python."""
+        """What to say when a cell that is newer than the one defining `name` would define it, but is no valid
+        Python."""
         defining = defining_label(cells, name)
         for cell in reversed(self.cells):
             if cell.label == defining:
                 break
             if f"def {name}" in cell.source and python_of(cell.source) is None:
-                return f"{cell.label} defines {name}, but it is no valid Python: mend the error it shows and run it again."
+                return (
+                    f"{cell.label} defines {name}, but it is no valid Python: mend the error it shows and run it again."
+                )
         return ""
 
-    def chunks(self, item: Item, exercise: Exercise, failed: set[str] = frozenset(), *why: str) -> tuple[list[Chunk] | None, str]:
+    def chunks(
+        self, item: Item, exercise: Exercise, failed: set[str] = frozenset(), *why: str
+    ) -> tuple[list[Chunk] | None, str]:
         """(what travels to the ranks, a note for the card), see `slice_for`; None: the function is not there."""
         cells = self.cells_until(item, [exercise.function])
         broken = self.broken(exercise.function, cells)
@@ -94,7 +112,8 @@ class Rebuilt:
         return [*self._imported(chunks), *chunks], " ".join(part for part in (broken, note) if part)
 
     def chunks_of_test(self, item: Item) -> list[Chunk]:
-        """What an instructor's test needs of the notebook, and the test itself; `__outcome__()` is the value of its last line."""
+        """What an instructor's test needs of the notebook, and the test itself; `__outcome__()` is the value of its
+        last line."""
         names = sorted(free_names(item.source))
         needed = slice_cells(self.cells_until(item, names), names)
         body, last = _last_expression(python_of(item.source) or item.source)
@@ -124,7 +143,8 @@ class Rebuilt:
         if not ordered:
             return []
         made = (
-            f"for __name in {sorted(ordered)!r}:\n    __import__('sys').modules[__name] = __import__('types').ModuleType(__name)"
+            f"for __name in {sorted(ordered)!r}:\n"
+            "    __import__('sys').modules[__name] = __import__('types').ModuleType(__name)"
         )
         return [Chunk("modules", 1, made), *ordered.values()]
 
@@ -155,11 +175,13 @@ def _last_expression(source: str) -> tuple[str, str]:
     return "\n".join([*lines[: body[-1].lineno - 1], before]), ast.get_source_segment(source, body[-1]) or "None"
 
 
-def rebuild(released: NotebookNode, submitted: NotebookNode | Refused, modules: dict[str, str] | None = None) -> Rebuilt:
+def rebuild(
+    released: NotebookNode, submitted: NotebookNode | Refused, modules: dict[str, str] | None = None
+) -> Rebuilt:
     """The released notebook with the student's work in it.
 
-    released: without solutions, with all tests (`autograder.grading.nbgrader_plugin.released`). submitted: what `read` returned or raised.
-    modules: what `modules_of` found beside it.
+    released: without solutions, with all tests (`autograder.grading.course_files.released`). submitted: what `read`
+    returned or raised. modules: what `modules_of` found beside it.
     """
     if isinstance(submitted, Refused):
         flag = Flag("refused", f"The submission was refused: {submitted}", needs_person=True)
@@ -189,7 +211,9 @@ def rebuild_handed_in(released: NotebookNode, found: HandedIn) -> Rebuilt:
     rebuilt = rebuild(released, submitted, found.modules)
     rebuilt.flags += found.flags
     if found.files and found.refused == NOTHING:
-        rebuilt.flags[0] = Flag("no_notebook", "No notebook was handed in: the files beside it were judged without one.", True)
+        rebuilt.flags[0] = Flag(
+            "no_notebook", "No notebook was handed in: the files beside it were judged without one.", True
+        )
     rebuilt.files = found.files
     return rebuilt
 
@@ -199,7 +223,8 @@ def _count(n: int, what: str) -> str:
 
 
 def _readable(cells: list[NotebookNode]) -> list[NotebookNode]:
-    """The cells, those emptied that Python cannot parse without running out of its stack. Raises Refused for too much code."""
+    """The cells, those emptied that Python cannot parse without running out of its stack. Raises Refused for too much
+    code."""
     statements = 0
     kept = []
     for cell in cells:
@@ -223,13 +248,14 @@ class _Builder:
         self.released = released.cells
         self.submitted = submitted
         self.flags: list[Flag] = []
-        self.taken: dict[int, NotebookNode] = {}  # place in the released notebook -> the submitted cell that stands for it
+        # Place in the released notebook -> the submitted cell that stands for it.
+        self.taken: dict[int, NotebookNode] = {}
         self.added: dict[int, list[NotebookNode]] = {}  # place -> cells the student put behind it
-        self.by_text: set[int | None] = (
-            set()
-        )  # places found by what stands in them: the next cell of the same text is the next one
+        # Places found by what stands in them: the next cell of the same text is the next one.
+        self.by_text: set[int | None] = set()
         self.place_of = {id_of(cell): k for k, cell in enumerate(self.released) if id_of(cell)}
-        self.place_of_id = {cell.get("id"): k for k, cell in reversed(list(enumerate(self.released)))}  # the first of each id
+        # The first of each id.
+        self.place_of_id = {cell.get("id"): k for k, cell in reversed(list(enumerate(self.released)))}
 
     def build(self) -> Rebuilt:
         self._match()
@@ -263,11 +289,17 @@ class _Builder:
             return self.place_of[grade_id]
         if "nbgrader" in cell.metadata:
             named = f"calls itself {readable_name(grade_id)}" if grade_id else "is marked as nbgrader's"
-            self._flag("foreign", f"A cell {named}, but is none of this assignment's: it counts as a cell the student added.")
+            self._flag(
+                "foreign", f"A cell {named}, but is none of this assignment's: it counts as a cell the student added."
+            )
         by_id = self.place_of_id.get(cell.id) if cell.id else None
         if by_id is not None and self.released[by_id].cell_type == cell.cell_type:
             return by_id
-        same = (k for k, other in enumerate(self.released) if k not in self.by_text and _same(cell, other) and not id_of(other))
+        same = (
+            k
+            for k, other in enumerate(self.released)
+            if k not in self.by_text and _same(cell, other) and not id_of(other)
+        )
         place = next(same, None)
         self.by_text.add(place)
         return place
@@ -283,7 +315,10 @@ class _Builder:
                 if k != kept:
                     matches[k] = None
             if id_of(self.released[place]):
-                self._flag("duplicate", f"The cell {id_of(self.released[place])} is there {len(copies)} times: only one counts.")
+                self._flag(
+                    "duplicate",
+                    f"The cell {id_of(self.released[place])} is there {len(copies)} times: only one counts.",
+                )
 
     def _which(self, place: int, copies: list[int], matches: list[int | None]) -> int:
         """Of the copies of an answer the last above the next graded cell that defines what is asked for."""
@@ -314,12 +349,18 @@ class _Builder:
             if taken is not None and cell.cell_type == "code":
                 cell.outputs = taken.outputs
             self._append(rebuilt, cell)
-        else:  # an edited cell that is not graded: the student's counts, and what it no longer says is supplied by the released one
+        else:
+            # An edited cell that is not graded: the student's counts; what it no longer says the released one supplies.
             if original.cell_type == "code":
                 number = 1 + sum(c.cell_type == "code" for c in rebuilt.notebook.cells)
                 rebuilt.cells.append(Cell(original.source, f"cell {number} as released"))
             self._append(rebuilt, _students(taken, cell))
-        if grade_id and _marked(original, "grade") and not _marked(original, "solution") and original.cell_type == "code":
+        if (
+            grade_id
+            and _marked(original, "grade")
+            and not _marked(original, "solution")
+            and original.cell_type == "code"
+        ):
             rebuilt.items.append(_item(original, len(rebuilt.cells)))
 
     def _put_answer(self, rebuilt: Rebuilt, cell: NotebookNode, taken: NotebookNode | None) -> None:
@@ -337,7 +378,9 @@ class _Builder:
             rebuilt.stubs.add(label)
 
     def _put_added(self, rebuilt: Rebuilt, cell: NotebookNode) -> None:
-        self._append(rebuilt, _students(cell, NotebookNode(metadata=NotebookNode(), id=f"added-{len(rebuilt.notebook.cells)}")))
+        self._append(
+            rebuilt, _students(cell, NotebookNode(metadata=NotebookNode(), id=f"added-{len(rebuilt.notebook.cells)}"))
+        )
 
     def _append(self, rebuilt: Rebuilt, cell: NotebookNode) -> str:
         """Adds a cell; returns its label, or "" for text."""
@@ -364,14 +407,21 @@ class _Builder:
             return
         wanted, found = original.metadata.nbgrader, taken.metadata.get("nbgrader")
         if taken.cell_type != original.cell_type:
-            self._flag("type", f"The cell {grade_id} was turned from {original.cell_type} into {taken.cell_type}, and back here.")
+            self._flag(
+                "type",
+                f"The cell {grade_id} was turned from {original.cell_type} into {taken.cell_type}, and back here.",
+            )
         if found is None:
             self._flag("reflagged", f"The cell {grade_id} has lost nbgrader's marks: they were put back.")
             return
         changed = [name for name in FLAG_NAMES if bool(found.get(name, False)) != bool(wanted.get(name, False))]
-        changed = [name for name in changed if name != "locked" or not wanted.get("grade")]  # nbgrader locks these anyway
+        # nbgrader locks these anyway.
+        changed = [name for name in changed if name != "locked" or not wanted.get("grade")]
         if changed:
-            self._flag("reflagged", f"The marks of the cell {grade_id} were changed ({', '.join(changed)}): they were put back.")
+            self._flag(
+                "reflagged",
+                f"The marks of the cell {grade_id} were changed ({', '.join(changed)}): they were put back.",
+            )
         if wanted.get("grade") and found.get("points") != wanted.get("points"):
             told = f"{found['points']:g}" if isinstance(found.get("points"), (int, float)) else "nothing"
             self._flag("points", f"The cell {grade_id} says it is worth {told}: it is worth {wanted.get('points'):g}.")
@@ -387,6 +437,7 @@ def _notebook_metadata() -> NotebookNode:
 
 
 def id_of(cell: NotebookNode) -> str:
+    """nbgrader's name of a cell, or ""."""
     return cell.metadata.get("nbgrader", {}).get("grade_id", "")
 
 
@@ -401,7 +452,8 @@ def _same(cell: NotebookNode, released: NotebookNode) -> bool:
 
 
 def _copy(cell: NotebookNode, place: int) -> NotebookNode:
-    """A released cell without outputs and without the checksum, by which nbgrader would give an unanswered question 0 by itself."""
+    """A released cell without outputs and without the checksum, by which nbgrader would give an unanswered question 0
+    by itself."""
     copied = from_dict(json.loads(json.dumps(cell)))
     copied.metadata.get("nbgrader", {}).pop("checksum", None)
     copied.pop("as_released", None)
@@ -413,7 +465,8 @@ def _copy(cell: NotebookNode, place: int) -> NotebookNode:
 
 def _students(cell: NotebookNode, place: NotebookNode) -> NotebookNode:
     """A cell of the student's, with the id and the metadata of the place it gets."""
-    source = cell.source if cell.cell_type == "code" else harmless_markdown(cell.source)  # formulas are set in raw cells, too
+    # Formulas are set in raw cells, too.
+    source = cell.source if cell.cell_type == "code" else harmless_markdown(cell.source)
     shown = NotebookNode(cell_type=cell.cell_type, id=place.id, metadata=place.metadata, source=source)
     if cell.cell_type == "code":
         shown.outputs, shown.execution_count = cell.outputs, None
@@ -423,18 +476,26 @@ def _students(cell: NotebookNode, place: NotebookNode) -> NotebookNode:
 def _item(cell: NotebookNode, at: int) -> Item:
     marks = cell.metadata.nbgrader
     return Item(
-        marks.grade_id, float(marks.get("points", 0)), checked_function(cell.source), at, cell.source, checked_part(cell.source)
+        marks.grade_id,
+        float(marks.get("points", 0)),
+        checked_function(cell.source),
+        at,
+        cell.source,
+        checked_part(cell.source),
     )
 
 
 def checked_function(source: str) -> str:
     """The function a check cell is about: `check(f)` and nothing else but imports; "" for any other test."""
     name = _only_argument(source, "check")
-    return name.id if isinstance(name, ast.Name) else name.value if isinstance(getattr(name, "value", None), str) else ""
+    return (
+        name.id if isinstance(name, ast.Name) else name.value if isinstance(getattr(name, "value", None), str) else ""
+    )
 
 
 def checked_part(source: str) -> str:
-    """The part of the homework a check cell is about: `check_homework("plots")` and nothing else but imports; "" for any other test."""
+    """The part of the homework a check cell is about: `check_homework("plots")` and nothing else but imports; "" for
+    any other test."""
     part = _only_argument(source, "check_homework")
     part = part.value if isinstance(part, ast.Constant) else None
     return part if isinstance(part, str) and part in handed_in.PARTS else ""

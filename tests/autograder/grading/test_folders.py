@@ -1,27 +1,26 @@
-"""Folders of dishonest submissions, as they lie in the exchange or in submitted/: nothing that is not the student's is read, copied or
-shown, nothing in them stops a run, and nothing they hold is fetched from elsewhere when a person looks at it.
+"""Folders of dishonest submissions, as they lie in the exchange or in submitted/: nothing that is not the student's
+is read, copied or shown, nothing in them stops a run, and nothing they hold is fetched from elsewhere when a person
+looks at it.
 
-`tests/attacks/folders/NNN_name.py` fills such a folder. Its first lines are comments that say how it comes to be graded ("by: nbgrader
-collect" or "by: hand", by whatever else an instructor uses), what it must not achieve, and what comes of it: the submission is taken "as it
-is", something is "left out", it is "refused", or it comes "not at all".
+`tests/attacks/folders/NNN_name.py` fills such a folder. Its first lines are comments that say how it comes to be
+graded ("by: nbgrader collect" or "by: hand", by whatever else an instructor uses), what it must not achieve, and what
+comes of it: the submission is taken "as it is", something is "left out", it is "refused", or it comes "not at all".
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import sys
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from nbconvert import HTMLExporter
-from nbgrader import utils
 from nbgrader.api import MissingEntry
+from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import collect as nbgraders
 from submissions import as_bytes, cell_of, handed_in, released_notebook, source_notebook
@@ -30,10 +29,10 @@ from typer.testing import CliRunner
 
 from autograder import cli
 from autograder.course import Course
-from autograder.grading import nbgrader_plugin
-from autograder.grading import run as grading
+from autograder.grading import course_files
 from autograder.grading.collecting import Collect
 from autograder.grading.submission import reading, rebuilding
+from autograder.grading.writer import Writer, copy_what_is_ordinary
 from autograder.reports import results
 
 FOLDERS = sorted((Path(__file__).parents[2] / "attacks" / "folders").glob("[0-9]*.py"))
@@ -67,9 +66,13 @@ def place(tmp_path) -> Place:
     inbound = tmp_path / "exchange" / "dl" / "inbound"
     inbound.mkdir(parents=True)
     key = Course(root).key("homework")
-    config = grading.settings(root, grading.Wish("homework"))
+    config = course_files.settings(root, "homework")
     config.Exchange.root = str(tmp_path / "exchange")
-    return Place(root, inbound, Course(root).key_file("homework"), root, CourseDirectory(config=config), config) if key else None
+    return (
+        Place(root, inbound, Course(root).key_file("homework"), root, CourseDirectory(config=config), config)
+        if key
+        else None
+    )
 
 
 def rivals_notebook() -> bytes:
@@ -91,9 +94,6 @@ class NoGradebook:
     def find_assignment(self, name):
         raise MissingEntry(name)
 
-    def find_submission(self, assignment, student):
-        return SimpleNamespace(extension=None)
-
 
 def collect(place: Place, monkeypatch) -> None:
     monkeypatch.setattr(nbgraders, "Gradebook", NoGradebook)
@@ -106,7 +106,6 @@ def collect(place: Place, monkeypatch) -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("path", FOLDERS, ids=lambda path: path.stem)
 def test_folder(place, monkeypatch, path):
-    monkeypatch.setattr(nbgrader_plugin.autograde, "Gradebook", NoGradebook)
     monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)  # as where a program is run by its path
     source = path.read_text(encoding="utf-8")
     head = dict(re.findall(r"^# ([a-z ]+): (.*)$", source, re.MULTILINE))
@@ -130,7 +129,9 @@ def test_folder(place, monkeypatch, path):
         arrived = [path for path in (submitted / "mallory").rglob("*") if path.is_file() or path.is_symlink()]
         assert not [path for path in arrived if path.is_symlink() or path.stat().st_size > reading.MAX_BYTES]
         for secret in (place.key.read_text().strip(), HIS_OWN, "only in the solution"):
-            assert not [path for path in arrived if secret.encode() in path.read_bytes() and path.name != "homework.ipynb"]
+            assert not [
+                path for path in arrived if secret.encode() in path.read_bytes() and path.name != "homework.ipynb"
+            ]
             assert not [path for path in arrived if secret.encode() in path.read_bytes() and path.parent.name == "data"]
     try:
         look_at(place, head["comes"], submitted / "mallory" / "homework")
@@ -141,16 +142,20 @@ def test_folder(place, monkeypatch, path):
 
 def look_at(place: Place, comes: str, folder: Path) -> None:
     """All that grading, reports and nbgrader do with a submission before it is judged, and after."""
-    assert grading.submitted_students(place.coursedir, "homework") == ["mallory", "rival"] if comes != "not at all" else ["rival"]
+    assert (
+        course_files.submitted_students(place.coursedir, "homework") == ["mallory", "rival"]
+        if comes != "not at all"
+        else ["rival"]
+    )
     if comes == "not at all":
         assert not os.path.lexists(folder)
         return
-    found = nbgrader_plugin.handed_in(place.coursedir, "homework", "mallory", "homework")
+    found = course_files.handed_in(place.coursedir, "homework", "mallory", "homework")
     assert (comes == "refused") == bool(found.refused), found.refused
     rebuilt = rebuilding.rebuild_handed_in(released_notebook(), found)
     assert place.coursedir.get_existing_timestamp(str(folder)) is None
-    assert len(grading.hashes_of_submission(place.coursedir, "homework", "mallory")) < 5000
-    copied = files_that_nbgrader_copies(place, folder)
+    assert len(course_files.hashes_of_submission(place.coursedir, "homework", "mallory")) < 5000
+    copied = copied_files(place)
     said = json.dumps(
         [found.to_json(), found.content.decode(errors="replace"), rebuilt.notebook, [f.sentence for f in rebuilt.flags]]
     )
@@ -166,21 +171,12 @@ def look_at(place: Place, comes: str, folder: Path) -> None:
         assert not page.found
 
 
-def files_that_nbgrader_copies(place: Place, folder: Path) -> dict[str, bytes]:
-    """By its own search of the folder, with what our steps have told it to leave out."""
-    copied: dict[str, bytes] = {}
-
-    def init_assignment(assignment, student):
-        names = utils.find_all_files(converter._format_source(assignment, student), [*place.coursedir.ignore, "*.ipynb"])
-        copied.update((name, Path(name).read_bytes()) for name in names)
-
-    converter = SimpleNamespace(
-        **{"coursedir": place.coursedir, "log": logging.getLogger("test"), "exporter": None, "notebooks": []},
-        **{"init_assignment": init_assignment, "convert_notebooks": lambda: None, "_format_source": lambda *_: str(folder)},
-    )
-    nbgrader_plugin._guard(converter, 1.0)
-    converter.init_assignment("homework", "mallory")
-    return copied
+def copied_files(place: Place) -> dict[str, bytes]:
+    """What of mallory's submission arrives in autograded/, by its name."""
+    options = Autograde(coursedir=place.coursedir, config=place.config)
+    writer = Writer(place.coursedir, place.config, "homework", NoGradebook(), options)
+    writer.copy_files("mallory")
+    return {str(path): path.read_bytes() for path in writer.folder("mallory").rglob("*") if not path.is_dir()}
 
 
 class Fetched(HTMLParser):
@@ -194,7 +190,9 @@ class Fetched(HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.inside = tag
         loads = LOADS | ({"href"} if tag in ("link", "image", "use", "base") else set())
-        self.found += [f"{tag} {name}" for name, value in attributes if name in loads and "beacon" in (value or "").lower()]
+        self.found += [
+            f"{tag} {name}" for name, value in attributes if name in loads and "beacon" in (value or "").lower()
+        ]
 
     def handle_endtag(self, tag):
         self.inside = ""
@@ -233,7 +231,7 @@ def test_one_folder_that_cannot_be_read_costs_nobody_else_anything(place, monkey
         raise UnicodeError("a name that nobody has thought of")
 
     monkeypatch.setattr(reading, "modules_of", broken)
-    rebuilt = nbgrader_plugin.load(place.coursedir, place.config, "homework", "mallory", "homework")
+    rebuilt = course_files.load(place.coursedir, place.config, "homework", "mallory", "homework")
     assert "could not be read (UnicodeError)" in rebuilt.refused
     assert [name for _, name, _ in results.answers(place.coursedir, "homework")] == ["homework"]
 
@@ -249,5 +247,5 @@ def test_what_we_may_not_read_is_left_out_and_said(tmp_path, monkeypatch):
         "The folder shut may not be read: it was left out.",
         "The file shut.py may not be read: it was left out.",
     ]
-    nbgrader_plugin._copy_what_is_ordinary(tmp_path / "homework", str(tmp_path / "copy"), [])
+    copy_what_is_ordinary(tmp_path / "homework", tmp_path / "copy", [])
     assert [path.name for path in (tmp_path / "copy").iterdir()] == ["open.py"]

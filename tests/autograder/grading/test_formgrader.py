@@ -1,4 +1,5 @@
-"""An instructor's afternoon in a browser: autograde by the button, the card in the formgrader, feedback, validation, and the export."""
+"""An instructor's afternoon in a browser: autograde by the button, the card in the formgrader, feedback, validation,
+and the export."""
 
 from __future__ import annotations
 
@@ -68,7 +69,13 @@ def hand_in(root: Path, student: str, answer: str, written: str) -> None:
 def server(root) -> str:
     """The address, with its token, of a JupyterLab in the root of the class."""
     log = root.parent / "server.txt"
-    options = ["--no-browser", "--ServerApp.port=0", "--ServerApp.ip=127.0.0.1", f"--ServerApp.root_dir={root}", "--allow-root"]
+    options = [
+        "--no-browser",
+        "--ServerApp.port=0",
+        "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.root_dir={root}",
+        "--allow-root",
+    ]
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *options],
@@ -104,7 +111,13 @@ def page(server, tmp_path_factory):
     """A browser's page, signed in."""
     from playwright.sync_api import sync_playwright
 
-    quiet = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
+    quiet = [
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+    ]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch_persistent_context(
             str(tmp_path_factory.mktemp("profile")),

@@ -1,4 +1,5 @@
-"""`autograder grade`: a class graded, graded again, disturbed in every way, and always the same gradebook at the end."""
+"""`autograder grade`: a class graded, graded again, disturbed in every way, and always the same gradebook at the
+end."""
 
 from __future__ import annotations
 
@@ -49,12 +50,12 @@ from traitlets.config import PyFileConfigLoader
 
 from autograder.grading import pool
 from autograder.grading import run as grading
-from autograder.grading.run import CannotGrade, Wish
-from autograder.grading.store import Busy, Store
+from autograder.grading.run import CannotGrade, GradingOptions
+from autograder.grading.store import Busy, DiskFull, Store
 
 handed_in_class, graded_class = small_class.handed_in_class, small_class.graded_class  # fixtures
 
-# -- a class --------------------------------------------------------------------------------------------------------------------------
+# -- a class ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_class_is_graded(graded_class):
@@ -106,14 +107,20 @@ def test_points_are_those_of_the_gradebook_with_what_was_given_by_hand(graded_cl
         gradebook.find_grade("test_twice", "homework", "homework", "chloe").manual_score = 2.5
         gradebook.find_grade("why", "homework", "homework", "chloe").manual_score = 4.0
         gradebook.db.commit()
-    total = sum(points for points in EXPECTED["chloe"].values() if points is not None) - EXPECTED["chloe"]["test_twice"] + 6.5
+    total = (
+        sum(points for points in EXPECTED["chloe"].values() if points is not None)
+        - EXPECTED["chloe"]["test_twice"]
+        + 6.5
+    )
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pool, "_PROGRAM", CANNOT_JUDGE)
         for force in (False, True):  # left alone, and written again
             if force:
                 (root / "submitted/chloe/homework/notes.txt").write_text("a new file, the same answers")
-            report = grading.grade(root, Wish("homework", students=("chloe",), workers=1, weak=True))
-            assert [(line.how, line.points) for line in report.lines] == [("kept" if force else "unchanged", total)]
+            report = grading.grade(root, GradingOptions("homework", students=("chloe",), workers=1, weak=True))
+            assert [(line.how, line.points) for line in report.submissions] == [
+                ("kept" if force else "unchanged", total)
+            ]
 
 
 LATE = """
@@ -133,16 +140,30 @@ def test_late_days_and_an_extension_for_one_student(handed_in_class, tmp_path):
     (root / "nbgrader_config.py").write_text(CONFIG + LATE)
     for student in ("anna", "ben"):
         (root / "submitted" / student / "homework/timestamp.txt").write_text("2026-11-22 12:00:00 UTC")
-    run_grading = partial(grading.grade, root, Wish("homework", students=("anna", "ben"), workers=1, weak=True))
+    run_grading = partial(
+        grading.grade, root, GradingOptions("homework", students=("anna", "ben"), workers=1, weak=True)
+    )
 
     def points() -> dict[str, tuple[str, float]]:
-        return {line.student: (line.how, line.points) for line in run_grading().lines}
+        return {line.student: (line.how, line.points) for line in run_grading().submissions}
 
     assert points() == {"anna": ("graded", 11.0), "ben": ("graded", 7.0)}, "without a due date nobody is late"
     with Gradebook(f"sqlite:///{root}/gradebook.db") as gradebook:
         gradebook.update_or_create_assignment("homework", duedate="2026-11-20 23:00 UTC")
     assert points() == {"anna": ("kept", pytest.approx(8.8)), "ben": ("kept", pytest.approx(5.6))}
-    command = [sys.executable, "-c", PROGRAM, str(ROOT), "extend", "homework", "anna", "--days", "1", "--course", str(root)]
+    command = [
+        sys.executable,
+        "-c",
+        PROGRAM,
+        str(ROOT),
+        "extend",
+        "homework",
+        "anna",
+        "--days",
+        "1",
+        "--course",
+        str(root),
+    ]
     said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert said.returncode == 0 and "applies it" in said.stdout, said.stderr
     assert points() == {"anna": ("kept", pytest.approx(9.9)), "ben": ("unchanged", pytest.approx(5.6))}
@@ -182,8 +203,8 @@ def test_an_overlay_exercise_that_changes_or_goes_is_judged_anew(handed_in_class
     nbformat.write(notebook, root / "submitted/anna/own/own.ipynb")
 
     def graded() -> tuple:
-        report = grading.grade(root, Wish("own", workers=1, weak=True))
-        (line,) = report.lines
+        report = grading.grade(root, GradingOptions("own", workers=1, weak=True))
+        (line,) = report.submissions
         return line.how, line.points, bool(line.reasons)
 
     own.write_text(EXTRA.replace("FACTOR", "2"))
@@ -196,35 +217,36 @@ def test_an_overlay_exercise_that_changes_or_goes_is_judged_anew(handed_in_class
 
 def test_one_worker_says_what_two_say_and_a_new_submission_alone_is_judged(graded_class, handed_in_class, tmp_path):
     root = copy(handed_in_class, tmp_path)
-    report = grading.grade(root, Wish("homework", workers=1, students=("ben", "chloe", "slow"), weak=True))
-    assert sorted(line.student for line in report.lines) == ["ben", "chloe", "slow"]
+    report = grading.grade(root, GradingOptions("homework", workers=1, students=("ben", "chloe", "slow"), weak=True))
+    assert sorted(line.student for line in report.submissions) == ["ben", "chloe", "slow"]
     alone, together = shown(root), shown(graded_class[0])
     assert alone == {student: together[student] for student in ("ben", "chloe", "slow")}
     (root / "submitted/chloe/homework/homework.ipynb").write_bytes(notebooks()["anna"])
-    report = grading.grade(root, Wish("homework", workers=1, students=("ben", "chloe"), weak=True))
-    assert {line.student: line.how for line in report.lines} == {"ben": "unchanged", "chloe": "graded"}
+    report = grading.grade(root, GradingOptions("homework", workers=1, students=("ben", "chloe"), weak=True))
+    assert {line.student: line.how for line in report.submissions} == {"ben": "unchanged", "chloe": "graded"}
     assert scores(root)["chloe"] == FULL
 
 
 def test_refusals_in_one_sentence(graded_class, tmp_path):
     root = graded_class[0]
     for wish, said in (
-        (Wish("homwork"), "there are: homework"),
-        (Wish("homework", students=("anna", "nobody")), "no submission of nobody"),
-        (Wish("homework", engines="no_such_cluster"), "ipcluster start"),
+        (GradingOptions("homwork"), "there are: homework"),
+        (GradingOptions("homework", students=("anna", "nobody")), "no submission of nobody"),
+        (GradingOptions("homework", engines="no_such_cluster"), "ipcluster start"),
     ):
         with pytest.raises(CannotGrade, match=said):
-            grading.grade(root, Wish(**{**vars(wish), "weak": True}))
+            grading.grade(root, GradingOptions(**{**vars(wish), "weak": True}))
     assert not (root / "overlay/keys/homwork.key").exists(), "a mistyped name draws no key"
     with pytest.raises(CannotGrade, match="no course root"):
-        grading.grade(tmp_path, Wish("homework"))
+        grading.grade(tmp_path, GradingOptions("homework"))
     unknown = run(root, "--student", "nobody")
     assert unknown.returncode == 2 and unknown.stderr.count("\n") == 1, unknown.stderr
 
 
 def test_who_grades_is_told_to_whoever_wants_to(graded_class, tmp_path):
     root = copy(graded_class[0], tmp_path)
-    holder = "import sys; from autograder.grading.store import Store\nwith Store(sys.argv[1]).lock('grades 03'): print(1, flush=True); input()"
+    held = "with Store(sys.argv[1]).lock('grades 03'): print(1, flush=True); input()"
+    holder = f"import sys; from autograder.grading.store import Store\n{held}"
     with subprocess.Popen(
         [sys.executable, "-c", holder, str(root)],
         stdin=subprocess.PIPE,
@@ -235,7 +257,7 @@ def test_who_grades_is_told_to_whoever_wants_to(graded_class, tmp_path):
     ) as other:
         other.stdout.readline()
         with pytest.raises(Busy, match=rf"grades 03 since .* \(process {other.pid} on "):
-            grading.grade(root, Wish("homework", weak=True))
+            grading.grade(root, GradingOptions("homework", weak=True))
         other.kill()
     assert set(again(root).values()) == {"unchanged"}  # the lock has gone with its holder
 
@@ -252,7 +274,7 @@ def test_half_a_result_counts_as_none(tmp_path):
     assert not part.exists()
 
 
-# -- a pool whose workers die ---------------------------------------------------------------------------------------------------------
+# -- a pool whose workers die -----------------------------------------------------------------------------------------
 
 # Speaks as autograder.grading.worker does. "once": dies over it the first time; "always": each time.
 MORTAL = """
@@ -300,28 +322,43 @@ def test_workers_that_cannot_judge_stop_the_run(monkeypatch):
         workers.close()
 
 
+def test_a_full_disk_in_a_worker_stops_the_run(monkeypatch):
+    monkeypatch.setattr(pool, "_PROGRAM", 'print(\'{"full": "there is no room left in /srv"}\', flush=True)')
+    workers = pool.LocalPool(1, weak=True)
+    try:
+        workers.submit("a", {})
+        with pytest.raises(DiskFull, match="no room left"):
+            while workers.result(1.0) is None:
+                pass
+    finally:
+        workers.close()
+
+
 def test_a_submission_that_kills_its_worker_waits_for_a_person(handed_in_class, monkeypatch, tmp_path):
     root = copy(handed_in_class, tmp_path)
     monkeypatch.setattr(pool, "_PROGRAM", "import os; os.kill(os.getpid(), 9)")
-    report = grading.grade(root, Wish("homework", workers=1, students=("anna",), weak=True))
-    (line,) = report.lines
+    report = grading.grade(root, GradingOptions("homework", workers=1, students=("anna",), weak=True))
+    (line,) = report.submissions
     assert line.points == 0 and "the process that judged it died each time (signal 9)" in line.reasons[0]
     with Gradebook(f"sqlite:///{root}/gradebook.db") as gradebook:
         (submitted,) = gradebook.assignment_submissions("homework")
-        waiting = {grade.name for notebook in submitted.notebooks for grade in notebook.grades if grade.needs_manual_grade}
+        waiting = {
+            grade.name for notebook in submitted.notebooks for grade in notebook.grades if grade.needs_manual_grade
+        }
     assert waiting == set(EXPECTED["anna"]), "nothing is decided before a person, or the next run, has looked at it"
     monkeypatch.undo()
-    report = grading.grade(root, Wish("homework", workers=1, students=("anna",), weak=True))
-    assert [(line.how, line.reasons) for line in report.lines] == [("graded", [])]
+    report = grading.grade(root, GradingOptions("homework", workers=1, students=("anna",), weak=True))
+    assert [(line.how, line.reasons) for line in report.submissions] == [("graded", [])]
     assert scores(root)["anna"] == FULL
 
 
-# -- killed at any moment -------------------------------------------------------------------------------------------------------------
+# -- killed at any moment ---------------------------------------------------------------------------------------------
 
 
 def family(process: psutil.Process) -> dict[str, list[psutil.Process]]:
-    """The processes of a run by what they do. "launcher": of each worker its launcher and what keeps that in its jail. What these fork has
-    the same command line: leaders and ranks, and a rank that is killed is for the judge one that a student's code has killed."""
+    """The processes of a run by what they do. "launcher": of each worker its launcher and what keeps that in its
+    jail. What these fork has the same command line: leaders and ranks, and a rank that is killed is for the judge one
+    that a student's code has killed."""
     found: dict[str, list[psutil.Process]] = {"worker": [], "launcher": []}
     with contextlib.suppress(psutil.Error):
         for child in process.children(recursive=True):
@@ -342,11 +379,14 @@ def differing(found: dict[str, bytes], wanted: dict[str, bytes]) -> dict[str, li
         return notebooks.get(student, b"").decode().splitlines()
 
     students = [student for student in sorted({*found, *wanted}) if found.get(student) != wanted.get(student)]
-    return {student: list(difflib.unified_diff(lines(wanted, student), lines(found, student), n=1)) for student in students}
+    return {
+        student: list(difflib.unified_diff(lines(wanted, student), lines(found, student), n=1)) for student in students
+    }
 
 
 def kill_at(root: Path, whom: str, chance: random.Random, seconds: float) -> tuple[int, set[str], str]:
-    """Start grading and kill one of its processes at a random moment, some time after a random number of submissions is graded.
+    """Start grading and kill one of its processes at a random moment, some time after a random number of submissions
+    is graded.
 
     Returns the exit status, who was marked as graded at the end, and what was said.
     """
@@ -363,7 +403,11 @@ def kill_at(root: Path, whom: str, chance: random.Random, seconds: float) -> tup
         said, _ = process.communicate(timeout=PATIENCE_S)
     for folder in Path(tempfile.gettempdir()).glob("probe-*"):  # of a command that was killed while it tried its jail
         folder.rmdir()
-    return process.returncode, {path.stem for path in root.glob(".autograder/graded/homework/*.json")}, "".join([*lines, said])
+    return (
+        process.returncode,
+        {path.stem for path in root.glob(".autograder/graded/homework/*.json")},
+        "".join([*lines, said]),
+    )
 
 
 @pytest.mark.timeout(KILLS * 60)
@@ -380,16 +424,17 @@ def test_killed_at_any_moment_the_next_run_completes(handed_in_class, graded_cla
         assert {s: scores(root)[s] for s in marked} == {s: EXPECTED[s] for s in marked}, context
         if whom != "command":
             assert marked == set(EXPECTED), context
-        report = grading.grade(root, Wish("homework", workers=1, weak=True))
-        assert {line.student for line in report.lines if line.how == "unchanged"} == marked, context
+        report = grading.grade(root, GradingOptions("homework", workers=1, weak=True))
+        assert {line.student for line in report.submissions if line.how == "unchanged"} == marked, context
         assert scores(root) == EXPECTED and not differing(shown(root), fair), context
         assert not list(root.glob(".autograder/**/.*.json.*")), context
         shutil.rmtree(root)
 
 
-# -- no room left ---------------------------------------------------------------------------------------------------------------------
+# -- no room left -----------------------------------------------------------------------------------------------------
 
-# Runs in a mount namespace of its own. argv: folder to mount on, course root to copy there, bytes to leave free, then the command.
+# Runs in a mount namespace of its own. argv: folder to mount on, course root to copy there, bytes to leave free, then
+# the command.
 ON_A_SMALL_DISK = """
 import os, shutil, subprocess, sys
 disk, course, free, *command = sys.argv[1:]
@@ -415,14 +460,26 @@ def may_mount() -> bool:
 
 
 def graded_with_little_room(root: Path, place: Path) -> tuple[subprocess.CompletedProcess, Path]:
-    """Grade on a disk that fills up half-way; where none can be had, with files that may not grow. Returns what was said and the course."""
+    """Grade on a disk that fills up half-way; where none can be had, with files that may not grow. Returns what was
+    said and the course."""
     if may_mount():
         (place / "disk").mkdir()
         free = 72 << 10
-        around = ["unshare", "--mount", sys.executable, "-c", ON_A_SMALL_DISK, str(place / "disk"), str(root), str(free)]
+        around = [
+            "unshare",
+            "--mount",
+            sys.executable,
+            "-c",
+            ON_A_SMALL_DISK,
+            str(place / "disk"),
+            str(root),
+            str(free),
+        ]
         done = subprocess.run([*around, *command(root)], capture_output=True, text=True, timeout=PATIENCE_S)
         return done, Path(f"{root}.after")
-    size = (root / "gradebook.db").stat().st_size // 2  # what is written far back in it fails; its pages need not become more
+    size = (
+        root / "gradebook.db"
+    ).stat().st_size // 2  # what is written far back in it fails; its pages need not become more
 
     def small_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -438,12 +495,12 @@ def test_a_full_disk_is_one_clear_error_and_costs_nothing(handed_in_class, grade
     marked = {path.stem for path in root.glob(".autograder/graded/homework/*.json")}
     assert len(marked) < len(EXPECTED)
     assert {s: scores(root)[s] for s in marked} == {s: EXPECTED[s] for s in marked}
-    report = grading.grade(root, Wish("homework", workers=1, weak=True))
-    assert {line.student for line in report.lines if line.how == "unchanged"} == marked
+    report = grading.grade(root, GradingOptions("homework", workers=1, weak=True))
+    assert {line.student for line in report.submissions if line.how == "unchanged"} == marked
     assert scores(root) == EXPECTED and shown(root) == shown(graded_class[0])
 
 
-# -- engines --------------------------------------------------------------------------------------------------------------------------
+# -- engines ----------------------------------------------------------------------------------------------------------
 
 
 @full
@@ -452,14 +509,15 @@ def test_the_engines_of_a_cluster_judge_as_workers_do(handed_in_class, graded_cl
 
     root = copy(handed_in_class, tmp_path)
     with ipyparallel.Cluster(n=2, profile="grading", cluster_id="", engines="local", log_level=40) as client:
-        report = grading.grade(root, Wish("homework", engines="grading", weak=True))
+        report = grading.grade(root, GradingOptions("homework", engines="grading", weak=True))
         left = [family(psutil.Process(pid))["launcher"] for pid in client[:].apply_sync(os.getpid)]
     assert left == [[], []], "an engine keeps nothing of ours"
-    assert {line.how for line in report.lines} == {"graded"}
+    assert len(list(root.glob(".autograder/results/*.json"))) == len(EXPECTED), "what it judged is kept here"
+    assert {line.how for line in report.submissions} == {"graded"}
     assert scores(root) == EXPECTED and shown(root) == shown(graded_class[0])
 
 
-# -- the command ----------------------------------------------------------------------------------------------------------------------
+# -- the command ------------------------------------------------------------------------------------------------------
 
 
 def test_the_command_says_what_it_did(graded_class, tmp_path):

@@ -1,4 +1,5 @@
-"""The jail: what code in it can see, reach, use up and leave behind, as root and as an ordinary user; and that honest code runs in it."""
+"""The jail: what code in it can see, reach, use up and leave behind, as root and as an ordinary user; and that honest
+code runs in it."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def came_out(account) -> dict:
     return json.loads(result.stdout.splitlines()[-1])
 
 
-# -- what is there --------------------------------------------------------------------------------------------------------------------
+# -- what is there ----------------------------------------------------------------------------------------------------
 
 
 def test_nothing_of_the_grader_or_the_instructor_exists_inside(came_out):
@@ -94,7 +95,7 @@ def test_ranks_on_the_relay_hear_of_each_other_over_the_relay_alone(came_out):
     assert came_out["apart"] == [[], []]
 
 
-# -- what it may use ------------------------------------------------------------------------------------------------------------------
+# -- what it may use --------------------------------------------------------------------------------------------------
 
 
 def test_processes_memory_and_disk_are_limited(came_out):
@@ -109,7 +110,7 @@ def test_memory_that_no_limit_of_a_process_counts_ends_the_case(came_out):
     assert came_out["memory_that_no_limit_counts"] == ["dead", "memory"]
 
 
-# -- when it is over ------------------------------------------------------------------------------------------------------------------
+# -- when it is over --------------------------------------------------------------------------------------------------
 
 
 def test_what_a_case_started_ends_with_it(came_out):
@@ -140,7 +141,12 @@ sys.stdin.read()
     import psutil
 
     grader = subprocess.Popen(
-        command_of(account, "-c", program), env=environment(), cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command_of(account, "-c", program),
+        env=environment(),
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     family = []
     try:
@@ -163,7 +169,7 @@ def test_a_jail_that_cannot_be_built_is_no_verdict(came_out):
     assert "the jail of a case could not be built: " in without_case and "mount on /" in without_case
 
 
-# -- honest code ----------------------------------------------------------------------------------------------------------------------
+# -- honest code ------------------------------------------------------------------------------------------------------
 
 
 def test_right_answers_of_every_runtime_pass_in_the_jail(came_out):
@@ -181,7 +187,7 @@ def test_mpi_runs_in_the_jail(came_out):
     assert came_out["mpi"] == [[2, user, True]] * 2
 
 
-# -- what a rank says about itself is read with suspicion -----------------------------------------------------------------------------
+# -- what a rank says about itself is read with suspicion -------------------------------------------------------------
 
 
 def test_forged_recordings_do_not_stop_the_grader(came_out):
@@ -215,7 +221,7 @@ def test_a_recording_that_claims_a_billion_ranks_is_refused(tmp_path):
         recorder.states(path)
 
 
-# -- the root -------------------------------------------------------------------------------------------------------------------------
+# -- the root ---------------------------------------------------------------------------------------------------------
 
 
 def run_in_jail(spec: dict, *command: str) -> subprocess.CompletedProcess:
@@ -294,7 +300,7 @@ def test_all_processes_of_a_command_together_may_use_so_much_memory(spec):
     assert time.monotonic() - start < 30
 
 
-# -- the filter of system calls -------------------------------------------------------------------------------------------------------
+# -- the filter of system calls ---------------------------------------------------------------------------------------
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 
@@ -332,10 +338,17 @@ def test_the_filter_refuses_what_is_listed_and_nothing_else(machine, apart):
     assert answer(program, clone, arch, (17,)) == ALLOW
     assert answer(program, clone, arch, (17 | 0x10000000,)) == 0x50001
     assert answer(program, clone3, arch) == 0x50026  # ENOSYS
-    assert [answer(program, sock, arch, (family,)) == ALLOW for family in (1, 2, 10, 16, 17, 38, 40)] == [True] * 4 + [False] * 3
+    assert [answer(program, sock, arch, (family,)) == ALLOW for family in (1, 2, 10, 16, 17, 38, 40)] == [True] * 4 + [
+        False
+    ] * 3
     assert answer(program, fcntl_, arch, (3, 1)) == ALLOW  # F_GETFD
     assert answer(program, fcntl_, arch, (3, 6)) == (0x50025 if apart else ALLOW)  # F_SETLK
-    for option, what in ((7, 0x50000), (8, 0x50000), (2, ALLOW), (9, ALLOW)):  # sizes of buffers are not set, and nobody is told
+    for option, what in (
+        (7, 0x50000),
+        (8, 0x50000),
+        (2, ALLOW),
+        (9, ALLOW),
+    ):  # sizes of buffers are not set, and nobody is told
         assert answer(program, jail._SETSOCKOPT[column], arch, (3, 1, option)) == what
     assert answer(program, 39, arch ^ 1) == KILL
 
@@ -345,7 +358,7 @@ def test_a_machine_whose_system_calls_are_not_known_has_no_filter():
         jail.filter_program("s390x")
 
 
-# -- where a machine offers less ------------------------------------------------------------------------------------------------------
+# -- where a machine offers less --------------------------------------------------------------------------------------
 
 WEAK = """
 import json

@@ -1,4 +1,5 @@
-"""Grading with a real nbgrader, from release to feedback: scores, partial points and cards, and what a submission cannot do to them."""
+"""Grading with a real nbgrader, from release to feedback: scores, partial points and cards, and what a submission
+cannot do to them."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from nbgrader.api import Gradebook  # noqa: E402
 from nbgrader.coursedir import CourseDirectory  # noqa: E402
 from traitlets.config import PyFileConfigLoader  # noqa: E402
 
-from autograder.grading import isolation, nbgrader_plugin
+from autograder.grading import isolation, nbgrader_plugin  # noqa: E402
 from autograder.grading.store import Store  # noqa: E402
 from autograder.grading.submission import judging  # noqa: E402
 
@@ -55,7 +56,9 @@ def class_of_students() -> dict[str, bytes]:
     cell_of(hostile, "fair_share").source = f"def fair_share(n, rank, world_size):\n    raise ValueError({script!r})"
     cell_of(hostile, "fair_share").metadata.nbgrader["</script>"] = script
     hostile.cells.insert(1, new_markdown_cell(script))
-    hostile.cells.insert(2, new_code_cell("1", metadata={"nbgrader": {"grade_id": script, "grade": True, "points": 100}}))
+    hostile.cells.insert(
+        2, new_code_cell("1", metadata={"nbgrader": {"grade_id": script, "grade": True, "points": 100}})
+    )
     hostile.metadata.title = script
     twice = handed_in(right=False)
     twice.cells += [nbformat.from_dict(json.loads(json.dumps(cell))) for cell in handed_in().cells]
@@ -172,7 +175,9 @@ def test_a_syntax_error_is_called_one(course):
 def test_written_answers_wait_for_a_person_also_empty_ones(course):
     assert all(course.to_grade(student) == {"why"} for student in class_of_students())
     with Gradebook(f"sqlite:///{course.root}/gradebook.db") as gradebook:
-        comments = {s: gradebook.find_comment("why", "homework", "homework", s).auto_comment for s in ("right", "empty")}
+        comments = {
+            s: gradebook.find_comment("why", "homework", "homework", s).auto_comment for s in ("right", "empty")
+        }
     assert comments == {"right": None, "empty": "No response."}
 
 
@@ -349,19 +354,3 @@ def test_the_command_line_grades_the_same(course, tmp_path):
     assert cell_of(Class(root).autograded("partly"), "check_count_inside") == cell_of(
         course.autograded("partly"), "check_count_inside"
     )
-
-
-def test_a_finished_notebook_is_written_as_it_is_and_one_that_a_step_changes_anew(course):
-    path = course.root / "autograded/right/homework/homework.ipynb"
-    text = path.read_text()
-    exporter = nbgrader_plugin.SubmissionExporter()
-
-    def puts_a_word_in(notebook, resources):
-        notebook.cells[0].source += " word"
-        return notebook, resources
-
-    exporter.register_preprocessor(lambda notebook, resources: (exporter.note(text), resources))
-    assert exporter.from_filename(str(path))[0] == text
-    exporter.register_preprocessor(puts_a_word_in)
-    changed = nbformat.reads(exporter.from_filename(str(path))[0], as_version=4)
-    assert changed == puts_a_word_in(nbformat.reads(text, as_version=4), {})[0]

@@ -1,4 +1,5 @@
-"""Reading, rebuilding and judging submitted notebooks: honest work gets its points however it is arranged, and nothing else does."""
+"""Reading, rebuilding and judging submitted notebooks: honest work gets its points however it is arranged, and
+nothing else does."""
 
 from __future__ import annotations
 
@@ -14,15 +15,27 @@ import nbformat
 import pytest
 from nbconvert.filters import markdown2html
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from submissions import ANSWERS, POINTS, SETUP, as_bytes, cell_of, handed_in, marks, place_of, released_notebook, solved, stub
+from submissions import (
+    ANSWERS,
+    POINTS,
+    SETUP,
+    as_bytes,
+    cell_of,
+    handed_in,
+    marks,
+    place_of,
+    released_notebook,
+    solved,
+    stub,
+)
 
 import autograder
 import labkit
 import probes
 from autograder.grading.submission import carding, harmless, identity, reading, rebuilding
 from autograder.grading.submission import judging as submission
+from autograder.grading.submission.finishing import Terms, digest
 from autograder.grading.submission.grades import Graded
-from autograder.grading.submission.identity import digest
 from autograder.grading.submission.judging import judge
 from autograder.grading.submission.reading import Flag, Refused, read
 from autograder.grading.submission.rebuilding import rebuild
@@ -56,7 +69,7 @@ def kinds(notebook) -> set[str]:
     return {flag.kind for flag in built(notebook).flags}
 
 
-# -- reading --------------------------------------------------------------------------------------------------------------------------
+# -- reading ----------------------------------------------------------------------------------------------------------
 
 
 def version_3(notebook) -> dict:
@@ -65,7 +78,12 @@ def version_3(notebook) -> dict:
         old = {"cell_type": cell.cell_type, "metadata": cell.metadata}
         old["input" if cell.cell_type == "code" else "source"] = cell.source.splitlines(keepends=True)
         cells.append(old | ({"outputs": [], "language": "python"} if cell.cell_type == "code" else {}))
-    return {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": [{"cells": cells, "metadata": {}}]}
+    return {
+        "nbformat": 3,
+        "nbformat_minor": 0,
+        "metadata": {"name": ""},
+        "worksheets": [{"cells": cells, "metadata": {}}],
+    }
 
 
 def version_4_0(notebook) -> dict:
@@ -173,17 +191,21 @@ def test_a_long_sum_is_no_trouble():
     cell_of(notebook, "twice").source = f"ZERO = {' + '.join(['0'] * 600)}\n\n\ndef twice(x):\n    return 2 * x + ZERO"
     rebuilt = built(notebook)
     assert rebuilt.flags == [] and len(rebuilt.chunks_of_test(rebuilt.items[2])[:-2]) == 2
-    assert digest(rebuilt, None, "k", "full")
+    assert digest(rebuilt, Terms(None, "k", "how", "full"))
 
 
-# -- what instructors see -------------------------------------------------------------------------------------------------------------
+# -- what instructors see ---------------------------------------------------------------------------------------------
 
 
 def test_of_outputs_only_text_and_pixels_are_kept():
     notebook = handed_in()
     png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     cell_of(notebook, "look").outputs = [
-        {"output_type": "display_data", "metadata": {}, "data": {"text/html": "<script>1</script>", "text/plain": "a table"}},
+        {
+            "output_type": "display_data",
+            "metadata": {},
+            "data": {"text/html": "<script>1</script>", "text/plain": "a table"},
+        },
         {"output_type": "display_data", "metadata": {}, "data": {"application/javascript": "alert(1)"}},
         {"output_type": "display_data", "metadata": {}, "data": {"image/svg+xml": "<svg onload='alert(1)'/>"}},
         {"output_type": "display_data", "metadata": {}, "data": {"text/markdown": "<img src=x onerror=alert(1)>"}},
@@ -232,7 +254,7 @@ def test_ordinary_text_stays_as_it_was():
     assert harmless.harmless_markdown(text) == text
 
 
-# -- rebuilding -----------------------------------------------------------------------------------------------------------------------
+# -- rebuilding -------------------------------------------------------------------------------------------------------
 
 
 def test_the_rebuilt_notebook_is_the_released_one_with_the_answers_in_it():
@@ -241,8 +263,18 @@ def test_the_rebuilt_notebook_is_the_released_one_with_the_answers_in_it():
     assert cell_of(rebuilt.notebook, "test_twice").source == cell_of(released_notebook(), "test_twice").source
     assert {item.grade_id: item.points for item in rebuilt.items} == POINTS
     assert [item.function for item in rebuilt.items] == ["count_inside", "fair_share", "", ""]
-    assert rebuilt.flags == [] and rebuilt.answers == {"count_inside": True, "fair_share": True, "twice": True, "why": True}
-    assert built(handed_in(right=False)).answers == {"count_inside": False, "fair_share": False, "twice": False, "why": False}
+    assert rebuilt.flags == [] and rebuilt.answers == {
+        "count_inside": True,
+        "fair_share": True,
+        "twice": True,
+        "why": True,
+    }
+    assert built(handed_in(right=False)).answers == {
+        "count_inside": False,
+        "fair_share": False,
+        "twice": False,
+        "why": False,
+    }
 
 
 def forged(change):
@@ -282,7 +314,10 @@ FORGED = {
     "a check twice": ("duplicate", copy_below("check_fair_share")),
     "an answer twice": ("duplicate", copy_below("fair_share")),
     "more points": ("points", remark("check_fair_share", points=400)),
-    "points of another kind": ("points", lambda nb: cell_of(nb, "check_fair_share").metadata.nbgrader.update(points="4")),
+    "points of another kind": (
+        "points",
+        lambda nb: cell_of(nb, "check_fair_share").metadata.nbgrader.update(points="4"),
+    ),
     "no longer graded": ("reflagged", remark("check_fair_share", grade=False)),
     "a check as an answer": ("reflagged", remark("check_fair_share", solution=True)),
     "an answer locked": ("reflagged", remark("fair_share", locked=True)),
@@ -337,7 +372,7 @@ def test_a_notebook_of_another_assignment_needs_a_person():
     assert any(flag.kind == "foreign" and flag.needs_person for flag in rebuilt.flags)
 
 
-# -- honest work, however it is arranged ----------------------------------------------------------------------------------------------
+# -- honest work, however it is arranged ------------------------------------------------------------------------------
 
 
 def split(notebook):
@@ -357,9 +392,7 @@ def helper_below(notebook):
 def helper_redefined_later(notebook):
     cell_of(
         notebook, "count_inside"
-    ).source = (
-        "def inside(x, y):\n    return np.hypot(x, y) < RADIUS\n\n\ndef count_inside(x, y):\n    return int(inside(x, y).sum())"
-    )
+    ).source = "def inside(x, y):\n    return np.hypot(x, y) < RADIUS\n\n\ndef count_inside(x, y):\n    return int(inside(x, y).sum())"
     notebook.cells.insert(place_of(notebook, "fair_share"), new_code_cell("def inside(text):\n    return text.strip()"))
 
 
@@ -389,7 +422,9 @@ def setup_edited(notebook):
 
 def noise(notebook):
     notebook.cells.insert(2, new_code_cell("%matplotlib inline\n!pip list\n?print"))
-    notebook.cells.insert(2, new_code_cell("%%ranks\ndef fair_share(n, rank, world_size):\n    return 'on the ranks only'"))
+    notebook.cells.insert(
+        2, new_code_cell("%%ranks\ndef fair_share(n, rank, world_size):\n    return 'on the ranks only'")
+    )
     notebook.cells.insert(2, new_code_cell("this is no Python"))
     notebook.cells.insert(2, new_code_cell("raise RuntimeError('an experiment that failed')"))
     notebook.cells.append(new_code_cell("import warnings\nwarnings.warn('careful')\nprint('x' * 100)"))
@@ -426,7 +461,9 @@ HONEST = {
     "a check edited": write("check_fair_share", "check(fair_share, hints='why')  # I wanted less"),
     "all ids and marks lost": lambda notebook: [c.metadata.clear() for c in notebook.cells],
     "CRLF": lambda notebook: [c.update(source=c.source.replace("\n", "\r\n")) for c in notebook.cells],
-    "a cell magic": lambda notebook: cell_of(notebook, "twice").update(source="%%time\n" + cell_of(notebook, "twice").source),
+    "a cell magic": lambda notebook: cell_of(notebook, "twice").update(
+        source="%%time\n" + cell_of(notebook, "twice").source
+    ),
 }
 
 
@@ -437,7 +474,7 @@ def test_honest_work_gets_full_points(how, runners):
     assert points(runners, notebook) == FULL
 
 
-# -- judging --------------------------------------------------------------------------------------------------------------------------
+# -- judging ----------------------------------------------------------------------------------------------------------
 
 
 DISHONEST = {
@@ -520,7 +557,9 @@ def test_an_exercise_that_builds_on_a_failed_one_gets_the_reference(runners):
     cells = [
         new_code_cell("import numpy as np\nimport torch\nimport torch.distributed as dist", id="setup"),
         new_code_cell("", id=used, metadata=marks(used, solution=True)),
-        new_code_cell(f"check({used})", id="check_used", metadata=marks("check_used", grade=True, locked=True, points=2)),
+        new_code_cell(
+            f"check({used})", id="check_used", metadata=marks("check_used", grade=True, locked=True, points=2)
+        ),
         new_code_cell("", id=exercise.function, metadata=marks(exercise.function, solution=True)),
         new_code_cell(
             f"check({exercise.function})", id="check_it", metadata=marks("check_it", grade=True, locked=True, points=2)
@@ -529,17 +568,24 @@ def test_an_exercise_that_builds_on_a_failed_one_gets_the_reference(runners):
     released = nbformat.v4.new_notebook(cells=cells)
     submitted = nbformat.from_dict(json.loads(json.dumps(released)))
     cell_of(submitted, used).source = f"def {used}(*arguments):\n    return 'wrong'"
-    cell_of(submitted, exercise.function).source = f"def {exercise.function}(*arguments):\n    return {used}(*arguments)"
+    cell_of(
+        submitted, exercise.function
+    ).source = f"def {exercise.function}(*arguments):\n    return {used}(*arguments)"
     rebuilt = rebuild(released, read(as_bytes(submitted)))
     chunks, note = rebuilt.chunks(rebuilt.items[1], exercise, {used})
     assert chunks[0] == Chunk(f"reference of {used}", 1, exercise_reference(used))
     graded = judge(rebuilt, exercise.unit, runners)
-    assert note == f"Checked with the course's own {used}, because yours does not pass yet." == graded.items[1].result["note"]
+    assert (
+        note
+        == f"Checked with the course's own {used}, because yours does not pass yet."
+        == graded.items[1].result["note"]
+    )
     assert note in carding.card(graded.items[1])[1]
 
 
 def test_a_helper_that_fits_its_own_check_only_does_not_cost_what_builds_on_it(runners):
-    """An own global_metrics that mixes data types where losses are float64 and a rank has none: its check has float32 only."""
+    """An own global_metrics that mixes data types where losses are float64 and a rank has none: its check has float32
+    only."""
     unit, functions = (
         "05_gradient_all_reduce",
         {"global_metrics": "right_weighted_means", "train_step": "right_uses_average_gradients"},
@@ -584,7 +630,8 @@ def test_who_sleeps_is_waited_for_once(warm):
 
 
 def test_a_notebook_of_sleepers_is_given_up_when_its_time_is_used_up(warm):
-    """Whoever sleeps uses no processor time: only the clock ends it. What is left is not judged, the card says why, a person is told."""
+    """Whoever sleeps uses no processor time: only the clock ends it. What is left is not judged, the card says why, a
+    person is told."""
     waited = []
 
     class Asleep(Runners):
@@ -641,7 +688,9 @@ def test_a_refused_notebook_gets_a_card_that_says_why(runners):
 
 def test_results_travel_as_json_and_show_the_same_cards(runners):
     notebook = handed_in()
-    cell_of(notebook, "fair_share").source = "def fair_share(n, rank, world_size):\n    print('<i>hm</i>')\n    return 0, n"
+    cell_of(
+        notebook, "fair_share"
+    ).source = "def fair_share(n, rank, world_size):\n    print('<i>hm</i>')\n    return 0, n"
     rebuilt = built(notebook)
     graded = judge(rebuilt, None, runners, key="secret")
     again = Graded.from_json(json.loads(json.dumps(graded.to_json())))
@@ -668,11 +717,11 @@ def test_judging_does_not_depend_on_the_thread(runners):
     assert found == [FULL]
 
 
-# -- the cache's key ------------------------------------------------------------------------------------------------------------------
+# -- the cache's key --------------------------------------------------------------------------------------------------
 
 
 def key_of(notebook, unit=None, key="k", level="full") -> str:
-    return digest(built(notebook), unit, key, level)
+    return digest(built(notebook), Terms(unit, key, "how", level))
 
 
 def test_only_what_decides_a_result_decides_its_digest():
@@ -684,7 +733,11 @@ def test_only_what_decides_a_result_decides_its_digest():
     cell_of(same, "why").source = "another essay"
     assert key_of(same) == first
     assert key_of(handed_in(), key="another") != first and key_of(handed_in(), level="weak") != first
-    for name, source in (("twice", "def twice(x):\n    return x * 2"), ("setup", SETUP + "\nRADIUS = 1"), ("count_inside", "")):
+    for name, source in (
+        ("twice", "def twice(x):\n    return x * 2"),
+        ("setup", SETUP + "\nRADIUS = 1"),
+        ("count_inside", ""),
+    ):
         other = handed_in()
         cell_of(other, name).source = source
         assert key_of(other) != first, name

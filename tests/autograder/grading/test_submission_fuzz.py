@@ -17,7 +17,7 @@ from machine import FULL
 from mutations import mutate
 
 from autograder.exercise import Opaque, Tensor, rng_for
-from autograder.grading.submission import carding, identity, judging, reading, rebuilding
+from autograder.grading.submission import carding, finishing, judging, reading, rebuilding
 from autograder.grading.submission.grades import Graded
 from autograder.grading.submission.reading import Refused
 from autograder.judging.judge import Runners, judge_case
@@ -32,9 +32,11 @@ SECONDS_EACH = 60  # far more than any may take; a stuck one would take forever
 
 
 def bases() -> list[tuple[nbformat.NotebookNode, dict, list[str]]]:
-    """(released notebook, a right submission as JSON, its functions) of every unit that has exercises without communication.
+    """(released notebook, a right submission as JSON, its functions) of every unit that has exercises without
+    communication.
 
-    Only those exercises keep their points: thousands of notebooks are judged, and what ranks do to each other is not the point here.
+    Only those exercises keep their points: thousands of notebooks are judged, and what ranks do to each other is not
+    the point here.
     """
     found = []
     for solved_path in sorted((ROOT / "solutions").glob("[0-9]*/*.ipynb")):
@@ -43,7 +45,9 @@ def bases() -> list[tuple[nbformat.NotebookNode, dict, list[str]]]:
         functions = []
         for cell in released.cells:
             marks = cell.metadata.get("nbgrader")
-            function = rebuilding.checked_function(cell.source) if marks and marks.grade and cell.cell_type == "code" else ""
+            function = (
+                rebuilding.checked_function(cell.source) if marks and marks.grade and cell.cell_type == "code" else ""
+            )
             if function and find(function).runtime == "plain" and len(functions) < 2:
                 functions.append(function)
             elif function:
@@ -88,7 +92,7 @@ def grade(released, content: bytes, runners) -> tuple[Graded, nbformat.NotebookN
     except Refused as refused:
         submitted = refused
     rebuilt = rebuilding.rebuild(released, submitted)
-    assert identity.digest(rebuilt, None, "key", "full")
+    assert finishing.digest(rebuilt, finishing.Terms(None, "key", "how", "full"))
     graded = judging.judge(rebuilt, None, runners, key="key")
     graded = Graded.from_json(json.loads(json.dumps(graded.to_json())))
     return graded, carding.carded(rebuilt, graded)
@@ -98,9 +102,15 @@ def holds(released, graded: Graded, notebook, number: int) -> None:
     """The cells and points are the released ones, what is shown is harmless, and no fault is ours."""
     assert not any(item.fault for item in graded.items), (number, [item.fault for item in graded.items])
     nbformat.validate(notebook)
-    wanted = {c.metadata.nbgrader.grade_id: c.metadata.nbgrader.get("points") for c in released.cells if "nbgrader" in c.metadata}
+    wanted = {
+        c.metadata.nbgrader.grade_id: c.metadata.nbgrader.get("points")
+        for c in released.cells
+        if "nbgrader" in c.metadata
+    }
     found = [
-        (c.metadata.nbgrader.grade_id, c.metadata.nbgrader.get("points")) for c in notebook.cells if "nbgrader" in c.metadata
+        (c.metadata.nbgrader.grade_id, c.metadata.nbgrader.get("points"))
+        for c in notebook.cells
+        if "nbgrader" in c.metadata
     ]
     assert len(found) == len(wanted) and dict(found) == wanted, number
     for item in graded.items:

@@ -27,7 +27,7 @@ from autograder.check import CheckFailed, check_homework
 from autograder.course import Course
 from autograder.grading import nbgrader_plugin, pool
 from autograder.grading import run as grading
-from autograder.grading.run import Wish
+from autograder.grading.run import GradingOptions
 from autograder.grading.submission import rebuilding
 from autograder.homework import handed_in, rubric
 from autograder.reports.report import report_of
@@ -74,10 +74,10 @@ def root(tmp_path_factory) -> Path:
         with Gradebook(f"sqlite:///{root}/gradebook.db") as gradebook:
             gradebook.update_or_create_student("dario")
         Course(root).give_nonces(NAME, ["dario"])
-        report = grading.grade(root, Wish(NAME, workers=2, weak=True))
-        assert {line.student: line.how for line in report.lines} == dict.fromkeys(("ada", "ben", "chloe", "dario"), "graded"), (
-            report
-        )
+        report = grading.grade(root, GradingOptions(NAME, workers=2, weak=True))
+        assert {line.student: line.how for line in report.submissions} == dict.fromkeys(
+            ("ada", "ben", "chloe", "dario"), "graded"
+        ), report
         return root
     finally:
         forget_base()
@@ -178,12 +178,12 @@ def test_again_nothing_is_judged(root):
         def submit(self, student: str, request: dict) -> None:
             raise AssertionError(f"{student} was judged again")
 
-    report = grading.grade(root, Wish(NAME, weak=True), pool=lambda _: Nobody(1))
-    assert {line.how for line in report.lines} == {"unchanged"}
+    report = grading.grade(root, GradingOptions(NAME, weak=True), pool=lambda _: Nobody(1))
+    assert {line.how for line in report.submissions} == {"unchanged"}
     path = root / "submitted/ada" / NAME / f"{NAME}.ipynb"
     path.write_text(path.read_text().replace("All-reduce.", "The all-reduce."))
-    report = grading.grade(root, Wish(NAME, weak=True, students=("ada",)))
-    assert {line.student: line.how for line in report.lines} == {"ada": "kept"}, "another discussion is not another port"
+    report = grading.grade(root, GradingOptions(NAME, weak=True, students=("ada",)))
+    assert {line.student: line.how for line in report.submissions} == {"ada": "kept"}, "another discussion is not another port"
     assert grades(root, "ada")[CHECKS["bonus"]] == (0.0, 5.0, False)
 
 

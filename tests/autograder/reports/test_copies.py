@@ -25,7 +25,7 @@ def others(name: str) -> dict[str, list[str]]:
     return {CELL: [text for other, text in ANSWERS.items() if other != name]}
 
 
-# -- disguises --------------------------------------------------------------------------------------------------------------------------
+# -- disguises --------------------------------------------------------------------------------------------------------
 
 
 def renamed(source: str) -> str:
@@ -44,7 +44,9 @@ def renamed(source: str) -> str:
 
 def commented(source: str) -> str:
     """A comment behind every line, blank lines, another indentation."""
-    lines = [" " * (len(line) - len(line.lstrip())) + line + "  # I thought of this myself\n" for line in source.splitlines()]
+    lines = [
+        " " * (len(line) - len(line.lstrip())) + line + "  # I thought of this myself\n" for line in source.splitlines()
+    ]
     return "\n".join(lines)
 
 
@@ -60,7 +62,10 @@ def told_in_more_words(source: str) -> str:
         def visit_Return(self, node):
             if node.value is None or isinstance(node.value, ast.Name):
                 return node
-            return [ast.Assign([ast.Name("answer", ast.Store())], node.value), ast.Return(ast.Name("answer", ast.Load()))]
+            return [
+                ast.Assign([ast.Name("answer", ast.Store())], node.value),
+                ast.Return(ast.Name("answer", ast.Load())),
+            ]
 
         def visit_FunctionDef(self, node):
             self.generic_visit(node)
@@ -84,7 +89,8 @@ def test_a_copy_of_an_answer_of_ones_own_is_shown(name, disguise):
 
 
 def test_right_answers_written_differently_are_not_copies():
-    """All pairs of right answers to an exercise, both unknown to the check, the hardest case for it: at most 1 in 200 is shown."""
+    """All pairs of right answers to an exercise, both unknown to the check, the hardest case for it: at most 1 in 200
+    is shown."""
     shown, looked_at = [], 0
     for exercise in all_exercises():
         right = sorted((bank.FOLDER / exercise.unit / exercise.function).glob("right_*.py"))
@@ -99,7 +105,8 @@ def test_right_answers_written_differently_are_not_copies():
 
 
 def test_a_class_that_writes_known_answers_has_no_pair():
-    """40 students, a whole unit, right and wrong answers of the bank, each in names of one's own; many have the same."""
+    """40 students, a whole unit, right and wrong answers of the bank, each in names of one's own; many have the
+    same."""
     chance = random.Random(3)
     functions = [e.function for e in all_exercises() if e.unit == "03_collectives"]
     texts = {f: [p.read_text() for p in sorted((bank.FOLDER / "03_collectives" / f).glob("*.py"))] for f in functions}
@@ -160,7 +167,9 @@ def test_the_released_stub_and_empty_cells_are_nobody_s_copy():
 
 def test_layout_names_and_comments_make_no_tokens():
     plain = [token.text for token in code_tokens("def f(x):\n    y = torch.add(x, 1.5)\n    return y\n")]
-    same = code_tokens("import torch\r\n\r\ndef  f( data ) :\r\n  '''Add.'''\r\n  z=torch.add(data,1.5)   # add\r\n  return z")
+    same = code_tokens(
+        "import torch\r\n\r\ndef  f( data ) :\r\n  '''Add.'''\r\n  z=torch.add(data,1.5)   # add\r\n  return z"
+    )
     assert plain == [token.text for token in same]
     assert "add" in plain and "torch" not in plain and "1.5" in plain
     assert [token.text for token in code_tokens("print(f'{x} a', 'b' \"c\"")][:3] == ["print", "(", "string"]
@@ -176,10 +185,12 @@ def test_written_answers_are_compared_word_by_word():
         "The efficiency falls because every rank sends the same number of bytes while its share of the work shrinks, so that the "
         "time of the all-reduce stays and the time of the step does not; with 64 ranks we measured forty percent."
     )
-    other = (
-        "Communication takes longer than computation at the end, as Amdahl's law says, and the curve bends away from the line."
-    )
-    answers = {"ada": {"explain": text}, "bob": {"explain": text.replace("forty", "40").upper()}, "eve": {"explain": other}}
+    other = "Communication takes longer than computation at the end, as Amdahl's law says, and the curve bends away from the line."
+    answers = {
+        "ada": {"explain": text},
+        "bob": {"explain": text.replace("forty", "40").upper()},
+        "eve": {"explain": other},
+    }
     (pair,) = similar_pairs(answers, {"explain": ["*Write your answer here.*"]}, written=["explain"])
     assert (pair.first, pair.second) == ("ada", "bob")
 
@@ -216,6 +227,7 @@ def test_a_huge_answer_and_a_huge_vocabulary_are_compared():
 @pytest.mark.parametrize("text", ["\n \n", "(", "'", "a.", '"""', "f'{", "@a", "import ", "# \r"], ids=repr)
 @pytest.mark.timeout(60)
 def test_no_text_keeps_the_check_busy(text):
-    """As much of it as a cell may hold. Where the lexer's work grows with the square of the text, this takes many minutes."""
+    """As much of it as a cell may hold. Where the lexer's work grows with the square of the text, this takes many
+    minutes."""
     many = code_tokens(text * (100_000 // len(text)))
     assert all(one.end <= other.start for one, other in itertools.pairwise(many))

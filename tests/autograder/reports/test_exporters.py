@@ -25,7 +25,8 @@ STUDENTS = {  # id: (first, last, e-mail)
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A gradebook: a unit of three checks and a written answer; ada is perfect, bob late and half right, eve commented, zoe absent."""
+    """A gradebook: a unit of three checks and a written answer; ada is perfect, bob late and half right, eve
+    commented, zoe absent."""
     root = tmp_path_factory.mktemp("course")
     with Gradebook(f"sqlite:///{root}/gradebook.db") as book:
         book.add_assignment("03_collectives", duedate=DUE)
@@ -47,7 +48,9 @@ def course(tmp_path_factory):
                 grade.auto_score, grade.needs_manual_grade = auto, False
             grade = book.find_grade("explain", "collectives", "03_collectives", name)
             grade.manual_score, grade.needs_manual_grade = explain, explain is None
-        book.find_comment("explain", "collectives", "03_collectives", "eve").manual_comment = "=cmd|' /C calc'!A0\nsee me"
+        book.find_comment(
+            "explain", "collectives", "03_collectives", "eve"
+        ).manual_comment = "=cmd|' /C calc'!A0\nsee me"
         book.db.commit()
     return root
 

@@ -1,4 +1,5 @@
-"""A class on disk, from its root to the pages: results are found again, what changed since is noticed, a user's mistakes are one line."""
+"""A class on disk, from its root to the pages: results are found again, what changed since is noticed, a user's
+mistakes are one line."""
 
 from __future__ import annotations
 
@@ -14,10 +15,9 @@ from typer.testing import CliRunner
 
 from autograder.cli import app
 from autograder.course import OVERLAY, Course
-from autograder.grading import nbgrader_plugin
-from autograder.grading import run as grading
+from autograder.grading import course_files
 from autograder.grading.store import Store
-from autograder.grading.submission import identity
+from autograder.grading.submission import finishing
 from autograder.grading.submission.grades import Graded, ItemGrade
 from autograder.judging import bank
 from autograder.reports import copies, report, results
@@ -57,14 +57,21 @@ def ring_all_reduce(x):
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """ada and bob handed in the same unusual answer, carl the bank's, eve half a file; dora is new; zoe handed in nothing."""
+    """ada and bob handed in the same unusual answer, carl the bank's, eve half a file; dora is new; zoe handed in
+    nothing."""
     folder = tmp_path_factory.mktemp("class")
     patch = pytest.MonkeyPatch()
     patch.setenv(OVERLAY, str(folder / "overlay"))
     (folder / "nbgrader_config.py").write_text(CONFIG)
     (folder / "source" / UNIT).mkdir(parents=True)
     shutil.copy(ROOT / "solutions" / UNIT / f"{NOTEBOOK}.ipynb", folder / "source" / UNIT)
-    for name, answer in [("ada", OWN), ("bob", OWN.replace("parcel", "mine")), ("carl", ANSWER), ("eve", None), ("dora", ANSWER)]:
+    for name, answer in [
+        ("ada", OWN),
+        ("bob", OWN.replace("parcel", "mine")),
+        ("carl", ANSWER),
+        ("eve", None),
+        ("dora", ANSWER),
+    ]:
         hand_in(folder, name, answer)
     with Gradebook(f"sqlite:///{folder}/gradebook.db") as book:
         book.add_assignment(UNIT)
@@ -104,10 +111,11 @@ def found(coursedir) -> dict[str, results.Submitted]:
 def test_results_are_found_by_their_mark_and_without_it(root, monkeypatch):
     coursedir, store = results.open_course(root), Store(root)
     store.keep_result("the digest that was noted", result(4.0).to_json())
-    files = grading.hashes(root / "submitted" / "ada" / UNIT)
+    files = course_files.hashes(root / "submitted" / "ada" / UNIT)
     store.set_mark(UNIT, "ada", {"submitted": files, "results": {NOTEBOOK: "the digest that was noted"}})
-    rebuilt = nbgrader_plugin.load(coursedir, coursedir.config, UNIT, "bob", NOTEBOOK)
-    store.keep_result(identity.digest(rebuilt, UNIT, Course(root).key(UNIT), "none"), result(0.0).to_json())
+    rebuilt = course_files.load(coursedir, coursedir.config, UNIT, "bob", NOTEBOOK)
+    terms = finishing.Terms(UNIT, Course(root).key(UNIT), "how", "none")
+    store.keep_result(finishing.digest(rebuilt, terms), result(0.0).to_json())
 
     there = found(coursedir)
     assert sorted(there) == ["ada", "bob", "carl", "dora", "eve"]
@@ -158,5 +166,10 @@ def test_nothing_is_written_but_the_page(root, tmp_path):
 
     before = files()
     for command in ("report", "copies"):
-        assert CliRunner().invoke(app, [command, UNIT, "--course", str(root), "--to", str(tmp_path / "page.html")]).exit_code == 0
+        assert (
+            CliRunner()
+            .invoke(app, [command, UNIT, "--course", str(root), "--to", str(tmp_path / "page.html")])
+            .exit_code
+            == 0
+        )
     assert files() == before and json.loads((root / "submitted" / "ada" / UNIT / f"{NOTEBOOK}.ipynb").read_text())
