@@ -1,43 +1,45 @@
-"""Unit 08, scaling: a throughput and a speedup with their errors, strong against weak scaling, Karp and Flatt, and a prediction."""
+"""Unit 08, scaling: a throughput and a speedup with their errors, strong against weak scaling, Karp and Flatt, and a
+prediction."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
-from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, Run
+from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run
 from labkit.scaling import student_t
 
-UNIT = "08_scaling"
-
-SWAPPED = Diagnosis("The two answers are swapped.", "Return the value first, then its error.")
-INTERVAL = Diagnosis(
-    "The error was multiplied by a factor, as for a 95 % interval. The standard error itself is asked for.",
-    "Leave 1.96 and Student's t to whoever draws the interval.",
-)
-SD_FOR_SE = Diagnosis(
-    "This is the standard deviation: how far a single measurement scatters. A mean of n measurements scatters less.",
-    "The standard error of a mean is s / sqrt(n).",
-)
-DDOF_0 = Diagnosis(
-    "The standard deviation was divided by n, as numpy does unasked. Of a sample it is divided by n - 1.",
-    "`np.std(x, ddof=1)`.",
-)
-RELATIVE = Diagnosis("This is the relative error, a fraction of the value.", "Multiply it by the value.")
-VARIANCE = Diagnosis("The square root is missing.", "An error has the unit of its value; its square does not.")
-NEGATIVE = Diagnosis("An error has no sign.", "Take the absolute value: the slope 1/S² is meant without its minus.")
-ROUNDED = Diagnosis("The numbers were rounded.", "Return them as they are; round where they are printed.")
-FLOAT32 = Diagnosis(
-    "The numbers are right to 7 digits: somewhere they went through float32. Times come as float64 and have 16.",
-    "Leave out the conversion. `torch.tensor` makes float32 of a list unasked: give it dtype=torch.float64.",
-)
-EXACT = (
-    1e-9  # relative: every right way to compute in float64 agrees to far more, and nothing that went through float32 gets there
-)
+SWAPPED = Mistake("swapped", "The two answers are swapped.",
+                  "Return the value first, then its error.", lambda c: (c.error, c.value))  # fmt: skip
+INTERVAL = Mistake("interval", "The error was multiplied by a factor, as for a 95 % interval. The standard error "
+                   "itself is asked for.",
+                   "Leave 1.96 and Student's t to whoever draws the interval.")  # fmt: skip
+SD_FOR_SE = Mistake("sd_for_se", "This is the standard deviation: how far a single measurement scatters. A mean of n "
+                    "measurements scatters less.",
+                    "The standard error of a mean is s / sqrt(n).")  # fmt: skip
+DDOF_0 = Mistake("ddof_0",
+                 "The standard deviation was divided by n, as numpy does unasked. Of a sample it is divided by n - 1.",
+                 "`np.std(x, ddof=1)`.")  # fmt: skip
+RELATIVE = Mistake("relative_error", "This is the relative error, a fraction of the value.",
+                   "Multiply it by the value.")  # fmt: skip
+VARIANCE = Mistake("variance", "The square root is missing.",
+                   "An error has the unit of its value; its square does not.")  # fmt: skip
+ROUNDED = Mistake("rounded", "The numbers were rounded.", "Return them as they are; round where they are printed.")
+NEGATIVE = Mistake("negative_error", "An error has no sign.",
+                   "Take the absolute value: the slope 1/S² is meant without its minus.")  # fmt: skip
+FLOAT32 = Mistake("float32", "The numbers are right to 7 digits: somewhere they went through float32. Times come as "
+                  "float64 and have 16.",
+                  "Leave out the conversion. `torch.tensor` makes float32 of a list unasked: give it "
+                  "dtype=torch.float64.")  # fmt: skip
+LOST_DIGITS = [ROUNDED, FLOAT32]
+# relative: every right way to compute in float64 agrees to far more, and nothing that went through float32 gets there
+EXACT = 1e-9
 
 
 def listed(these) -> str:
@@ -60,7 +62,8 @@ def lost_digits(got, right) -> str | None:
 
 
 def interval_factor(factor: float, *dofs: int) -> bool:
-    """Whether a standard error was multiplied by what makes an interval of it: a normal quantile, 2, 3, or one of Student's t."""
+    """Whether a standard error was multiplied by what makes an interval of it: a normal quantile, 2, 3, or one of
+    Student's t."""
     known = (1.645, 1.6449, 1.96, 2.0, 2.576, 3.0, *(student_t(dof) for dof in dofs if dof >= 1))
     return any(math.isclose(factor, one, rel_tol=1e-3) for one in known)
 
@@ -73,136 +76,164 @@ def numbers(run: Run) -> list[float]:
     return [float(one) for one in np.asarray(value, dtype=float).ravel()]
 
 
-def singles(formula: Callable, mistakes: Mapping[str, dict]) -> dict[str, float]:
-    """What each mistake makes of the formula. mistakes: name -> the arguments that commit it."""
-    return {name: formula(**changed) for name, changed in mistakes.items()}
-
-
-def doubles(formula: Callable, mistakes: Mapping[str, dict], value: float) -> tuple[str, str] | None:
-    """The two mistakes which together give `value`, or None. Two that change the same argument cannot be made together."""
-    for (a, one), (b, other) in itertools.combinations(mistakes.items(), 2):
-        if not one.keys() & other.keys() and close(formula(**one, **other), value):
-            return a, b
-    return None
-
-
 def standard_error(x: np.ndarray) -> float:
     """s / sqrt(n), with n - 1 in s."""
     return float(np.std(x, ddof=1) / math.sqrt(len(x)))
 
 
-class Throughput(Exercise):
+class NumbersExercise(Exercise):
+    """Numbers by a formula. A mistake gives them, or, as a dict, the factors of `formula` that it changes."""
+
+    runtime = "plain"
+
+    def formula(self, case: Case, **changed: Any) -> float:
+        """What is right, with each factor open to a mistake."""
+        raise NotImplementedError
+
+    def per_rank(self, case, value):
+        return [self.formula(case, **value) if isinstance(value, dict) else value]
+
+    def two_at_once(self, case: Case, got: float) -> Finding | None:
+        """Two mistakes which together give the number. Two that change the same factor cannot be made together."""
+        given, c = {}, self.worked(case)
+        for mistake in self.mistakes:
+            if mistake.value and isinstance(changed := mistake.value(c), dict):
+                given[mistake.name] = changed
+        for (a, one), (b, other) in itertools.combinations(given.items(), 2):
+            if not one.keys() & other.keys() and close(self.formula(case, **one, **other), got):
+                return Finding(a, self.diagnoses[b].why)
+        return None
+
+
+class ValueAndError(NumbersExercise):
+    """A value and its standard error, of which the first level asks for the value alone.
+
+    What a mistake gives is a wrong value, or both numbers (`in_error`); it is computed from the right `value` and
+    `error` (`right`) and what the case knows. `read` names what else a mistake gives; `degrees_of_freedom` are those of
+    which somebody may have taken Student's t.
+    """
+
+    def right(self, case: Case) -> tuple[float, float]:
+        raise NotImplementedError
+
+    def read(self, c: SimpleNamespace, value: float, error: float) -> Finding | str | None:
+        return None
+
+    def degrees_of_freedom(self, c: SimpleNamespace) -> Iterable[int]:
+        return ()
+
+    def worked(self, case):
+        value, error = self.right(case)
+        both = case.level != next(iter(self.levels))
+        return SimpleNamespace(case=case, value=value, error=error, both=both, **case.known)
+
+    def expected(self, case):
+        c = self.worked(case)
+        return [(c.value, c.error if c.both else ANYTHING)]
+
+    def per_rank(self, case, value):
+        if isinstance(value, tuple):
+            return [value]
+        (value,), (right, _) = super().per_rank(case, value), self.right(case)
+        as_it_is = close(value, right) or (math.isnan(value) and math.isnan(right))
+        return None if as_it_is else [(float(value), ANYTHING)]
+
+    def facts(self, case: Case, run: Run):
+        c, got = self.worked(case), numbers(run)
+        asked = 2 if c.both else 1
+        found = lost_digits(got[:asked], (c.value, c.error)[:asked]) or self.read(c, *got)
+        if found or not c.both or not close(got[0], c.value):
+            return found
+        factor = got[1] / c.error
+        known = interval_factor(factor, *self.degrees_of_freedom(c))
+        return Finding("interval", f"It is {factor:.2f} standard errors.") if known else None
+
+
+def in_error(of: Callable[[SimpleNamespace], float]) -> Callable[[SimpleNamespace], tuple[float, float] | None]:
+    """What a mistake gives that is in the error alone."""
+    return lambda c: (c.value, float(of(c))) if c.both and math.isfinite(c.value) else None
+
+
+class Throughput(ValueAndError):
     """Throughput and its error"""
 
-    unit, function = UNIT, "throughput_with_error"
     signature = "throughput_with_error(local_batch_sizes, step_seconds, warmup) -> (images_per_second, standard_error)"
-    runtime = "plain"
     levels = {"images per second": 1, "its standard error": 1}
-    diagnoses = {
-        "one_rank": Diagnosis(
-            "These are the images of one rank. The ranks work at the same time, and all their images count.",
-            "A step has sum(local_batch_sizes) images.",
-        ),
-        "mean_batch": Diagnosis(
-            "These are the images of an average rank. The ranks work at the same time, and all their images count.",
-            "A step has sum(local_batch_sizes) images.",
-        ),
-        "rank_0_times_p": Diagnosis(
-            "Rank 0's batch was multiplied by the number of ranks, but the others' batches differ from it.",
-            "A step has sum(local_batch_sizes) images.",
-        ),
-        "warmup_included": Diagnosis(
-            "The warm-up steps are in it. The first steps load libraries and fill caches: they measure something else.",
-            "Leave them out: step_seconds[warmup:].",
-        ),
-        "warmup_images_counted": Diagnosis(
-            "The seconds of the warm-up steps were left out, but their images were counted.",
-            "Count the steps after the cut: len(step_seconds[warmup:]).",
-        ),
-        "warmup_seconds_counted": Diagnosis(
-            "The images of the warm-up steps were left out, but their seconds were counted.", "Cut first, then sum."
-        ),
-        "last_steps_dropped": Diagnosis("The last steps were left out instead of the first.", "step_seconds[warmup:]."),
-        "drops_one_more": Diagnosis("One step too many was left out.", "`warmup` steps go: step_seconds[warmup:]."),
-        "drops_one_less": Diagnosis("One step too few was left out.", "`warmup` steps go: step_seconds[warmup:]."),
-        "drops_first_only": Diagnosis("Only the first step was left out.", "`warmup` steps go: step_seconds[warmup:]."),
-        "slowest_dropped": Diagnosis(
-            "The slowest steps were left out, wherever they lie. The warm-up is the beginning; a slow step later on happened.",
-            "step_seconds[warmup:].",
-        ),
-        "last_steps_only": Diagnosis(
-            "Only the last `warmup` steps were counted: a minus in front of warmup counts from the end.", "step_seconds[warmup:]."
-        ),
-        "mean_of_rates": Diagnosis(
-            "You averaged the rates of the steps. A slow step then counts as much as a fast one, although it lasts longer, and "
-            "the result is too high.",
-            "All images divided by all seconds.",
-        ),
-        "median": Diagnosis(
-            "This is the median step. It forgets the slow ones, and they happened.", "All images divided by all seconds."
-        ),
-        "fastest": Diagnosis(
-            "This is the fastest step. Nobody trains at that speed for long.", "All images divided by all seconds."
-        ),
-        "one_step": Diagnosis(
-            "The images of one step were divided by the seconds of all.", "Multiply by the number of counted steps."
-        ),
-        "images_of_all_steps_per_step": Diagnosis(
-            "The images of all steps were divided by the seconds of one.", "Divide by the sum of the seconds."
-        ),
-        "upside_down": Diagnosis("These are seconds per image.", "Images divided by seconds."),
-        "per_rank": Diagnosis(
-            "The throughput was divided by the number of ranks.", "All ranks together are asked for: leave the sum as it is."
-        ),
-        "times_ranks": Diagnosis(
-            "The number of ranks was counted twice.", "sum(local_batch_sizes) holds all ranks already: do not multiply again."
-        ),
-        "steps_per_second": Diagnosis("These are steps per second.", "Multiply by the images of a step."),
-        "milliseconds": Diagnosis("The times are in seconds: there is nothing to convert.", "Images divided by seconds."),
-        "swapped": SWAPPED,
-        "sd_for_se": SD_FOR_SE,
-        "sd_ddof_0": SD_FOR_SE,
-        "ddof_0": DDOF_0,
-        "divided_by_n": Diagnosis(
-            "The standard deviation was divided by n. The scatter of a mean shrinks like the square root of n.",
-            "s / sqrt(n).",
-        ),
-        "error_of_seconds": Diagnosis(
-            "This is the error of the mean step time, in seconds. The error of a rate is in images per second.",
-            "The relative errors are the same: rate * (standard error of the step time) / (mean step time).",
-        ),
-        "error_upside_down": Diagnosis(
-            "Dividing the images by the error of the time does not give an error: the surer the time, the larger it gets.",
-            "The relative errors are the same: rate * (standard error of the step time) / (mean step time).",
-        ),
-        "rate_over_root_n": Diagnosis(
-            "Images divided by the scatter of the times is no error of the rate, and dividing that by sqrt(n) does not make it one.",
-            "The relative errors are the same: rate * (standard error of the step time) / (mean step time).",
-        ),
-        "relative_error": RELATIVE,
-        "relative_sd": Diagnosis(
-            "This is the scatter of single steps as a fraction of their mean.",
-            "Divide by sqrt(n), and multiply by the throughput.",
-        ),
-        "scatter_of_rates": Diagnosis(
-            "This is the scatter of the steps' rates. The throughput is not the mean of these rates, so that is not its error.",
-            "Take the standard error of the step time and carry it over: rate * error / mean.",
-        ),
-        "sd_of_rates": Diagnosis(
-            "This is the standard deviation of the steps' rates: not the error of a mean, and not of this mean.",
-            "Take the standard error of the step time and carry it over: rate * error / mean.",
-        ),
-        "error_with_warmup": Diagnosis(
-            "The warm-up steps are in the error.", "Cut them off once, and compute both numbers from what is left."
-        ),
-        "n_with_warmup": Diagnosis(
-            "The warm-up steps are counted in n.", "Cut them off once, and compute both numbers from what is left."
-        ),
-        "interval": INTERVAL,
-        "variance": VARIANCE,
-        "rounded": ROUNDED,
-        "float32": FLOAT32,
-    }
+    mistakes = [
+        Mistake("mean_of_rates", "You averaged the rates of the steps. A slow step then counts as much as a fast one, "
+                "although it lasts longer, and the result is too high.",
+                "All images divided by all seconds.", lambda c: {"mean": lambda times: 1 / np.mean(1 / times)}),
+        Mistake("median", "This is the median step. It forgets the slow ones, and they happened.",
+                "All images divided by all seconds.", lambda c: {"mean": np.median}),
+        Mistake("fastest", "This is the fastest step. Nobody trains at that speed for long.",
+                "All images divided by all seconds.", lambda c: {"mean": np.min}),
+        Mistake("one_step", "The images of one step were divided by the seconds of all.",
+                "Multiply by the number of counted steps.", lambda c: {"counted": 1}),
+        Mistake("drops_one_more", "One step too many was left out.",
+                "`warmup` steps go: step_seconds[warmup:].", lambda c: {"times": c.seconds[c.warmup + 1 :]}),
+        Mistake("one_rank",
+                "These are the images of one rank. The ranks work at the same time, and all their images count.",
+                "A step has sum(local_batch_sizes) images.", lambda c: {"images": c.batches[0]}),
+        Mistake("rank_0_times_p",
+                "Rank 0's batch was multiplied by the number of ranks, but the others' batches differ from it.",
+                "A step has sum(local_batch_sizes) images.", lambda c: {"images": c.batches[0] * len(c.batches)}),
+        Mistake("warmup_included", "The warm-up steps are in it. The first steps load libraries and fill caches: they "
+                "measure something else.",
+                "Leave them out: step_seconds[warmup:].", lambda c: {"times": c.seconds}),
+        Mistake("warmup_images_counted",
+                "The seconds of the warm-up steps were left out, but their images were counted.",
+                "Count the steps after the cut: len(step_seconds[warmup:]).", lambda c: {"counted": len(c.seconds)}),
+        Mistake("warmup_seconds_counted",
+                "The images of the warm-up steps were left out, but their seconds were counted.",
+                "Cut first, then sum.", lambda c: {"times": c.seconds, "counted": len(c.seconds) - c.warmup}),
+        Mistake("last_steps_dropped", "The last steps were left out instead of the first.",
+                "step_seconds[warmup:].", lambda c: {"times": c.seconds[: len(c.seconds) - c.warmup]}),
+        Mistake("drops_one_less", "One step too few was left out.",
+                "`warmup` steps go: step_seconds[warmup:].", lambda c: {"times": c.seconds[max(c.warmup - 1, 0) :]}),
+        Mistake("drops_first_only", "Only the first step was left out.",
+                "`warmup` steps go: step_seconds[warmup:].", lambda c: {"times": c.seconds[1:]}),
+        Mistake("slowest_dropped", "The slowest steps were left out, wherever they lie. The warm-up is the beginning; "
+                "a slow step later on happened.",
+                "step_seconds[warmup:].", lambda c: {"times": np.sort(c.seconds)[: len(c.seconds) - c.warmup]}),
+        Mistake("last_steps_only",
+                "Only the last `warmup` steps were counted: a minus in front of warmup counts from the end.",
+                "step_seconds[warmup:].", lambda c: {"times": c.seconds[-c.warmup :]}),
+        Mistake("upside_down", "These are seconds per image.", "Images divided by seconds.", lambda c: 1 / c.value),
+        Mistake("per_rank", "The throughput was divided by the number of ranks.",
+                "All ranks together are asked for: leave the sum as it is."),
+        Mistake("times_ranks", "The number of ranks was counted twice.",
+                "sum(local_batch_sizes) holds all ranks already: do not multiply again.",
+                lambda c: {"images": c.batches.sum() * len(c.batches)}),
+        SWAPPED,
+        SD_FOR_SE.giving(in_error(lambda c: c.error * math.sqrt(c.n))),
+        SD_FOR_SE.but(name="sd_ddof_0").giving(in_error(lambda c: c.error * math.sqrt(c.n - 1))),
+        DDOF_0.giving(in_error(lambda c: c.error * math.sqrt((c.n - 1) / c.n))),
+        Mistake("error_of_seconds",
+                "This is the error of the mean step time, in seconds. The error of a rate is in images per second.",
+                "The relative errors are the same: rate * (standard error of the step time) / (mean step time).",
+                in_error(lambda c: c.of_seconds)),
+        Mistake("error_upside_down", "Dividing the images by the error of the time does not give an error: the surer "
+                "the time, the larger it gets.",
+                "The relative errors are the same: rate * (standard error of the step time) / (mean step time).",
+                in_error(lambda c: c.images / c.of_seconds)),
+        Mistake("rate_over_root_n", "Images divided by the scatter of the times is no error of the rate, and dividing "
+                "that by sqrt(n) does not make it one.",
+                "The relative errors are the same: rate * (standard error of the step time) / (mean step time).",
+                in_error(lambda c: c.images / c.of_seconds / c.n)),
+        RELATIVE.giving(in_error(lambda c: c.error / c.value)),
+        Mistake("scatter_of_rates", "This is the scatter of the steps' rates. The throughput is not the mean of these "
+                "rates, so that is not its error.",
+                "Take the standard error of the step time and carry it over: rate * error / mean.",
+                in_error(lambda c: standard_error(c.images / c.times))),
+        Mistake("sd_of_rates",
+                "This is the standard deviation of the steps' rates: not the error of a mean, and not of this mean.",
+                "Take the standard error of the step time and carry it over: rate * error / mean.",
+                in_error(lambda c: np.std(c.images / c.times, ddof=1))),
+        Mistake("n_with_warmup", "The warm-up steps are counted in n.",
+                "Cut them off once, and compute both numbers from what is left.",
+                in_error(lambda c: c.error * math.sqrt(c.n / len(c.seconds)))),
+        INTERVAL, *LOST_DIGITS,
+    ]  # fmt: skip
 
     def cases(self, rng):
         rate, error = self.levels
@@ -210,19 +241,11 @@ class Throughput(Exercise):
         def case(level, batches, steps, warmup):
             seconds = rng.uniform(0.05, 0.2) * rng.uniform(0.9, 1.2, steps) * sum(batches) / 100
             seconds[:warmup] *= np.linspace(9, 1.5, warmup)
-            seconds[warmup + 2] *= (
-                4  # disturbed, and slower than the end of the warm-up: neither slow nor quick says what to leave out
-            )
+            # disturbed, and slower than the end of the warm-up: neither slow nor quick says what to leave out
+            seconds[warmup + 2] *= 4
             says = f"batches {listed(batches)}, {steps} steps, warmup {warmup}"
-            return Case(
-                level,
-                1,
-                (list(batches), seconds, warmup),
-                says=says,
-                known={"batches": np.array(batches), "seconds": seconds, "warmup": warmup},
-                rtol=EXACT,
-                atol=0.0,
-            )
+            known = {"batches": np.array(batches), "seconds": seconds, "warmup": warmup}
+            return Case(level, 1, (list(batches), seconds, warmup), says=says, known=known, rtol=EXACT, atol=0.0)
 
         return [
             case(rate, [32], 9, 0),
@@ -232,189 +255,98 @@ class Throughput(Exercise):
             case(error, [31, 28, 16, 25, 20], 10, 3),
         ]
 
-    @staticmethod
-    def _rate(case, images=None, counted=None, seconds=None, how="total", factor=1.0):
-        """Images per second, with each choice open to a mistake."""
-        batches, times, warmup = (case.known[k] for k in ("batches", "seconds", "warmup"))
-        images = batches.sum() if images is None else images
-        times = times[warmup:] if seconds is None else seconds
-        counted = len(times) if counted is None else counted
-        if how == "total":
-            return factor * images * counted / times.sum()
-        reduce = {"mean_of_rates": lambda t: 1 / np.mean(1 / t), "median": np.median, "fastest": np.min}[how]
-        return factor * images / reduce(times)
+    def formula(self, case, images=None, counted=None, times=None, mean=np.mean):
+        images = case.known["batches"].sum() if images is None else images
+        times = case.known["seconds"][case.known["warmup"] :] if times is None else times
+        return images / mean(times) * (1 if counted is None else counted / len(times))
 
-    def _mistakes(self, case) -> dict[str, dict]:
-        batches, times, warmup = (case.known[k] for k in ("batches", "seconds", "warmup"))
-        p, counted = len(batches), len(times) - warmup
-        found = {
-            "mean_of_rates": {"how": "mean_of_rates"},
-            "median": {"how": "median"},
-            "fastest": {"how": "fastest"},
-            "one_step": {"counted": 1},
-            "images_of_all_steps_per_step": {"counted": counted**2},
-            "milliseconds": {"factor": 1e3},
-            "drops_one_more": {"seconds": times[warmup + 1 :]},
-        }
-        if p > 1:
-            found["one_rank"] = {"images": batches[0]}
-            found["times_ranks"] = {"images": batches.sum() * p}
-        if len(set(batches.tolist())) > 1:
-            found["mean_batch"] = {"images": batches.mean()}
-            found["rank_0_times_p"] = {"images": batches[0] * p}
-        if warmup:
-            found["warmup_included"] = {"seconds": times}
-            found["warmup_images_counted"] = {"counted": len(times)}
-            found["warmup_seconds_counted"] = {"seconds": times, "counted": counted}
-            found["last_steps_dropped"] = {"seconds": times[:-warmup]}
-            found["drops_one_less"] = {"seconds": times[warmup - 1 :]}
-            found["slowest_dropped"] = {"seconds": np.sort(times)[:-warmup]}
-            found["last_steps_only"] = {"seconds": times[-warmup:]}
-            if warmup > 2:
-                found["drops_first_only"] = {"seconds": times[1:]}
-        return found
+    def right(self, case):
+        times, rate = case.known["seconds"][case.known["warmup"] :], self.formula(case)
+        return rate, rate * standard_error(times) / times.mean()
 
-    def expected(self, case):
-        rate, error = self._right(case)
-        return [(rate, error if case.level == "its standard error" else ANYTHING)]
+    def worked(self, case):
+        """Besides, of the counted steps: `times`, their number n, the standard error `of_seconds`; `images` of a
+        step."""
+        c = super().worked(case)
+        c.times, c.images = c.seconds[c.warmup :], c.batches.sum()
+        c.n, c.of_seconds = len(c.times), standard_error(c.times)
+        return c
 
-    def _right(self, case) -> tuple[float, float]:
-        counted, rate = case.known["seconds"][case.known["warmup"] :], self._rate(case)
-        return rate, rate * standard_error(counted) / counted.mean()
+    def degrees_of_freedom(self, c):
+        return c.n - 1, c.n
 
-    def misconceptions(self, case):
-        batches, times, warmup = (case.known[k] for k in ("batches", "seconds", "warmup"))
-        rate, error = self._right(case)
-        found = {
-            name: (value, ANYTHING) for name, value in singles(lambda **c: self._rate(case, **c), self._mistakes(case)).items()
-        }
-        found["upside_down"] = (1 / rate, ANYTHING)
-        found["steps_per_second"] = (rate / batches.sum(), ANYTHING)
-        if case.level == "its standard error":
-            found |= {name: (rate, value) for name, value in self._wrong_errors(batches.sum(), times, warmup).items()}
-        found["swapped"] = (error, rate)
-        names = [*self.diagnoses]
-        names = [n for n in names if n not in ("per_rank", "interval", "rounded", "float32")]
-        return {name: [found[name]] if name in found else None for name in names}
-
-    @staticmethod
-    def _wrong_errors(images: int, times: np.ndarray, warmup: int) -> dict[str, float]:
-        t = times[warmup:]
-        n, mean, sd, rate = len(t), t.mean(), np.std(t, ddof=1), images / t.mean()
-        error = rate * sd / mean / math.sqrt(n)
-        found = {
-            "sd_for_se": error * math.sqrt(n),
-            "sd_ddof_0": error * math.sqrt(n - 1),
-            "ddof_0": error * math.sqrt((n - 1) / n),
-            "divided_by_n": error / math.sqrt(n),
-            "error_of_seconds": sd / math.sqrt(n),
-            "error_upside_down": images / (sd / math.sqrt(n)),
-            "rate_over_root_n": images / (sd * math.sqrt(n)),
-            "relative_error": error / rate,
-            "relative_sd": sd / mean,
-            "scatter_of_rates": standard_error(images / t),
-            "sd_of_rates": np.std(images / t, ddof=1),
-            "variance": error**2,
-        }
-        if warmup:
-            found["error_with_warmup"] = rate * standard_error(times) / times.mean()
-            found["n_with_warmup"] = error * math.sqrt(n / len(times))
-        return {name: float(value) for name, value in found.items()}
-
-    def facts(self, case: Case, run: Run):
-        rate, error = self._right(case)
-        got_rate, got_error = numbers(run)
-        both_asked = case.level == "its standard error"
-        lost = lost_digits((got_rate, got_error), (rate, error)) if both_asked else lost_digits((got_rate,), (rate,))
-        if lost:
-            return lost
-        if close(got_rate, rate):
-            if not both_asked:
-                return None
-            if close(-got_error, error):
-                return Finding("interval", "An error has no sign.")
-            factor, n = got_error / error, len(case.known["seconds"]) - case.known["warmup"]
-            return Finding("interval", f"It is {factor:.2f} standard errors.") if interval_factor(factor, n - 1, n) else None
-        if close(got_rate * len(case.known["batches"]), rate):
-            return "per_rank"
-        both = doubles(lambda **c: self._rate(case, **c), self._mistakes(case), got_rate)
-        return Finding(both[0], self.diagnoses[both[1]].why) if both else None
+    def read(self, c, value, error):
+        if close(value, c.value):
+            return Finding("interval", "An error has no sign.") if c.both and close(-error, c.error) else None
+        return "per_rank" if close(value * len(c.batches), c.value) else self.two_at_once(c.case, value)
 
 
-class SpeedupWithError(Exercise):
+def carried(c: SimpleNamespace, error: Callable[[np.ndarray], float]) -> float:
+    """The error of a speedup, from those of the two means."""
+    return c.value * math.hypot(*(error(times) / times.mean() for times in (c.slow, c.fast)))
+
+
+def shortened(c: SimpleNamespace) -> tuple[np.ndarray, np.ndarray]:
+    """As many runs of each column as the shorter one has."""
+    return c.slow[: min(c.n, c.m)], c.fast[: min(c.n, c.m)]
+
+
+class SpeedupWithError(ValueAndError):
     """Speedup and its error"""
 
-    unit, function = UNIT, "speedup_with_error"
     signature = "speedup_with_error(baseline_seconds, parallel_seconds) -> (speedup, standard_error)"
-    runtime = "plain"
     levels = {"speedup": 1, "its standard error": 1}
-    diagnoses = {
-        "upside_down": Diagnosis(
-            "The speedup is upside down: it falls where the run gets faster.",
-            "Mean of the baseline over mean of the parallel run.",
-        ),
-        "fastest": Diagnosis(
-            "You compared the fastest runs. A minimum has no standard error, and gets smaller the more often you measure.",
-            "Compare the means.",
-        ),
-        "median": Diagnosis("You compared the medians.", "Compare the means: the error below is that of a mean."),
-        "mean_of_ratios": Diagnosis(
-            "You averaged ratios. The two columns are independent: the third run of one has nothing to do with the third of the "
-            "other.",
-            "Average first, divide then.",
-        ),
-        "ratio_of_sums": Diagnosis("You divided the sums, but the two were not measured equally often.", "Divide the means."),
-        "saved_seconds": Diagnosis(
-            "The seconds were subtracted: that is the time saved.", "How many times faster is a quotient of the means."
-        ),
-        "saved_fraction": Diagnosis(
-            "This is the part of the time that was saved.", "How many times faster is a quotient of the means."
-        ),
-        "percent": Diagnosis("The speedup is given in percent.", "2.0 means twice as fast."),
-        "first_runs": Diagnosis("You compared the first runs only.", "Compare the means of all of them."),
-        "swapped": SWAPPED,
-        "baseline_error_ignored": Diagnosis(
-            "The error of the baseline is missing. It stands in every speedup that is computed from it.",
-            "Both relative errors, added in squares.",
-        ),
-        "parallel_error_ignored": Diagnosis(
-            "The error of the parallel run is missing.", "Both relative errors, added in squares."
-        ),
-        "added_linearly": Diagnosis(
-            "The relative errors were added. Independent errors rarely conspire: they add up in squares.",
-            "math.hypot(a, b), which is sqrt(a² + b²).",
-        ),
-        "absolute_errors": Diagnosis(
-            "The errors in seconds were added in squares. That is the rule for a sum or a difference; for a quotient it is the "
-            "relative errors that add up in squares.",
-            "speedup * math.hypot(error_1 / mean_1, error_2 / mean_2).",
-        ),
-        "relative_error": RELATIVE,
-        "ratio_of_errors": Diagnosis(
-            "One error was divided by the other. That says whose runs scatter more, not how sure the quotient is.",
-            "speedup * math.hypot(error_1 / mean_1, error_2 / mean_2).",
-        ),
-        "sd_for_se": SD_FOR_SE,
-        "sd_ddof_0": SD_FOR_SE,
-        "ddof_0": DDOF_0,
-        "divided_by_n": Diagnosis(
-            "The standard deviation was divided by n. The scatter of a mean shrinks like the square root of n.", "s / sqrt(n)."
-        ),
-        "same_n": Diagnosis(
-            "Both standard deviations were divided by the root of the same n.", "The two were not measured equally often."
-        ),
-        "variance": VARIANCE,
-        "errors_subtracted": Diagnosis(
-            "The relative errors were subtracted. Two uncertain numbers never make a surer one.", "They add up in squares."
-        ),
-        "cut_to_the_shorter": Diagnosis(
-            "Of the longer column only as many runs were used as the shorter one has. The columns are not pairs.",
-            "Every measurement counts: each column has a mean and a standard error of its own.",
-        ),
-        "interval": INTERVAL,
-        "rounded": ROUNDED,
-        "float32": FLOAT32,
-    }
+    mistakes = [
+        Mistake("upside_down", "The speedup is upside down: it falls where the run gets faster.",
+                "Mean of the baseline over mean of the parallel run.", lambda c: 1 / c.value),
+        Mistake("fastest", "You compared the fastest runs. A minimum has no standard error, and gets smaller the more "
+                "often you measure.",
+                "Compare the means.", lambda c: c.slow.min() / c.fast.min()),
+        Mistake("median", "You compared the medians.",
+                "Compare the means: the error below is that of a mean.",
+                lambda c: np.median(c.slow) / np.median(c.fast)),
+        Mistake("mean_of_ratios", "You averaged ratios. The two columns are independent: the third run of one has "
+                "nothing to do with the third of the other.",
+                "Average first, divide then.",
+                lambda c: np.mean(c.slow / c.fast) if c.n == c.m else c.slow.mean() * np.mean(1 / c.fast)),
+        Mistake("ratio_of_sums", "You divided the sums, but the two were not measured equally often.",
+                "Divide the means.", lambda c: c.slow.sum() / c.fast.sum()),
+        Mistake("cut_to_the_shorter",
+                "Of the longer column only as many runs were used as the shorter one has. The columns are not pairs.",
+                "Every measurement counts: each column has a mean and a standard error of its own.",
+                lambda c: np.divide(*(np.mean(x) for x in shortened(c)))),
+        Mistake("saved_seconds", "The seconds were subtracted: that is the time saved.",
+                "How many times faster is a quotient of the means.", lambda c: c.slow.mean() - c.fast.mean()),
+        Mistake("percent", "The speedup is given in percent.", "2.0 means twice as fast.", lambda c: 100 * c.value),
+        Mistake("first_runs", "You compared the first runs only.",
+                "Compare the means of all of them.", lambda c: c.slow[0] / c.fast[0]),
+        SWAPPED,
+        Mistake("baseline_error_ignored",
+                "The error of the baseline is missing. It stands in every speedup that is computed from it.",
+                "Both relative errors, added in squares.", in_error(lambda c: c.value * c.b)),
+        Mistake("parallel_error_ignored", "The error of the parallel run is missing.",
+                "Both relative errors, added in squares.", in_error(lambda c: c.value * c.a)),
+        Mistake("added_linearly",
+                "The relative errors were added. Independent errors rarely conspire: they add up in squares.",
+                "math.hypot(a, b), which is sqrt(a² + b²).", in_error(lambda c: c.value * (c.a + c.b))),
+        Mistake("absolute_errors", "The errors in seconds were added in squares. That is the rule for a sum or a "
+                "difference; for a quotient it is the relative errors that add up in squares.",
+                "speedup * math.hypot(error_1 / mean_1, error_2 / mean_2).",
+                in_error(lambda c: math.hypot(standard_error(c.slow), standard_error(c.fast)))),
+        RELATIVE.giving(in_error(lambda c: c.error / c.value)),
+        Mistake("ratio_of_errors",
+                "One error was divided by the other. That says whose runs scatter more, not how sure the quotient is.",
+                "speedup * math.hypot(error_1 / mean_1, error_2 / mean_2).",
+                in_error(lambda c: standard_error(c.slow) / standard_error(c.fast))),
+        SD_FOR_SE.giving(in_error(lambda c: carried(c, lambda times: np.std(times, ddof=1)))),
+        SD_FOR_SE.but(name="sd_ddof_0").giving(in_error(lambda c: carried(c, np.std))),
+        DDOF_0.giving(in_error(lambda c: carried(c, lambda times: np.std(times) / math.sqrt(len(times))))),
+        Mistake("same_n", "Both standard deviations were divided by the root of the same n.",
+                "The two were not measured equally often.",
+                in_error(lambda c: c.value * math.hypot(c.a, c.b * math.sqrt(c.m / c.n)))),
+        VARIANCE.giving(in_error(lambda c: c.value * (c.a**2 + c.b**2))),
+        INTERVAL, *LOST_DIGITS,
+    ]  # fmt: skip
 
     def cases(self, rng):
         speedup, error = self.levels
@@ -435,107 +367,43 @@ class SpeedupWithError(Exercise):
             case(error, (4, 8), 1.8),
         ]
 
-    def _right(self, case) -> tuple[float, float]:
+    def right(self, case):
         slow, fast = case.known["slow"], case.known["fast"]
         value = slow.mean() / fast.mean()
         return value, value * math.hypot(standard_error(slow) / slow.mean(), standard_error(fast) / fast.mean())
 
-    def expected(self, case):
-        value, error = self._right(case)
-        return [(value, error if case.level == "its standard error" else ANYTHING)]
+    def worked(self, case):
+        """Besides, of slow and fast: the numbers of runs n and m, the relative errors a and b, with ddof=0 a_0 and
+        b_0."""
+        c = super().worked(case)
+        c.n, c.m = len(c.slow), len(c.fast)
+        c.a, c.b = (standard_error(times) / times.mean() for times in (c.slow, c.fast))
+        c.a_0, c.b_0 = c.a * math.sqrt((c.n - 1) / c.n), c.b * math.sqrt((c.m - 1) / c.m)
+        return c
 
-    def misconceptions(self, case):
-        slow, fast = case.known["slow"], case.known["fast"]
-        value, error = self._right(case)
-        same_n = len(slow) == len(fast)
-        wrong_values = {
-            "upside_down": 1 / value,
-            "fastest": slow.min() / fast.min(),
-            "median": np.median(slow) / np.median(fast),
-            "mean_of_ratios": np.mean(slow / fast) if same_n else np.mean(slow) * np.mean(1 / fast),
-            "ratio_of_sums": None if same_n else slow.sum() / fast.sum(),
-            "cut_to_the_shorter": None if same_n else self._cut(slow, fast)[0].mean() / self._cut(slow, fast)[1].mean(),
-            "saved_seconds": slow.mean() - fast.mean(),
-            "saved_fraction": 1 - 1 / value,
-            "percent": 100 * value,
-            "first_runs": slow[0] / fast[0],
-        }
-        found = {name: None if wrong is None else [(float(wrong), ANYTHING)] for name, wrong in wrong_values.items()}
-        found["swapped"] = [(error, value)]
-        errors = self._wrong_errors(slow, fast)
-        shown = case.level == "its standard error"
-        found |= {name: [(value, wrong)] if shown and wrong is not None else None for name, wrong in errors.items()}
-        return found
+    def degrees_of_freedom(self, c):
+        return c.n - 1, c.m - 1, c.n + c.m - 2, min(c.n, c.m) - 1
 
-    @staticmethod
-    def _cut(slow: np.ndarray, fast: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        shorter = min(len(slow), len(fast))
-        return slow[:shorter], fast[:shorter]
-
-    @staticmethod
-    def _wrong_errors(slow: np.ndarray, fast: np.ndarray) -> dict[str, float | None]:
-        n, m, value = len(slow), len(fast), slow.mean() / fast.mean()
-        sd_slow, sd_fast = np.std(slow, ddof=1) / slow.mean(), np.std(fast, ddof=1) / fast.mean()
-        a, b = sd_slow / math.sqrt(n), sd_fast / math.sqrt(m)
-        a_0, b_0 = a * math.sqrt((n - 1) / n), b * math.sqrt((m - 1) / m)
-        return {
-            "baseline_error_ignored": value * b,
-            "parallel_error_ignored": value * a,
-            "added_linearly": value * (a + b),
-            "absolute_errors": math.hypot(a * slow.mean(), b * fast.mean()),
-            "relative_error": math.hypot(a, b),
-            "ratio_of_errors": a * slow.mean() / (b * fast.mean()),
-            "sd_for_se": value * math.hypot(sd_slow, sd_fast),
-            "sd_ddof_0": value * math.hypot(a_0 * math.sqrt(n), b_0 * math.sqrt(m)),
-            "ddof_0": value * math.hypot(a_0, b_0),
-            "divided_by_n": value * math.hypot(sd_slow / n, sd_fast / m),
-            "same_n": None if n == m else value * math.hypot(a, sd_fast / math.sqrt(n)),
-            "variance": value * (a**2 + b**2),
-            "errors_subtracted": value * abs(a - b),
-        }
-
-    def facts(self, case: Case, run: Run):
-        slow, fast = case.known["slow"], case.known["fast"]
-        value, error = self._right(case)
-        got_value, got_error = numbers(run)
-        both_asked = case.level == "its standard error"
-        lost = lost_digits((got_value, got_error), (value, error)) if both_asked else lost_digits((got_value,), (value,))
-        if lost:
-            return lost
-        if len(slow) != len(fast) and not close(got_value, value):
-            shortest = min(len(slow), len(fast))
-            pairs, all_pairs = np.mean(slow[:shortest] / fast[:shortest]), np.mean(slow[:, None] / fast)
-            return "mean_of_ratios" if close(got_value, pairs) or close(got_value, all_pairs) else None
-        if case.level != "its standard error" or not close(got_value, value):
-            return None
-        if close(got_error, standard_error(slow)) or close(got_error, standard_error(fast)):
-            return Finding("absolute_errors", "This is the error of one of the two means, in seconds.")
-        if len(slow) == len(fast) and (
-            close(got_error, standard_error(slow / fast)) or close(got_error, np.std(slow / fast, ddof=1))
-        ):
-            return "mean_of_ratios"
-        if len(slow) != len(fast):
-            pairs = np.divide(*self._cut(slow, fast))
-            if close(got_error, standard_error(pairs)) or close(got_error, np.std(pairs, ddof=1)):
-                return "mean_of_ratios"
-        if len(slow) != len(fast) and close(
-            got_error, value * math.hypot(*(np.std(x, ddof=1) / x.mean() / math.sqrt(len(fast)) for x in (slow, fast)))
-        ):
-            return "same_n"
-        n, m = len(slow), len(fast)
-        a, b = standard_error(slow) / slow.mean(), standard_error(fast) / fast.mean()
-        a_0, b_0 = a * math.sqrt((n - 1) / n), b * math.sqrt((m - 1) / m)
-        if close(got_error, value * math.hypot(a_0, b)) or close(got_error, value * math.hypot(a, b_0)):
-            return Finding("ddof_0", "Of one of the two.")
-        factor = got_error / error
-        dofs = (n - 1, m - 1, n + m - 2, min(n, m) - 1)
-        return Finding("interval", f"It is {factor:.2f} standard errors.") if interval_factor(factor, *dofs) else None
+    def read(self, c, value, error):
+        pairs = np.divide(*shortened(c))
+        if not close(value, c.value):
+            ways = ("mean_of_ratios", pairs.mean()), ("mean_of_ratios", np.mean(c.slow[:, None] / c.fast))
+            return next((name for name, wrong in ways if close(value, wrong)), None)
+        ways = (
+            ("absolute_errors", standard_error(c.slow)),
+            ("absolute_errors", standard_error(c.fast)),
+            ("mean_of_ratios", standard_error(pairs)),
+            ("mean_of_ratios", np.std(pairs, ddof=1)),
+            ("same_n", c.value * math.hypot(c.a * math.sqrt(c.n / c.m), c.b) if c.n != c.m else math.nan),
+            ("ddof_0", c.value * math.hypot(c.a_0, c.b)),
+            ("ddof_0", c.value * math.hypot(c.a, c.b_0)),
+        )
+        return next((name for name, wrong in ways if close(error, wrong)), None) if c.both else None
 
 
 class ScalingEfficiency(Exercise):
     """Strong or weak, and how well"""
 
-    unit, function = UNIT, "scaling_efficiency"
     signature = "scaling_efficiency(world_sizes, global_batch_sizes, step_seconds) -> (kind, efficiencies)"
     runtime = "plain"
     levels = {"fixed global batch": 1, "fixed local batch": 1, "neither, or not from one rank": 1}
@@ -559,78 +427,60 @@ def harness(f, world_sizes, global_batch_sizes, step_seconds):
         pass
     return answer
 """
-    diagnoses = {
-        "strong_weak_swapped": Diagnosis(
-            "Strong and weak are swapped. Strong: the problem stays, and more ranks share it. Weak: each rank's part stays.",
-            "The same global batch in every row is strong scaling, the same local batch is weak.",
-        ),
-        "neither_overlooked": Diagnosis(
-            "Neither the global nor the local batch stays the same from row to row: this is neither strong nor weak scaling.",
-            "Test both conditions on all rows.",
-        ),
-        "called_neither": Diagnosis(
-            "One of the two batches does stay the same in every row.",
-            "Strong: all global batches equal. Weak: all global_batch_sizes / world_sizes equal.",
-        ),
-        "kind_missing": Diagnosis(
-            "The kind is missing: only numbers came back.", "Return a pair: the kind, and the efficiencies."
-        ),
-        "unknown_kind": Diagnosis("The kind is not one of the three words.", 'Return "strong", "weak" or "neither".'),
-        "time_ratio": Diagnosis(
-            "You compared the seconds and divided by the ranks, as if the work were the same in every row. Here it is not: a step "
-            "with more images may take longer.",
-            "Compare images per second, global_batch / step_seconds: that is right for every kind.",
-        ),
-        "not_divided": Diagnosis(
-            "This is the speedup. Efficiency is what each rank contributes to it.",
-            "Divide by how many times more ranks than in the first row there are.",
-        ),
-        "time_ratio_not_divided": Diagnosis(
-            "You compared the seconds only. That is right if each rank keeps its part of the work, and here it does not.",
-            "Compare images per second, global_batch / step_seconds, and divide by the ranks.",
-        ),
-        "upside_down": Diagnosis(
-            "The efficiency is upside down: it grows where ranks are wasted.", "Row over first row, in images per second."
-        ),
-        "time_ratio_upside_down": Diagnosis(
-            "This is how much longer a step takes than in the first row.", "Compare images per second, row over first row."
-        ),
-        "first_row_on_one_rank": Diagnosis(
-            "You divided by the ranks as if the first row had used a single one: it would then not have efficiency 1 itself.",
-            "Divide by world_sizes / world_sizes[0].",
-        ),
-        "throughput": Diagnosis(
-            "These are images per second.", "Divide by the first row's, and by how many times more ranks there are."
-        ),
-        "throughput_per_rank": Diagnosis("These are images per second and rank.", "Divide by the first row's."),
-        "percent": Diagnosis("The efficiency is given in percent.", "Return fractions: 1.0 means perfect."),
-        "loss": Diagnosis("1 - efficiency is what was lost.", "Efficiency is what is left: 1 means that nothing was lost."),
-        "previous_row": Diagnosis("Each row was compared with the row before it.", "Compare every row with the first one."),
-        "last_row": Diagnosis("Each row was compared with the last one.", "Compare every row with the first one."),
-        "times_ranks": Diagnosis(
-            "The scaled speedup was multiplied by the ranks.", "Divide by how many times more ranks there are."
-        ),
-        "ranks_counted_twice": Diagnosis(
-            "The ranks were divided out twice.",
-            "Either compare images per second of all ranks and divide by the ranks, or compare images per second and rank.",
-        ),
-        "best_row": Diagnosis("Each row was compared with the best one.", "Compare every row with the first one."),
-        "doubling_assumed": Diagnosis(
-            "The ranks were taken to double from row to row. In this table they do not.",
-            "Divide by world_sizes / world_sizes[0].",
-        ),
-        "ranks_divided_whole": Diagnosis(
-            "The ranks were divided without the fraction: 3 ranks are 1.5 times as many as 2.", "`/`, not `//`."
-        ),
-        "clipped": Diagnosis(
-            "An efficiency above 1 was cut off. More than perfect is a finding: something besides the ranks has changed.",
-            "Return what the formula gives.",
-        ),
-        "without_first_row": Diagnosis("The first row is missing: its efficiency is 1.", "One efficiency for each row."),
-        "swapped": Diagnosis("The two answers are swapped.", "Return the kind first, then the efficiencies."),
-        "rounded": ROUNDED,
-        "float32": FLOAT32,
-    }
+    mistakes = [
+        Mistake("strong_weak_swapped", "Strong and weak are swapped. Strong: the problem stays, and more ranks share "
+                "it. Weak: each rank's part stays.",
+                "The same global batch in every row is strong scaling, the same local batch is weak.",
+                lambda c: {"strong": ("weak", c.right), "weak": ("strong", c.right)}.get(c.kind)),
+        Mistake("neither_overlooked", "Neither the global nor the local batch stays the same from row to row: this is "
+                "neither strong nor weak scaling.",
+                "Test both conditions on all rows.", lambda c: ("strong", c.right) if c.kind == "neither" else None),
+        Mistake("kind_missing", "The kind is missing: only numbers came back.",
+                "Return a pair: the kind, and the efficiencies."),
+        Mistake("unknown_kind", "The kind is not one of the three words.", 'Return "strong", "weak" or "neither".'),
+        Mistake("time_ratio", "You compared the seconds and divided by the ranks, as if the work were the same in "
+                "every row. Here it is not: a step with more images may take longer.",
+                "Compare images per second, global_batch / step_seconds: that is right for every kind.",
+                lambda c: c.seconds[0] / c.seconds / c.more),
+        Mistake("not_divided", "This is the speedup. Efficiency is what each rank contributes to it.",
+                "Divide by how many times more ranks than in the first row there are.", lambda c: c.right * c.more),
+        Mistake("time_ratio_not_divided", "You compared the seconds only. That is right if each rank keeps its part of "
+                "the work, and here it does not.",
+                "Compare images per second, global_batch / step_seconds, and divide by the ranks.",
+                lambda c: c.seconds[0] / c.seconds),
+        Mistake("upside_down", "The efficiency is upside down: it grows where ranks are wasted.",
+                "Row over first row, in images per second.", lambda c: 1 / c.right),
+        Mistake("first_row_on_one_rank", "You divided by the ranks as if the first row had used a single one: it would "
+                "then not have efficiency 1 itself.",
+                "Divide by world_sizes / world_sizes[0].", lambda c: c.right / c.ranks[0]),
+        Mistake("throughput", "These are images per second.",
+                "Divide by the first row's, and by how many times more ranks there are.",
+                lambda c: c.batches / c.seconds),
+        Mistake("throughput_per_rank", "These are images per second and rank.",
+                "Divide by the first row's.", lambda c: c.per_rank),
+        Mistake("percent", "The efficiency is given in percent.",
+                "Return fractions: 1.0 means perfect.", lambda c: 100 * c.right),
+        Mistake("previous_row", "Each row was compared with the row before it.",
+                "Compare every row with the first one.", lambda c: np.append(1.0, c.per_rank[1:] / c.per_rank[:-1])),
+        Mistake("ranks_counted_twice", "The ranks were divided out twice.",
+                "Either compare images per second of all ranks and divide by the ranks, or compare images per second "
+                "and rank.", lambda c: c.right / c.more),
+        Mistake("best_row", "Each row was compared with the best one.",
+                "Compare every row with the first one.", lambda c: c.right / c.right.max()),
+        Mistake("doubling_assumed", "The ranks were taken to double from row to row. In this table they do not.",
+                "Divide by world_sizes / world_sizes[0].", lambda c: c.right * c.more / 2.0 ** np.arange(len(c.ranks))),
+        Mistake("ranks_divided_whole",
+                "The ranks were divided without the fraction: 3 ranks are 1.5 times as many as 2.",
+                "`/`, not `//`.", lambda c: c.right * c.more / (c.ranks // c.ranks[0])),
+        Mistake("clipped", "An efficiency above 1 was cut off. More than perfect is a finding: something besides the "
+                "ranks has changed.",
+                "Return what the formula gives.", lambda c: np.minimum(c.right, 1)),
+        Mistake("without_first_row", "The first row is missing: its efficiency is 1.",
+                "One efficiency for each row.", lambda c: c.right[1:]),
+        Mistake("swapped", "The two answers are swapped.",
+                "Return the kind first, then the efficiencies.", lambda c: (c.right, c.kind)),
+        *LOST_DIGITS,
+    ]  # fmt: skip
 
     def cases(self, rng):
         strong, weak, other = self.levels
@@ -654,187 +504,136 @@ def harness(f, world_sizes, global_batch_sizes, step_seconds):
             case(other, [2, 3, 8], [240] * 3, "ranks 2, 3, 8, global batch 240", superlinear=True),
             case(other, [1, 2, 4], [256, 384, 768], "ranks 1, 2, 4, global batches 256, 384, 768"),
             case(other, [1, 2, 4, 8], [128, 256, 512, 512], "ranks 1, 2, 4, 8, global batches 128, 256, 512, 512"),
-            case(other, [2, 3, 4], [64, 98, 131], "ranks 2, 3, 4, global batches 64, 98, 131"),  # 32 on each, if rounded down
-            case(
-                other, [2, 3, 4], [64, 95, 127], "ranks 2, 3, 4, global batches 64, 95, 127"
-            ),  # 32 on each, rounded or rounded up
-            # Only the rows in the middle tell; with the mean of the batches, the mean of the local batches, and the sum as they should be.
+            # 32 on each, if rounded down
+            case(other, [2, 3, 4], [64, 98, 131], "ranks 2, 3, 4, global batches 64, 98, 131"),
+            # 32 on each, rounded or rounded up
+            case(other, [2, 3, 4], [64, 95, 127], "ranks 2, 3, 4, global batches 64, 95, 127"),
+            # Only the rows in the middle tell; with the mean of the batches, the mean of the local batches, and the sum
+            # as they should be.
             case(other, [1, 2, 4, 8], [256, 320, 192, 256], "ranks 1, 2, 4, 8, global batches 256, 320, 192, 256"),
             case(other, [1, 2, 4, 8], [64, 160, 192, 512], "ranks 1, 2, 4, 8, local batches 64, 80, 48, 64"),
             case(other, [1, 2, 4, 8], [64, 120, 264, 512], "ranks 1, 2, 4, 8, local batches 64, 60, 66, 64"),
         ]
 
-    @staticmethod
-    def _kind(case) -> str:
-        ranks, batches = case.known["ranks"], case.known["batches"]
-        if np.all(batches == batches[0]):
-            return "strong"
-        return "weak" if np.all(batches * ranks[0] == batches[0] * ranks) else "neither"
-
-    @staticmethod
-    def _efficiency(case) -> np.ndarray:
-        per_rank = case.known["batches"] / case.known["seconds"] / case.known["ranks"]
-        return per_rank / per_rank[0]
+    def worked(self, case):
+        """What is right: the `kind` and the efficiencies; `more`: how many times more ranks than in the first row there
+        are; `per_rank`: images per second and rank."""
+        c = super().worked(case)
+        c.more, c.per_rank = c.ranks / c.ranks[0], c.batches / c.seconds / c.ranks
+        c.right = c.per_rank / c.per_rank[0]
+        strong, weak = np.all(c.batches == c.batches[0]), np.all(c.batches * c.ranks[0] == c.batches[0] * c.ranks)
+        c.kind = "strong" if strong else "weak" if weak else "neither"
+        return c
 
     def expected(self, case):
-        return [(self._kind(case), self._efficiency(case))]
+        c = self.worked(case)
+        return [(c.kind, c.right)]
 
-    def misconceptions(self, case):
-        ranks, batches, seconds = (case.known[k] for k in ("ranks", "batches", "seconds"))
-        kind, right = self._kind(case), self._efficiency(case)
-        more, rate = ranks / ranks[0], batches / seconds
-        times = seconds[0] / seconds
-        per_rank = rate / ranks
-        from_one, doubled = ranks[0] == 1, 2.0 ** np.arange(len(ranks))
-        other = {"strong": "weak", "weak": "strong"}.get(kind)
-        wrong = {
-            "time_ratio": None if kind == "strong" else times / more,
-            "not_divided": right * more,
-            "time_ratio_not_divided": times if kind == "neither" else None,
-            "upside_down": 1 / right,
-            "time_ratio_upside_down": None if kind == "weak" else 1 / times,
-            "first_row_on_one_rank": None if from_one else rate / rate[0] / ranks,
-            "throughput": rate,
-            "throughput_per_rank": per_rank,
-            "percent": 100 * right,
-            "loss": 1 - right,
-            "previous_row": np.append(1.0, per_rank[1:] / per_rank[:-1]),
-            "last_row": right / right[-1],
-            "times_ranks": right * more**2,
-            "ranks_counted_twice": None if kind == "weak" else right / more,
-            "best_row": right / right.max() if right.max() > 1 else None,
-            "clipped": np.minimum(right, 1) if right.max() > 1 else None,
-            "doubling_assumed": None if np.all(more == doubled) else right * more / doubled,
-            "ranks_divided_whole": right * more / (ranks // ranks[0]) if np.any(ranks % ranks[0]) else None,
-            "without_first_row": right[1:],
-        }
-        found = {name: None if value is None else [(ANYTHING, value)] for name, value in wrong.items()}
-        found["strong_weak_swapped"] = [(other, right)] if other else None
-        found["called_neither"] = [("neither", right)] if other else None
-        found["neither_overlooked"] = None if other else [("strong", right)]
-        found["swapped"] = [(right, kind)]
-        return found
+    def per_rank(self, case, value):
+        """Of wrong efficiencies, whatever the kind."""
+        if isinstance(value, tuple):
+            return [value]
+        right = self.worked(case).right
+        return None if len(value) == len(right) and np.allclose(value, right, EXACT, 0) else [(ANYTHING, value)]
 
     def facts(self, case: Case, run: Run):
-        value, kind = run.ranks[0].value, self._kind(case)
+        value, c = run.ranks[0].value, self.worked(case)
         if not any(isinstance(one, str) for one in (value if isinstance(value, (tuple, list)) else [value])):
             return "kind_missing"
         if not isinstance(value, (tuple, list)) or len(value) != 2 or not isinstance(value[0], str):
             return None
         if value[0] not in ("strong", "weak", "neither"):
             return Finding("unknown_kind", f'It is "{value[0]}".')
-        right, got = self._efficiency(case), np.asarray(value[1], dtype=float)
-        if got.shape == right.shape and not np.allclose(got, right, rtol=EXACT, atol=0):
-            rate = case.known["batches"] / case.known["seconds"]
-            for whole in (np.floor(rate), np.round(rate)):
-                if np.allclose(got, whole / whole[0] * case.known["ranks"][0] / case.known["ranks"], rtol=EXACT):
+        got = np.asarray(value[1], dtype=float)
+        if got.shape == c.right.shape and not np.allclose(got, c.right, rtol=EXACT, atol=0):
+            for whole in (np.floor(c.batches / c.seconds), np.round(c.batches / c.seconds)):
+                if np.allclose(got, whole / whole[0] / c.more, rtol=EXACT):
                     return Finding("rounded", "To whole images per second.")
-            return lost_digits(got.tolist(), right.tolist())
-        if value[0] != kind and kind == "neither":
-            return "neither_overlooked"
-        return None
+            return lost_digits(got.tolist(), c.right.tolist())
+        return "neither_overlooked" if value[0] != c.kind == "neither" else None
 
 
-class SerialFraction(Exercise):
+ONE_RANK = "Return (math.nan, math.nan) if world_size is 1."
+
+
+class SerialFraction(ValueAndError):
     """The serial fraction of a speedup"""
 
-    unit, function = UNIT, "serial_fraction"
     signature = "serial_fraction(world_size, speedup, speedup_error) -> (fraction, standard_error)"
-    runtime = "plain"
     levels = {"fraction": 1, "its standard error": 1, "one rank": 1}
-    diagnoses = {
-        "not_normalised": Diagnosis(
-            "1/S - 1/p is only the numerator. For a run that does not get faster at all the fraction has to be 1.",
-            "Divide by 1 - 1/p; or divide p/S - 1 by p - 1, not by p.",
-        ),
-        "parallel_fraction": Diagnosis("This is the part that is shared, 1 - f.", "The serial fraction is what is left."),
-        "inverse_efficiency": Diagnosis(
-            "p/S - 1 is how much the ranks do too much, per rank's share. f is that divided by p - 1.", "Divide by p - 1."
-        ),
-        "lost_efficiency": Diagnosis(
-            "1 - S/p is the efficiency that was lost. Amdahl's f is smaller: even a little serial work idles all the other ranks.",
-            "Solve S = 1 / (f + (1 - f) / p) for f.",
-        ),
-        "gustafson": Diagnosis(
-            "This is Gustafson's fraction, of the time on p ranks. Karp and Flatt's is a fraction of the time on one rank.",
-            "Solve S = 1 / (f + (1 - f) / p) for f.",
-        ),
-        "amdahl_backwards": Diagnosis(
-            "The speedup was put into Amdahl's law as if it were the fraction.", "Solve S = 1 / (f + (1 - f) / p) for f."
-        ),
-        "speedup_upside_down": Diagnosis("The speedup is upside down in it.", "1/S, with S larger than 1 for a faster run."),
-        "clipped": Diagnosis(
-            "A negative fraction was cut off at 0. A superlinear speedup is a finding: something is wrong with the baseline, or "
-            "more than the number of ranks has changed.",
-            "Return what the formula gives.",
-        ),
-        "absolute_value": Diagnosis(
-            "The sign was taken away. A negative fraction says that the speedup is superlinear.",
-            "Return what the formula gives.",
-        ),
-        "percent": Diagnosis("The fraction is given in percent.", "1.0 would be a run of which nothing is shared."),
-        "largest_speedup": Diagnosis("1/f is the speedup on infinitely many ranks, not f.", "Return f."),
-        "swapped": SWAPPED,
-        "error_not_carried": Diagnosis(
-            "This is the error of the speedup. The fraction is a function of it, and its error is smaller or larger.",
-            "Multiply by the slope: df/dS = -1 / (S² (1 - 1/p)).",
-        ),
-        "slope_not_normalised": Diagnosis(
-            "The error lacks the division by 1 - 1/p.", "The whole fraction is divided by it, so its error is, too."
-        ),
-        "slope_of_first_power": Diagnosis("The slope of 1/S is 1/S², not 1/S.", "error / S² / (1 - 1/p)."),
-        "relative_kept": Diagnosis(
-            "You gave the fraction the relative error of the speedup. That holds for products and quotients; f is a difference, and "
-            "where it is small its relative error is large.",
-            "Multiply by the slope: error / S² / (1 - 1/p).",
-        ),
-        "relative_error": Diagnosis("This is the relative error of the fraction.", "Multiply it by the fraction."),
-        "negative_error": NEGATIVE,
-        "inverse_of_error": Diagnosis(
-            "The error was put into the formula in the place of the speedup.",
-            "An error is multiplied by the slope: error / S² / (1 - 1/p).",
-        ),
-        "difference": Diagnosis(
-            "You took the difference of the fractions at S and at one error away. The slope at S is asked for.",
-            "error / S² / (1 - 1/p).",
-        ),
-        "interval": INTERVAL,
-        "ZeroDivisionError": Diagnosis(
-            "On one rank 1 - 1/p is 0: from a run on one rank nobody can tell what part of it could be shared.",
-            "Return (math.nan, math.nan) if world_size is 1.",
-        ),
-        "zero_on_one_rank": Diagnosis(
-            "On one rank the fraction is not 0, it is unknown: every f gives the speedup 1.",
-            "Return (math.nan, math.nan) if world_size is 1.",
-        ),
-        "one_on_one_rank": Diagnosis(
-            "On one rank the fraction is not 1, it is unknown: every f gives the speedup 1.",
-            "Return (math.nan, math.nan) if world_size is 1.",
-        ),
-        "infinite_on_one_rank": Diagnosis(
-            "On one rank the fraction is not infinite, it is unknown: every f gives the speedup 1.",
-            "Return (math.nan, math.nan) if world_size is 1.",
-        ),
-        "error_0_on_one_rank": Diagnosis(
-            "On one rank the error of the fraction is not 0, as if the fraction were known exactly: it is not known at all.",
-            "Return (math.nan, math.nan) if world_size is 1.",
-        ),
-        "undefined_by_speedup": Diagnosis(
-            "The fraction was called undefined, or not, by its speedup. It is the number of ranks that decides: a run on p > 1 ranks has a "
-            "fraction whatever it gained, and a run on one rank has none.",
-            "Return (math.nan, math.nan) if world_size is 1, and only then.",
-        ),
-        "cut_off_at_1": Diagnosis(
-            "A fraction above 1 was cut off. It says that the run on p ranks is slower than that on one.",
-            "Return what the formula gives.",
-        ),
-        "none_on_one_rank": Diagnosis(
-            "None cannot be drawn or averaged. A number that is not there is written nan.",
-            "Return (math.nan, math.nan) if world_size is 1.",
-        ),
-        "rounded": ROUNDED,
-        "float32": FLOAT32,
-    }
+    mistakes = [
+        Mistake("not_normalised",
+                "1/S - 1/p is only the numerator. For a run that does not get faster at all the fraction has to be 1.",
+                "Divide by 1 - 1/p; or divide p/S - 1 by p - 1, not by p.", lambda c: 1 / c.s - 1 / c.p),
+        Mistake("parallel_fraction", "This is the part that is shared, 1 - f.",
+                "The serial fraction is what is left.", lambda c: 1 - c.value),
+        Mistake("inverse_efficiency",
+                "p/S - 1 is how much the ranks do too much, per rank's share. f is that divided by p - 1.",
+                "Divide by p - 1.", lambda c: c.p / c.s - 1),
+        Mistake("lost_efficiency", "1 - S/p is the efficiency that was lost. Amdahl's f is smaller: even a little "
+                "serial work idles all the other ranks.",
+                "Solve S = 1 / (f + (1 - f) / p) for f.", lambda c: 1 - c.s / c.p),
+        Mistake("gustafson", "This is Gustafson's fraction, of the time on p ranks. Karp and Flatt's is a fraction of "
+                "the time on one rank.",
+                "Solve S = 1 / (f + (1 - f) / p) for f.", lambda c: (c.p - c.s) / (c.p - 1)),
+        Mistake("amdahl_backwards", "The speedup was put into Amdahl's law as if it were the fraction.",
+                "Solve S = 1 / (f + (1 - f) / p) for f.", lambda c: 1 / (c.s + (1 - c.s) / c.p)),
+        Mistake("speedup_upside_down", "The speedup is upside down in it.",
+                "1/S, with S larger than 1 for a faster run.", lambda c: (c.s - 1 / c.p) / c.scale),
+        Mistake("clipped", "A negative fraction was cut off at 0. A superlinear speedup is a finding: something is "
+                "wrong with the baseline, or more than the number of ranks has changed.",
+                "Return what the formula gives.", lambda c: 0.0 if c.value < 0 else None),
+        Mistake("absolute_value", "The sign was taken away. A negative fraction says that the speedup is superlinear.",
+                "Return what the formula gives.", lambda c: abs(c.value)),
+        Mistake("percent", "The fraction is given in percent.",
+                "1.0 would be a run of which nothing is shared.", lambda c: 100 * c.value),
+        Mistake("largest_speedup", "1/f is the speedup on infinitely many ranks, not f.",
+                "Return f.", lambda c: 1 / c.value),
+        SWAPPED,
+        Mistake("error_not_carried", "This is the error of the speedup. The fraction is a function of it, and its "
+                "error is smaller or larger.",
+                "Multiply by the slope: df/dS = -1 / (S² (1 - 1/p)).", in_error(lambda c: c.ds)),
+        Mistake("slope_not_normalised", "The error lacks the division by 1 - 1/p.",
+                "The whole fraction is divided by it, so its error is, too.", in_error(lambda c: c.ds / c.s**2)),
+        Mistake("slope_of_first_power", "The slope of 1/S is 1/S², not 1/S.",
+                "error / S² / (1 - 1/p).", in_error(lambda c: c.ds / c.s / c.scale)),
+        Mistake("relative_kept", "You gave the fraction the relative error of the speedup. That holds for products and "
+                "quotients; f is a difference, and where it is small its relative error is large.",
+                "Multiply by the slope: error / S² / (1 - 1/p).", in_error(lambda c: abs(c.value) * c.ds / c.s)),
+        Mistake("relative_error", "This is the relative error of the fraction.",
+                "Multiply it by the fraction.", in_error(lambda c: c.error / c.value)),
+        NEGATIVE.giving(in_error(lambda c: -c.error)),
+        Mistake("inverse_of_error", "The error was put into the formula in the place of the speedup.",
+                "An error is multiplied by the slope: error / S² / (1 - 1/p).",
+                in_error(lambda c: (1 / c.ds - 1 / c.p) / c.scale)),
+        Mistake("difference",
+                "You took the difference of the fractions at S and at one error away. The slope at S is asked for.",
+                "error / S² / (1 - 1/p)."),
+        INTERVAL,
+        Mistake("ZeroDivisionError",
+                "On one rank 1 - 1/p is 0: from a run on one rank nobody can tell what part of it could be shared.",
+                ONE_RANK),
+        Mistake("zero_on_one_rank", "On one rank the fraction is not 0, it is unknown: every f gives the speedup 1.",
+                ONE_RANK, lambda c: (0.0, ANYTHING) if c.single else None),
+        Mistake("one_on_one_rank", "On one rank the fraction is not 1, it is unknown: every f gives the speedup 1.",
+                ONE_RANK, lambda c: (1.0, ANYTHING) if c.single else None),
+        Mistake("infinite_on_one_rank",
+                "On one rank the fraction is not infinite, it is unknown: every f gives the speedup 1.", ONE_RANK,
+                lambda c: (math.inf, ANYTHING) if c.single else None),
+        Mistake("error_0_on_one_rank", "On one rank the error of the fraction is not 0, as if the fraction were known "
+                "exactly: it is not known at all.", ONE_RANK, lambda c: (math.nan, 0.0) if c.single else None),
+        Mistake("undefined_by_speedup", "The fraction was called undefined, or not, by its speedup. It is the number "
+                "of ranks that decides: a run on p > 1 ranks has a fraction whatever it gained, and a run on one rank "
+                "has none.",
+                "Return (math.nan, math.nan) if world_size is 1, and only then.",
+                lambda c: math.nan if c.value < 0 or c.value > 1 else None),
+        Mistake("cut_off_at_1",
+                "A fraction above 1 was cut off. It says that the run on p ranks is slower than that on one.",
+                "Return what the formula gives.", lambda c: 1.0 if c.value > 1 else None),
+        Mistake("none_on_one_rank", "None cannot be drawn or averaged. A number that is not there is written nan.",
+                ONE_RANK, lambda c: (None, None) if c.single else None),
+        *LOST_DIGITS,
+    ]  # fmt: skip
 
     def cases(self, rng):
         fraction, error, single = self.levels
@@ -857,177 +656,129 @@ class SerialFraction(Exercise):
             Case(single, 1, (1, 1.0, 0.03), says="p = 1, S = 1.00", known={"p": 1, "s": 1.0, "ds": 0.03}),
         ]
 
-    def _right(self, case) -> tuple[float, float]:
-        p, s, ds = (case.known[k] for k in ("p", "s", "ds"))
+    def right(self, case):
+        p, s, ds = case.arguments
         if p == 1:
             return math.nan, math.nan
         return (1 / s - 1 / p) / (1 - 1 / p), ds / s**2 / (1 - 1 / p)
 
-    def expected(self, case):
-        f, df = self._right(case)
-        return [(f, ANYTHING if case.level == "fraction" else df)]
+    def worked(self, case):
+        """On one rank (`single`) p is not a number, and so is what is computed from it. `scale`: 1 - 1/p."""
+        c = super().worked(case)
+        c.single = c.p == 1
+        c.p = math.nan if c.single else c.p
+        c.scale = 1 - 1 / c.p
+        return c
 
-    def misconceptions(self, case):
-        p, s, ds = (case.known[k] for k in ("p", "s", "ds"))
-        f, df = self._right(case)
-        found: dict[str, tuple] = {}
-        if p == 1:
-            found = {
-                "zero_on_one_rank": (0.0, ANYTHING),
-                "one_on_one_rank": (1.0, ANYTHING),
-                "infinite_on_one_rank": (math.inf, ANYTHING),
-                "none_on_one_rank": (None, None),
-                "error_0_on_one_rank": (math.nan, 0.0),
-            }
-        else:
-            wrong = {
-                "not_normalised": 1 / s - 1 / p,
-                "parallel_fraction": 1 - f,
-                "inverse_efficiency": p / s - 1 if p > 2 else None,  # on two ranks p - 1 is 1
-                "lost_efficiency": 1 - s / p,
-                "gustafson": (p - s) / (p - 1),
-                "amdahl_backwards": 1 / (s + (1 - s) / p),
-                "speedup_upside_down": (s - 1 / p) / (1 - 1 / p),
-                "clipped": 0.0 if f < 0 else None,
-                "undefined_by_speedup": math.nan if f < 0 or f > 1 else None,
-                "cut_off_at_1": 1.0 if f > 1 else None,
-                "absolute_value": -f if f < 0 else None,
-                "percent": 100 * f,
-                "largest_speedup": 1 / f,
-            }
-            found = {name: (value, ANYTHING) for name, value in wrong.items() if value is not None}
-            found["swapped"] = (df, f)
-            if case.level == "its standard error":
-                errors = {
-                    "error_not_carried": ds,
-                    "slope_not_normalised": ds / s**2,
-                    "slope_of_first_power": ds / s / (1 - 1 / p),
-                    "relative_kept": abs(f) * ds / s,
-                    "relative_error": df / f,
-                    "negative_error": -df,
-                    "inverse_of_error": (1 / ds - 1 / p) / (1 - 1 / p),
-                }
-                found |= {name: (f, value) for name, value in errors.items()}
-        kept = [
-            name for name in self.diagnoses if name not in ("ZeroDivisionError", "interval", "difference", "rounded", "float32")
-        ]
-        return {name: [found[name]] if name in found else None for name in kept}
-
-    def facts(self, case: Case, run: Run):
-        p, s, ds = (case.known[k] for k in ("p", "s", "ds"))
-        if p == 1:
-            value = numbers(run)
-            if len(value) == 1 and math.isnan(value[0]):
-                return None
-            return "infinite_on_one_rank" if math.isinf(value[0]) else None
-        f, df = self._right(case)
-        value = numbers(run)
-        both_asked = case.level == "its standard error"
-        lost = lost_digits(value, (f, df)) if both_asked else lost_digits(value[:1], (f,))
-        if lost or not both_asked or not close(value[0], f):
-            return lost
-        scale = 1 - 1 / p
-        one_away = {abs(1 / (s + sign * ds) - 1 / s) / scale for sign in (1, -1)}
-        symmetric = abs(1 / (s - ds) - 1 / (s + ds)) / 2 / scale
-        if any(close(abs(value[1]), one) for one in (*one_away, symmetric)):
-            return "difference"
-        factor = value[1] / df
-        return Finding("interval", f"It is {factor:.2f} standard errors.") if interval_factor(factor) else None
+    def read(self, c, value, error=math.nan):
+        if c.single:
+            return "infinite_on_one_rank" if math.isinf(value) else None
+        if not c.both or not close(value, c.value):
+            return None
+        up, down = (abs(1 / (c.s + h) - 1 / c.s) / c.scale for h in (c.ds, -c.ds))
+        return "difference" if any(close(abs(error), one) for one in (up, down, (up + down) / 2)) else None
 
 
-class AlphaBetaFromRing(Exercise):
+def of_line(c: SimpleNamespace, constant: float, slope: float) -> tuple[float, float]:
+    """Latency and seconds per byte of a link, from the line of an all-reduce's times in the bytes."""
+    return constant / c.steps, slope * c.p / c.steps
+
+
+def fit(
+    c: SimpleNamespace, chosen: Any = slice(None), sizes: Any = None, degree: int = 1, power: float = 0
+) -> tuple[float, float]:
+    """From a polynomial through the chosen measurements, with weights 1 / seconds**power."""
+    sizes, times = (c.sizes if sizes is None else sizes)[chosen], c.times[chosen]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # no line joins two measurements of one size
+        *_, slope, constant = np.polyfit(sizes, times, degree, w=times**-power)
+    return of_line(c, constant, slope)
+
+
+def power_law(c: SimpleNamespace) -> tuple[float, float]:
+    slope, constant = np.polyfit(np.log(c.sizes / c.p), np.log(c.times / c.steps), 1)
+    return math.exp(constant), float(slope)
+
+
+class AlphaBetaFromRing(NumbersExercise):
     """Latency and bandwidth of a link, from all-reduces"""
 
-    unit, function = UNIT, "alpha_beta_from_ring"
     signature = "alpha_beta_from_ring(world_size, nbytes, seconds) -> (alpha, beta)"
-    runtime = "plain"
     levels = {"times of a ring": 1, "scattered times": 1}
     may_lose = {
         "float64": "times are measured to three digits or four, and so is the fit",
         "int64": "sizes of messages enter a fit, in floating point",
         "integers of both widths": "sizes of messages enter a fit, in floating point",
     }
-    diagnoses = {
-        "line_only": Diagnosis(
-            "These are the two numbers of the line. A ring sends 2 (p - 1) messages one after the other, of nbytes / p each.",
-            "alpha = constant / (2 (p - 1)), beta = slope * p / (2 (p - 1)).",
-        ),
-        "alpha_of_all_messages": Diagnosis(
-            "alpha is that of the whole all-reduce. It pays the latency of 2 (p - 1) messages.", "Divide by 2 (p - 1)."
-        ),
-        "beta_of_all_messages": Diagnosis(
-            "beta is that of the whole all-reduce. A port passes 2 (p - 1) / p bytes for each byte of the vector.",
-            "Multiply the slope by p / (2 (p - 1)).",
-        ),
-        "beta_forgets_chunks": Diagnosis(
-            "beta was divided by the number of messages, as if each held the whole vector. It holds one chunk, nbytes / p.",
-            "Multiply the slope by p / (2 (p - 1)).",
-        ),
-        "one_way": Diagnosis(
-            "Half of the steps are missing: a ring goes round twice, to add up and to pass the sums on.", "2 (p - 1) steps."
-        ),
-        "p_for_p_minus_1": Diagnosis(
-            "One step too many in each half: p ranks are joined by p - 1 messages.", "2 (p - 1) steps of nbytes / p."
-        ),
-        "multiplied": Diagnosis(
-            "The line's numbers were multiplied by the steps. One message takes less than all of them.", "Divide."
-        ),
-        "tree": Diagnosis(
-            "These are the steps of a tree, 2 ceil(log2 p) of the whole vector.", "A ring: 2 (p - 1) steps of nbytes / p."
-        ),
-        "chunks_multiplied": Diagnosis(
-            "The bytes were multiplied by p: no rank ever sends more than the vector has.", "A message has nbytes / p bytes."
-        ),
-        "power_law": Diagnosis(
-            "A straight line was fitted to the logarithms: that is a power law. alpha + n beta is a line in n itself.",
-            "Fit seconds against bytes; the weights 1 / seconds do what the logarithms were to do.",
-        ),
-        "swapped": Diagnosis("You returned (beta, alpha). `np.polyfit` gives the slope first.", "Return alpha first."),
-        "swapped_line": Diagnosis(
-            "You took the slope for alpha and the constant for beta: `np.polyfit` gives the slope first.",
-            "beta comes from the slope, alpha from the constant.",
-        ),
-        "bandwidth": Diagnosis("The second number is the bandwidth; beta is its inverse, seconds per byte."),
-        "bits": Diagnosis("beta is given per bit. A byte has 8 of them.", "Seconds per byte: leave out the 8."),
-        "bytes_for_bits": Diagnosis(
-            "beta was multiplied by 8. The sizes are bytes already.", "Seconds per byte: leave out the 8."
-        ),
-        "float32_elements": Diagnosis(
-            "beta is per number of 4 bytes. The sizes are bytes already.", "Do not divide nbytes by 4."
-        ),
-        "microseconds": Diagnosis(
-            "Both numbers are due in seconds. You returned microseconds.", "Leave the seconds as they are."
-        ),
-        "alpha_in_microseconds": Diagnosis("alpha is in microseconds and due in seconds.", "Leave the seconds as they are."),
-        "smallest_vector": Diagnosis(
-            "alpha was taken from the smallest vector, which still contains its bytes.",
-            "Fit a line: alpha comes from where it meets size 0.",
-        ),
-        "two_points": Diagnosis(
-            "The line goes through two measurements only, and their disturbances go straight into the result.",
-            "Fit all of them, for example with `np.polyfit(nbytes, seconds, 1)`.",
-        ),
-        "not_all_measurements": Diagnosis(
-            "A measurement was left out of the fit. Every one of them says something about the line.",
-            "Fit all of them, for example with `np.polyfit(nbytes, seconds, 1)`.",
-        ),
-        "more_than_a_line": Diagnosis(
-            "A parabola was fitted. The time of a ring is a line in the bytes: constant and slope, nothing else.",
-            "`np.polyfit(nbytes, seconds, 1)`: the 1 is the degree.",
-        ),
-        "slopes_averaged": Diagnosis(
-            "The slopes between neighbours, or between all pairs, were averaged, or their median was taken. Neighbours are close "
-            "together, so their disturbances make steep slopes.",
-            "Fit all of them by least squares, for example with `np.polyfit(nbytes, seconds, 1)`.",
-        ),
-        "whole_chunks": Diagnosis(
-            "The bytes of a message were rounded to whole ones. The model counts nbytes / p, whatever that is.", "`/`, not `//`."
-        ),
-        "through_zero": Diagnosis(
-            "beta comes from time divided by size, as if an empty vector took no time.",
-            "Fit a line with both numbers free.",
-        ),
-    }
+    mistakes = [
+        Mistake("line_only", "These are the two numbers of the line. A ring sends 2 (p - 1) messages one after the "
+                "other, of nbytes / p each.",
+                "alpha = constant / (2 (p - 1)), beta = slope * p / (2 (p - 1)).",
+                lambda c: (c.constant, c.slope) if c.p > 2 else None),
+        Mistake("alpha_of_all_messages",
+                "alpha is that of the whole all-reduce. It pays the latency of 2 (p - 1) messages.",
+                "Divide by 2 (p - 1).", lambda c: (c.constant, c.beta)),
+        Mistake("beta_of_all_messages",
+                "beta is that of the whole all-reduce. A port passes 2 (p - 1) / p bytes for each byte of the vector.",
+                "Multiply the slope by p / (2 (p - 1)).", lambda c: (c.alpha, c.slope)),
+        Mistake("beta_forgets_chunks", "beta was divided by the number of messages, as if each held the whole vector. "
+                "It holds one chunk, nbytes / p.",
+                "Multiply the slope by p / (2 (p - 1)).", lambda c: (c.alpha, c.slope / c.steps)),
+        Mistake("one_way", "Half of the steps are missing: a ring goes round twice, to add up and to pass the sums on.",
+                "2 (p - 1) steps.", lambda c: (2 * c.alpha, 2 * c.beta)),
+        Mistake("p_for_p_minus_1", "One step too many in each half: p ranks are joined by p - 1 messages.",
+                "2 (p - 1) steps of nbytes / p.", lambda c: (c.constant / (2 * c.p), c.slope / 2)),
+        Mistake("multiplied",
+                "The line's numbers were multiplied by the steps. One message takes less than all of them.",
+                "Divide.", lambda c: (c.constant * c.steps, c.slope * c.steps / c.p)),
+        Mistake("tree", "These are the steps of a tree, 2 ceil(log2 p) of the whole vector.",
+                "A ring: 2 (p - 1) steps of nbytes / p.", lambda c: (c.constant / c.tree, c.slope / c.tree)),
+        Mistake("chunks_multiplied", "The bytes were multiplied by p: no rank ever sends more than the vector has.",
+                "A message has nbytes / p bytes.", lambda c: (c.alpha, c.beta / c.p**2)),
+        Mistake("power_law", "A straight line was fitted to the logarithms: that is a power law. alpha + n beta is a "
+                "line in n itself.",
+                "Fit seconds against bytes; the weights 1 / seconds do what the logarithms were to do.", power_law),
+        Mistake("swapped", "You returned (beta, alpha). `np.polyfit` gives the slope first.",
+                "Return alpha first.", lambda c: (c.beta, c.alpha)),
+        Mistake("swapped_line",
+                "You took the slope for alpha and the constant for beta: `np.polyfit` gives the slope first.",
+                "beta comes from the slope, alpha from the constant.",
+                lambda c: (c.slope / c.steps, c.constant * c.p / c.steps)),
+        Mistake("bandwidth", "The second number is the bandwidth; beta is its inverse, seconds per byte.",
+                value=lambda c: (c.alpha, 1 / c.beta)),
+        Mistake("bits", "beta is given per bit. A byte has 8 of them.",
+                "Seconds per byte: leave out the 8.", lambda c: (c.alpha, c.beta / 8)),
+        Mistake("bytes_for_bits", "beta was multiplied by 8. The sizes are bytes already.",
+                "Seconds per byte: leave out the 8.", lambda c: (c.alpha, c.beta * 8)),
+        Mistake("float32_elements", "beta is per number of 4 bytes. The sizes are bytes already.",
+                "Do not divide nbytes by 4.", lambda c: (c.alpha, c.beta * 4)),
+        Mistake("microseconds", "Both numbers are due in seconds. You returned microseconds.",
+                "Leave the seconds as they are.", lambda c: (1e6 * c.alpha, 1e6 * c.beta)),
+        Mistake("alpha_in_microseconds", "alpha is in microseconds and due in seconds.",
+                "Leave the seconds as they are.", lambda c: (1e6 * c.alpha, c.beta)),
+        Mistake("smallest_vector", "alpha was taken from the smallest vector, which still contains its bytes.",
+                "Fit a line: alpha comes from where it meets size 0.",
+                lambda c: (c.times.min() / c.steps, c.beta) if c.exact else None),
+        Mistake("through_zero", "beta comes from time divided by size, as if an empty vector took no time.",
+                "Fit a line with both numbers free.",
+                lambda c: (c.alpha, np.mean(c.times / c.sizes) * c.p / c.steps) if c.exact else None),
+        Mistake("two_points",
+                "The line goes through two measurements only, and their disturbances go straight into the result.",
+                "Fit all of them, for example with `np.polyfit(nbytes, seconds, 1)`.",
+                lambda c: None if c.exact else fit(c, [0, -1])),
+        Mistake("not_all_measurements",
+                "A measurement was left out of the fit. Every one of them says something about the line.",
+                "Fit all of them, for example with `np.polyfit(nbytes, seconds, 1)`."),
+        Mistake("more_than_a_line",
+                "A parabola was fitted. The time of a ring is a line in the bytes: constant and slope, nothing else.",
+                "`np.polyfit(nbytes, seconds, 1)`: the 1 is the degree."),
+        Mistake("slopes_averaged", "The slopes between neighbours, or between all pairs, were averaged, or their "
+                "median was taken. Neighbours are close together, so their disturbances make steep slopes.",
+                "Fit all of them by least squares, for example with `np.polyfit(nbytes, seconds, 1)`."),
+        Mistake("whole_chunks",
+                "The bytes of a message were rounded to whole ones. The model counts nbytes / p, whatever that is.",
+                "`/`, not `//`.", lambda c: fit(c, sizes=c.sizes // c.p * c.p, power=1) if c.exact else None),
+    ]  # fmt: skip
 
     def cases(self, rng):
         exact, scattered = self.levels
@@ -1035,7 +786,7 @@ class AlphaBetaFromRing(Exercise):
         for level, p in ((exact, 2), (exact, 4), (exact, 5), (scattered, 3), (scattered, 6)):
             alpha, beta = float(rng.uniform(2e-6, 9e-6)), float(rng.uniform(0.5e-10, 4e-10))
             if p == 5:
-                beta *= 1e3  # a slow link: its vectors are so small that a chunk without its fraction of a byte is another one
+                beta *= 1e3  # a slow link: its vectors are so small that the fraction of a byte of a chunk counts
             constant, slope = 2 * (p - 1) * alpha, 2 * (p - 1) / p * beta
             n = constant / slope  # the size at which latency and transfer cost the same
             if level == scattered:
@@ -1055,8 +806,9 @@ class AlphaBetaFromRing(Exercise):
 
     @staticmethod
     def _scattered(rng, sizes: np.ndarray, line: np.ndarray) -> np.ndarray:
-        """Times that scatter about `line` by some 2 %, those at both ends by 10 % and more. No two lines of least squares with different
-        weights agree, but all come within a few per cent of `line`: the errors add up to nothing for the usual weights, to first order.
+        """Times that scatter about `line` by some 2 %, those at both ends by 10 % and more. No two lines of least
+        squares with different weights agree, but all come within a few per cent of `line`: the errors add up to nothing
+        for the usual weights, to first order.
         """
         x, y = sizes / sizes.mean(), line / line.mean()
         errors = rng.uniform(0.01, 0.02, len(line)) * np.where(np.arange(len(line)) % 2, 1, -1)
@@ -1068,213 +820,157 @@ class AlphaBetaFromRing(Exercise):
     def expected(self, case):
         return [(case.known["alpha"], case.known["beta"])]
 
-    def misconceptions(self, case):
-        p, alpha, beta, sizes, times = (case.known[k] for k in ("p", "alpha", "beta", "sizes", "times"))
-        exact = case.level == "times of a ring"
-        steps = 2 * (p - 1)
-        constant, slope = steps * alpha, steps / p * beta
-        tree = 2 * (p - 1).bit_length()
-        values = {
-            "line_only": (constant, slope) if p > 2 else None,  # on two ranks the slope is beta
-            "alpha_of_all_messages": (constant, beta),
-            "beta_of_all_messages": (alpha, slope) if p > 2 else None,
-            "beta_forgets_chunks": (alpha, slope / steps),
-            "chunks_multiplied": (alpha, beta / p**2),
-            "one_way": (2 * alpha, 2 * beta),
-            "p_for_p_minus_1": (constant / (2 * p), slope / 2),
-            "multiplied": (constant * steps, slope * steps / p),
-            "tree": (constant / tree, slope / tree) if tree != steps else None,
-            "swapped": (beta, alpha),
-            "swapped_line": (slope / steps, constant * p / steps),
-            "bandwidth": (alpha, 1 / beta),
-            "bits": (alpha, beta / 8),
-            "bytes_for_bits": (alpha, beta * 8),
-            "float32_elements": (alpha, beta * 4),
-            "microseconds": (1e6 * alpha, 1e6 * beta),
-            "alpha_in_microseconds": (1e6 * alpha, beta),
-            "smallest_vector": (float(times.min() / steps), beta) if exact else None,
-            "through_zero": (alpha, float(np.mean(times / sizes)) * p / steps) if exact else None,
-            "two_points": None if exact else self._two_points(p, sizes, times),
-            "whole_chunks": self._fit(p, sizes // p * p, times) if exact and np.any(sizes % p) else None,
-            "power_law": self._power_law(sizes / p, times / steps),
-        }
-        return {name: None if value is None else [value] for name, value in values.items()}
-
-    @staticmethod
-    def _fit(p, sizes, times, degree=1, power=1) -> tuple[float, float]:
-        *_, slope, constant = np.polyfit(sizes, times, degree, w=times**-power)
-        return constant / (2 * (p - 1)), slope * p / (2 * (p - 1))
-
-    @staticmethod
-    def _of_slope(p, sizes, times, slope, mean) -> tuple[float, float]:
-        return mean(times - slope * sizes) / (2 * (p - 1)), slope * p / (2 * (p - 1))
-
-    @staticmethod
-    def _power_law(chunks, times) -> tuple[float, float]:
-        slope, constant = np.polyfit(np.log(chunks), np.log(times), 1)
-        return math.exp(constant), float(slope)
-
-    def _fitted(self, case, got) -> str | None:
-        """A line that was fitted to something else than all measurements by least squares, recognised whatever the weights were."""
-        p, sizes, times = (case.known[k] for k in ("p", "sizes", "times"))
-        powers = (0, 0.5, 1, 2)
-        wrong: dict[str, list] = {}
-        if case.level == "scattered times":
-            parts = (slice(1, None), slice(-1), slice(1, -1))
-            k, j = np.triu_indices(len(sizes), 1)
-            every_slope = np.median((times[j] - times[k]) / (sizes[j] - sizes[k]))
-            wrong["more_than_a_line"] = [self._fit(p, sizes, times, degree=2, power=power) for power in powers]
-            wrong["not_all_measurements"] = [self._fit(p, sizes[a], times[a], power=power) for power in powers for a in parts]
-            wrong["slopes_averaged"] = [self._of_slope(p, sizes, times, every_slope, np.median)]
-            for mean in (np.mean, np.median):
-                wrong["slopes_averaged"].append(self._of_slope(p, sizes, times, mean(np.diff(times) / np.diff(sizes)), mean))
-            wrong["smallest_vector"] = [(float(times.min() / (2 * (p - 1))), got[1])]
-            wrong["through_zero"] = [(got[0], float(np.mean(times / sizes)) * p / (2 * (p - 1)))]
-        elif sizes[0] == sizes[-1]:  # no line joins the first and the last measurement here
-            if not np.isfinite(got).all():
-                return "slopes_averaged"
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                slope, constant = np.polyfit(sizes[[0, -1]], times[[0, -1]], 1)
-            wrong["two_points"] = [(constant / (2 * (p - 1)), slope * p / (2 * (p - 1)))]
-        if case.level != "scattered times" and np.any(sizes % p):
-            wrong["whole_chunks"] = [self._fit(p, sizes // p * p, times, power=power) for power in powers]
-        for name, answers in wrong.items():
-            close_enough = 1e-6 if case.level == "scattered times" else case.rtol
-            if any(all(math.isclose(g, a, rel_tol=close_enough) for g, a in zip(got, answer, strict=True)) for answer in answers):
-                return name
-        return None
-
-    @staticmethod
-    def _two_points(p, sizes, times, first=0, last=-1) -> tuple[float, float]:
-        slope = (times[last] - times[first]) / (sizes[last] - sizes[first])
-        return (times[first] - slope * sizes[first]) / (2 * (p - 1)), slope * p / (2 * (p - 1))
+    def worked(self, case):
+        """Besides: the `constant` and the `slope` of the line, the `steps` of a ring and of a `tree`."""
+        c = super().worked(case)
+        c.exact, c.steps, c.tree = case.level == "times of a ring", 2 * (c.p - 1), 2 * (c.p - 1).bit_length()
+        c.constant, c.slope = c.steps * c.alpha, c.steps / c.p * c.beta
+        return c
 
     def facts(self, case: Case, run: Run):
         """A mistake in one number beside another mistake in the other: the first one is named."""
-        got = numbers(run)
-        right = case.known["alpha"], case.known["beta"]
+        got, right = numbers(run), self.expected(case)[0]
         if len(got) != 2:
             return None
         name = self._fitted(case, got)
         if name or all(math.isclose(*pair, rel_tol=case.rtol) for pair in zip(got, right, strict=True)):
             return name
         for name, wanted in self.misconceptions(case).items():
-            if wanted is None or name == "two_points":
-                continue
-            for k in (0, 1):
-                wrong = wanted[0][k]
-                if math.isclose(got[k], wrong, rel_tol=case.rtol) and not math.isclose(wrong, right[k], rel_tol=case.rtol):
+            for g, wrong, r in zip(got, wanted[0], right, strict=True) if wanted and name != "two_points" else ():
+                if math.isclose(g, wrong, rel_tol=case.rtol) and not math.isclose(wrong, r, rel_tol=case.rtol):
                     return name
         return None
 
+    def _fitted(self, case, got) -> str | None:
+        """A line that was fitted to something else than all measurements by least squares, whatever the weights
+        were."""
+        c = self.worked(case)
+        if c.exact and c.sizes[0] == c.sizes[-1] and not np.isfinite(got).all():
+            return "slopes_averaged"
+        tolerance = case.rtol if c.exact else 1e-6
+        for name, answer in exact_fits(c) if c.exact else scattered_fits(c, got):
+            if all(math.isclose(g, a, rel_tol=tolerance) for g, a in zip(got, answer, strict=True)):
+                return name
+        return None
 
-class StepSeconds(Exercise):
+
+WEIGHTS = (0, 0.5, 1, 2)
+
+
+def exact_fits(c: SimpleNamespace) -> Iterator[tuple[str, tuple]]:
+    """(name, what it gives) of wrong fits to times on a line."""
+    if c.sizes[0] == c.sizes[-1]:
+        yield "two_points", fit(c, [0, -1])
+    if np.any(c.sizes % c.p):
+        for power in WEIGHTS:
+            yield "whole_chunks", fit(c, sizes=c.sizes // c.p * c.p, power=power)
+
+
+def scattered_fits(c: SimpleNamespace, got: list[float]) -> Iterator[tuple[str, tuple]]:
+    """(name, what it gives) of wrong fits to times that scatter."""
+    for power in WEIGHTS:
+        yield "more_than_a_line", fit(c, degree=2, power=power)
+        for part in (slice(1, None), slice(-1), slice(1, -1)):
+            yield "not_all_measurements", fit(c, part, power=power)
+    k, j = np.triu_indices(len(c.sizes), 1)
+    neighbours = np.diff(c.times) / np.diff(c.sizes)
+    every = np.median((c.times[j] - c.times[k]) / (c.sizes[j] - c.sizes[k]))
+    for mean, slope in ((np.median, every), (np.mean, neighbours.mean()), (np.median, np.median(neighbours))):
+        yield "slopes_averaged", of_line(c, mean(c.times - slope * c.sizes), slope)
+    yield "smallest_vector", (c.times.min() / c.steps, got[1])
+    yield "through_zero", (got[0], np.mean(c.times / c.sizes) * c.p / c.steps)
+
+
+RING = "2 (p - 1) messages of n / p bytes."
+
+
+class StepSeconds(NumbersExercise):
     """The time of a training step, predicted"""
 
-    unit, function = UNIT, "step_seconds"
-    signature = "step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden) -> float"
-    runtime = "plain"
+    signature = (
+        "step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden) -> float"
+    )
     levels = {"nothing hidden": 1, "communication behind computation": 1}
-    diagnoses = {
-        "global_batch_on_each": Diagnosis(
-            "Every rank computed the whole global batch. The ranks share it.", "A rank's part is global_batch_size / world_size."
-        ),
-        "floor_share": Diagnosis(
-            "The share of a rank was rounded down, or to the nearest whole number. The ranks that got one image more are the ones the "
-            "others wait for.",
-            "The largest share: ceil(global_batch_size / world_size).",
-        ),
-        "fraction_of_an_image": Diagnosis(
-            "No rank computes a fraction of an image: some have one more than others, and all wait for them.",
-            "The largest share: ceil(global_batch_size / world_size).",
-        ),
-        "rest_on_one_rank": Diagnosis(
-            "One rank got all of the images that are left over. Dealt out evenly, no rank has more than one image more than another.",
-            "The largest share: ceil(global_batch_size / world_size).",
-        ),
-        "one_image_more": Diagnosis(
-            "The largest share was taken to be one image more than the others', also where the batch divides by the ranks.",
-            "ceil(global_batch_size / world_size), which is the quotient itself where it is whole.",
-        ),
-        "whole_chunks": Diagnosis(
-            "The chunks of the ring were rounded to whole numbers. The model counts 1/p of the bytes, whatever that is.",
-            "n / p, without rounding.",
-        ),
-        "two_thirds_at_most": Diagnosis(
-            "`hidden` was cut off at two thirds. That is what a backward pass usually allows; the function takes what it is given.",
-            "Use hidden as it is.",
-        ),
-        "rounded": ROUNDED,
-        "float32": FLOAT32,
-        "parameters_for_bytes": Diagnosis(
-            "A parameter was taken for one byte. A float32 has four.", "The gradients have 4 * parameters bytes."
-        ),
-        "float64": Diagnosis(
-            "A parameter was taken for 8 bytes. A float32 has four.", "The gradients have 4 * parameters bytes."
-        ),
-        "bits": Diagnosis(
-            "Bits got into it. beta is seconds per byte, and a float32 has 4 bytes.", "The gradients have 4 * parameters bytes."
-        ),
-        "half_precision": Diagnosis(
-            "A parameter was taken for 2 bytes. A float32 has four.", "The gradients have 4 * parameters bytes."
-        ),
-        "p_for_p_minus_1": Diagnosis(
-            "One step too many in each half of the ring: p ranks are joined by p - 1 messages.", "2 (p - 1) messages."
-        ),
-        "one_way": Diagnosis(
-            "A ring goes round twice: once to add up, once to pass the sums on.", "2 (p - 1) messages of n / p bytes."
-        ),
-        "whole_vector_each_step": Diagnosis(
-            "In a ring a message holds one chunk, not all gradients.", "2 (p - 1) messages of n / p bytes."
-        ),
-        "latency_once": Diagnosis("The latency was counted once.", "Each of the 2 (p - 1) messages pays it."),
-        "no_latency": Diagnosis("The latency is missing.", "Each of the 2 (p - 1) messages pays alpha."),
-        "tree": Diagnosis("These are the steps of a tree.", "A ring: 2 (p - 1) messages of n / p bytes."),
-        "one_message": Diagnosis(
-            "The gradients were sent once, as one message.", "An all-reduce as a ring: 2 (p - 1) messages of n / p bytes."
-        ),
-        "no_communication": Diagnosis(
-            "The communication is missing.", "Add the time of a ring all-reduce, or what of it is not hidden."
-        ),
-        "communication_only": Diagnosis("The computation is missing.", "The step takes the computation and what is not hidden."),
-        "nothing_hidden": Diagnosis(
-            "All of the communication was added, although some of it can hide.",
-            "What does not fit behind hidden * computation is left over and is added.",
-        ),
-        "perfect_overlap": Diagnosis(
-            "The longer of the two was taken, as if communication could run during all of the step. It cannot begin before the "
-            "first gradients are there.",
-            "It can hide behind hidden * computation, not behind all of it.",
-        ),
-        "negative_rest": Diagnosis(
-            "More was hidden than there was: the step became shorter than its computation.",
-            "What is left over is never less than 0: max(0, ...).",
-        ),
-        "fraction_of_communication": Diagnosis(
-            "A fraction of the communication was taken away, however long it lasts. `hidden` is a fraction of the computation: what "
-            "does not fit behind that is not hidden.",
-            "max(0, communication - hidden * computation).",
-        ),
-        "exposed_part": Diagnosis(
-            "Communication was hidden behind 1 - hidden of the computation.", "It can hide behind hidden * computation."
-        ),
-        "all_ranks_added": Diagnosis(
-            "The times of the ranks were added up. They work at the same time.", "A step takes as long as its slowest rank."
-        ),
-        "images_per_second": Diagnosis("These are images per second.", "Seconds of one step are asked for."),
-        "milliseconds": Diagnosis("The number is right, but not in seconds.", "Return seconds."),
-    }
+    mistakes = [
+        Mistake("global_batch_on_each", "Every rank computed the whole global batch. The ranks share it.",
+                "A rank's part is global_batch_size / world_size.", lambda c: {"share": c.batch}),
+        Mistake("perfect_overlap", "The longer of the two was taken, as if communication could run during all of the "
+                "step. It cannot begin before the first gradients are there.",
+                "It can hide behind hidden * computation, not behind all of it.",
+                lambda c: {"overlap": "perfect_overlap"}),
+        Mistake("communication_only", "The computation is missing.",
+                "The step takes the computation and what is not hidden.", lambda c: {"overlap": "communication_only"}),
+        Mistake("nothing_hidden", "All of the communication was added, although some of it can hide.",
+                "What does not fit behind hidden * computation is left over and is added.",
+                lambda c: {"overlap": "nothing_hidden"}),
+        Mistake("negative_rest", "More was hidden than there was: the step became shorter than its computation.",
+                "What is left over is never less than 0: max(0, ...).", lambda c: {"overlap": "negative_rest"}),
+        Mistake("fraction_of_communication", "A fraction of the communication was taken away, however long it lasts. "
+                "`hidden` is a fraction of the computation: what does not fit behind that is not hidden.",
+                "max(0, communication - hidden * computation).", lambda c: {"overlap": "fraction_of_communication"}),
+        Mistake("exposed_part", "Communication was hidden behind 1 - hidden of the computation.",
+                "It can hide behind hidden * computation.", lambda c: {"overlap": "exposed_part"}),
+        Mistake("parameters_for_bytes", "A parameter was taken for one byte. A float32 has four.",
+                "The gradients have 4 * parameters bytes.", lambda c: {"size": 1}),
+        Mistake("float64", "A parameter was taken for 8 bytes. A float32 has four.",
+                "The gradients have 4 * parameters bytes.", lambda c: {"size": 8}),
+        Mistake("bits", "Bits got into it. beta is seconds per byte, and a float32 has 4 bytes.",
+                "The gradients have 4 * parameters bytes.", lambda c: {"size": 32}),
+        Mistake("one_way", "A ring goes round twice: once to add up, once to pass the sums on.",
+                "2 (p - 1) messages of n / p bytes.", lambda c: {"messages": c.p - 1}),
+        Mistake("p_for_p_minus_1", "One step too many in each half of the ring: p ranks are joined by p - 1 messages.",
+                "2 (p - 1) messages.", lambda c: {"messages": 2 * c.p}),
+        Mistake("whole_vector_each_step", "In a ring a message holds one chunk, not all gradients.",
+                "2 (p - 1) messages of n / p bytes.", lambda c: {"chunk": 1.0}),
+        Mistake("latency_once", "The latency was counted once.",
+                "Each of the 2 (p - 1) messages pays it.", lambda c: {"latencies": 1} if c.p > 1 else None),
+        Mistake("no_latency", "The latency is missing.",
+                "Each of the 2 (p - 1) messages pays alpha.", lambda c: {"latencies": 0}),
+        Mistake("tree", "These are the steps of a tree.",
+                "A ring: 2 (p - 1) messages of n / p bytes.",
+                lambda c: {"messages": 2 * (c.p - 1).bit_length(), "chunk": 1.0}),
+        Mistake("one_message", "The gradients were sent once, as one message.",
+                "An all-reduce as a ring: 2 (p - 1) messages of n / p bytes.", lambda c: {"messages": 1, "chunk": 1.0}),
+        Mistake("floor_share", "The share of a rank was rounded down, or to the nearest whole number. The ranks that "
+                "got one image more are the ones the others wait for.",
+                "The largest share: ceil(global_batch_size / world_size).", lambda c: {"share": c.batch // c.p}),
+        Mistake("rest_on_one_rank", "One rank got all of the images that are left over. Dealt out evenly, no rank has "
+                "more than one image more than another.",
+                "The largest share: ceil(global_batch_size / world_size).",
+                lambda c: {"share": c.batch // c.p + c.batch % c.p}),
+        Mistake("fraction_of_an_image",
+                "No rank computes a fraction of an image: some have one more than others, and all wait for them.",
+                "The largest share: ceil(global_batch_size / world_size).", lambda c: {"share": c.batch / c.p}),
+        Mistake("one_image_more", "The largest share was taken to be one image more than the others', also where the "
+                "batch divides by the ranks.",
+                "ceil(global_batch_size / world_size), which is the quotient itself where it is whole.",
+                lambda c: {"share": c.batch // c.p + 1}),
+        Mistake("two_thirds_at_most", "`hidden` was cut off at two thirds. That is what a backward pass usually "
+                "allows; the function takes what it is given.",
+                "Use hidden as it is.", lambda c: {"hidden": min(c.hidden, 2 / 3)}),
+        Mistake("whole_chunks", "The chunks of the ring were rounded to whole numbers. The model counts 1/p of the "
+                "bytes, whatever that is.",
+                "n / p, without rounding.", lambda c: {"chunk": c.parameters // c.p / c.parameters}),
+        Mistake("no_communication", "The communication is missing.",
+                "Add the time of a ring all-reduce, or what of it is not hidden.", lambda c: {"ring": 0.0}),
+        Mistake("images_per_second", "These are images per second.",
+                "Seconds of one step are asked for.", lambda c: c.batch / c.right),
+        Mistake("milliseconds", "The number is right, but not in seconds.", "Return seconds.", lambda c: c.right * 1e3),
+        *LOST_DIGITS,
+    ]  # fmt: skip
 
     def cases(self, rng):
         plain, overlapped = self.levels
 
         def case(level, p, batch, hidden, part, says, sixties=40_000):
-            """part: communication as a multiple of computation. The parameters never divide by 2, 3 or 5: chunks are no whole numbers."""
+            """part: communication as a multiple of computation. The parameters never divide by 2, 3 or 5: chunks are no
+            whole numbers."""
             per_image = float(rng.uniform(1e-4, 9e-4))
             alpha, parameters = float(rng.uniform(4e-6, 9e-6)), int(rng.integers(sixties, 2 * sixties)) * 60 + 7
             compute = math.ceil(batch / p) * per_image
-            beta = max(part * compute - 2 * (p - 1) * alpha, 0.2 * part * compute) / (8 * parameters * max(p - 1, 1) / p)
+            beta = max(part * compute - 2 * (p - 1) * alpha, 0.2 * part * compute) / (
+                8 * parameters * max(p - 1, 1) / p
+            )
             known = {"p": p, "batch": batch, "per_image": per_image, "parameters": parameters}
             known |= {"alpha": alpha, "beta": beta, "hidden": hidden}
             return Case(level, 1, tuple(known.values()), says=says, known=known, rtol=EXACT, atol=0.0)
@@ -1288,22 +984,39 @@ class StepSeconds(Exercise):
             case(overlapped, 1, 60, 0.5, 0.5, "p = 1, hidden = 0.5"),
             case(overlapped, 6, 360, 0.6, 3.3, "p = 6, hidden = 0.6, not all of it fits"),
             case(overlapped, 5, 102, 0.7, 1.7, "p = 5, global batch 102, hidden = 0.7, not all of it fits"),
-            case(overlapped, 4, 40, 0.5, 2.1, "p = 4, a model with few parameters, hidden = 0.5, not all of it fits", sixties=10),
+            case(
+                overlapped,
+                4,
+                40,
+                0.5,
+                2.1,
+                "p = 4, a model with few parameters, hidden = 0.5, not all of it fits",
+                sixties=10,
+            ),
             case(overlapped, 5, 320, 0.6, 0.23, "p = 5, hidden = 0.6, all of it fits"),
         ]
 
-    @staticmethod
-    def _time(
-        case, share=None, size=4, messages=None, chunk=None, latencies=None, overlap="right", ring=1.0, hidden=None, behind=None
+    def formula(
+        self,
+        case,
+        share=None,
+        size=4,
+        messages=None,
+        chunk=None,
+        latencies=None,
+        overlap="right",
+        ring=1.0,
+        hidden=None,
+        behind=None,
     ) -> float:
-        """The right formula, with each factor open to a mistake. Source: as for labkit.scaling.step_time and ring_all_reduce_time."""
-        known = case.known
-        p, hidden = known["p"], known["hidden"] if hidden is None else hidden
-        compute = (math.ceil(known["batch"] / p) if share is None else share) * known["per_image"]
-        messages = 2 * (p - 1) if messages is None else messages
-        chunk = 1 / p if chunk is None else chunk
+        """Source: as for labkit.scaling.step_time and ring_all_reduce_time."""
+        c = SimpleNamespace(**case.known)
+        hidden = c.hidden if hidden is None else hidden
+        compute = (math.ceil(c.batch / c.p) if share is None else share) * c.per_image
+        messages = 2 * (c.p - 1) if messages is None else messages
+        chunk = 1 / c.p if chunk is None else chunk
         latencies = messages if latencies is None else latencies
-        ring = ring * (latencies * known["alpha"] + messages * chunk * size * known["parameters"] * known["beta"])
+        ring = ring * (latencies * c.alpha + messages * chunk * size * c.parameters * c.beta)
         return {
             "right": compute + max(0.0, ring - hidden * (compute if behind is None else behind)),
             "nothing_hidden": compute + ring,
@@ -1314,80 +1027,23 @@ class StepSeconds(Exercise):
             "communication_only": max(0.0, ring - hidden * compute),
         }[overlap]
 
-    def _mistakes(self, case) -> dict[str, dict]:
-        known = case.known
-        p, batch = known["p"], known["batch"]
-        found: dict[str, dict] = {}
-        overlaps = ["perfect_overlap", "communication_only"]
-        if case.level == "communication behind computation":
-            overlaps += ["nothing_hidden", "negative_rest", "fraction_of_communication", "exposed_part"]
-        if p > 1:
-            found["global_batch_on_each"] = {"share": batch}  # the first: of two mistakes it is the one to mend first
-        found |= {name: {"overlap": name} for name in overlaps}
-        if p > 1:
-            found |= {
-                "parameters_for_bytes": {"size": 1},
-                "float64": {"size": 8},
-                "half_precision": {"size": 2},
-                "bits": {"size": 32},
-                "one_way": {"messages": p - 1},
-                "p_for_p_minus_1": {"messages": 2 * p},
-                "whole_vector_each_step": {"chunk": 1.0},
-                "latency_once": {"latencies": 1},
-                "no_latency": {"latencies": 0},
-                "tree": {"messages": 2 * (p - 1).bit_length(), "chunk": 1.0},
-                "one_message": {"messages": 1, "chunk": 1.0},
-            }
-        else:
-            found["p_for_p_minus_1"] = {"messages": 2}
-            found["one_message"] = {"messages": 1}
-        if batch % p:
-            found["floor_share"] = {"share": batch // p}
-            if batch % p > 1:
-                found["rest_on_one_rank"] = {"share": batch // p + batch % p}
-            found["fraction_of_an_image"] = {"share": batch / p}
-        else:
-            found["one_image_more"] = {"share": batch // p + 1}
-        if known["hidden"] > 2 / 3:
-            found["two_thirds_at_most"] = {"hidden": 2 / 3}
-        if p > 1:
-            found["whole_chunks"] = {"chunk": known["parameters"] // p / known["parameters"]}
-            found["no_communication"] = {
-                "ring": 0.0
-            }  # the last: of two mistakes the other one is named, behind which it all may hide
-        return found
+    def worked(self, case):
+        return SimpleNamespace(**vars(super().worked(case)), right=self.formula(case))
 
     def expected(self, case):
-        return [self._time(case)]
-
-    def misconceptions(self, case):
-        right = self._time(case)
-        found = singles(lambda **c: self._time(case, **c), self._mistakes(case))
-        found["all_ranks_added"] = right * case.known["p"] if case.known["p"] > 1 else None
-        found["images_per_second"] = case.known["batch"] / right
-        found["milliseconds"] = right * 1e3
-        distinct: list[float] = [right]
-        for name, value in list(found.items()):  # what fits behind the computation anyway cannot be seen in this case
-            if value is None or any(math.isclose(value, other, rel_tol=2 * EXACT) for other in distinct):
-                found[name] = None
-            else:
-                distinct.append(value)
-        shown = [name for name in self.diagnoses if name not in ("rounded", "float32")]
-        return {name: None if found.get(name) is None else [found[name]] for name in shown}
+        return [self.formula(case)]
 
     def facts(self, case: Case, run: Run):
-        value, right, known = numbers(run), self._time(case), case.known
-        if len(value) != 1 or close(value[0], right):
+        (got,), c = numbers(run), self.worked(case)
+        if close(got, c.right):
             return None
-        lost = lost_digits(value, (right,))
-        if lost:
+        if lost := lost_digits((got,), (c.right,)):
             return lost
-        if close(value[0], self._time(case, behind=known["batch"] / known["p"] * known["per_image"])):
+        if close(got, self.formula(case, behind=c.batch / c.p * c.per_image)):
             return Finding("fraction_of_an_image", "Behind which the communication was to hide.")
-        if value[0] == 0 or close(value[0], self._time(case, share=0, hidden=0.0)):
+        if got == 0 or close(got, self.formula(case, share=0, hidden=0.0)):
             return "communication_only"
-        for chunk in (math.ceil(known["parameters"] / known["p"]), 4 * known["parameters"] // known["p"] / 4):
-            if close(value[0], self._time(case, chunk=chunk / known["parameters"])):
+        for chunk in (math.ceil(c.parameters / c.p), 4 * c.parameters // c.p / 4):
+            if close(got, self.formula(case, chunk=chunk / c.parameters)):
                 return "whole_chunks"
-        both = doubles(lambda **c: self._time(case, **c), self._mistakes(case), value[0])
-        return Finding(both[0], self.diagnoses[both[1]].why) if both else None
+        return self.two_at_once(case, got)

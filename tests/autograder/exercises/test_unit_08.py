@@ -46,7 +46,7 @@ def test_a_speedup_has_the_error_of_many_repetitions(key):
     for case in cases_of(unit.SpeedupWithError(), key):
         slow, fast = case.arguments_of(0)
         drawn = [one.mean() + one.std(ddof=1) / math.sqrt(len(one)) * rng.standard_normal(100_000) for one in (slow, fast)]
-        value, error = unit.SpeedupWithError()._right(case)
+        value, error = unit.SpeedupWithError().right(case)
         assert value == pytest.approx(np.mean(slow) / np.mean(fast))
         low, high = np.quantile(drawn[0] / drawn[1], [0.1587, 0.8413])
         assert (high - low) / 2 == pytest.approx(error, rel=0.05)
@@ -56,7 +56,7 @@ def test_a_speedup_has_the_error_of_many_repetitions(key):
 def test_amdahls_law_of_a_serial_fraction_is_the_speedup_and_its_error_a_derivative(key):
     for case in cases_of(unit.SerialFraction(), key):
         p, s, ds = case.arguments_of(0)
-        fraction, error = unit.SerialFraction()._right(case)
+        fraction, error = unit.SerialFraction().right(case)
         if p == 1:
             assert math.isnan(fraction) and math.isnan(error)
             continue
