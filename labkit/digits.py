@@ -82,14 +82,8 @@ def _outlines(path: Path) -> list[list[np.ndarray]]:
             for k in range(1, 9):
                 # Sums of multiples of 1/128: exact in floating point.
                 weights = ((8 - k) ** 2 / 64, 2 * k * (8 - k) / 64, k**2 / 64)
-                self._lineTo(
-                    tuple(
-                        sum(
-                            w * p[axis] for w, p in zip(weights, (begin, control, end), strict=True)
-                        )
-                        for axis in (0, 1)
-                    )
-                )
+                points = list(zip(weights, (begin, control, end), strict=True))
+                self._lineTo(tuple(sum(w * p[axis] for w, p in points) for axis in (0, 1)))
 
     # Three of the fonts are from 1994, and fontTools warns about their date.
     logging.getLogger("fontTools.ttLib").setLevel(logging.ERROR)

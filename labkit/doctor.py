@@ -185,66 +185,41 @@ def mpi() -> Check:
 
 def horovod() -> Check:
     """How Horovod's wheel stands (it is compiled on this machine, in the background)."""
-    bootstrap = ROOT / "tools" / "bootstrap.py"
-    asked = subprocess.run(
-        [sys.executable, str(bootstrap), "horovod-status"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    command = [sys.executable, str(ROOT / "tools" / "bootstrap.py"), "horovod-status"]
+    asked = subprocess.run(command, capture_output=True, text=True, timeout=60)
     if asked.returncode:
-        return Check(
-            "Horovod",
-            "limited",
-            f"unknown: {asked.stderr.strip()[-200:]}",
-            "Only unit 07 needs it.",
-        )
+        found = f"unknown: {asked.stderr.strip()[-200:]}"
+        return Check("Horovod", "limited", found, "Only unit 07 needs it.")
     wheel = json.loads(asked.stdout)
-    if wheel["state"] == "installed" and not name_is_known():
-        name = socket.gethostname()
-        remedy = (
-            f"`horovodrun --gloo` crashes then; mpiexec does not. A line `127.0.1.1 {name}` in "
-            "/etc/hosts mends it."
-        )
-        return Check(
-            "Horovod",
-            "limited",
-            f"{installed_version('horovod')}, but this machine's name, {name}, is unknown to it",
-            remedy,
-        )
+    if wheel["state"] == "installed":
+        return _installed_horovod()
     percent = f", {wheel['percent']} %" if wheel["percent"] is not None else ""
-    return {
-        "installed": Check("Horovod", "good", f"{installed_version('horovod')}, compiled here"),
-        "built": Check(
-            "Horovod", "limited", "compiled, not yet installed", "`make horovod` installs it."
-        ),
-        "building": Check(
-            "Horovod",
-            "limited",
+    lessons = "Only Horovod's lessons need it."
+    if sys.version_info[:2] == environment.FRAMEWORKS_PYTHON:
+        lessons = "Then `make horovod`. Only unit 07 needs it."
+    compiles = "`make horovod` compiles it (5-8 minutes). Only unit 07 needs it."
+    found, remedy = {
+        "built": ("compiled, not yet installed", "`make horovod` installs it."),
+        "building": (
             f"being compiled in the background{percent}",
-            "Wait, or watch: " + wheel["log"],
+            f"Wait, or watch: {wheel['log']}",
         ),
-        "waiting": Check(
-            "Horovod", "limited", "another clone is compiling it", "Wait: it will be shared."
-        ),
-        "impossible": Check(
-            "Horovod",
-            "limited",
-            wheel["reason"],
-            "Only Horovod's lessons need it."
-            if sys.version_info[:2] != environment.FRAMEWORKS_PYTHON
-            else "Then `make horovod`. Only unit 07 needs it.",
-        ),
-        "failed": Check(
-            "Horovod", "limited", wheel["reason"], f"`make horovod` tries again; {wheel['log']}"
-        ),
-        "absent": Check(
-            "Horovod",
-            "limited",
-            "not compiled",
-            "`make horovod` compiles it (5-8 minutes). Only unit 07 needs it.",
-        ),
+        "waiting": ("another clone is compiling it", "Wait: it will be shared."),
+        "impossible": (wheel["reason"], lessons),
+        "failed": (wheel["reason"], f"`make horovod` tries again; {wheel['log']}"),
+        "absent": ("not compiled", compiles),
     }[wheel["state"]]
+    return Check("Horovod", "limited", found, remedy)
+
+
+def _installed_horovod() -> Check:
+    version, name = installed_version("horovod"), socket.gethostname()
+    if name_is_known():
+        return Check("Horovod", "good", f"{version}, compiled here")
+    found = f"{version}, but this machine's name, {name}, is unknown to it"
+    line = f"A line `127.0.1.1 {name}` in /etc/hosts mends it."
+    remedy = f"`horovodrun --gloo` crashes then; mpiexec does not. {line}"
+    return Check("Horovod", "limited", found, remedy)
 
 
 # ------------------------------------------------------------------------------------------ machine

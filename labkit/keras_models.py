@@ -88,8 +88,8 @@ def mobilenet(
     (c k weights): about a ninth of the weights and of the work.
 
     width: the width multiplier alpha, all maps of every layer times this. small_images: for 32 x 32
-        pixels; the first convolution keeps the
-    size. repeats: how many of the layers with 512 maps (times width) stand in the middle.
+    pixels; the first convolution keeps the size. repeats: how many of the layers with 512 maps
+    (times width) stand in the middle.
 
     Source: Howard and others, "MobileNets", 2017, arXiv:1704.04861, table 1. Layer by layer as
     tf.keras.applications.MobileNet, but with logits instead of probabilities and without its
@@ -103,27 +103,15 @@ def mobilenet(
     images = layers.Input((None, None, channels))
     stride = 1 if small_images else 2
     maps = normed(layers.Conv2D(int(32 * width), 3, stride, "same", use_bias=False)(images))
-    for outputs, stride in (
-        (64, 1),
-        (128, 2),
-        (128, 1),
-        (256, 2),
-        (256, 1),
-        (512, 2),
-        *[(512, 1)] * repeats,
-        (1024, 2),
-        (1024, 1),
-    ):
+    rows = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)]
+    for outputs, stride in [*rows, *[(512, 1)] * repeats, (1024, 2), (1024, 1)]:
         if stride == 2:
             maps = layers.ZeroPadding2D(((0, 1), (0, 1)))(maps)
         padding = "same" if stride == 1 else "valid"
         maps = normed(layers.DepthwiseConv2D(3, stride, padding, use_bias=False)(maps))
         maps = normed(layers.Conv2D(int(outputs * width), 1, use_bias=False)(maps))
-    return Model(
-        images,
-        layers.Dense(classes, name="linear")(layers.GlobalAveragePooling2D()(maps)),
-        name="mobilenet",
-    )
+    logits = layers.Dense(classes, name="linear")(layers.GlobalAveragePooling2D()(maps))
+    return Model(images, logits, name="mobilenet")
 
 
 def _resnet(

@@ -164,9 +164,9 @@ def as_json(problems: dict[Path, list[Problem]]) -> str:
 
 def explain_rules() -> str:
     """Every rule's name and what a server does, with the source."""
-    values = table("option_values")
+    checked = table("option_values")
     rows = [
-        (row["rule"], f"-{', -'.join(row['options'])}: {row['says']} (ecl_verify_values.c; seen)") for row in values
+        (row["rule"], f"-{', -'.join(row['options'])}: {row['says']} (ecl_verify_values.c; seen)") for row in checked
     ]
     rows += [(row["rule"], row["says"]) for row in table("commands")]
     rows += [(_name(check), " ".join((check.__doc__ or "").split())) for check in RULES]
