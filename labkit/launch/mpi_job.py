@@ -29,7 +29,7 @@ from pathlib import Path
 from labkit.environment import mpi_environment, mpiexec
 from labkit.launch import jail, reaper
 from labkit.launch.launcher import Limits
-from labkit.launch.leader import PROCESSES
+from labkit.launch.children import PROCESSES
 from labkit.launch.process import die_with_parent
 from labkit.relay import wire
 from labkit.relay.outcome import Outcome, RankOutcome
