@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from labkit.launch.horovod_rendezvous import WINDOWS
 from labkit.launch.launcher import Launcher, Limits
 from labkit.relay import wire
-from labkit.relay.outcome import Outcome, RankOutcome, take
+from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch import hang
 from labkit.watch.events import RankState
 from labkit.watch.stacks import frames, horovod_operation
@@ -78,7 +78,9 @@ def _watch(case, ranks: list[RankOutcome], printed, deadline: float) -> tuple[di
                             return dict(stall["stacks"]), False
                         continue
                     for kind, meta, payload in inbox.frames():
-                        take(ranks[r], r, printed, kind, meta, payload)
+                        printed.extend((r, line) for line in ranks[r].record(kind, meta, payload))
+                        if kind == wire.RESULT:
+                            ranks[r].carried = float(meta.get("carried", 0.0))
                 except (wire.Closed, wire.WireError, KeyError, TypeError, ValueError):
                     selector.unregister(key.fileobj)
                     if r is not None and ranks[r].state == "running":

@@ -214,15 +214,26 @@ class Rendezvous:
 
 
 class StandstillWatch:
-    """Asked again and again by the leader: do the ranks stand still?"""
+    """Notices that no rank has used more than 3 % of a core for `windows` seconds on end (Horovod's own threads not counted).
+
+    PAUSE: seconds between two looks.
+    """
+
+    PAUSE = 0.1
 
     def __init__(self, rendezvous: Rendezvous, windows: int = WINDOWS):
         self.rendezvous, self.windows = rendezvous, windows
         self._since, self._seconds, self._quiet = time.monotonic(), {}, 0
         self._asked, self._runnable = 0, {}
+        self._told = False
 
-    def report(self, pids: dict[int, int]) -> dict[int, str]:
-        """The ranks' stacks once no rank has computed for a while, else nothing. pids: process -> rank."""
+    def look(self, pids: dict[int, int]) -> dict | None:
+        """{"stacks": {rank: its stack}} once, when the ranks stand still; else None. pids: process -> rank."""
+        stacks = {} if self._told else self._stacks(pids)
+        self._told = self._told or bool(stacks)
+        return {"stacks": stacks} if stacks else None
+
+    def _stacks(self, pids: dict[int, int]) -> dict[int, str]:
         now = {rank: self._threads(pid, rank) for pid, rank in pids.items()}
         self._asked += 1
         for rank, (_, runnable) in now.items():

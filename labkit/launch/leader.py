@@ -10,7 +10,6 @@ import gc
 import importlib
 import json
 import os
-import select
 import shutil
 import signal
 import socket
@@ -19,13 +18,13 @@ import tempfile
 from collections.abc import Sequence
 
 from labkit.launch import framed, jail
-from labkit.launch.process import apply_limits, die_with_parent, use_huge_pages
+from labkit.launch.children import Birth, Children
+from labkit.launch.process import die_with_parent, use_huge_pages
 from labkit.relay import wire
 from labkit.watch import standstill
 
 VERSION = 1
 MAX_RANKS = 128
-PROCESSES = 96  # that a rank in a jail may have, threads included: TensorFlow alone starts two dozen
 _PROGRAMS = ("labkit.ranks.forker",)  # what else can be forked from here: its `serve` gets the sockets
 _WATCH = 0.2  # seconds between two looks at what a cell uses
 SCRATCH = "LABKIT_LAUNCHER_SCRATCH"  # the launcher's temporary folder: each case gets one in it, gone with the case
@@ -119,96 +118,79 @@ def _lead(request: dict, sockets: list[socket.socket], spec: dict | None) -> int
 
 
 def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socket], spec: dict | None) -> list[dict]:
-    """Fork the ranks, wait for them or for the end of the lifeline; how each ended. Raises JailError."""
+    """Fork one process per socket in `ranks`, wait until all have ended or `lifeline` closes; how each ended, by rank.
+
+    Each entry: {"exit": status or None, "signal": number or None, "cpu": seconds, "rss": bytes, "over": limit passed or ""}.
+    Raises JailError where a rank's jail could not be built.
+    """
     apart = request["apart"]
     if spec is not None and apart:
         jail.watch_cells(spec)
     elif spec is not None:
         jail.enter_cell(spec, network=bool(request["horovod"]))
-    wake_read, wake_write = os.pipe()
-    trouble_read, trouble_write = os.pipe()
-    os.set_blocking(wake_write, False)
-    os.set_blocking(wake_read, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wake_write)
-    folder = None
-    if not apart:
-        folder = tempfile.mkdtemp(prefix="case-", dir=os.environ.get(SCRATCH))
-        if spec is not None:
-            jail.give(spec, folder)
-    rendezvous = watch = silence = None
-    if request.get("horovod"):
-        from labkit.launch import horovod_rendezvous
-
-        rendezvous = horovod_rendezvous.Rendezvous(len(ranks), request["horovod"]["ranks_per_node"])
-        watch = horovod_rendezvous.StandstillWatch(rendezvous, request["horovod"]["windows"])
-    elif request["limits"]["patience"]:
-        silence = standstill.Watch()
+    folder = None if apart else _folder(spec)
+    rendezvous, watch = _watch_of(request, len(ranks))
     if spec is not None:
         jail.hide()
-    cells = [jail.start_cell(spec) if apart else 0 for _ in ranks]
-    pids: dict[int, int] = {}
+    children = Children(len(ranks))
+    compartments = [jail.start_cell(spec) if apart else 0 for _ in ranks]
     for r, sock in enumerate(ranks):
-        pid = jail.fork_into(cells[r])
-        if pid == 0:
-            others = [lifeline, *(s for s in ranks if s is not sock)]
-            _rank(r, sock, others, request, (wake_read, wake_write, trouble_read), folder, rendezvous, spec, trouble_write)
-        pids[pid] = r
-    os.close(trouble_write)
+        others = [lifeline, *(s for s in ranks if s is not sock)]
+        children.fork(Birth(r, sock, others, request, folder, rendezvous, spec), compartments[r])
+    children.complete()
     if spec is not None:
         jail.shield_leader(spec)
     if rendezvous is not None:
         rendezvous.serve()
     for sock in ranks:
         sock.close()
-    ends: list[dict] = [{} for _ in ranks]
-    over = ""  # which of the cell's limits was passed
-
-    def reap(flags: int) -> None:
-        while pids:
-            pid, status, usage = os.wait4(-1, flags)
-            if pid == 0:
-                return
-            if pid in pids:
-                code = os.waitstatus_to_exitcode(status)
-                ends[pids.pop(pid)] = {
-                    "exit": code if code >= 0 else None,
-                    "signal": -code if code < 0 else None,
-                    "cpu": usage.ru_utime + usage.ru_stime,
-                    "rss": usage.ru_maxrss << 10,
-                    "over": over,
-                }
-
-    reap(os.WNOHANG)
-    while pids:
-        pause = 0.1 if watch is not None else _WATCH if spec is not None or silence is not None else None
-        readable, _, _ = select.select([lifeline, wake_read], [], [], pause)
-        stacks = watch.report(pids) if watch is not None else {}
-        if stacks:
-            watch = None
-            with contextlib.suppress(OSError):
-                wire.send(lifeline, wire.STALL, {"stacks": stacks})
-        window = silence.look(pids) if silence is not None else None
-        if window is not None and lifeline not in readable:
-            with contextlib.suppress(OSError):
-                wire.send(lifeline, wire.STALL, window)
-        if wake_read in readable:
-            with contextlib.suppress(BlockingIOError):
-                os.read(wake_read, 4096)
-            reap(os.WNOHANG)
-        over = over or _over(request["limits"], len(ranks), spec)
-        if pids and (over or lifeline in readable):
-            _kill(pids)
-            reap(0)
-    trouble = os.read(trouble_read, 4096).decode(errors="replace")  # every rank has closed its end before it took its job
-    if trouble:
+    _wait(children, lifeline, request, spec, watch)
+    if trouble := children.trouble():
         raise jail.JailError(trouble)
     if folder is not None and os.getpid() != 1:  # the files of a cell go with it
-        # And what the ranks of a case wrote for each other, whether they came to their end or not (tempfile's folder, their parent's pid).
-        for path in (folder, os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getpid()}")):
-            with contextlib.suppress(RecursionError):  # folders too deep to walk
-                shutil.rmtree(path, ignore_errors=True)
-    return ends
+        _remove_files(folder)
+    return children.ends
+
+
+def _folder(spec: dict | None) -> str:
+    """The temporary folder that the ranks of a case share."""
+    folder = tempfile.mkdtemp(prefix="case-", dir=os.environ.get(SCRATCH))
+    if spec is not None:
+        jail.give(spec, folder)
+    return folder
+
+
+def _remove_files(folder: str) -> None:
+    """A case's folder, and what its ranks wrote for each other, whether they came to their end or not (tempfile's folder, their parent's
+    pid)."""
+    for path in (folder, os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getpid()}")):
+        with contextlib.suppress(RecursionError):  # folders too deep to walk
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _watch_of(request: dict, ranks: int):
+    """(Horovod's rendezvous or None, who looks at the ranks' processes or None). `look(pids)` of the latter: what to tell the client."""
+    if request.get("horovod"):
+        from labkit.launch import horovod_rendezvous
+
+        rendezvous = horovod_rendezvous.Rendezvous(ranks, request["horovod"]["ranks_per_node"])
+        return rendezvous, horovod_rendezvous.StandstillWatch(rendezvous, request["horovod"]["windows"])
+    return None, standstill.Watch() if request["limits"]["patience"] else None
+
+
+def _wait(children: Children, lifeline: socket.socket, request: dict, spec: dict | None, watch) -> None:
+    """Until all ranks have ended, tell the client what `watch` sees of them; end them when it goes, or when a limit is passed."""
+    pause = watch.PAUSE if watch is not None else _WATCH if spec is not None else None
+    over = ""  # which limit all processes of a compartment have passed
+    while children.alive:
+        gone = children.wait(lifeline, pause, over)
+        seen = watch.look(children.alive) if watch is not None and children.alive else None
+        if seen and not gone:
+            with contextlib.suppress(OSError):
+                wire.send(lifeline, wire.STALL, seen)
+        over = over or _over(request["limits"], len(children.ends), spec)
+        if children.alive and (over or gone):
+            children.kill(over)
 
 
 def _over(limits: dict, ranks: int, spec: dict | None) -> str:
@@ -222,72 +204,3 @@ def _over(limits: dict, ranks: int, spec: dict | None) -> str:
     if limits["cpu_seconds"] and used_seconds > (limits["cpu_seconds"] + 4) * ranks:
         return "cpu"
     return ""
-
-
-def _kill(pids) -> None:
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def _rank(
-    rank: int,
-    sock: socket.socket,
-    others: list[socket.socket],
-    request: dict,
-    pipes: tuple[int, ...],
-    folder: str | None,
-    rendezvous,
-    spec: dict | None,
-    trouble: int,
-) -> None:
-    """What a freshly forked rank does first; never returns. trouble: where it says that its jail could not be built."""
-    status = 1
-    try:
-        signal.set_wakeup_fd(-1)
-        os.setpgid(0, 0)
-        die_with_parent()
-        for other in others:
-            other.close()
-        for fd in pipes:
-            os.close(fd)
-        null = os.open(os.devnull, os.O_RDWR)
-        for fd in (0, 1, 2):
-            os.dup2(null, fd)
-        os.close(null)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        apply_limits(request["limits"])
-        if spec is not None:
-            folder = _shut_in(rank, request, folder, spec, trouble)
-        os.close(trouble)
-        os.environ["TMPDIR"] = tempfile.tempdir = folder
-        os.chdir(folder)
-        if rendezvous is not None:
-            rendezvous.enter_rank(rank)
-        from labkit.launch import rank_program
-
-        rank_program.run_rank(sock)
-        status = 0
-    except (wire.Closed, BrokenPipeError, ConnectionResetError):
-        status = 0
-    finally:
-        os._exit(status)
-
-
-def _shut_in(rank: int, request: dict, folder: str | None, spec: dict, trouble: int) -> str:
-    """A rank enters its cell, if it has one of its own, and gives up all rights; returns its folder. Where that fails nothing runs."""
-    try:
-        jail.share_no_memory()
-        if folder is None:
-            spec = jail.as_a_rank(spec, rank)
-            jail.enter_cell(spec, network=False, alone=True)
-            folder = tempfile.mkdtemp(prefix="case-", dir="/tmp")
-            jail.give(spec, folder)
-        jail.drop_rights(spec, PROCESSES * request["ranks"], request["apart"])
-    except OSError as error:
-        os.write(trouble, f"{error}\n".encode()[:500])
-        os._exit(1)
-    return folder

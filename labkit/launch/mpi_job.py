@@ -29,10 +29,10 @@ from pathlib import Path
 from labkit.environment import mpi_environment, mpiexec
 from labkit.launch import jail, reaper
 from labkit.launch.launcher import Limits
-from labkit.launch.leader import PROCESSES
+from labkit.launch.children import PROCESSES
 from labkit.launch.process import die_with_parent
 from labkit.relay import wire
-from labkit.relay.outcome import Outcome, RankOutcome, take
+from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch import hang, recorder, standstill
 from labkit.watch.events import RankState
 
@@ -249,7 +249,7 @@ class _Job:
                     r, inbox = key.data
                     try:
                         for kind, meta, payload in inbox.frames():
-                            take(ranks[r], r, printed, kind, meta, payload)
+                            printed.extend((r, line) for line in ranks[r].record(kind, meta, payload))
                     except (wire.Closed, wire.WireError, KeyError, TypeError, ValueError):
                         selector.unregister(self.sockets[r])
                         if ranks[r].state == "running":

@@ -58,7 +58,7 @@ class RelayWork(dist.Work):
     def wait(self, timeout=None) -> bool:
         if not self._done:
             self._look_at_the_buffers()
-            self._complete(*self._connection.ask(wire.WAIT, self._ticket, asked_by_the_program()))
+            self._complete(*self._connection.wait(self._ticket, asked_by_the_program()))
         return True
 
     def _look_at_the_buffers(self) -> None:

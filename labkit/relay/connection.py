@@ -63,6 +63,7 @@ class Connection:
         self._kept: list[bytes] = []  # frames of operations that have been posted and not sent
         self._kept_since = 0.0
         self._inbox, self._frames = wire.Inbox(sock), deque()
+        self._over: set[int] = set()  # sends that are complete, as the relay has told with something else
         self.begin(0)
 
     def begin(self, seed: int) -> None:
@@ -127,4 +128,14 @@ class Connection:
             kind, meta, payload = self.receive()
         if kind == wire.FAIL:
             raise RuntimeError(str(meta.get("error")))
+        self._over.update(meta.get("over", ()))
         return meta, payload
+
+    def wait(self, ticket: int, later: bool = False) -> tuple[dict, bytearray]:
+        """Wait for an operation; `ask` says the rest. A send that is known to be over needs no answer."""
+        if ticket not in self._over:
+            return self.ask(wire.WAIT, ticket, later)
+        with self._alone():
+            self._over.discard(ticket)
+            self._keep_back(wire.pack(wire.WAIT, {"ticket": ticket, "later": later, "told": True}))
+        return {}, bytearray()

@@ -35,15 +35,35 @@ class RankOutcome:
     notes: list[tuple[dict, bytes]] = field(default_factory=list)  # what a probe in the rank has seen (`probes.script`)
     notes_left: int = 0  # bytes of notes that the rank may still send
 
-    def note(self, meta: dict, payload: bytes) -> None:
-        """Keep a record of type NOTE. Raises WireError where none are expected, or no more."""
+    def record(self, kind: int, meta: dict, payload: bytes) -> list[str]:
+        """Note what the rank has said; returns the lines that it has printed. kind: PRINT, NOTE, RESULT or RAISED.
+
+        Raises WireError, and whatever a record of another form gives: KeyError, TypeError, ValueError.
+        """
+        if kind == wire.PRINT:
+            return self._lines(meta)
+        if kind == wire.NOTE:
+            self._note(meta, payload)
+        elif kind == wire.RESULT:
+            self.value, self.after = wire.decode(meta["value"], payload)
+            self.state = "returned"
+        elif kind == wire.RAISED:
+            rows = [str(row)[:300] for row in list(meta.get("rows", []))[:8]]
+            self.error = {"type": str(meta.get("type"))[:200], "text": str(meta.get("text"))[:2000], "rows": rows}
+            self.state = "raised"
+        else:
+            raise wire.WireError("a record of unknown type")
+        return []
+
+    def _note(self, meta: dict, payload: bytes) -> None:
+        """Raises WireError where no notes are expected, or no more."""
         self.notes_left -= len(payload) + len(repr(meta))
         if self.notes_left < 0:
             raise wire.WireError("more notes than expected")
         self.notes.append((meta, payload))
 
-    def say(self, meta: dict) -> list[str]:
-        """The lines of a record of type PRINT. Raises WireError where a rank prints more than it should be able to."""
+    def _lines(self, meta: dict) -> list[str]:
+        """Raises WireError where a rank prints more than it should be able to."""
         text = str(meta.get("text", ""))
         self.printed += len(text) + 1
         if self.printed > MAX_PRINTED:
@@ -65,24 +85,3 @@ class Outcome:
     def elapsed(self) -> float:
         """Virtual seconds until the last rank returned."""
         return max((r.clock for r in self.ranks), default=0.0)
-
-
-def take(rank: RankOutcome, r: int, printed, kind: int, meta: dict, payload: bytes) -> None:
-    """Note in `rank` what rank r has said. Raises WireError."""
-    if kind == wire.PRINT:
-        printed.extend((r, line) for line in rank.say(meta))
-    elif kind == wire.NOTE:
-        rank.note(meta, payload)
-    elif kind == wire.RESULT:
-        rank.value, rank.after = wire.decode(meta["value"], payload)
-        rank.carried = float(meta.get("carried", 0.0))
-        rank.state = "returned"
-    elif kind == wire.RAISED:
-        rank.error = {
-            "type": str(meta["type"])[:200],
-            "text": str(meta["text"])[:2000],
-            "rows": [str(x)[:300] for x in meta["rows"][:8]],
-        }
-        rank.state = "raised"
-    else:
-        raise wire.WireError("a record of unknown type")

@@ -310,11 +310,12 @@ class Inbox:
         self.sock = sock
         self._data = bytearray()
         self._missing = 0  # bytes of a frame that has begun
+        self._taken = 0
 
-    @property
-    def waiting(self) -> int:
-        """Bytes that have arrived and belong to a frame that is not complete."""
-        return len(self._data)
+    def taken(self) -> int:
+        """Bytes that have arrived since the last call."""
+        taken, self._taken = self._taken, 0
+        return taken
 
     def clear(self) -> None:
         self._data = bytearray()
@@ -330,6 +331,7 @@ class Inbox:
         if not more:
             raise Closed()
         self._data += more
+        self._taken += len(more)
         while len(self._data) >= _HEADER.size:
             kind, json_bytes, payload_bytes = parse_header(self._data[: _HEADER.size])
             end = _HEADER.size + json_bytes + payload_bytes

@@ -184,46 +184,91 @@ def _disagreement(kind: str, here: list[RankState]) -> tuple[str, str] | None:
 
 
 def _message_verdict(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[str, str]:
+    """Ranks that wait in messages: the first of `RULES` that has something to say."""
+    return next(said for rule in RULES if (said := rule(by_rank, waiting)) is not None)
+
+
+def _partner(by_rank: dict[int, RankState], state: RankState) -> RankState | None:
+    """The rank that this one names as the other end of its message."""
+    return by_rank.get(state.peer) if state.peer is not None and state.peer >= 0 else None
+
+
+def mismatched_tag(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[str, str] | None:
+    """Two ranks wait for each other, one to send and one to receive: only their tags differ."""
     for s in waiting:
-        partner = by_rank.get(s.peer) if s.peer is not None and s.peer >= 0 else None
+        partner = _partner(by_rank, s)
         if partner is None or partner.state != "waiting" or partner.peer != s.rank or partner.rank == s.rank:
             continue
         if direction(s.kind) != direction(partner.kind) and s.tag != partner.tag and s.tag >= 0 and partner.tag >= 0:
             side = "sends to" if direction(s.kind) == "send" else "receives from"
-            return (
-                "mismatched_tag",
-                f"Rank {s.rank} {side} rank {partner.rank} with tag {s.tag}, but rank {partner.rank} uses tag {partner.tag}.",
-            )
+            tags = f"with tag {s.tag}, but rank {partner.rank} uses tag {partner.tag}"
+            return "mismatched_tag", f"Rank {s.rank} {side} rank {partner.rank} {tags}."
+    return None
+
+
+def returned_early(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[str, str] | None:
+    """The other end of a message has returned."""
     for s in waiting:
-        partner = by_rank.get(s.peer) if s.peer is not None and s.peer >= 0 else None
+        partner = _partner(by_rank, s)
         if partner is not None and partner.state == "returned":
             side = "to send to it" if direction(s.kind) == "send" else "for a message from it"
             return "returned_early", f"Rank {partner.rank} has returned, and rank {s.rank} waits {side}."
+    return None
+
+
+def nobody_left_to_send(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[str, str] | None:
+    """All that have not returned wait for a message from any rank, and some have returned."""
     anyone = [s for s in waiting if direction(s.kind) == "recv" and (s.peer is None or s.peer < 0)]
-    if anyone and all(s.state in ("returned",) or s in anyone for s in by_rank.values()):
-        if any(s.state == "returned" for s in by_rank.values()):
-            return (
-                "returned_early",
-                f"{_capital(list_ranks([s.rank for s in anyone]))} still {_verb(anyone, 'waits', 'wait')} "
-                "for a message from any rank, but nobody is left to send one.",
-            )
+    others = [s for s in by_rank.values() if s not in anyone]
+    if not anyone or not others or any(s.state != "returned" for s in others):
+        return None
+    ranks = [s.rank for s in anyone]
+    return "returned_early", (
+        f"{_capital(list_ranks(ranks))} still {_verb(ranks, 'waits', 'wait')} for a message from any rank, "
+        "but nobody is left to send one."
+    )
+
+
+def still_running(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[str, str] | None:
+    """Some rank is running, and none waits in a circle: nothing is wrong yet."""
     running = [r for r, s in by_rank.items() if s.state == "running"]
-    cycle = _cycle(by_rank, waiting)
-    if running and not cycle:
-        return (
-            "busy",
-            f"{_capital(list_ranks([s.rank for s in waiting]))} {_verb(waiting, 'waits', 'wait')}; "
-            f"{list_ranks(running)} {_verb(running, 'is', 'are')} still running.",
-        )
-    blocked = [by_rank[r] for r in cycle] if cycle else waiting
-    ring = " -> ".join(str(s.rank) for s in blocked) + (f" -> {blocked[0].rank}" if cycle else "")
-    if all(direction(s.kind) == "send" for s in blocked):
-        if len(blocked) == 1 and blocked[0].peer == blocked[0].rank:
-            return "unsafe_send", f"Rank {blocked[0].rank} sends to itself and waits for itself to receive."
-        return "unsafe_send", f"All of them wait in a send ({ring})."
+    if not running or _cycle(by_rank, waiting):
+        return None
+    ranks = [s.rank for s in waiting]
+    return "busy", (
+        f"{_capital(list_ranks(ranks))} {_verb(ranks, 'waits', 'wait')}; "
+        f"{list_ranks(running)} {_verb(running, 'is', 'are')} still running."
+    )
+
+
+def unsafe_send(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[str, str] | None:
+    """All in the circle wait in a send, or a rank in one to itself."""
+    blocked, ring = _blocked(by_rank, waiting)
+    if any(direction(s.kind) != "send" for s in blocked):
+        return None
+    if len(blocked) == 1 and blocked[0].peer == blocked[0].rank:
+        return "unsafe_send", f"Rank {blocked[0].rank} sends to itself and waits for itself to receive."
+    return "unsafe_send", f"All of them wait in a send ({ring})."
+
+
+def deadlock(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[str, str]:
+    """Whatever else it is that they wait in."""
+    blocked, ring = _blocked(by_rank, waiting)
     if all(direction(s.kind) == "recv" for s in blocked):
         return "deadlock", f"Every one of them waits to receive before anybody has sent ({ring})."
     return "deadlock", f"They wait for each other ({ring})."
+
+
+# Of ranks that wait in messages: what is said is said by the first rule that applies. The order is the logic: a rank whose partner has
+# returned may also stand in a circle, and a circle is one even while another rank is running.
+RULES = (mismatched_tag, returned_early, nobody_left_to_send, still_running, unsafe_send, deadlock)
+
+
+def _blocked(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[list[RankState], str]:
+    """(the ranks of a circle of waiting, or else all that wait; their numbers in words)."""
+    cycle = _cycle(by_rank, waiting)
+    blocked = [by_rank[r] for r in cycle] if cycle else waiting
+    return blocked, " -> ".join(str(s.rank) for s in blocked) + (f" -> {blocked[0].rank}" if cycle else "")
 
 
 def _cycle(by_rank: dict[int, RankState], waiting: list[RankState]) -> list[int]:

@@ -19,7 +19,9 @@ TOGETHER = 1.5  # times the patience with one rank: processor time of all ranks 
 
 
 class Watch:
-    """What the processes of the ranks do, looked at from outside."""
+    """What the processes of the ranks do, looked at from outside. PAUSE: seconds between two looks."""
+
+    PAUSE = 0.2
 
     def __init__(self):
         self._since, self._looks = time.monotonic(), 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from labkit.watch import hang
 from labkit.watch.events import RankState
-from labkit.watch.hang import KINDS, describe, explain
+from labkit.watch.hang import KINDS, RULES, describe, explain
 
 
 def wait(rank, kind, peer=None, **more):
@@ -52,6 +53,36 @@ def test_the_verdict(states, kind, words):
     assert report.kind == kind and words in report.sentence
     assert kind not in KINDS or KINDS[kind] in report.sentence
     assert len(report.rows) == len(states)
+
+
+RING = [wait(0, "recv", 1), wait(1, "recv", 0)]
+ALONE = {  # rule -> states that it has something to say of, and states of which it has not
+    hang.mismatched_tag: ([wait(0, "recv", 1, tag=1), wait(1, "send", 0, tag=2)], [wait(0, "recv", 1), wait(1, "send", 0)]),
+    hang.returned_early: ([wait(0, "send", 1), done(1)], [wait(0, "recv"), done(1)]),
+    hang.nobody_left_to_send: ([wait(0, "recv"), wait(1, "recv"), done(2)], [wait(0, "recv"), wait(1, "recv")]),
+    hang.still_running: ([wait(0, "recv", 1), runs(1)], [*RING, runs(2)]),
+    hang.unsafe_send: ([wait(0, "send", 0)], RING),
+    hang.deadlock: (RING, None),
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_rule_says_what_it_knows_and_nothing_else(rule):
+    def said(states):
+        return rule({s.rank: s for s in states}, [s for s in states if s.state == "waiting"])
+
+    known, unknown = ALONE[rule]
+    kind, sentence = said(known)
+    assert explain(known).sentence.startswith(sentence) and explain(known).kind == kind
+    assert unknown is None or said(unknown) is None
+
+
+def test_the_first_rule_speaks():
+    """Rank 1 has returned, and ranks 0 and 2 wait in a circle, and rank 3 runs."""
+    states = [wait(0, "send", 2), wait(2, "send", 0), runs(3)]
+    assert explain(states).kind == "unsafe_send"
+    assert explain([*states, wait(4, "recv", 1), done(1)]).kind == "returned_early"
+    assert explain([wait(0, "recv", 2, tag=1), wait(2, "send", 0, tag=3), wait(4, "recv", 1), done(1)]).kind == "mismatched_tag"
 
 
 def test_rows_say_what_is_waited_for_and_where():

@@ -1,0 +1,193 @@
+"""What matches: receives with sends, and the members of a collective with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from labkit.relay import wire
+from labkit.relay.arithmetic import cut, reduce_bytes
+from labkit.relay.operation import Operation
+
+# Of these every member brings as much of the same type.
+_SIZED = ("all_reduce", "broadcast", "reduce", "reduce_scatter", "gather", "scatter")
+
+
+class Mismatch(Exception):
+    """Operations that belong together and do not fit. what: "calls", "reductions", "sizes" (of a collective) or "message"."""
+
+    def __init__(self, what: str, ops: list[Operation]):
+        self.what, self.ops = what, ops
+
+
+class Matcher:
+    """The operations of one case that are not complete. random: decides which of several waiting senders an any-source receive takes.
+
+    sends, recvs: by receiver and group, in the order in which they were posted. pairs: a send and its receive, not transferred yet.
+    """
+
+    def __init__(self, random: np.random.Generator):
+        self.random = random
+        self.sends: dict[tuple[int, str], list[Operation]] = {}
+        self.recvs: dict[tuple[int, str], list[Operation]] = {}
+        self.pairs: list[tuple[Operation, Operation]] = []
+        self._slots: dict[tuple[str, int], list[Operation]] = {}
+        self._sequence: dict[tuple[int, str], int] = {}
+        self._matches = 0
+
+    def post(self, op: Operation) -> list[Operation] | None:
+        """Take an operation. Returns those of a collective that it completes, in the order of their members, with what each rank gets.
+
+        Raises Mismatch where members have called different ones, the moment they do, and WireError for an unknown operation.
+        """
+        if op.kind in ("send", "recv"):
+            queues, to = (self.sends, op.peer) if op.kind == "send" else (self.recvs, op.rank)
+            queues.setdefault((to, op.group), []).append(op)
+            return None
+        number = self._sequence.get((op.rank, op.group), 0)
+        self._sequence[op.rank, op.group] = number + 1
+        slot = self._slots.setdefault((op.group, number), [])
+        slot.append(op)
+        _check_agreement(slot)
+        if len(slot) < len(op.members):
+            return None
+        del self._slots[op.group, number]
+        ops = sorted(slot, key=lambda o: o.members.index(o.rank))
+        self._match(ops)
+        exchange(ops)
+        return ops
+
+    def _match(self, ops) -> None:
+        self._matches += 1
+        for op in ops:
+            op.match = self._matches
+
+    def pair(self) -> None:
+        """Pair receives with sends: per receiver in the order of the receives, per sender in the order of the sends. Raises Mismatch."""
+        for key in sorted(self.recvs):
+            sends, rest = self.sends.get(key, []), []
+            for recv in self.recvs[key]:
+                send = self._partner(recv, sends) if sends else None
+                if send is None:
+                    rest.append(recv)
+                    continue
+                sends.remove(send)
+                if (send.dtype, send.elements) != (recv.dtype, recv.elements):
+                    raise Mismatch("message", [send, recv])
+                self._match((send, recv))
+                recv.data = send.payload
+                recv.meta = {"source": recv.members.index(send.rank) if send.rank in recv.members else send.rank}
+                self.pairs.append((send, recv))
+            self.recvs[key] = rest
+
+    def _partner(self, recv: Operation, sends: list[Operation]) -> Operation | None:
+        first: dict[int, Operation] = {}
+        for send in sends:
+            if send.tag == recv.tag and recv.peer in (None, send.rank):
+                first.setdefault(send.rank, send)
+        if len(first) < 2:
+            return next(iter(first.values()), None)
+        return first[sorted(first)[self.random.integers(len(first))]]
+
+    def with_other_tags(self) -> list[tuple[Operation, Operation]]:
+        """Sends and receives of the same two ranks that differ in their tags alone."""
+        return [
+            (send, recv)
+            for key, recvs in sorted(self.recvs.items())
+            for recv in recvs
+            for send in self.sends.get(key, [])
+            if recv.peer in (None, send.rank) and recv.tag != send.tag
+        ]
+
+
+def _check_agreement(slot: list[Operation]) -> None:
+    """Raises Mismatch where the newest member of a collective has not called what the first one has, with the same sizes."""
+    first, last = slot[0], slot[-1]
+    same = (first.kind, first.root, first.reduce, first.members) == (last.kind, last.root, last.reduce, last.members)
+    if same and (first.kind not in _SIZED or (first.dtype, first.elements) == (last.dtype, last.elements)):
+        return
+    raise Mismatch("reductions" if first.kind == last.kind and first.reduce != last.reduce else "calls", slot)
+
+
+# -- what a collective does -----------------------------------------------------------------------------------------------------------
+
+
+def exchange(ops: list[Operation]) -> None:
+    """Give each member of a complete collective its data. Raises Mismatch("sizes"), WireError for an unknown one.
+
+    A reduction that does not work on the type of the data is refused (`Operation.refused`).
+    """
+    if ops[0].kind not in _EXCHANGES:
+        raise wire.WireError("an operation the relay does not know")
+    try:
+        _EXCHANGES[ops[0].kind](ops)
+    except TypeError:
+        for op in ops:
+            op.refused = f"the reduction {op.reduce} does not work on {op.dtype}"
+    except ValueError:
+        raise Mismatch("sizes", ops) from None
+
+
+def _nothing(ops: list[Operation]) -> None:
+    pass
+
+
+def _all_reduce(ops: list[Operation]) -> None:
+    data = reduce_bytes([op.payload for op in ops], ops[0].dtype, ops[0].reduce)
+    for op in ops:
+        op.data = data if op.kind == "all_reduce" or op.rank == op.root else b""
+
+
+def _broadcast(ops: list[Operation]) -> None:
+    data = next(op.payload for op in ops if op.rank == op.root)
+    for op in ops:
+        op.data = b"" if op.rank == op.root else data
+
+
+def _all_gather(ops: list[Operation]) -> None:
+    sizes = [len(op.payload) for op in ops]
+    data = b"".join(op.payload for op in ops)
+    for op in ops:
+        if op.kind == "all_gather" and op.sizes != sizes:
+            raise ValueError("room for other sizes than those that arrive")
+        op.data = data if op.kind == "all_gather" or op.rank == op.root else b""
+        op.meta = {"sizes": sizes}
+
+
+def _scatter(ops: list[Operation]) -> None:
+    source = next(op for op in ops if op.rank == op.root)
+    for op, piece in zip(ops, cut(source.payload, source.sizes, len(ops)), strict=True):
+        op.data = _fitting(op, piece)
+
+
+def _reduce_scatter(ops: list[Operation]) -> None:
+    pieces = [cut(op.payload, op.sizes, len(ops)) for op in ops]
+    for k, op in enumerate(ops):
+        op.data = _fitting(op, reduce_bytes([p[k] for p in pieces], op.dtype, op.reduce))
+
+
+def _all_to_all(ops: list[Operation]) -> None:
+    pieces = [cut(op.payload, op.sizes, len(ops)) for op in ops]
+    for k, op in enumerate(ops):
+        mine = [p[k] for p in pieces]
+        op.data, op.meta = b"".join(mine), {"sizes": [len(m) for m in mine]}
+
+
+def _fitting(op: Operation, piece: bytes) -> bytes:
+    if len(piece) != op.elements * wire.DTYPES[op.dtype]:
+        raise ValueError("a piece that does not fit")
+    return piece
+
+
+_EXCHANGES: dict[str, Callable[[list[Operation]], None]] = {
+    "all_reduce": _all_reduce,
+    "reduce": _all_reduce,
+    "broadcast": _broadcast,
+    "all_gather": _all_gather,
+    "gather": _all_gather,
+    "scatter": _scatter,
+    "reduce_scatter": _reduce_scatter,
+    "all_to_all": _all_to_all,
+    "barrier": _nothing,
+}

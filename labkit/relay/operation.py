@@ -1,0 +1,98 @@
+"""One operation that a rank has posted: what it asked for, and how far it has come."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from labkit.relay import wire
+
+MAX_DIMENSIONS = 64
+
+
+@dataclass(eq=False)
+class Operation:
+    """One posted operation of one rank.
+
+    clock, clock_after: vector clocks, how many lines of each rank had been said when it was posted, as far as its rank can know; and the
+    same for whoever has seen it completed. asked: whether by a poll. refused: why it cannot be done, told to the rank instead of a result.
+    """
+
+    rank: int
+    ticket: int
+    kind: str
+    group: str
+    members: tuple[int, ...]
+    peer: int | None
+    tag: int
+    dtype: str
+    shape: tuple[int, ...]
+    root: int | None
+    reduce: str
+    sizes: list[int]
+    line: str
+    payload: bytes
+    posted: float = 0.0
+    started: float | None = None
+    ended: float | None = None
+    match: int | None = None
+    meta: dict = field(default_factory=dict)  # the reply
+    data: bytes = b""
+    awaited: bool = False
+    asked: bool = False
+    refused: str = ""
+    clock: tuple[int, ...] = ()
+    clock_after: tuple[int, ...] = ()
+
+    def __post_init__(self):
+        self.elements = math.prod(self.shape)
+
+    @property
+    def done(self) -> bool:
+        return self.ended is not None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes handed over; for a recv the bytes asked for."""
+        return len(self.payload) if self.kind != "recv" else self.elements * wire.DTYPES.get(self.dtype, 1)
+
+
+def read(rank: int, meta: dict, payload: bytes, n: int) -> Operation:
+    """The operation that a POST of one of `n` ranks describes. Raises WireError, KeyError, TypeError or ValueError for what is none."""
+    members = tuple(map(int, meta["members"]))
+    peer, root = meta.get("peer"), meta.get("root")
+    shape = tuple(map(int, meta.get("shape", ())))
+    sizes = list(map(int, meta.get("sizes", ())))
+    if rank not in members or min(members) < 0 or max(members) >= n or len(set(members)) < len(members):
+        raise wire.WireError("an operation outside its group")
+    if len(shape) > MAX_DIMENSIONS or len(sizes) > n or (shape and not 0 <= min(shape) <= max(shape) < 1 << 48):
+        raise wire.WireError("an operation of impossible size")
+    if root is not None and (type(root) is not int or root not in members):
+        raise wire.WireError("a root outside its group")
+    if peer is not None and not 0 <= int(peer) < n:
+        raise wire.WireError("a peer that does not exist")
+    op = Operation(
+        rank=rank,
+        ticket=int(meta["ticket"]),
+        kind=str(meta["op"])[:40],
+        group=str(meta["group"])[:100],
+        members=members,
+        peer=None if peer is None else int(peer),
+        tag=_tag(meta.get("tag", 0)),
+        dtype=str(meta.get("dtype", ""))[:20],
+        shape=shape,
+        root=root,
+        reduce=str(meta.get("reduce", ""))[:10],
+        sizes=sizes,
+        line=str(meta.get("line", ""))[:200],
+        payload=payload,
+    )
+    if op.kind == "send" and len(payload) != op.elements * wire.DTYPES.get(op.dtype, 0):
+        raise wire.WireError("a message whose bytes and shape differ")
+    return op
+
+
+def _tag(tag) -> int:
+    if not -1 << 31 <= int(tag) < 1 << 31:
+        raise wire.WireError("a tag that is no tag")
+    return int(tag)
