@@ -19,21 +19,21 @@ import leaks
 import machine
 
 ROOT = Path(__file__).resolve().parents[1]
-# With pytest-xdist a file's tests run one after the other in one process, and so do those of the files that share a group here. What
-# changes the machine's network, and what changes or counts its users and processes, as root, is one group each.
+# With pytest-xdist a file's tests run one after the other in one process; the files of a group here share a Slurm, or the jail's users.
 GROUPS = {
-    "hosts": ("job_scripts/", "tools/test_slurm_cluster.py", "tools/test_hub.py", "labkit/ranks/test_ranks_in_allocation.py"),
+    "slurm": ("job_scripts/test_slurm_scripts.py", "tools/test_slurm_cluster.py", "labkit/ranks/test_ranks_in_allocation.py"),
     "users": ("autograder/grading/test_attacks.py", "autograder/grading/test_isolation.py"),
 }
-BY_UNIT = ("lessons/test_notebooks.py", "autograder/exercises/test_exercises.py")
+BY_UNIT = ("lessons/test_notebooks.py", "autograder/exercises/test_exercises.py")  # these are divided by unit
 # What takes long must not come last: groups that begin first, in this order.
 LONG = (
+    "slurm",
+    "tools/test_hub",
     "users",
-    "hosts",
-    "autograder/exercises/test_exercises.py",
-    "lessons/test_notebooks.py",
-    "autograder/grading/",
-    "autograder/homework/",
+    "autograder/exercises/test_exercises",
+    "lessons/test_notebooks",
+    "job_scripts/",
+    "autograder/",
 )
 SHARED_WORK = "PYTEST_XDIST_WORKER" in os.environ
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
@@ -82,7 +82,8 @@ def group_of(nodeid: str) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The tests of the chosen tier, the long groups first. TensorFlow takes seconds to import: only where it is needed, and first."""
     chosen, config.course_elsewhere = machine.choose(items, config.getoption("tier"), IN_CI)
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     for item in chosen:
         if "warm" in item.fixturenames and "horovod" in machine.needs_of(item):
             item.fixturenames.insert(0, "warm_horovod")
@@ -133,7 +134,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def nothing_left_behind(request, pytestconfig):
     """Fails a test that leaves a process, a file, a mount or a network interface. What a module's or the session's fixtures hold
     was there before the test and may stay until they end."""
-    before = leaks.Snapshot.now(machine=not SHARED_WORK or group_of(request.node.nodeid) in GROUPS)
+    before = leaks.Snapshot.now(machine=not SHARED_WORK)
     yield
     found = leaks.leaks_since(before)
     if found:
