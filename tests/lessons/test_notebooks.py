@@ -335,6 +335,7 @@ CELL_DEADLINE = 90  # seconds; two notebooks run at a time, so a cell may take l
 # to keep its outputs, runs everything in full.
 SMALL: dict[str, dict[str, str]] = {
     "01_mpi_pi": {"WORK": "40_000"},
+    "05_gradient_all_reduce": {"batches": "training.minibatches(len(x), BATCH, seed=5)", "PIECES": "[1, 4, 16]"},
     "06_ddp": {"EPOCHS": "1", "IMAGES": "1024"},
     "07_horovod": {"EPOCHS": "1", "here": "{p: throughput(p) for p in (1, 2)}"},
     "08_scaling": {"STEPS": "8", "WARMUP": "2", "SIMULATED": "{4096: (2, 8), 1_000_000: (2, 4)}"},
