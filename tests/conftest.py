@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,15 +19,17 @@ import leaks
 import machine
 
 ROOT = Path(__file__).resolve().parents[1]
-# What changes the machine (users of the jail, network namespaces, a Slurm) or measures it: with pytest-xdist one after the other.
-CHANGES_THE_MACHINE = (
-    "autograder/grading/",
-    "autograder/homework/",
-    "autograder/reports/",
-    "job_scripts/",
-    "labkit/jobs/",
-    "labkit/ranks/test_ranks_in_allocation.py",
-    "tools/",
+# With pytest-xdist a file's tests run one after the other in one process; the files of a group here share a Slurm, or the jail's users.
+GROUPS = {
+    "slurm": ("job_scripts/test_slurm_scripts.py", "tools/test_slurm_cluster.py", "labkit/ranks/test_ranks_in_allocation.py"),
+    "users": ("autograder/grading/test_attacks.py", "autograder/grading/test_isolation.py"),
+}
+BY_UNIT = ("lessons/test_notebooks.py", "autograder/exercises/test_exercises.py")  # these are divided by unit
+# What takes long must not come last: groups that begin first, in this order.
+LONG = (
+    *("slurm", "tools/test_hub", "users"),
+    *(f"autograder/exercises/test_exercises.py {unit}" for unit in ("07", "05", "06", "03")),
+    *("lessons/test_notebooks.py", "autograder/exercises/test_exercises.py", "job_scripts/", "autograder/", "tools/"),
 )
 SHARED_WORK = "PYTEST_XDIST_WORKER" in os.environ
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
@@ -64,17 +67,28 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     tempfile.tempdir = None
 
 
-def group_of(path: Path) -> str:
-    """The group of tests that one of pytest-xdist's processes runs: "machine", or those of one file."""
-    name = os.path.relpath(path, ROOT / "tests")
-    return "machine" if name.startswith(CHANGES_THE_MACHINE) else name
+def group_of(nodeid: str) -> str:
+    """The group of tests that one of pytest-xdist's processes runs: of `GROUPS`, or those of one file, or of one unit in it."""
+    path, _, test = nodeid.partition("::")
+    name = os.path.relpath(path, "tests")
+    unit = re.search(r"[\[-](\d\d)[-_]", test) if name in BY_UNIT else None
+    return next((group for group, paths in GROUPS.items() if name.startswith(paths)), f"{name} {unit[1] if unit else ''}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The tests of the chosen tier."""
+    """The tests of the chosen tier, the long groups first. TensorFlow takes seconds to import: only where it is needed, and first."""
     chosen, config.course_elsewhere = machine.choose(items, config.getoption("tier"), IN_CI)
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
-    items[:] = chosen
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    for item in chosen:
+        if "warm" in item.fixturenames and "horovod" in machine.needs_of(item):
+            item.fixturenames.insert(0, "warm_horovod")
+    items[:] = sorted(chosen, key=lambda item: place_of(group_of(item.nodeid))) if SHARED_WORK else chosen
+
+
+def place_of(group: str) -> int:
+    """When a group begins: its place in `LONG`, and what is not in there last."""
+    return next((place for place, long in enumerate(LONG) if group.startswith(long)), len(LONG))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -95,8 +109,9 @@ def pytest_xdist_make_scheduler(config, log):
 
     class ByGroup(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return group_of(config.rootpath / nodeid.partition("::")[0])
+            return group_of(nodeid)
 
+    config.option.loadscopereorder = False
     return ByGroup(config, log)
 
 
@@ -115,7 +130,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def nothing_left_behind(request, pytestconfig):
     """Fails a test that leaves a process, a file, a mount or a network interface. What a module's or the session's fixtures hold
     was there before the test and may stay until they end."""
-    before = leaks.Snapshot.now(machine=not SHARED_WORK or group_of(request.path) == "machine")
+    before = leaks.Snapshot.now(machine=not SHARED_WORK)
     yield
     found = leaks.leaks_since(before)
     if found:

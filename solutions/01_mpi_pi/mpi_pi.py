@@ -539,7 +539,7 @@ for digits in (2, 4, 6, 8):
 # arrived. That is what the two barriers are for. And close what else runs on your
 # machine: it would be timed, too. The best of three runs is the least disturbed one.
 
-# %%
+# %% tags=["parameters"]
 WORK = 400_000  # darts
 
 # %%

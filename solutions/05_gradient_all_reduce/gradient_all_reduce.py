@@ -60,7 +60,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # First the training that you know: one process, one minibatch after the other.
 # `labkit.training.train` is a loop of eight lines; look at it with `training.train??`.
 
-# %%
+# %% tags=["parameters"]
 x, y = training.load_tensors(DATA, n=2048)
 test_x, test_y = training.load_tensors(DATA, train=False, n=1000)
 batches = [
@@ -689,7 +689,7 @@ for function in (one_call_each, one_bucket):
 # the picture the same 1.3 MB are cut into more and more pieces. **Predict:** up to how
 # many pieces does it not matter?
 
-# %%
+# %% tags=["parameters"]
 # %%ranks
 def milliseconds(action, repeat=7):
     """The fastest of several calls, on the slowest rank."""

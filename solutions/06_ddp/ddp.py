@@ -944,7 +944,7 @@ with tempfile.TemporaryDirectory() if rank == 0 else contextlib.nullcontext() as
 # **Predict before you run it:** with your number of cores (the line under `ranks.start`
 # at the top says it), which runs will be the first to 85 %, and what do 4 ranks bring?
 
-# %%
+# %% tags=["parameters"]
 # %%ranks
 TARGET, EPOCHS, IMAGES = 0.85, 7, 8192
 train_x, train_y = load_tensors("digits", n=IMAGES)

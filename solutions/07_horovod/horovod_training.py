@@ -82,7 +82,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # The digits of this course, a small network, SGD with momentum. Nothing here knows
 # about ranks.
 
-# %%
+# %% tags=["parameters"]
 LOCAL_BATCH = 32  # images per step on each rank
 GLOBAL_BATCH = RANKS * LOCAL_BATCH
 BASE_RATE = 0.02  # the learning rate of one process with minibatches of 32
@@ -1174,7 +1174,7 @@ evidence()
 # **Predict** the throughput of 2 and of 4 ranks, as multiples of one. How many cores do
 # you have?
 
-# %%
+# %% tags=["parameters"]
 def throughput(world_size):
     """(mean, standard deviation) of the images per second of a small ResNet-34 on
     `world_size` ranks.

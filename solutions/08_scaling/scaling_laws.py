@@ -13,7 +13,7 @@
 # **It takes** about 90 minutes. The cells themselves run for about a minute on two
 # cores.
 
-# %%
+# %% tags=["parameters"]
 import math
 import os
 
@@ -627,7 +627,7 @@ BETA = 8 / 100e9  # seconds per byte at 100 Gbit/s
 # its clock against the formula. (Only the traffic: the adding up, which you built in
 # unit 03, costs nothing there.)
 
-# %%
+# %% tags=["parameters"]
 def ring_traffic(nbytes):
     """The messages of a ring all-reduce: 2 (p - 1) times a chunk to the right while one
     comes from the left.

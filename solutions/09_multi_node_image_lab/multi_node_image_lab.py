@@ -21,7 +21,7 @@
 # **It takes** about 90 minutes. The cells themselves run for about a minute on two
 # cores.
 
-# %%
+# %% tags=["parameters"]
 import os
 import subprocess
 import sys

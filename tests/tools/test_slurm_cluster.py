@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import leaks
 import ordinary_user
 import psutil
 import pytest
@@ -30,25 +32,36 @@ SUM = (
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
+def ours() -> list[int]:
+    """This process and what it has started: other tests may run beside these."""
+    return [os.getpid(), *(pid for pid, _ in leaks.our_processes())]
+
+
+def links(pid: int, folder: str) -> set[str]:
+    """What the links in a folder of /proc/PID lead to."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(f"/proc/{pid}/{folder}"):
+            with contextlib.suppress(OSError):
+                found.add(os.readlink(entry.path))
+    return found
+
+
 def listening() -> set[str]:
-    """The sockets of this machine that wait for connections: addresses and ports, names in the abstract space."""
+    """Our sockets in this machine's network that wait for connections: addresses and ports, names in the abstract space."""
+    held = set().union(*(links(pid, "fd") for pid in ours()))
     found = set()
     for name, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
         lines = [line.split() for line in Path("/proc/net", name).read_text().splitlines()[1:]]
-        found |= {f"{name} {fields[1]}" for fields in lines if fields[3] == state}
+        found |= {f"{name} {fields[1]}" for fields in lines if fields[3] == state and f"socket:[{fields[9]}]" in held}
     unix = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()[1:]]
-    return found | {f"unix {fields[7]}" for fields in unix if len(fields) > 7 and fields[3] == "00010000"}
+    waiting = [fields for fields in unix if len(fields) > 7 and fields[3] == "00010000"]
+    return found | {f"unix {fields[7]}" for fields in waiting if f"socket:[{fields[6]}]" in held}
 
 
 def namespaces() -> set[str]:
-    """The network namespaces in which anything runs."""
-    found = set()
-    for pid in psutil.pids():
-        try:
-            found.add(os.readlink(f"/proc/{pid}/ns/net"))
-        except OSError:
-            pass
-    return found
+    """The network namespaces in which anything of ours runs."""
+    return set().union(*({link for link in links(pid, "ns") if link.startswith("net:")} for pid in ours()))
 
 
 # --- jobs

@@ -94,8 +94,7 @@ def place(tmp_path_factory):
         yield place
 
 
-def test_there_are_enough_and_each_says_what_it_must_not_achieve():
-    assert len(ALL) + len(SUBMISSIONS) >= 40
+def test_each_says_what_it_must_not_achieve():
     assert all(attack.must_not and attack.verdict for attack in ALL)
     assert len({attack.name.split("_", 1)[0] for attack in ALL}) == len(ALL)
     assert set(ONE_EACH.values()) <= {attack.name for attack in MACHINE}

@@ -20,7 +20,6 @@ from autograder.judging.bank import Answer
 from autograder.judging.judge import Runners, chunks_of_file
 from autograder.registry import find
 from labkit.cells.slicing import bound_names
-from labkit.environment import without_frameworks
 
 ROOT = Path(__file__).resolve().parents[3]
 UNITS = sorted(path.parent.name for path in ROOT.glob("notebooks/*/*.ipynb"))
@@ -80,9 +79,7 @@ def needs_frameworks(unit: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def runners(request, warm):
-    if not without_frameworks() and any(map(needs_frameworks, JUDGED)):
-        request.getfixturevalue("warm_horovod")
+def runners(warm):
     with Runners(warm) as one:
         yield one
 
