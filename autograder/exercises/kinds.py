@@ -14,7 +14,7 @@ import numpy as np
 from autograder.compare import difference, same
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Run
 
-__all__ = ["AS_LISTS", "PlainExercise", "ReportExercise", "fits", "names_of", "on_ranks", "plain"]
+__all__ = ["AS_LISTS", "PlainExercise", "ReportExercise", "fits", "names_of", "on_ranks", "plain", "tells_apart"]
 
 # Numbers may come as a list, a tuple, a range, an array, a tensor or an iterator; a set has no order.
 AS_LISTS = """
@@ -32,34 +32,35 @@ def as_lists(value):
 class PlainExercise(Exercise):
     """A function that does not communicate, called once, or once for every rank where its signature names a `rank`.
 
-    A case is its arguments by name: `draw` yields (level, {name: value}) or (level, {name: value}, options of `Case`), with the
-    names of the signature but `rank`. The harness calls the function for ranks 0 to world_size - 1 and returns a list of what came;
-    lists, ranges, arrays and tensors are the same.
+    A case is its arguments by name: `draw` yields (level, {name: value}) or (level, {name: value}, options of `Case`),
+    with the names in `given`, which are those of the signature but `rank`; what else it names, only we know. The
+    harness calls the function for ranks 0 to world_size - 1 and returns a list of what came; lists, ranges, arrays and
+    tensors are the same. A harness of the exercise's own takes the function and what is `given`; it may call `as_lists`.
 
-    right(**case): what is right, by a plain formula: one value, or a list with one for each rank. read(answer, **case): names what
-    no mistake's `value` shows, or None; `read_right` a broken rule of an answer whose values are right.
+    right(**case): what is right, by a plain formula: one value, or a list with one for each rank; `ANYTHING` where what
+    came is judged by `read_right` alone. read(answer, **case): names what no mistake's `value` shows, or None;
+    `read_right` a broken rule of an answer whose values are right.
     """
 
     runtime = "plain"
-    given: tuple[
-        str, ...
-    ]  # names of a case's arguments, in the order of the signature; an exercise with a harness says them itself
+    given: tuple[str, ...] = ()
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
-        if "signature" in vars(cls) and "harness" not in vars(cls):
+        own = vars(cls)
+        if "signature" in own:
             names = names_of(cls.signature)
-            given = [name for name in names if name != "rank"]
+            cls.given = own.get("given", tuple(name for name in names if name != "rank"))
             call = f"as_lists(f({', '.join(names)}))"
             value = f"[{call} for rank in range(world_size)]" if "rank" in names else call
-            cls.given = tuple(given)
-            cls.harness = f"{AS_LISTS}\n\ndef harness(f, {', '.join(given)}):\n    return {value}\n"
+            harness = own.get("harness", f"\ndef harness(f, {', '.join(cls.given)}):\n    return {value}\n")
+            cls.harness = f"{AS_LISTS}\n{harness}"
 
     def draw(self, rng: np.random.Generator) -> Iterator[tuple]:
         raise NotImplementedError
 
     def right(self, **case: Any) -> Any:
-        raise NotImplementedError
+        return ANYTHING
 
     def read(self, answer: Any, **case: Any) -> Finding | str | None:
         return None
@@ -72,16 +73,21 @@ class PlainExercise(Exercise):
 
     def _case(self, level: str, known: dict[str, Any], options: dict[str, Any] | None = None) -> Case:
         known = {name: plain(value) for name, value in known.items()}
-        says = ", ".join(f"{name} = {value}" for name, value in known.items() if name != "world_size")
+        shown = [(name, known[name]) for name in self.given if name != "world_size" and known[name] is not False]
+        says = [name if value is True else f"{name} = {value}" for name, value in shown]
         if "world_size" in known:
-            says += f"{', ' if says else ''}{known['world_size']} ranks"
-        return replace(Case(level, 1, tuple(known[name] for name in self.given), says, known), **(options or {}))
+            says.append(f"{known['world_size']} ranks")
+        return replace(
+            Case(level, 1, tuple(known[name] for name in self.given), ", ".join(says), known), **(options or {})
+        )
 
     def expected(self, case):
-        return [self.right(**case.known)]
+        return self.per_rank(case, self.right(**case.known))
 
     def worked(self, case):
-        return SimpleNamespace(**{"case": case, "right": self.right(**case.known), **case.known})
+        """What the case names, its `world_size` also as `p`, and what is `right`."""
+        p = case.known.get("world_size", 1)
+        return SimpleNamespace(**{"case": case, "p": p, "right": self.right(**case.known), **case.known})
 
     def per_rank(self, case, value):
         return [value]
@@ -143,3 +149,9 @@ def names_of(signature: str) -> list[str]:
 def plain(value: Any) -> Any:
     """numpy's integers as Python's, so that a card shows 3 and not np.int64(3)."""
     return int(value) if isinstance(value, np.integer) else value
+
+
+def tells_apart(exercise: Exercise, case: Case) -> bool:
+    """Whether each mistake that gives a value in this case gives another than is right, and than those before it."""
+    worked, shown = exercise.worked(case), exercise.misconceptions(case)
+    return all(m.value is None or m.value(worked) is None or shown[m.name] is not None for m in exercise.mistakes)

@@ -58,7 +58,7 @@ def test_the_order_is_that_of_torch(n, seed):
 @settings(max_examples=150, deadline=None)
 @given(n=sizes, p=worlds, shuffle=st.booleans(), seed=seeds, epoch=epochs, drop_last=st.booleans())
 def test_stock_indices_are_those_of_the_stock_sampler(lesson, n, p, shuffle, seed, epoch, drop_last):
-    known = {"n": n, "p": p, "shuffle": shuffle, "seed": seed, "epoch": epoch, "drop_last": drop_last}
+    known = {"n": n, "world_size": p, "shuffle": shuffle, "seed": seed, "epoch": epoch, "drop_last": drop_last}
     case = Case("padding", 1, (), known=known)
     exercise = unit.StockIndices()
     ids = stock(n, p, shuffle=shuffle, seed=seed, epoch=epoch, drop_last=drop_last)
@@ -70,7 +70,7 @@ def test_stock_indices_are_those_of_the_stock_sampler(lesson, n, p, shuffle, see
 @settings(max_examples=80, deadline=None)
 @given(n=sizes, p=worlds)
 def test_strided_shares_are_the_stock_sampler_without_padding(lesson, n, p):
-    case = Case("n divides", 1, (), known={"n": n, "p": p})
+    case = Case("n divides", 1, (), known={"n": n, "world_size": p})
     shares = unit.StridedShare().expected(case)[0]
     padded = stock(n, p, shuffle=False)
     assert [ids[: len(share)] for ids, share in zip(padded, shares, strict=True)] == shares
@@ -110,7 +110,7 @@ def minibatch_settings(draw, divides: bool = False):
 @given(minibatch_settings())
 def test_minibatch_shares_make_up_the_sequential_minibatches(lesson, chosen):
     order, m, p = chosen
-    case = Case("", 1, (), known={"order": np.array(order), "m": m, "p": p})
+    case = Case("", 1, (), known={"order": order, "batch_size": m, "world_size": p})
     shares = unit.MinibatchShares().expected(case)[0]
     minibatches = [order[start : start + m] for start in range(0, len(order), m)]
     assert all(len(share) == len(minibatches) for share in shares)
@@ -127,14 +127,14 @@ def test_where_everything_divides_the_stock_sampler_gives_the_same_shares(chosen
     order, m, p = chosen
     positions = stock(len(order), p, shuffle=False)
     loaded = [unit.cut([order[k] for k in own], m // p) for own in positions]
-    assert unit.MinibatchShares.split(np.array(order), m, p) == loaded
+    assert unit.split(np.array(order), m, p) == loaded
 
 
 def test_the_figures_of_the_second_minibatch():
-    in_order = unit.MinibatchShares.split(np.arange(24), 8, 2)
+    in_order = unit.split(np.arange(24), 8, 2)
     assert [10 * i for i in in_order[0][1]] == [80, 100, 120, 140]
     rest = [i for i in range(24) if i not in SEEDS_ORDER]
-    shuffled = unit.MinibatchShares.split(np.array(rest[:8] + SEEDS_ORDER + rest[8:]), 8, 2)
+    shuffled = unit.split(np.array(rest[:8] + SEEDS_ORDER + rest[8:]), 8, 2)
     assert [share[1] for share in shuffled] == [[10, 17, 1, 23], [8, 15, 7, 14]]
 
 
