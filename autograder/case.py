@@ -1,4 +1,6 @@
-"""Cases and what came of them, as data: what goes in, what each rank did, and the values that stand for the special ones."""
+"""Cases and what came of them, as data: what goes in, what each rank did, and the values that stand for the special
+ones.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ ANYTHING = _Sentinel("ANYTHING")
 
 @dataclass(frozen=True)
 class Typed:
-    """An expected numpy array whose dtype counts as well as its values, because the text asks for it. (A `Tensor`'s always counts.)"""
+    """An expected numpy array whose dtype counts as well as its values, because the text asks for it. (A `Tensor`'s
+    always counts.)
+    """
 
     values: np.ndarray
 
@@ -35,16 +39,19 @@ class Typed:
 class Case:
     """One run of the student's function on `world_size` ranks.
 
-    arguments: one tuple of positional arguments per rank, or a single tuple that every rank gets. An argument is None, a bool, a
-        number, a string, a list, tuple or dict of such, a numpy array (the rank gets a numpy array), a `Tensor` (the rank gets a
-        torch tensor), or `COMM` (the rank gets its mpi4py communicator; runtime "mpi4py").
+    arguments: one tuple of positional arguments per rank, or a single tuple that every rank gets. An argument is None,
+        a bool, a number, a string, a list, tuple or dict of such, a numpy array (the rank gets a numpy array), a
+        `Tensor` (the rank gets a torch tensor), or `COMM` (the rank gets its mpi4py communicator; runtime "mpi4py").
     says: what the card tells about the case, for example "n = 10, float64".
     known: anything `expected` and the diagnoses need to remember; never sent to the ranks.
-    late: ranks that start only when all others wait or have returned. Makes "it worked because it happened to be first" fail.
-    rtol, atol: tolerance of floating-point comparisons; integers are compared exactly. None: what the type of the expected value
-        promises (`autograder.compare.TOLERANCES`), so that float64 is not mistaken for float32. Sums in another order pass.
+    late: ranks that start only when all others wait or have returned. Makes "it worked because it happened to be first"
+        fail.
+    rtol, atol: tolerance of floating-point comparisons; integers are compared exactly. None: what the type of the
+        expected value promises (`autograder.compare.TOLERANCES`), so that float64 is not mistaken for float32. Sums in
+        another order pass.
     alpha, beta: seconds per message and per byte of the relay's network (virtual time).
-    ranks_per_node: runtime "horovod": `hvd.local_rank()` counts within nodes of so many ranks; 0: all ranks on one node.
+    ranks_per_node: runtime "horovod": `hvd.local_rank()` counts within nodes of so many ranks; 0: all ranks on one
+        node.
     """
 
     level: str
@@ -76,11 +83,12 @@ class RankRun:
     """What one rank did. value: what it returned, as plain data (`Tensor`, numpy array, number, list, dict ...).
 
     after: its positional arguments as they were when the function had returned (same plain data).
-    printed: what it printed. sends, sent_bytes: point-to-point messages it sent. recvs, received_bytes: those it received.
+    printed: what it printed. sends, sent_bytes: point-to-point messages it sent. recvs, received_bytes: those it
+        received.
     collectives: names of the collectives it called, in order ("all_reduce", "broadcast", ...).
     collective_bytes: bytes it handed to them. finish: virtual time at which it returned, seconds.
-    unwaited: isend/irecv and asynchronous collectives it never waited for. carried: bytes it handed to Horovod's collectives;
-        infinite where it called MPI more often than can be recorded.
+    unwaited: isend/irecv and asynchronous collectives it never waited for. carried: bytes it handed to Horovod's
+        collectives; infinite where it called MPI more often than can be recorded.
     """
 
     value: Any
@@ -99,9 +107,11 @@ class RankRun:
 
 @dataclass(frozen=True)
 class Run:
-    """What happened in one case: one `RankRun` per rank, all printed lines in their causal order, and the virtual time it took.
+    """What happened in one case: one `RankRun` per rank, all printed lines in their causal order, and the virtual time
+    it took.
 
-    printed: [(rank, line), ...]. elapsed: virtual seconds until the last rank returned. events: `labkit.watch.events.Event` list.
+    printed: [(rank, line), ...]. elapsed: virtual seconds until the last rank returned. events:
+        `labkit.watch.events.Event` list.
     """
 
     ranks: tuple[RankRun, ...]

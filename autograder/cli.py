@@ -121,7 +121,9 @@ def new(
     kind: Annotated[str, typer.Option(help=f"How its cases run: {', '.join(scaffold.KINDS)}.")] = "torch",
     title: Annotated[str, typer.Option(help="The heading on the page and on the card.")] = "",
 ) -> None:
-    """Write a new exercise that works: its cells, its class with one mistake, seven answers. Then change one thing after the other."""
+    """Write a new exercise that works: its cells, its class with one mistake, seven answers. Then change one thing
+    after the other.
+    """
     try:
         created = scaffold.create(unit, function, kind, title)
     except scaffold.CannotCreate as error:

@@ -1,11 +1,11 @@
 """A class: the instructor's course root, its private overlay and the keys the checks' values come from.
 
-    ROOT/nbgrader_config.py  source/  release/  submitted/  autograded/  feedback/  gradebook.db    nbgrader's standard layout
+    ROOT/nbgrader_config.py  source/  release/  submitted/  autograded/  feedback/  gradebook.db    nbgrader's layout
     ROOT/overlay/exercises/unit_*.py          exercises of one's own; one that is named like a public module replaces it
     ROOT/overlay/solutions/NN_topic/topic.py  units of one's own; one that is named like a public unit replaces it
-    ROOT/overlay/keys/NN_topic.key            the secret key of an assignment: 128 bits in hexadecimal, readable by its owner only
+    ROOT/overlay/keys/NN_topic.key    the secret key of an assignment: 128 bits in hexadecimal, readable by its owner
     ROOT/overlay/extensions/NN_topic.csv      days by which students may hand it in later (`autograder extend`)
-    ROOT/overlay/nonces/NN_topic.csv          the code each student was given with an assignment, where codes were given out
+    ROOT/overlay/nonces/NN_topic.csv  the code each student was given with an assignment, where codes were given out
 
 `make course-release DIR` makes all of it (tools/course_release.py).
 """
@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-# What stands in a student's notebook in place of a solution. By NotImplementedError a check recognises a function that was not written.
+# What stands in a student's notebook in place of a solution. By NotImplementedError a check recognises a function that
+# was not written.
 CODE_STUB = '# Your code here: replace the next line.\nraise NotImplementedError("write this function")'
 TEXT_STUB = "*Write your answer here.*"
 OVERLAY = "COURSE_OVERLAY"  # environment: the overlay whose exercises the registry adds to the public ones
@@ -50,7 +51,8 @@ class Course:
     def key(self, assignment: str) -> str:
         """The assignment's secret key; drawn by the operating system when it is asked for the first time.
 
-        Raises BadKey for a file that holds something else: grading with a mistyped key would look like grading with a good one.
+        Raises BadKey for a file that holds something else: grading with a mistyped key would look like grading with a
+        good one.
         """
         path = self.key_file(assignment)
         if not path.exists():
@@ -58,16 +60,21 @@ class Course:
             _write_once(path, secrets.token_hex(16) + "\n")
         key = path.read_text(encoding="utf-8").strip()
         if not _KEY.fullmatch(key):
-            raise BadKey(f"{path} should hold 32 hexadecimal digits: restore it from a copy, or remove it to draw a new key")
+            raise BadKey(
+                f"{path} should hold 32 hexadecimal digits: restore it from a copy, or remove it to draw a new key"
+            )
         return key
 
     def nonce(self, assignment: str, student: str) -> str:
-        """The code this student was given with the assignment; "" where no codes were given out, or none to this student."""
+        """The code this student was given with the assignment; "" where no codes were given out, or none to this
+        student.
+        """
         return _read_pairs(self.nonce_file(assignment)).get(student, "")
 
     def give_nonces(self, assignment: str, students: Iterable[str]) -> dict[str, str]:
-        """A code for each student, noted in `nonce_file`. It comes from the assignment's key, which it does not reveal, and from the
-        student's name: whoever has had one gets the same one again."""
+        """A code for each student, noted in `nonce_file`. It comes from the assignment's key, which it does not reveal,
+        and from the student's name: whoever has had one gets the same one again.
+        """
         path, key = self.nonce_file(assignment), self.key(assignment).encode()
         given = {name: hmac.new(key, f"nonce {name}".encode(), "sha256").hexdigest()[:12] for name in sorted(students)}
         _write_pairs(path, ("student", "nonce"), given)
@@ -126,7 +133,7 @@ def overlay_exercises() -> list[Path]:
 
 
 def _write_once(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all; what another process has written meanwhile stays."""
+    """Write a file that only its owner can read, whole or not at all; what another process has written stays."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

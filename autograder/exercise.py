@@ -1,7 +1,8 @@
 """The vocabulary of an exercise: what is asked, on which cases, what is right, and which mistakes have a name.
 
-An exercise module (``autograder/exercises/unit_NN_topic.py``) holds nothing but subclasses of `Exercise`. Everything here is data
-and plain formulas on numpy arrays: no torch, no MPI, no process is started. Running the cases is the judge's job.
+An exercise module (``autograder/exercises/unit_NN_topic.py``) holds nothing but subclasses of `Exercise`. Everything
+here is data and plain formulas on numpy arrays: no torch, no MPI, no process is started. Running the cases is the
+judge's job.
 """
 
 from __future__ import annotations
@@ -47,10 +48,12 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake, said once: its name, why (one sentence: what the student's code does), how (one sentence: how to mend it).
+    """A mistake, said once: its name, why (one sentence: what the student's code does), how (one sentence: how to mend
+    it).
 
-    value: what the mistake gives in a case, computed from what `Exercise.worked` returns for it: whatever `Exercise.per_rank`
-        takes, or None where the mistake does not show. No `value`: `Exercise.facts`, the judge or a hang names this mistake.
+    value: what the mistake gives in a case, computed from what `Exercise.worked` returns for it: whatever
+        `Exercise.per_rank` takes, or None where the mistake does not show. No `value`: `Exercise.facts`, the judge or a
+        hang names this mistake.
     """
 
     name: str
@@ -68,7 +71,9 @@ class Mistake:
 
 
 def diagnoses_of(mistakes: Iterable[Mistake]) -> dict[str, Diagnosis]:
-    """name -> text. Of two mistakes with one name the later one counts: an exercise says better what a shared list says in general."""
+    """name -> text. Of two mistakes with one name the later one counts: an exercise says better what a shared list says
+    in general.
+    """
     return {m.name: Diagnosis(m.why, m.how) for m in mistakes}
 
 
@@ -77,28 +82,32 @@ class Exercise:
 
     unit: "03_collectives". function: the name the student defines. signature: as the student reads it.
     levels: name -> points, in the order of the card. A level passes when all its cases do.
-    runtime: "plain" (no communication; world_size 1), "torch" (torch.distributed is initialised, the relay is the network),
-        "mpi4py" (real mpiexec; one argument is COMM), "horovod" (real Horovod over loopback, with TensorFlow and torch at hand;
-        the student or the harness calls `hvd.init()`).
-    inputs: "kept" (changing an argument in place is the diagnosis ``modifies_input``), "free" (nobody looks), or "result" (what
-        counts is the first tensor or array argument after the call, not the returned value).
-    harness: Python source defining ``harness(f, *arguments)``, run on every rank instead of ``f(*arguments)``; it may import
-        torch, numpy, torch.distributed. It runs beside the student's code: put no expected value into it.
-    shares_files: whether the ranks of a case see each other's files (checkpoints). If not, a grader keeps them apart: what they tell
-        each other goes over the relay.
-    may_lose: detours that no case has to show (`autograder.values`: "float64 -> float32", "int32 promoted", "integers of both widths",
-        or a type for all of its own), each with the reason. Whatever is not listed here must show in a case, under every key.
-    talks: whether a right answer communicates at all, with more than one rank. Where it does, an answer that never did is refused, whatever
-        it returns (see `needs_bytes` for more).
-    all_hear: whether every rank's result depends on the others in every case with more than one rank. Then at least one byte must
-        reach each, even where the numbers look as if a rank could know them: zeros, a fraction of small counts, a sum of equal matrices.
-    uses: functions of earlier exercises the student's code may call; where the student's own do not work, the references stand in.
+    runtime: "plain" (no communication; world_size 1), "torch" (torch.distributed is initialised, the relay is the
+        network), "mpi4py" (real mpiexec; one argument is COMM), "horovod" (real Horovod over loopback, with TensorFlow
+        and torch at hand; the student or the harness calls `hvd.init()`).
+    inputs: "kept" (changing an argument in place is the diagnosis ``modifies_input``), "free" (nobody looks), or
+        "result" (what counts is the first tensor or array argument after the call, not the returned value).
+    harness: Python source defining ``harness(f, *arguments)``, run on every rank instead of ``f(*arguments)``; it may
+        import torch, numpy, torch.distributed. It runs beside the student's code: put no expected value into it.
+    shares_files: whether the ranks of a case see each other's files (checkpoints). If not, a grader keeps them apart:
+        what they tell each other goes over the relay.
+    may_lose: detours that no case has to show (`autograder.values`: "float64 -> float32", "int32 promoted", "integers
+        of both widths", or a type for all of its own), each with the reason. Whatever is not listed here must show in a
+        case, under every key.
+    talks: whether a right answer communicates at all, with more than one rank. Where it does, an answer that never did
+        is refused, whatever it returns (see `needs_bytes` for more).
+    all_hear: whether every rank's result depends on the others in every case with more than one rank. Then at least one
+        byte must reach each, even where the numbers look as if a rank could know them: zeros, a fraction of small
+        counts, a sum of equal matrices.
+    uses: functions of earlier exercises the student's code may call; where the student's own do not work, the
+        references stand in.
     reference: Python source of a right answer, needed only where a later exercise `uses` this one.
-    mistakes: every `Mistake` that has a name here: recognised by its values, found by `facts`, or to replace the general text of a hang
-        (see `labkit.watch.hang.KINDS`). Where two give the same values in a case, the first in this order is named.
+    mistakes: every `Mistake` that has a name here: recognised by its values, found by `facts`, or to replace the
+        general text of a hang (see `labkit.watch.hang.KINDS`). Where two give the same values in a case, the first in
+        this order is named.
 
-    A class that has a `signature` is an exercise: its `function` is the signature's name, its `unit` that of its module, and its
-    `diagnoses` (name -> text) come from `mistakes`, unless it says them itself.
+    A class that has a `signature` is an exercise: its `function` is the signature's name, its `unit` that of its
+    module, and its `diagnoses` (name -> text) come from `mistakes`, unless it says them itself.
     """
 
     unit: str
@@ -130,7 +139,8 @@ class Exercise:
     def cases(self, rng: np.random.Generator) -> list[Case]:
         """The cases. Their number, levels, ranks, sizes and dtypes are fixed and public; only values come from `rng`.
 
-        What a level stands for must hold under every key: force it (no share equal by chance, no fraction below one half), or draw again.
+        What a level stands for must hold under every key: force it (no share equal by chance, no fraction below one
+        half), or draw again.
         """
         raise NotImplementedError
 
@@ -139,19 +149,23 @@ class Exercise:
         raise NotImplementedError
 
     def worked(self, case: Case) -> Any:
-        """What the `value` of each mistake is computed from: the case, `p` ranks, and whatever the case's `known` names."""
+        """What the `value` of each mistake is computed from: the case, `p` ranks, and whatever the case's `known`
+        names.
+        """
         return SimpleNamespace(**{"case": case, "p": case.world_size, **case.known})
 
     def per_rank(self, case: Case, value: Any) -> list:
-        """One value per rank from what a mistake's `value` gives: a list is that already. An exercise in which all ranks hold the same
-        says so here."""
+        """One value per rank from what a mistake's `value` gives: a list is that already. An exercise in which all
+        ranks hold the same says so here.
+        """
         return value
 
     def misconceptions(self, case: Case) -> dict[str, list | None]:
-        """name -> the values (one per rank, `ANYTHING` allowed) that mistake produces in this case; None where it does not show.
+        """name -> the values (one per rank, `ANYTHING` allowed) that mistake produces in this case; None where it does
+        not show.
 
-        It does not show where it gives what is right, or what an earlier mistake gives. Every name shows in at least one case
-        (tests/autograder/exercises/test_exercises.py proves it).
+        It does not show where it gives what is right, or what an earlier mistake gives. Every name shows in at least
+        one case (tests/autograder/exercises/test_exercises.py proves it).
         """
         worked, shown = self.worked(case), {}
         seen = [self.expected(case)]
@@ -168,24 +182,30 @@ class Exercise:
         return shown
 
     def needs_bytes(self, case: Case) -> list[int] | None:
-        """Bytes that must reach each rank from the others before it can know what it returns; a right answer with less is refused.
+        """Bytes that must reach each rank from the others before it can know what it returns; a right answer with less
+        is refused.
 
-        None: the bound that `autograder.judging.carried` finds for any exercise from its arguments and its expected values. Say more where that is
-        too little, or zeros where ranks need nothing of each other although their values look as if they did.
+        None: the bound that `autograder.judging.carried` finds for any exercise from its arguments and its expected
+        values. Say more where that is too little, or zeros where ranks need nothing of each other although their values
+        look as if they did.
         """
         return None
 
     def facts(self, case: Case, run: Run) -> Finding | str | None:
-        """A broken rule that values alone do not show (too many bytes, a forbidden collective, a wrong distribution), or None.
+        """A broken rule that values alone do not show (too many bytes, a forbidden collective, a wrong distribution),
+        or None.
 
-        Asked when the values are right, and when they are wrong: then it is told where no misconception gives these values.
-        What nobody waited for and memory that was used before its wait are found by the judge, in every exercise of runtime "torch".
+        Asked when the values are right, and when they are wrong: then it is told where no misconception gives these
+        values. What nobody waited for and memory that was used before its wait are found by the judge, in every
+        exercise of runtime "torch".
         """
         return None
 
     @property
     def needs_frameworks(self) -> bool:
-        """Whether its cases want TensorFlow and Horovod, which not every Python of the course has (`labkit.environment`)."""
+        """Whether its cases want TensorFlow and Horovod, which not every Python of the course has
+        (`labkit.environment`).
+        """
         return self.runtime == "horovod"
 
     @property
@@ -202,6 +222,8 @@ def _look_alike(values: list, others: list, case: Case) -> bool:
 
 
 def rng_for(exercise: Exercise, key: str = PUBLIC_KEY) -> np.random.Generator:
-    """The random generator of an exercise's values: decided by the key and the exercise alone, the same on every machine."""
+    """The random generator of an exercise's values: decided by the key and the exercise alone, the same on every
+    machine.
+    """
     digest = hashlib.sha256(f"{key}\0{exercise.unit}\0{exercise.function}".encode()).digest()
     return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))

@@ -1,4 +1,6 @@
-"""All exercises of the course, found in `autograder/exercises/unit_*.py` and in the instructor's overlay (`autograder.course`)."""
+"""All exercises of the course, found in `autograder/exercises/unit_*.py` and in the instructor's overlay
+(`autograder.course`).
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ class UnknownExercise(LookupError):
 
 
 def all_exercises() -> tuple[Exercise, ...]:
-    """Every exercise, by unit, in the order in which the module defines them. A module of the overlay that has changed is read anew:
-    the formgrader's server may have been running for weeks."""
+    """Every exercise, by unit, in the order in which the module defines them. A module of the overlay that has changed
+    is read anew: the formgrader's server may have been running for weeks.
+    """
     return _exercises(overlay_digests())
 
 
@@ -61,7 +64,11 @@ def _module_of(path: Path) -> ModuleType:
 
 def find(function: str, unit: str | None = None) -> Exercise:
     """The exercise of that function name. Raises UnknownExercise, naming what there is."""
-    matches = [e for e in all_exercises() if e.function == function and (unit is None or unit in (e.unit, e.unit.split("_")[0]))]
+    matches = [
+        e
+        for e in all_exercises()
+        if e.function == function and (unit is None or unit in (e.unit, e.unit.split("_")[0]))
+    ]
     if matches:
         return matches[0]
     names = [e.function for e in all_exercises() if unit is None or unit in (e.unit, e.unit.split("_")[0])]

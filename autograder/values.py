@@ -1,9 +1,10 @@
 """Numbers that do not survive a detour, and the detours: through another type, or through one that holds fewer digits.
 
-An answer that sums small whole numbers in float32, or promotes int32 to int64, returns the right values by luck. So every array and tensor
-that an exercise hands out holds numbers of which a narrower type loses digits (`wide_integers`, `full_precision`, and what
-`autograder.exercises.readings.contributions` draws), and tests/autograder/exercises/test_exercises.py proves of every exercise that each detour shows in one of its cases.
-An exercise that rightly asks for less says so, with its reason, in `Exercise.may_lose`.
+An answer that sums small whole numbers in float32, or promotes int32 to int64, returns the right values by luck. So
+every array and tensor that an exercise hands out holds numbers of which a narrower type loses digits (`wide_integers`,
+`full_precision`, and what `autograder.exercises.readings.contributions` draws), and
+tests/autograder/exercises/test_exercises.py proves of every exercise that each detour shows in one of its cases. An
+exercise that rightly asks for less says so, with its reason, in `Exercise.may_lose`.
 """
 
 from __future__ import annotations
@@ -29,13 +30,20 @@ SURPLUS = (
 
 
 def full_precision(rng: np.random.Generator, low: float, high: float, shape: tuple[int, ...] = ()) -> np.ndarray:
-    """float64 between low and high of which float32 loses 3e-8, relatively, in each and in any sum of up to 1000 of them."""
-    grid = 2.0 ** np.floor(np.log2((high - low) / 2**10))  # some 1000 to 2000 numbers, whose sums have less than 24 bits
+    """float64 between low and high of which float32 loses 3e-8, relatively, in each and in any sum of up to 1000 of
+    them.
+    """
+    # some 1000 to 2000 numbers, whose sums have less than 24 bits
+    grid = 2.0 ** np.floor(np.log2((high - low) / 2**10))
     return np.rint(rng.uniform(low, high, shape) / grid) * grid * SURPLUS
 
 
-def wide_integers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str = "int64", summands: int = 1) -> np.ndarray:
-    """Integers that no narrower type and no float holds. A sum of up to `summands` of them still fits, and is held by none either."""
+def wide_integers(
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: str = "int64", summands: int = 1
+) -> np.ndarray:
+    """Integers that no narrower type and no float holds. A sum of up to `summands` of them still fits, and is held by
+    none either.
+    """
     bits, odd = (61, 20) if dtype == "int64" else (29, 8)
     high = 2 ** (bits - odd) // summands
     return (rng.integers(high // 2, high, shape) * 2**odd + 1).astype(dtype)
@@ -105,7 +113,9 @@ def is_excused(detour: str, may_lose: dict[str, str]) -> bool:
 
 
 def unseen_detours(exercise: Exercise, cases: list[Case]) -> dict[str, bool]:
-    """Every detour that concerns an exercise, as "float64 -> float32" or "int32 promoted": whether none of these cases shows it."""
+    """Every detour that concerns an exercise, as "float64 -> float32" or "int32 promoted": whether none of these cases
+    shows it.
+    """
     unseen = {}
     handed_out = [dtypes_in(case.arguments) for case in cases]
     for given, ways in DETOURS.items():
@@ -116,7 +126,9 @@ def unseen_detours(exercise: Exercise, cases: list[Case]) -> dict[str, bool]:
     if integers:
         unseen["integers of both widths"] = len(integers) < len(WIDTHS)
     for given in PROMOTED:
-        right = [(case, exercise.expected(case)) for case, dtypes in zip(cases, handed_out, strict=True) if given in dtypes]
+        right = [
+            (case, exercise.expected(case)) for case, dtypes in zip(cases, handed_out, strict=True) if given in dtypes
+        ]
         right = [(case, expected) for case, expected in right if given in dtypes_in(expected)]
         if right:
             unseen[f"{given} promoted"] = not any(

@@ -1,4 +1,4 @@
-"""What a check says: verdicts of cases, levels and exercises, as data. Drawing them is `autograder.judging.cards`' job."""
+"""What a check says: verdicts of cases, levels and exercises, as data. `autograder.judging.cards` draws them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ HINT_LEVELS = {"verdict": 0, "differs": 1, "why": 2, "how": 3}  # what an instru
 class CaseResult:
     """One run. differs: lines that say what differs, without judging. why, how: the diagnosis in words.
 
-    guess: `diagnosis` is a mistake that was recognised by the values it gives. found: it is what the exercise's `facts` said of wrong
-    values. fits: all names that wrong values allow.
+    guess: `diagnosis` is a mistake that was recognised by the values it gives. found: it is what the exercise's `facts`
+    said of wrong values. fits: all names that wrong values allow.
     hidden: names of mistakes that cannot be seen in this case; None where no wrong values came back.
     """
 
@@ -75,7 +75,9 @@ class Result:
     def decisive(self) -> CaseResult | None:
         """The failing case that says most: the first with a named diagnosis, else the first."""
         failed = [case for case in self.cases if case.verdict != "passed"]
-        return next((case for case in failed if case.diagnosis not in ("", "unrecognised")), failed[0] if failed else None)
+        return next(
+            (case for case in failed if case.diagnosis not in ("", "unrecognised")), failed[0] if failed else None
+        )
 
     @property
     def verdict(self) -> str:
@@ -94,7 +96,10 @@ class Result:
     def from_json(cls, data: dict) -> Result:
         """What `to_json` gave, without the events of the cases. Raises KeyError, TypeError."""
         cases = [CaseResult(**case) for case in data["cases"]]
-        levels = [LevelResult(**level, cases=[case for case in cases if case.level == level["name"]]) for level in data["levels"]]
+        levels = [
+            LevelResult(**level, cases=[case for case in cases if case.level == level["name"]])
+            for level in data["levels"]
+        ]
         title = data.get("title", data["exercise"])
         return cls(data["unit"], data["exercise"], title, data["max_score"], levels, data["note"])
 

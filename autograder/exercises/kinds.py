@@ -35,7 +35,8 @@ class PlainExercise(Exercise):
     A case is its arguments by name: `draw` yields (level, {name: value}) or (level, {name: value}, options of `Case`),
     with the names in `given`, which are those of the signature but `rank`; what else it names, only we know. The
     harness calls the function for ranks 0 to world_size - 1 and returns a list of what came; lists, ranges, arrays and
-    tensors are the same. A harness of the exercise's own takes the function and what is `given`; it may call `as_lists`.
+    tensors are the same. A harness of the exercise's own takes the function and what is `given`; it may call
+    `as_lists`.
 
     right(**case): what is right, by a plain formula: one value, or a list with one for each rank; `ANYTHING` where what
     came is judged by `read_right` alone. read(answer, **case): names what no mistake's `value` shows, or None;
@@ -101,10 +102,10 @@ class PlainExercise(Exercise):
 class ReportExercise(Exercise):
     """Every rank returns a dict of parts, such as its weights after a training run and the losses on the way.
 
-    parts: their names, in the order in which they are to be mended; those that are to be mended together are a tuple of their own.
-    A mistake's `value` holds the parts that it changes: a dict if they are the same on every rank, else a list of such dicts. What is
-    no dict is the first part. The parts before those are right; those after them may be anything, so that of two mistakes at once
-    the one to be mended first gets its name.
+    parts: their names, in the order in which they are to be mended; those that are to be mended together are a tuple of
+    their own. A mistake's `value` holds the parts that it changes: a dict if they are the same on every rank, else a
+    list of such dicts. What is no dict is the first part. The parts before those are right; those after them may be
+    anything, so that of two mistakes at once the one to be mended first gets its name.
     """
 
     parts: tuple[str | tuple[str, ...], ...]
@@ -131,7 +132,9 @@ def fits(case: Case, wanted: Iterable, values: Iterable) -> bool:
 
 
 def on_ranks(level: str, p: int, names: str, known: dict[str, Any], says: str = "", **options: Any) -> Case:
-    """A case whose arguments are entries of `known`, in this order; rank r gets entry r of those whose name ends in [r]: "x[r] lr"."""
+    """A case whose arguments are entries of `known`, in this order; rank r gets entry r of those whose name ends in
+    [r]: "x[r] lr".
+    """
 
     def argument(name: str, rank: int) -> Any:
         return known[name.removesuffix("[r]")][rank] if name.endswith("[r]") else known[name]

@@ -1,8 +1,8 @@
 """`autograder new UNIT FUNCTION`: the files of a new exercise, complete and judged as right, for its author to change.
 
-What is written is an exercise that works: a function of its own (the largest value over the ranks, or a fair number of samples)
-with a mistake that has a name and seven answers in the bank. An author changes one thing after the other and always has an exercise
-that can be judged.
+What is written is an exercise that works: a function of its own (the largest value over the ranks, or a fair number of
+samples) with a mistake that has a name and seven answers in the bank. An author changes one thing after the other and
+always has an exercise that can be judged.
 """
 
 from __future__ import annotations
@@ -44,16 +44,21 @@ class Created:
 def create(unit: str, function: str, kind: str = "torch", title: str = "", root: Path = ROOT) -> Created:
     """Write the cell pair, the class and the bank of a new exercise into the course at `root`.
 
-    unit: "03", "03_collectives" or the name of a unit that does not exist yet, "15_sharding". title: the exercise's heading on the
-    page; made from the function's name where it is left out. Raises CannotCreate before anything is written.
+    unit: "03", "03_collectives" or the name of a unit that does not exist yet, "15_sharding". title: the exercise's
+    heading on the page; made from the function's name where it is left out. Raises CannotCreate before anything is
+    written.
     """
     if kind not in KINDS:
         raise CannotCreate(f"no kind of exercise is called {kind}: choose one of {', '.join(KINDS)}")
     if not function.isidentifier() or keyword.iskeyword(function) or function != function.lower():
-        raise CannotCreate(f"{function} is no name for a function of the course: lower-case words joined by underscores")
+        raise CannotCreate(
+            f"{function} is no name for a function of the course: lower-case words joined by underscores"
+        )
     taken = {exercise.function: exercise.unit for exercise in all_exercises()}
     if function in taken:
-        raise CannotCreate(f"unit {taken[function]} has an exercise {function}: `check(f)` finds an exercise by its name")
+        raise CannotCreate(
+            f"unit {taken[function]} has an exercise {function}: `check(f)` finds an exercise by its name"
+        )
     unit = _unit(root, unit)
     words = {
         "function": function,
@@ -90,7 +95,9 @@ def _unit(root: Path, wanted: str) -> str:
     if found:
         return found[0]
     if not re.fullmatch(r"\d\d_[a-z0-9]+(_[a-z0-9]+)*", wanted):
-        raise CannotCreate(f"no unit is called {wanted} (there are {', '.join(units)}); a new one is named like 15_sharding")
+        raise CannotCreate(
+            f"no unit is called {wanted} (there are {', '.join(units)}); a new one is named like 15_sharding"
+        )
     return wanted
 
 
@@ -115,7 +122,9 @@ def _add_class(module: Path, text: str, words: dict[str, str]) -> None:
 
 
 def _with_import(source: str, wanted: ast.Import | ast.ImportFrom) -> str:
-    """The source of a module with an import: into the statement that imports from there already, else in the order of names."""
+    """The source of a module with an import: into the statement that imports from there already, else in the order of
+    names.
+    """
     there = [node for node in ast.parse(source).body if isinstance(node, ast.Import | ast.ImportFrom)]
     if isinstance(wanted, ast.Import):
         held = {ast.unparse(alias) for node in there if isinstance(node, ast.Import) for alias in node.names}
@@ -146,7 +155,9 @@ def _add_cells(page: Path, cells: str, words: dict[str, str]) -> None:
     source = page.read_text() if page.exists() else Template(_PAGE).substitute(words)
     behind = _BEHIND.search(source)
     place = behind.start() if behind else len(source)
-    page.write_text(source[:place].rstrip("\n") + "\n\n" + cells.strip("\n") + "\n" + ("\n" + source[place:] if behind else ""))
+    page.write_text(
+        source[:place].rstrip("\n") + "\n\n" + cells.strip("\n") + "\n" + ("\n" + source[place:] if behind else "")
+    )
 
 
 _MODULE = '''"""Unit $number, $topic."""
