@@ -93,10 +93,9 @@ def load(name: str, train: bool = True, n: int | None = None) -> tuple[np.ndarra
     """Images and labels of a data set.
 
     name: "digits" (built in), "mnist" or "fashion_mnist". train: the training images (60,000) or
-        the test images (10,000).
-    n: only the first n of them. Returns images, uint8, shape (n, 28, 28), 0 is paper and 255 ink;
-    and labels, int64, shape (n,). Raises DataError when there is no intact copy and none can be
-    downloaded, or when n is more than there are.
+    the test images (10,000). n: only the first n of them. Returns images, uint8, shape (n, 28, 28),
+    0 is paper and 255 ink; and labels, int64, shape (n,). Raises DataError when there is no intact
+    copy and none can be downloaded, or when n is more than there are.
     """
     if name not in NAMES:
         raise DataError(f"There is no data set {name!r}: choose one of {', '.join(NAMES)}.")

@@ -2,9 +2,8 @@
 
 Like MNIST: grey images of 28 x 28 pixels, ten classes, 60,000 to train on and 10,000 to test with.
 Every image is one digit of one of 22 fonts, turned, slanted, scaled, moved, with uneven ink, a
-stray stroke and noise. The numbers are integers from the outline of
-a letter to the last pixel: no processor rounds them differently, so the images are the same bytes
-    on every machine.
+stray stroke and noise. The numbers are integers from the outline of a letter to the last pixel: no
+processor rounds them differently, so the images are the same bytes on every machine.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def mpi_environment(ranks: int | None = None) -> dict[str, str]:
     """The variables to set, on top of one's own, in everything that starts or uses MPI.
 
     ranks: how many ranks will run on this machine; None: not known, assume more than there are
-        cores.
+    cores.
     """
     variables = {
         # A plain Python that touches MPI is a job of one rank by itself; without this it looks for

@@ -60,11 +60,9 @@ def resnet34(classes: int = 1000, channels: int = 3, width: int = 64, small_imag
     stands.
 
     channels: of the images, 3 for colour, 1 for grey. width: feature maps of the first stage; each
-        later one has twice as many at half
-    the height and width. small_images: for 28 x 28 or 32 x 32 pixels, where the original start (7 x
-        7 convolution and max pooling, each
-    with stride 2) would leave next to nothing: a 3 x 3 convolution with stride 1 and no pooling
-        instead.
+    later one has twice as many at half the height and width. small_images: for 28 x 28 or 32 x 32
+    pixels, where the original start (7 x 7 convolution and max pooling, each with stride 2) would
+    leave next to nothing: a 3 x 3 convolution with stride 1 and no pooling instead.
 
     Source: He, Zhang, Ren, Sun, "Deep Residual Learning for Image Recognition" (2016), table 1;
     shortcuts of option B, where a stage begins with a 1 x 1 convolution in the shortcut. The start

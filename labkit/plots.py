@@ -108,7 +108,7 @@ def label_ends(
     moved apart.
 
     also: further names with the point where they belong, in grey. The limits and scales of the axes
-        must be set before.
+    must be set before.
     """
     ends = {
         name: (x[-1], values(y)[-1], style(k)["color"])

@@ -27,7 +27,7 @@ class Estimate:
     measurements), in the unit of the value.
 
     dof: degrees of freedom behind the error; few of them make the interval wider. `low` to `high`
-        is the 95 % interval.
+    is the 95 % interval.
     """
 
     value: float
@@ -77,7 +77,7 @@ def estimate(samples) -> Estimate:
     deviation (n - 1 in it).
 
     samples: shape (n,), n at least 2, positive numbers: seconds, for example. Raises ValueError for
-        anything else.
+    anything else.
     """
     x = np.asarray(samples, dtype=float).ravel()
     if x.size < 2:
@@ -124,7 +124,7 @@ def speedup(baseline_seconds, parallel_seconds) -> Estimate:
     same work (strong scaling).
 
     Both: repeated measurements, or an `Estimate`. The baseline's error counts as much as the other
-        one.
+    one.
     """
     return ratio(_as_estimate(baseline_seconds), _as_estimate(parallel_seconds))
 
@@ -172,9 +172,8 @@ def karp_flatt(speedup: Estimate | float, p: int) -> Estimate:
 
     Not defined on one rank: ValueError. Negative where the speedup is larger than p. If it stays
     the same for all p, Amdahl's law describes the runs; if it grows, the overhead grows with p; if
-    it falls, something else is going on (often a bad baseline).
-    Source: A. Karp, H. Flatt, Measuring Parallel Processor Performance, Communications of the ACM
-        33 (1990).
+    it falls, something else is going on (often a bad baseline). Source: A. Karp, H. Flatt,
+    Measuring Parallel Processor Performance, Communications of the ACM 33 (1990).
     """
     _check_ranks(p, 2)
     s = _as_value(speedup)
@@ -189,7 +188,7 @@ def fit_amdahl(p, speedups) -> float:
     1/p).
 
     p, speedups: shape (m,), at least one p larger than 1. It always returns a number: look at
-        `karp_flatt` to see whether one f will do.
+    `karp_flatt` to see whether one f will do.
     """
     p, s = np.asarray(p, dtype=float), np.asarray(speedups, dtype=float)
     if p.shape != s.shape or not np.any(p > 1) or np.any(p < 1) or np.any(s <= 0):
@@ -238,8 +237,8 @@ def fit_alpha_beta(nbytes, seconds) -> tuple[float, float]:
     messages count, too.
 
     nbytes, seconds: shape (m,), at least two different sizes. Returns (alpha in seconds, beta in
-        seconds per byte).
-    Raises ValueError if the fit gives a negative alpha or beta: the measurements are not on a line.
+    seconds per byte). Raises ValueError if the fit gives a negative alpha or beta: the measurements
+    are not on a line.
     """
     n, t = np.asarray(nbytes, dtype=float), np.asarray(seconds, dtype=float)
     if n.shape != t.shape or n.ndim != 1 or np.unique(n).size < 2:
@@ -271,9 +270,8 @@ def step_time(compute: float, communication: float, hidden: float = 0.0) -> floa
     the computation.
 
     Backward is about two thirds of a step's computation, and DDP and Horovod send gradients while
-    it runs: hidden <= 2/3.
-    Source: S. Li et al., PyTorch Distributed (VLDB 2020), section 3.2.3, for the overlap; the
-        formula is its simplest model.
+    it runs: hidden <= 2/3. Source: S. Li et al., PyTorch Distributed (VLDB 2020), section 3.2.3,
+    for the overlap; the formula is its simplest model.
     """
     if compute < 0 or communication < 0 or not 0 <= hidden <= 1:
         raise ValueError("times are not negative, and the hidden fraction lies between 0 and 1")

@@ -24,11 +24,11 @@ def run(
     """Run a notebook's function on `world_size` ranks over the relay's network and see what it did.
 
     arguments: one tuple for all ranks, or a list with one tuple per rank (numbers, strings, lists,
-        numpy arrays, torch tensors).
-    alpha: seconds per message; beta: seconds per byte; late: ranks that begin after the others. The
-    outcome has `.ranks[r]` (value, sends, sent_bytes, collectives, clock), `.elapsed` (virtual
-    seconds), `.events` (for `labkit.timeline.draw`) and `.hang`. Raises ValueError where there are
-    not as many tuples as ranks, RuntimeError where a rank raised, with its lines.
+    numpy arrays, torch tensors). alpha: seconds per message; beta: seconds per byte; late: ranks
+    that begin after the others. The outcome has `.ranks[r]` (value, sends, sent_bytes, collectives,
+    clock), `.elapsed` (virtual seconds), `.events` (for `labkit.timeline.draw`) and `.hang`. Raises
+    ValueError where there are not as many tuples as ranks, RuntimeError where a rank raised, with
+    its lines.
     """
     per_rank = arguments if isinstance(arguments, list) else [tuple(arguments)] * world_size
     if len(per_rank) != world_size:

@@ -73,9 +73,9 @@ def train(
     minibatch before its step.
 
     x: inputs, shape (n, ...). y: labels, int64, shape (n,). batches: indices into x and y, one
-        entry per step (for several epochs,
-    concatenate the lists of `minibatches`). lr, momentum: as in torch.optim.SGD. Raises ValueError
-    for an empty minibatch: the mean over no sample is not a number.
+    entry per step (for several epochs, concatenate the lists of `minibatches`). lr, momentum: as in
+    torch.optim.SGD. Raises ValueError for an empty minibatch: the mean over no sample is not a
+    number.
     """
     optimizer = torch.optim.SGD(
         [p for p in model.parameters() if p.requires_grad], lr=lr, momentum=momentum

@@ -617,9 +617,8 @@ def ring_pass(x: torch.Tensor) -> torch.Tensor:
     """Pass the rows of all ranks once round the ring.
 
     x: shape (n,), any dtype, the same n on all ranks. Each rank makes p - 1 sends on p
-    ranks, all of them to its right neighbour (rank + 1) % p, and no collective.
-    Returns shape (p, n), the dtype of x, the same on all ranks: row r is the x of rank
-        r.
+    ranks, all of them to its right neighbour (rank + 1) % p, and no collective. Returns
+    shape (p, n), the dtype of x, the same on all ranks: row r is the x of rank r.
     """
     ### BEGIN SOLUTION
     rank, world_size = dist.get_rank(), dist.get_world_size()

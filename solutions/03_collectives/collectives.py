@@ -220,7 +220,7 @@ def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, element by element.
 
     x: any shape and dtype, the same on every rank. Returns a new tensor of that shape
-        and dtype, on every rank; `x` is kept.
+    and dtype, on every rank; `x` is kept.
     """
     ### BEGIN SOLUTION
     total = x.clone()
@@ -583,10 +583,9 @@ def all_reduce_time(
     """Seconds of an all-reduce of a vector of `nbytes` bytes.
 
     algorithm: "server" (through rank 0), "tree" (a tree of pairs, up and down) or
-        "ring". latency: seconds per message.
-    bandwidth: of each rank's port, in bit/s, in both directions at once. A rank sends
-    one message at a time and receives one at a time; adding up costs nothing; nbytes
-    divides by world_size.
+    "ring". latency: seconds per message. bandwidth: of each rank's port, in bit/s, in
+    both directions at once. A rank sends one message at a time and receives one at a
+    time; adding up costs nothing; nbytes divides by world_size.
     """
 
     ### BEGIN SOLUTION

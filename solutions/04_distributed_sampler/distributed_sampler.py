@@ -352,9 +352,9 @@ def stock_indices(
     epoch, in their order.
 
     Built without DistributedSampler. drop_last=False: the order is filled up from its
-        own beginning, as often as necessary, to the next
-    multiple of world_size (to none if n is one). drop_last=True: it is cut off at the
-    last one. n is at least 1. Returns a list, an array or a tensor of ids.
+    own beginning, as often as necessary, to the next multiple of world_size (to none if
+    n is one). drop_last=True: it is cut off at the last one. n is at least 1. Returns a
+    list, an array or a tensor of ids.
     """
     ### BEGIN SOLUTION
     if shuffle:
@@ -455,9 +455,8 @@ def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) ->
     torch.distributed is initialised. Shuffled, by a DistributedSampler with this seed;
     epochs count from 0; nothing is dropped, neither by the sampler nor by the loader.
     global_batch_size counts the samples of all ranks in one step and divides by the
-    world size.
-    Returns one entry per epoch: the list of this rank's batches, each a tensor or list
-        of items.
+    world size. Returns one entry per epoch: the list of this rank's batches, each a
+    tensor or list of items.
     """
     ### BEGIN SOLUTION
     sampler = DistributedSampler(dataset, seed=seed)

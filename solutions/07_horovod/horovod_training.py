@@ -422,9 +422,8 @@ def learning_rate(
     gradual warm-up.
 
     base_rate: the rate of one process. It climbs linearly from base_rate at step 0 to
-        base_rate * world_size at step warmup_steps
-    and stays there. warmup_steps = 0: no warm-up. Source: Goyal et al. 2017, section
-        2.2.
+    base_rate * world_size at step warmup_steps and stays there. warmup_steps = 0: no
+    warm-up. Source: Goyal et al. 2017, section 2.2.
     """
     ### BEGIN SOLUTION
     scaled = base_rate * world_size
@@ -553,10 +552,10 @@ def finish_epoch(save, loss: float, accuracy: float, count: int) -> dict:
     """Steps 7 and 8: one checkpoint, and the metrics of all samples.
 
     loss, accuracy: means over the `count` samples this rank has seen; a rank without
-        samples (some ranks, never all) has count 0 and both 0.
-    save(): writes the checkpoint; it is called once, by rank 0 alone, before or after
-    the ranks have met. Returns {"loss": ..., "accuracy": ...}, the means over the
-    samples of all ranks, on every rank.
+    samples (some ranks, never all) has count 0 and both 0. save(): writes the
+    checkpoint; it is called once, by rank 0 alone, before or after the ranks have met.
+    Returns {"loss": ..., "accuracy": ...}, the means over the samples of all ranks, on
+    every rank.
     """
     ### BEGIN SOLUTION
     sums = hvd.allreduce(

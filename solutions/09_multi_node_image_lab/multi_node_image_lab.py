@@ -133,9 +133,8 @@ def read_products(text: str, classes: list[int] | None = None):
 
     text: of Ebay_train.txt or Ebay_test.txt. A header, then a line for each image with
     image_id, class_id, super_class_id and path, separated by one blank each; there may
-    be empty lines at the end.
-    classes: the super_class_ids in the order of their labels, label 0 first; no image
-        is of another class. None: those that occur in this
+    be empty lines at the end. classes: the super_class_ids in the order of their
+    labels, label 0 first; no image is of another class. None: those that occur in this
     list, smallest first. Returns (paths, labels, classes): paths (a list of text) and
     labels (a list or an array of integers) of all images in the order of the list, and
     the classes used.
@@ -389,9 +388,8 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
     any image comes again, each pass in a new order in which any image may come first,
     in minibatches of local_batch_size images. seed decides the orders: the same seed
     gives the same ones, another seed others (ranks may add their number to it once the
-    data is shared out).
-    steps: as few as it takes for all ranks together to see every image; the same number
-        on every rank.
+    data is shared out). steps: as few as it takes for all ranks together to see every
+    image; the same number on every rank.
     """
     ### BEGIN SOLUTION
     steps = -(-n // (local_batch_size * hvd.size()))
@@ -620,11 +618,11 @@ def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[f
     """Bytes that each node sends over the network in one all-reduce of nbytes.
 
     node_of: the node of each rank, numbered from 0. two_levels False: one ring over all
-        p ranks, rank r sends to rank (r + 1) % p;
-    every rank makes 2 (p - 1) sends of nbytes / p. True: first a reduce-scatter within
-    each node; then each of the g ranks of a node is in one ring over the N nodes that
-    all-reduces nbytes / g, by the same rule with N for p; then an all-gather within the
-    node (every node has the same number of ranks). Returns one number for each node.
+    p ranks, rank r sends to rank (r + 1) % p; every rank makes 2 (p - 1) sends of
+    nbytes / p. True: first a reduce-scatter within each node; then each of the g ranks
+    of a node is in one ring over the N nodes that all-reduces nbytes / g, by the same
+    rule with N for p; then an all-gather within the node (every node has the same
+    number of ranks). Returns one number for each node.
     """
     ### BEGIN SOLUTION
     p, nodes = len(node_of), max(node_of) + 1
@@ -795,14 +793,12 @@ def training_memory(
     rank would need.
 
     optimizer: "sgd", "momentum" or "adam"; its values have 4 bytes always. precision:
-    "float32" (all values have 4 bytes, there is no copy) or "mixed".
-    activations: values that are kept for each sample. global_batch_size: divides by
-        world_size, the number of ranks.
-    gpu_bytes: the memory of one GPU.
-    Returns (parts, gpus). parts: the bytes of "weights", "gradients", "copy",
-        "optimizer" and "activations", a dictionary.
-    gpus: the smallest number of GPUs that together have room for all five; 1 means that
-        data parallelism is enough.
+    "float32" (all values have 4 bytes, there is no copy) or "mixed". activations:
+    values that are kept for each sample. global_batch_size: divides by world_size, the
+    number of ranks. gpu_bytes: the memory of one GPU. Returns (parts, gpus). parts: the
+    bytes of "weights", "gradients", "copy", "optimizer" and "activations", a
+    dictionary. gpus: the smallest number of GPUs that together have room for all five;
+    1 means that data parallelism is enough.
     """
     ### BEGIN SOLUTION
     half = 2 if precision == "mixed" else 4
