@@ -1,9 +1,9 @@
 """Where a rank runs: its place among the ranks, its cores, NUMA domains and GPUs. As a launcher or
 scheduler has arranged it.
 
-    placement.of_this_process()     # {"rank": 1, "world_size": 4, "local_rank": 1, "cores": [2, 3] ...}
-    placement.bind(local_rank, 2)   # torchrun binds nobody: each of two ranks ties itself to its half
-    placement.warnings(ranks)       # ["2 ranks share 1 core on node1: ..."]
+    placement.of_this_process()    # {"rank": 1, "world_size": 4, "local_rank": 1, ...}
+    placement.bind(local_rank, 2)  # torchrun binds nobody: each of two ranks takes its half
+    placement.warnings(ranks)      # ["2 ranks share 1 core on node1: ..."]
 """
 
 from __future__ import annotations
