@@ -1,7 +1,7 @@
 """What travels between a rank and the relay: framed binary records with plain data in them, never pickles.
 
-A frame is a fixed header (magic, type, length of the JSON part, length of the payload), a JSON object and raw bytes. Whoever reads checks
-every size, so a rank can send nothing that is executed and nothing larger than the caps.
+A frame is a fixed header (magic, type, length of the JSON part, length of the payload), a JSON object and raw bytes.
+Whoever reads checks every size, so a rank can send nothing that is executed and nothing larger than the caps.
 
 Values are written as tagged JSON, arrays lie in the payload:
 
@@ -76,7 +76,8 @@ class Closed(Exception):
 
 @dataclass(frozen=True)
 class Tensor:
-    """A torch tensor as plain data. values: numpy array of any shape. dtype: its torch type ("float32", "bfloat16", "int64", ...).
+    """A torch tensor as plain data. values: numpy array of any shape. dtype: its torch type ("float32", "bfloat16",
+    "int64", ...).
 
     layout (for arguments): "contiguous", or "strided" for a view of every second column of a wider tensor.
     """
@@ -132,11 +133,12 @@ def from_bytes(data: bytes | memoryview, dtype: str, shape: tuple[int, ...] | No
     return flat if shape is None else flat.reshape(shape)
 
 
-# -- values ---------------------------------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 def encode(value: Any, torch=None) -> tuple[Any, bytes]:
-    """A value as (tagged JSON, payload). torch: the torch module where tensors may occur (the trusted side never needs it).
+    """A value as (tagged JSON, payload). torch: the torch module where tensors may occur (the trusted side never needs
+    it).
 
     Raises WireError for a value too large to travel.
     """
@@ -293,7 +295,7 @@ def _key(key: Any) -> Any:
     return repr(key)
 
 
-# -- frames ---------------------------------------------------------------------------------------------------------------------------
+# -- frames ----------------------------------------------------------------------------------------
 
 
 def pack(kind: int, meta: dict, payload: bytes | memoryview = b"") -> bytes:
@@ -370,7 +372,8 @@ class Inbox:
         self._data = bytearray()
 
     def frames(self):
-        """Take what has arrived and yield the complete frames in it. Raises Closed when the other side is gone, WireError."""
+        """Take what has arrived and yield the complete frames in it. Raises Closed when the other side is gone,
+        WireError."""
         try:
             more = self.sock.recv(min(max(self._missing, 1 << 15), 1 << 23))
         except (BlockingIOError, InterruptedError):
