@@ -1,7 +1,7 @@
 """`check(f)`: what a student calls in a notebook. Looks up the exercise, judges the function elsewhere, shows the card.
 
-In Lab a failing check shows its card and lets Run All go on. Under nbgrader (which sets ``NBGRADER_EXECUTION``) it raises one line, so
-that validation and autograding see a failed cell.
+In Lab a failing check shows its card and lets Run All go on. Under nbgrader (which sets ``NBGRADER_EXECUTION``) it
+raises one line, so that validation and autograding see a failed cell.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class CheckStopped(Exception):
 def check(function, *, hints: str | None = None) -> None:
     """Judge `function` (a function of this notebook, or its name) and show the result card.
 
-    hints: how much the card tells: "verdict", "differs", "why" or "how" (default; environment variable AUTOGRADER_HINTS).
+    hints: how much the card tells: "verdict", "differs", "why" or "how" (default; environment variable
+    AUTOGRADER_HINTS).
     """
     name = function if isinstance(function, str) else getattr(function, "__name__", None)
     hints = hints or os.environ.get("AUTOGRADER_HINTS", "how")
@@ -60,7 +61,8 @@ def check(function, *, hints: str | None = None) -> None:
         return _say(f"hints={hints!r}: choose one of {', '.join(HINT_LEVELS)}")
     if name is None:
         return _say(
-            "check takes a function of this notebook, for example check(fair_share), without parentheses behind its name."
+            "check takes a function of this notebook, for example check(fair_share), without parentheses behind its "
+            "name."
         )
     try:
         exercise = find(name)
@@ -72,7 +74,9 @@ def check(function, *, hints: str | None = None) -> None:
         try:
             result = _judge(exercise, None if isinstance(function, str) else function)
         except KeyboardInterrupt:
-            raise CheckStopped(f"You stopped this check before it came to an end: nothing is known about {name}.") from None
+            raise CheckStopped(
+                f"You stopped this check before it came to an end: nothing is known about {name}."
+            ) from None
         _last[name] = result
         _show(result, hints, patience)
     if result.verdict != "passed" and os.environ.get("NBGRADER_EXECUTION"):
@@ -81,9 +85,11 @@ def check(function, *, hints: str | None = None) -> None:
 
 
 def check_homework(part: str, folder: str | os.PathLike = ".", *, hints: str | None = None) -> None:
-    """Judge a part of the homework, "port", "scaling", "plots" or "bonus", from the files in `folder`, and show its card.
+    """Judge a part of the homework, "port", "scaling", "plots" or "bonus", from the files in `folder`, and show its
+    card.
 
-    Your script is run on 1, 2 and 3 ranks, with data of its own. The grader does the same with other data. hints: as in `check`.
+    Your script is run on 1, 2 and 3 ranks, with data of its own. The grader does the same with other data. hints: as in
+    `check`.
     """
     from autograder.homework import handed_in
 
@@ -100,13 +106,20 @@ def check_homework(part: str, folder: str | os.PathLike = ".", *, hints: str | N
         try:
             found = _homework(Path(folder)).part(part)
         except KeyboardInterrupt:
-            raise CheckStopped("You stopped this check before it came to an end: nothing is known about your homework.") from None
+            raise CheckStopped(
+                "You stopped this check before it came to an end: nothing is known about your homework."
+            ) from None
         except handed_in.Fault as fault:
-            return _say(f"The check of {part!r} itself failed ({fault}). That is no fault of yours; please tell your instructor.")
+            return _say(
+                f"The check of {part!r} itself failed ({fault}). That is no fault of yours; please tell your "
+                "instructor."
+            )
         html, text = handed_in.card(found.json, hints)
         patience.end(html, text)
     if (found.share < 1 or found.waits) and part != "bonus" and os.environ.get("NBGRADER_EXECUTION"):
-        raise CheckFailed(f"{part}: {100 * found.share:.0f} % of its points ({found.diagnosis or 'a person must look at it'})")
+        raise CheckFailed(
+            f"{part}: {100 * found.share:.0f} % of its points ({found.diagnosis or 'a person must look at it'})"
+        )
 
 
 _homeworks: dict[str, Judge] = {}  # the files as they were last -> what was judged of them
@@ -142,7 +155,8 @@ def _judge(exercise: Exercise, function) -> Result:
 
 
 def _broken_cell(name: str, after: str | None = None) -> str:
-    """What to say when the newest cell that defines `name` (newer than the cell labelled `after`) is no valid Python."""
+    """What to say when the newest cell that defines `name` (newer than the cell labelled `after`) is no valid
+    Python."""
     for cell in reversed(executed_cells()):
         if cell.label == after:
             break

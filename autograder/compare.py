@@ -9,7 +9,8 @@ import numpy as np
 
 from autograder.case import ANYTHING, Opaque, Tensor, Typed
 
-# (rtol, atol) of a type. Sums in another order pass, and so do a few hundred operations; a detour through a narrower type does not.
+# (rtol, atol) of a type. Sums in another order pass, and so do a few hundred operations; a detour through a narrower
+# type does not.
 TOLERANCES = {"float64": (1e-9, 1e-12), "float32": (1e-5, 1e-7), "float16": (2e-3, 1e-9), "bfloat16": (2e-2, 1e-9)}
 NUMBER = (1e-6, 1e-9)  # of a single number: people write 3.141593
 _LONG = 400  # characters of a value, above which a card shows less of it
@@ -18,10 +19,11 @@ _COARSE = {name: TOLERANCES[name][0] for name in ("bfloat16", "float16")}
 
 @dataclass(frozen=True)
 class Difference:
-    """kind: "value", "lost_digits", "wrapped", "returns_nothing", "wrong_type", "wrong_shape", "wrong_dtype", "wrong_length".
+    """kind: "value", "lost_digits", "wrapped", "returns_nothing", "wrong_type", "wrong_shape", "wrong_dtype",
+    "wrong_length".
 
-    text: what differs. Lost digits: right to the precision of a narrower type. Wrapped: right in the last bits, because the integers
-    went through too few of them.
+    text: what differs. Lost digits: right to the precision of a narrower type. Wrapped: right in the last bits, because
+    the integers went through too few of them.
     """
 
     kind: str
@@ -33,7 +35,8 @@ def _short(number: Any, digits: int = 6) -> str:
 
 
 def show(value: Any, limit: int = 14, indent: int = 0, digits: int = 6) -> str:
-    """A value as a student would write it: numbers short, long arrays cut; further rows of an array stand `indent` columns in."""
+    """A value as a student would write it: numbers short, long arrays cut; further rows of an array stand `indent`
+    columns in."""
     if isinstance(value, (Tensor, Typed)):
         return show(value.values, limit, indent, digits)
     if isinstance(value, Opaque):
@@ -64,8 +67,9 @@ def show(value: Any, limit: int = 14, indent: int = 0, digits: int = 6) -> str:
 def show_where_they_differ(
     expected: Any, observed: Any, rtol: float | None = None, atol: float | None = None, indent: int = 0
 ) -> tuple[str, str]:
-    """Both values as `show` writes them, with all digits where they look the same; of two dicts with the same keys what differs alone,
-    because what is right needs no reading. Where that is still long, the first difference alone, within what it stands in."""
+    """Both values as `show` writes them, with all digits where they look the same; of two dicts with the same keys what
+    differs alone, because what is right needs no reading. Where that is still long, the first difference alone, within
+    what it stands in."""
     more = ""
     if isinstance(expected, dict) and isinstance(observed, dict) and expected.keys() == observed.keys():
         keys = [key for key in expected if difference(expected[key], observed[key], rtol, atol) is not None]
@@ -74,13 +78,17 @@ def show_where_they_differ(
     texts = show(expected, indent=indent), show(observed, indent=indent)
     if texts[0] == texts[1]:
         texts = show(expected, indent=indent, digits=17), show(observed, indent=indent, digits=17)
-    if max(map(len, texts)) > _LONG and (first := _first_difference(expected, observed, rtol, atol, indent)) is not None:
+    if (
+        max(map(len, texts)) > _LONG
+        and (first := _first_difference(expected, observed, rtol, atol, indent)) is not None
+    ):
         texts = first
     return tuple(text[:-1] + more for text in texts) if more else texts
 
 
 def _first_difference(expected: Any, observed: Any, rtol, atol, indent: int) -> tuple[str, str] | None:
-    """Both values with nothing but their first entry that differs, and its entry that differs, and so on; None where they have none."""
+    """Both values with nothing but their first entry that differs, and its entry that differs, and so on; None where
+    they have none."""
     if isinstance(expected, dict) and isinstance(observed, dict) and expected.keys() == observed.keys():
         keys, brackets = list(expected), "{}"
     elif type(expected) is type(observed) and isinstance(expected, (list, tuple)) and len(expected) == len(observed):
@@ -94,7 +102,9 @@ def _first_difference(expected: Any, observed: Any, rtol, atol, indent: int) -> 
     before = f"{brackets[0]}{'..., ' if at and brackets != '{}' else ''}{name}"
     after = f"{', ...' if at + 1 < len(keys) or (at and brackets == '{}') else ''}{brackets[1]}"
     mine, theirs, column = expected[keys[at]], observed[keys[at]], indent + len(before)
-    inside = _first_difference(mine, theirs, rtol, atol, column) or show_where_they_differ(mine, theirs, rtol, atol, column)
+    inside = _first_difference(mine, theirs, rtol, atol, column) or show_where_they_differ(
+        mine, theirs, rtol, atol, column
+    )
     return before + inside[0] + after, before + inside[1] + after
 
 
@@ -123,7 +133,8 @@ def _number(value: Any) -> Any:
 
 
 def _tolerance(rtol: float | None, atol: float | None, *dtypes: str) -> tuple[float, float]:
-    """What was asked for, else what the types promise, the coarsest of them. Coarse types lose digits whatever was asked for."""
+    """What was asked for, else what the types promise, the coarsest of them. Coarse types lose digits whatever was
+    asked for."""
     own = [TOLERANCES[dtype] for dtype in dtypes if dtype in TOLERANCES] or [NUMBER]
     coarse = [TOLERANCES[dtype] for dtype in dtypes if dtype in TOLERANCES and dtype != "float64"]
     rtol = max(r for r, _ in own) if rtol is None else max([rtol, *(r for r, _ in coarse)])
@@ -134,7 +145,12 @@ def _tolerance(rtol: float | None, atol: float | None, *dtypes: str) -> tuple[fl
 def _kind_of_loss(values: np.ndarray, target: np.ndarray) -> str:
     """ "lost_digits", "wrapped" or "value": how `values`, which differ, may have come from `target`."""
     integers = target.dtype.kind in "iu"
-    if not target.size or values.dtype.kind not in "iuf" or target.dtype.kind not in "iuf" or not np.isfinite(values).all():
+    if (
+        not target.size
+        or values.dtype.kind not in "iuf"
+        or target.dtype.kind not in "iuf"
+        or not np.isfinite(values).all()
+    ):
         return "value"
     if integers and values.dtype.kind in "iu":
         for bits in (8, 16, 32):
@@ -142,7 +158,11 @@ def _kind_of_loss(values: np.ndarray, target: np.ndarray) -> str:
                 if np.array_equal(values.astype(np.int64) & (2**bits - 1), target.astype(np.int64) & (2**bits - 1)):
                     return "wrapped"
     wide = np.abs(target).max() > 2**24 if integers else target.dtype == np.float64
-    return "lost_digits" if wide and np.allclose(values.astype(float), target.astype(float), rtol=5e-7, atol=0) else "value"
+    return (
+        "lost_digits"
+        if wide and np.allclose(values.astype(float), target.astype(float), rtol=5e-7, atol=0)
+        else "value"
+    )
 
 
 def _close(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> bool:
@@ -178,7 +198,9 @@ def difference(
         number = _number(observed)
         if number is None:
             return Difference("wrong_type", f"{name_of_type(observed)} instead of a number")
-        return None if _close(np.asarray(number), np.asarray(expected), *_tolerance(rtol, atol)) else Difference("value")
+        return (
+            None if _close(np.asarray(number), np.asarray(expected), *_tolerance(rtol, atol)) else Difference("value")
+        )
     if isinstance(expected, str):
         if not isinstance(observed, str):
             return Difference("wrong_type", f"{name_of_type(observed)} instead of a string")
@@ -208,7 +230,8 @@ def _instead(observed: Any, expected: Any) -> str:
 
 
 def _inside(where: str, found: Difference, expected: Any, observed: Any) -> Difference:
-    """A difference inside of something larger: where, and what; of a single value, which is not printed by itself there, both."""
+    """A difference inside of something larger: where, and what; of a single value, which is not printed by itself
+    there, both."""
     text = found.text
     if not text and found.kind == "value" and isinstance(expected, (bool, int, float, str)):
         text = _instead(observed, expected)
@@ -236,7 +259,9 @@ def _sequence_difference(expected, observed, rtol, atol, strict) -> Difference |
 def _array_difference(expected, observed, rtol, atol, strict) -> Difference | None:
     wants_tensor = isinstance(expected, Tensor)
     target = np.asarray(expected if isinstance(expected, np.ndarray) else expected.values)
-    if strict and (not isinstance(observed, Tensor) if wants_tensor else not isinstance(observed, (np.ndarray, Tensor))):
+    if strict and (
+        not isinstance(observed, Tensor) if wants_tensor else not isinstance(observed, (np.ndarray, Tensor))
+    ):
         if not (target.ndim == 0 and _number(observed) is not None and not wants_tensor):
             wanted = f"a torch tensor of type {expected.dtype}" if wants_tensor else "a numpy array"
             return Difference("wrong_type", f"{name_of_type(observed)} instead of {wanted}")
@@ -297,7 +322,11 @@ def unchanged(before: Any, after: Any) -> bool:
     if isinstance(before, (list, tuple)):
         return isinstance(after, (list, tuple)) and len(before) == len(after) and all(map(unchanged, before, after))
     if isinstance(before, dict):
-        return isinstance(after, dict) and set(before) == set(after) and all(unchanged(before[k], after[k]) for k in before)
+        return (
+            isinstance(after, dict)
+            and set(before) == set(after)
+            and all(unchanged(before[k], after[k]) for k in before)
+        )
     if isinstance(before, (int, float, str)):  # in a list that was sorted or written to
         return isinstance(after, (int, float, str)) and (before == after or (before != before and after != after))
     return True

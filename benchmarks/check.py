@@ -1,4 +1,5 @@
-"""How long a check takes: warm, through the relay or one MPI job, beside the same work through fresh processes (`make bench-check`)."""
+"""How long a check takes: warm, through the relay or one MPI job, beside the same work through fresh processes (`make
+bench-check`)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,9 @@ def ring_all_reduce(x):
             chunks[into] = chunks[into] + buffer if add else buffer
     return torch.cat(chunks)
 """
-FRESH_MPIEXEC = PROGRAM + '\ndist.init_process_group("mpi")\nring_all_reduce(torch.ones(12))\ndist.destroy_process_group()\n'
+FRESH_MPIEXEC = (
+    PROGRAM + '\ndist.init_process_group("mpi")\nring_all_reduce(torch.ones(12))\ndist.destroy_process_group()\n'
+)
 FRESH_CLUSTER = """
 import ipyparallel as ipp
 with ipp.Cluster(n=4, engines="mpi", log_level=40) as clients:
@@ -71,51 +74,53 @@ def timed(action: Callable[[], object], runs: int = RUNS) -> list[float]:
 
 
 def run_process(*command: str, ranks: int = 4) -> None:
+    """Run a command to its end. Raises CalledProcessError, TimeoutExpired."""
     environment = {**os.environ, **mpi_environment(ranks)}
     subprocess.run(command, check=True, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
 
 
 def mpiexec_with(source: str, ranks: int) -> None:
+    """Run a Python program on `ranks` ranks."""
     run_process(*mpiexec(), "-n", str(ranks), sys.executable, "-c", source, ranks=ranks)
 
 
 def first_right_answer(unit: str, exercise: str) -> tuple:
+    """(the exercise, the path of the first right answer in its bank)."""
     return find(exercise, unit), sorted((bank.FOLDER / unit / exercise).glob("right_*.py"))[0]
 
 
-def main() -> None:
+def rows() -> Iterator[tuple[str, float | None, Callable[[], object], int]]:
+    """(what, bar in seconds or None, an action, how often to time it), each while what it needs is warm."""
     ring, ring_file = first_right_answer("03_collectives", "ring_all_reduce")
     on_mpi, mpi_file = first_right_answer("01_mpi_pi", "estimate_pi")
     chunks = slice_cells([Cell(PROGRAM, "ring.py")], ["ring_all_reduce"])
     jobs = make_jobs(chunks, "ring_all_reduce", [(Tensor(np.ones(12)),)] * 4)
+    cluster = FRESH_CLUSTER.format(program=PROGRAM)
+    cases = len(ring.cases(np.random.default_rng(0)))
 
     def first_check() -> None:
         with Launcher() as fresh:
             bank.try_file(ring, ring_file, fresh)
 
-    rows: list[tuple[str, float | None, list[float]]] = []
     with Launcher() as launcher:
         launcher.wait_until_ready()
         launcher.run(jobs)
-        rows.append(("one case, 4 ranks: warm launcher and relay", 0.10, timed(lambda: launcher.run(jobs), 4 * RUNS)))
-        rows.append(("  the same, fresh mpiexec", None, timed(lambda: mpiexec_with(FRESH_MPIEXEC, 4), 3)))
-        cluster = FRESH_CLUSTER.format(program=PROGRAM)
-        rows.append(("  the same, fresh ipyparallel cluster", None, timed(lambda: run_process(sys.executable, "-c", cluster), 3)))
-        rows.append(
-            (
-                f"a whole check ({len(ring.cases(np.random.default_rng(0)))} cases, 2-8 ranks)",
-                0.8,
-                timed(lambda: bank.try_file(ring, ring_file, launcher)),
-            )
-        )
-        rows.append(("a check on mpi4py (2-5 ranks)", 3.0, timed(lambda: bank.try_file(on_mpi, mpi_file, launcher))))
-        rows.append(("  one of its cases, fresh mpiexec", None, timed(lambda: mpiexec_with(FRESH_PI, 4), 3)))
-    rows.append(("first check of a notebook", 4.0, timed(first_check, 3)))
+        yield "one case, 4 ranks: warm launcher and relay", 0.03, lambda: launcher.run(jobs), 4 * RUNS
+        yield "  the same, fresh mpiexec", None, lambda: mpiexec_with(FRESH_MPIEXEC, 4), 3
+        yield "  the same, fresh ipyparallel cluster", None, lambda: run_process(sys.executable, "-c", cluster), 3
+        whole = f"a whole check ({cases} cases, 2-8 ranks)"
+        yield whole, 0.12, lambda: bank.try_file(ring, ring_file, launcher), 2 * RUNS
+        yield "a check on mpi4py (2-5 ranks)", 3.0, lambda: bank.try_file(on_mpi, mpi_file, launcher), RUNS
+        yield "  one of its cases, fresh mpiexec", None, lambda: mpiexec_with(FRESH_PI, 4), 3
+    yield "first check of a notebook", 4.0, first_check, 3
 
-    table = Table(
-        "what", "median", "min", "max", "bar", title=f"{cores()} cores, load {os.getloadavg()[0]:.1f}; seconds of wall time"
-    )
-    for name, bar, times in rows:
+
+def main() -> None:
+    """Time all rows and print them."""
+    title = f"{cores()} cores, load {os.getloadavg()[0]:.1f}; seconds of wall time"
+    table = Table("what", "median", "min", "max", "bar", title=title)
+    for name, bar, action, runs in rows():
+        times = timed(action, runs)
         limit = "" if bar is None else f"{bar:.2f}"
         table.add_row(name, f"{statistics.median(times):.3f}", f"{min(times):.3f}", f"{max(times):.3f}", limit)
     Console(width=110).print(table)

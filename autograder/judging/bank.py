@@ -1,8 +1,8 @@
 """The bank: right and wrong answers for every exercise, each saying in its first line which verdict it must get.
 
-Beside the answers of an exercise, `levels.txt` records which levels each wrong one passes under the public key. Under any other key it
-must pass the same ones: a grade does not depend on the key. That takes the whole way through the cases; `until_named` goes only as far as
-it takes to know what an answer is called.
+Beside the answers of an exercise, `levels.txt` records which levels each wrong one passes under the public key. Under
+any other key it must pass the same ones: a grade does not depend on the key. That takes the whole way through the
+cases; `until_named` goes only as far as it takes to know what an answer is called.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Tried:
 
     @property
     def other_levels(self) -> bool:
-        """Whether it passes other levels than are recorded: the grade depends on the key, or the exercise has changed."""
+        """Whether it passes other levels than are recorded: the grade depends on the key, or the exercise has
+        changed."""
         return self.answer.recorded is not None and self.levels != self.answer.recorded[: len(self.levels)]
 
     @property
@@ -81,7 +82,9 @@ def answers(folder: Path = FOLDER, unit: str | None = None, exercise: str | None
             continue
         match = _FIRST_LINE.match(path.read_text().split("\n", 1)[0])
         if match is None or not path.name.startswith(("right_", "wrong_")):
-            raise BadBank(f"{path}: call it right_*.py or wrong_*.py and begin it with '# verdict: ...[, diagnosis: ...]'")
+            raise BadBank(
+                f"{path}: call it right_*.py or wrong_*.py and begin it with '# verdict: ...[, diagnosis: ...]'"
+            )
         verdict, diagnosis = match.group(1), match.group(2) or ""
         if path.name.startswith("right_") != (verdict == "passed") or (verdict != "passed" and not diagnosis):
             raise BadBank(f"{path}: a right answer must pass, a wrong one must name its verdict and diagnosis")
@@ -98,7 +101,9 @@ def recorded_levels(folder: Path) -> dict[str, tuple[bool, ...]]:
 def record(tried: list[Tried]) -> None:
     """Write down which levels each wrong answer has passed; answers that are gone lose their line."""
     for folder in sorted({t.answer.path.parent for t in tried}):
-        known = recorded_levels(folder) | {t.answer.path.name: t.levels for t in tried if t.answer.path.parent == folder}
+        known = recorded_levels(folder) | {
+            t.answer.path.name: t.levels for t in tried if t.answer.path.parent == folder
+        }
         lines = [
             f"{name} {' '.join(str(int(flag)) for flag in known[name])}\n"
             for name in sorted(known)
@@ -107,8 +112,11 @@ def record(tried: list[Tried]) -> None:
         (folder / LEVELS).write_text("".join(lines))
 
 
-def try_file(exercise: Exercise, path: Path, launcher: Launcher, key: str = PUBLIC_KEY, limits: Limits | None = None) -> Result:
-    """Judge one candidate file as a submission would be; functions of earlier exercises that it uses but does not define are ours."""
+def try_file(
+    exercise: Exercise, path: Path, launcher: Launcher, key: str = PUBLIC_KEY, limits: Limits | None = None
+) -> Result:
+    """Judge one candidate file as a submission would be; functions of earlier exercises that it uses but does not
+    define are ours."""
     with Runners(launcher, limits) as runners:
         return _try(runners, exercise, path, key)
 
@@ -136,8 +144,8 @@ def run(
 ) -> list[Tried]:
     """Try every answer, but those to exercises that need what this Python does not have (`left_out`).
 
-    until_named: judge a wrong answer only until its verdict and its diagnosis are certain, and compare the levels judged until then. One
-    that is not as declared then is judged from start to end before that is said.
+    until_named: judge a wrong answer only until its verdict and its diagnosis are certain, and compare the levels
+    judged until then. One that is not as declared then is judged from start to end before that is said.
     """
     tried = []
     without = bool(without_frameworks())
@@ -179,7 +187,9 @@ def summary(tried: list[Tried]) -> dict:
                 "file": "/".join(t.answer.path.parts[-3:]),
                 "declared": [t.answer.verdict, t.answer.diagnosis],
                 "got": [t.result.verdict, t.result.diagnosis],
-                "levels": f"passed {_flags(t.levels)}, recorded are {_flags(t.answer.recorded)}" if t.other_levels else "",
+                "levels": f"passed {_flags(t.levels)}, recorded are {_flags(t.answer.recorded)}"
+                if t.other_levels
+                else "",
                 "hint": t.result.hint,
             }
             for t in tried

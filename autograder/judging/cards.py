@@ -50,7 +50,9 @@ def text_card(result: Result, hints: str = "how") -> str:
     said: set = set()
     for level in result.levels:
         ran_on, _ = _head(level)
-        lines.append(f"  {level.verdict.replace('_', ' '):<13}{level.name:<{width}}  {_score(level):<3}   {ran_on}".rstrip())
+        lines.append(
+            f"  {level.verdict.replace('_', ' '):<13}{level.name:<{width}}  {_score(level):<3}   {ran_on}".rstrip()
+        )
         case = _explained(level)
         if case is not None:
             lines += ["      " + line for line in _story(case, depth, said)]
@@ -65,7 +67,8 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u
 
 
 def _sendable(text: str) -> str:
-    """Characters that steer a terminal are shown as their escapes, and so is half of a surrogate pair, which UTF-8 cannot hold."""
+    """Characters that steer a terminal are shown as their escapes, and so is half of a surrogate pair, which UTF-8
+    cannot hold."""
     text = _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
     return text.encode("utf-8", "backslashreplace").decode()
 
@@ -144,7 +147,9 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
                 f'<tr><td></td><td colspan="3" style="text-align:left;padding:0 0 8px 0">{_html_story(case, depth, said)}</td></tr>'
             )
     moved = _moved(result)
-    footer = f'<div style="margin-top:4px;opacity:0.75">moved: {html.escape(moved)}</div>' if moved and depth >= 1 else ""
+    footer = (
+        f'<div style="margin-top:4px;opacity:0.75">moved: {html.escape(moved)}</div>' if moved and depth >= 1 else ""
+    )
     note = f'<div style="margin-bottom:4px">{html.escape(result.note)}</div>' if result.note else ""
     drawn = f'<div style="margin-top:6px;overflow-x:auto">{figure}</div>' if figure else ""
     return _sendable(
@@ -175,9 +180,7 @@ def _html_story(case: CaseResult, depth: int, said: set) -> str:
 
 
 def _pre(text: str) -> str:
-    style = (
-        "margin:2px 0;padding:4px 8px;background:rgba(127,127,127,0.10);white-space:pre-wrap;font-size:12px;font-family:monospace"
-    )
+    style = "margin:2px 0;padding:4px 8px;background:rgba(127,127,127,0.10);white-space:pre-wrap;font-size:12px;font-family:monospace"
     return f'<pre style="{style}">{html.escape(text)}</pre>'
 
 
@@ -193,7 +196,11 @@ def plain_card(name: str, points: float, max_points: float, verdict: str, said: 
     score = f"{points:g} of {max_points:g} point" + ("" if max_points == 1 else "s")
     lines = [_sendable(line) for line in said[:40]]
     text = "\n".join(
-        [f"{name}{score:>{max(2, _WIDTH - len(name))}}", f"  {verdict.replace('_', ' ')}", *(f"      {line}" for line in lines)]
+        [
+            f"{name}{score:>{max(2, _WIDTH - len(name))}}",
+            f"  {verdict.replace('_', ' ')}",
+            *(f"      {line}" for line in lines),
+        ]
     )
     shown = _pre("\n".join(lines)) if lines else ""
     return _sendable(

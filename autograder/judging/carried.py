@@ -1,8 +1,9 @@
-"""Whether an answer can have got its numbers from the messages that were sent: bytes that must have reached a rank, and bytes that did.
+"""Whether an answer can have got its numbers from the messages that were sent: bytes that must have reached a rank, and
+bytes that did.
 
-Ranks can be kept apart, but never quite: they share a processor and a kernel, and those on MPI and Horovod share files besides. So it is
-not enough that no other way is known. What a rank returns and could not know by itself has to have come to it in messages or collectives;
-where too few bytes came, the answer is not taken, by whatever way it was found.
+Ranks can be kept apart, but never quite: they share a processor and a kernel, and those on MPI and Horovod share files
+besides. So it is not enough that no other way is known. What a rank returns and could not know by itself has to have
+come to it in messages or collectives; where too few bytes came, the answer is not taken, by whatever way it was found.
 
 `needed` is a bound from below, `arrived` one from above: an honest answer is never caught between them.
 """
@@ -24,15 +25,17 @@ _TO_THE_ROOT = ("reduce", "gather", "gatherv")
 
 
 def needed(exercise: Exercise, case: Case) -> list[int]:
-    """Bytes that must reach each rank from the others: one for each number that it returns, that is not among its own arguments, and that
-    one of the others' arguments may stand behind."""
+    """Bytes that must reach each rank from the others: one for each number that it returns, that is not among its own
+    arguments, and that one of the others' arguments may stand behind."""
     if exercise.runtime == "plain" or exercise.shares_files or case.world_size == 1:
         return [0] * case.world_size
     given = [set(_numbers(case.arguments_of(r))) for r in range(case.world_size)]
     returned = [set(_numbers(value)) for value in exercise.expected(case)]
     bounds = []
     for r, own in enumerate(given):
-        known = own | set(map(float, range(-1, case.world_size + 1)))  # ranks, their number, True and False: known to all
+        known = own | set(
+            map(float, range(-1, case.world_size + 1))
+        )  # ranks, their number, True and False: known to all
         others = set().union(*(theirs for q, theirs in enumerate(given) if q != r))
         bounds.append(min(len(returned[r] - known), len(others - known)))
     return bounds
@@ -46,8 +49,8 @@ def bound(exercise: Exercise, case: Case) -> list[int]:
 
 
 def arrived(run: Run) -> list[float]:
-    """Bytes that may have reached each rank: of the messages it received and of what others put into its collectives. Infinite where an
-    operation does not say how many they were."""
+    """Bytes that may have reached each rank: of the messages it received and of what others put into its collectives.
+    Infinite where an operation does not say how many they were."""
     found = [float(rank.carried or 0) for rank in run.ranks]
     together: dict[object, list[Event]] = defaultdict(list)
     for event in run.events:
@@ -71,7 +74,8 @@ def arrived(run: Run) -> list[float]:
 
 
 def lacking(exercise: Exercise, case: Case, run: Run) -> str:
-    """What to say where a rank got too few bytes for what it returned, or nobody has said anything; "" where all got enough."""
+    """What to say where a rank got too few bytes for what it returned, or nobody has said anything; "" where all got
+    enough."""
     if exercise.runtime == "plain" or case.world_size == 1:
         return ""
     told = any(event.kind.lower() not in _SILENT for event in run.events)  # a barrier tells nothing
@@ -81,14 +85,16 @@ def lacking(exercise: Exercise, case: Case, run: Run) -> str:
     for r, (least, most) in enumerate(zip(wanted, got, strict=True)):
         if most < least:
             return (
-                f"rank {r} returned numbers that depend on what other ranks hold; at least {least:,} B of theirs must reach it, "
+                f"rank {r} returned numbers that depend on what other ranks hold; at least {least:,} B of theirs must "
+                "reach it, "
                 f"but {most:,.0f} B came by messages and collectives"
             )
     return ""
 
 
 def _tells(events: Iterable[Event]) -> bool:
-    """Whether the sizes of a collective are known: of large pickled objects (`allreduce`, not `Allreduce`) they are not."""
+    """Whether the sizes of a collective are known: of large pickled objects (`allreduce`, not `Allreduce`) they are
+    not."""
     return any(event.nbytes for event in events)
 
 

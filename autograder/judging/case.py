@@ -44,11 +44,14 @@ def _moved(outcome: Outcome) -> str:
     parts = []
     if any(r.sends for r in ranks):
         parts.append(
-            f"each rank sent {range_of([r.sends for r in ranks], 'messages')}, {range_of([r.sent_bytes for r in ranks], 'B')}"
+            f"each rank sent {range_of([r.sends for r in ranks], 'messages')}, "
+            f"{range_of([r.sent_bytes for r in ranks], 'B')}"
         )
     called = sorted({name for r in ranks for name in r.collectives})
     if called:
-        parts.append(f"collectives: {', '.join(f'{name} x{max(r.collectives.count(name) for r in ranks)}' for name in called)}")
+        parts.append(
+            f"collectives: {', '.join(f'{name} x{max(r.collectives.count(name) for r in ranks)}' for name in called)}"
+        )
     return "; ".join(parts)
 
 
@@ -56,7 +59,9 @@ def _failure(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict])
     """(verdict, diagnosis, what differs, text) of a run that did not come to its end, or None."""
     raised = [r for r, rank in enumerate(outcome.ranks) if rank.state == "raised"]
     if raised:  # a buffer used too early comes first: what else was raised may follow from it
-        return _raised(exercise, case, outcome, min(raised, key=lambda r: (outcome.ranks[r].error["type"] not in OF_BUFFERS, r)))
+        return _raised(
+            exercise, case, outcome, min(raised, key=lambda r: (outcome.ranks[r].error["type"] not in OF_BUFFERS, r))
+        )
     for r, rank in enumerate(outcome.ranks):
         if rank.state == "dead":
             return _died(exercise, case, r, rank, ends)
@@ -112,12 +117,23 @@ def _died(exercise: Exercise, case: Case, r: int, rank, ends: list[dict]):
             diagnosis_of(exercise, "forgot_wait"),
         )
     if end.get("over") == "memory":
-        return "out_of_memory", "out_of_memory", [f"rank {r} and its processes"], diagnosis_of(exercise, "out_of_memory")
+        return (
+            "out_of_memory",
+            "out_of_memory",
+            [f"rank {r} and its processes"],
+            diagnosis_of(exercise, "out_of_memory"),
+        )
     if signal_number == 24 or end.get("over") == "cpu":  # SIGXCPU
         return "too_slow", "too_slow", [f"rank {r} used up its processor time"], diagnosis_of(exercise, "too_slow")
     if signal_number == 25:
         return "crashed", "rank_died", [f"rank {r} wrote too large a file"], diagnosis_of(exercise, "rank_died")
-    how = f"signal {signal_number}" if signal_number else f"exit status {end.get('exit')}" if end else "it left without a word"
+    how = (
+        f"signal {signal_number}"
+        if signal_number
+        else f"exit status {end.get('exit')}"
+        if end
+        else "it left without a word"
+    )
     text = exercise.diagnoses.get("rank_died") or Diagnosis(
         f"The process of rank {r} died ({how}).",
         "A rank has to return; look for exit or kill."

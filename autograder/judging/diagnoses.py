@@ -6,7 +6,9 @@ from autograder.exercise import Diagnosis, Exercise
 from labkit.watch import hang
 
 BUILT_IN = {
-    "modifies_input": Diagnosis("Your function changes the argument it was given.", "Work on a copy: `x.clone()`, `x.copy()`."),
+    "modifies_input": Diagnosis(
+        "Your function changes the argument it was given.", "Work on a copy: `x.clone()`, `x.copy()`."
+    ),
     "returns_nothing": Diagnosis(
         "Your function returns nothing (None).", "End it with `return ...`, on every rank that should have a result."
     ),
@@ -14,20 +16,28 @@ BUILT_IN = {
         "What your function returns is of another type than asked for.", "Read the last line of its docstring."
     ),
     "wrong_shape": Diagnosis("The result has another shape than asked for."),
-    "wrong_dtype": Diagnosis("The numbers are right, but their data type has changed.", "Keep the data type of the argument."),
+    "wrong_dtype": Diagnosis(
+        "The numbers are right, but their data type has changed.", "Keep the data type of the argument."
+    ),
     "lost_digits": Diagnosis(
-        "The numbers are right to about 7 digits, and the others are lost: they went through a type that holds no more, such as float32.",
-        "Compute in the type of the argument, and make buffers of that type: `empty_like`. Whole numbers never go through floats.",
+        "The numbers are right to about 7 digits, and the others are lost: they went through a type that holds no "
+        "more, such as float32.",
+        "Compute in the type of the argument, and make buffers of that type: `empty_like`. Whole numbers never go "
+        "through floats.",
     ),
     "wrapped": Diagnosis(
-        "The last bits are right, the first ones are lost: the integers went through a type of too few bits. int32 ends at 2,147,483,647.",
+        "The last bits are right, the first ones are lost: the integers went through a type of too few bits. int32 "
+        "ends at 2,147,483,647.",
         "Make buffers of the type of the argument: `empty_like`.",
     ),
     "wrong_length": Diagnosis("The result has another number of entries than asked for."),
     "unrecognised": Diagnosis(
-        "The result is not what it should be.", "Compare the two lines above, element by element, for the smallest case."
+        "The result is not what it should be.",
+        "Compare the two lines above, element by element, for the smallest case.",
     ),
-    "not_written": Diagnosis("This function is still to be written.", "Replace the line that raises NotImplementedError."),
+    "not_written": Diagnosis(
+        "This function is still to be written.", "Replace the line that raises NotImplementedError."
+    ),
     "missing": Diagnosis("There is no such function.", "Define it under exactly this name and run its cell."),
     "syntax_error": Diagnosis(
         "The cell that defines this function is no valid Python, so there is no such function.",
@@ -38,12 +48,14 @@ BUILT_IN = {
         "Wait first, or send a copy: `x.clone()`.",
     ),
     "used_before_wait": Diagnosis(
-        "The memory of a receive was used before its wait() had returned. Until then nobody knows what it holds: on one machine the old "
+        "The memory of a receive was used before its wait() had returned. Until then nobody knows what it holds: on "
+        "one machine the old "
         "numbers, on another the new ones. The same holds for a collective with async_op=True.",
         "Wait first, then read it, change it, send it or receive into it again. Two open receives need two tensors.",
     ),
     "forgot_wait": Diagnosis(
-        "An operation was started and never waited for. isend, irecv and collectives with async_op=True return at once, before anything "
+        "An operation was started and never waited for. isend, irecv and collectives with async_op=True return at "
+        "once, before anything "
         "has moved; only wait() tells that it has.",
         "Keep the request that they return and call its wait() before you use the tensor or return.",
     ),
@@ -51,16 +63,20 @@ BUILT_IN = {
         "It ran out of memory.", "A check's cases are small: look for something that grows with every step."
     ),
     "too_slow": Diagnosis(
-        "It had not returned when its time was up.", "A check's cases take milliseconds: look for a loop that never ends."
+        "It had not returned when its time was up.",
+        "A check's cases take milliseconds: look for a loop that never ends.",
     ),
     "rank_died": Diagnosis("A rank's process died.", ""),
     "too_much": Diagnosis(
-        "A rank asked for more than a check allows: thousands of messages at a time, or far more bytes or printed lines than the data has.",
+        "A rank asked for more than a check allows: thousands of messages at a time, or far more bytes or printed "
+        "lines than the data has.",
         "Look for a loop that sends or prints in every turn; a whole tensor is one message.",
     ),
     "not_carried": Diagnosis(
-        "The numbers are right, but the ranks have not told them each other by the communication that the exercise is about.",
-        "Use messages or collectives of the process group (communicator) for everything one rank has to know of another.",
+        "The numbers are right, but the ranks have not told them each other by the communication that the exercise is "
+        "about.",
+        "Use messages or collectives of the process group (communicator) for everything one rank has to know of "
+        "another.",
     ),
     "protocol": Diagnosis(
         "A rank sent something the relay does not understand.", "Leave the process group's own connection alone."
@@ -92,7 +108,8 @@ _HOW_OF_MPI = {  # by the error's name in its text
 
 
 def diagnosis_of(exercise: Exercise, name: str) -> Diagnosis:
-    """The words for the mistake `name`: the exercise's own, else those of every exercise, else what a hang of this kind means."""
+    """The words for the mistake `name`: the exercise's own, else those of every exercise, else what a hang of this kind
+    means."""
     return exercise.diagnoses.get(name) or BUILT_IN.get(name) or Diagnosis(hang.KINDS.get(name, ""))
 
 

@@ -1,4 +1,5 @@
-"""What an answer needs besides itself: the student's own earlier functions, or the reference where one of these is wrong or missing."""
+"""What an answer needs besides itself: the student's own earlier functions, or the reference where one of these is
+wrong or missing."""
 
 from __future__ import annotations
 
@@ -23,17 +24,20 @@ def judge_with_its_helpers(
     judge_chunks: Callable[[list[Chunk] | None, str], Result],
     failed: set[str],
 ) -> Result:
-    """A function is judged with the student's functions of earlier exercises that it calls. One that has passed its own check may still
-    not fit here (another data type, say): then the references count, where they give more points. A mistake costs its own exercise.
+    """A function is judged with the student's functions of earlier exercises that it calls. One that has passed its own
+    check may still not fit here (another data type, say): then the references count, where they give more points. A
+    mistake costs its own exercise.
 
-    chunks_for(failed), chunks_for(failed, why): what travels to the ranks when the references of these functions stand in, and a note
-    (see `slice_for`); failed: those that did not pass.
+    chunks_for(failed), chunks_for(failed, why): what travels to the ranks when the references of these functions stand
+    in, and a note (see `slice_for`); failed: those that did not pass.
     """
     chunks, note = chunks_for(failed)
     result = judge_chunks(chunks, note)
     if result.verdict == "passed" or not chunks or not set(exercise.uses) - failed:
         return result
-    instead, note = chunks_for(failed | set(exercise.uses), "with yours it does not work, though they may pass their own checks")
+    instead, note = chunks_for(
+        failed | set(exercise.uses), "with yours it does not work, though they may pass their own checks"
+    )
     own, own_instead = ([c for c in some if not c.label.startswith(REFERENCE)] for some in (chunks, instead))
     if own == own_instead:  # it calls none of them
         return result
@@ -44,8 +48,8 @@ def judge_with_its_helpers(
 def slice_for(
     exercise: Exercise, cells: list[Cell], failed: set[str], why: str = "yours does not pass yet"
 ) -> tuple[list[Chunk], str]:
-    """What `exercise.function` needs; references stand in for functions of earlier exercises that failed or are not there. And a note
-    that says so: `why` is its reason."""
+    """What `exercise.function` needs; references stand in for functions of earlier exercises that failed or are not
+    there. And a note that says so: `why` is its reason."""
     stand_ins = []
     for name in exercise.uses:
         used = find(name)

@@ -1,7 +1,8 @@
 """The judge: runs a candidate's source on an exercise's cases, elsewhere, and compares here what came back.
 
-The expected values, the misconceptions and the comparison never leave this process; the candidate's code never enters it. Cases are run by
-`runners`, each is judged by `case`, the way through them is `trial`, and which names the mistakes keep in the end is `naming`.
+The expected values, the misconceptions and the comparison never leave this process; the candidate's code never enters
+it. Cases are run by `runners`, each is judged by `case`, the way through them is `trial`, and which names the mistakes
+keep in the end is `naming`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def judge(
     note: str = "",
     until_named: bool = False,
 ) -> Result:
-    """The verdict on one candidate. chunks: the source that defines `exercise.function`; None: there is none. until_named: `judge_with`."""
+    """The verdict on one candidate. chunks: the source that defines `exercise.function`; None: there is none.
+    until_named: `judge_with`."""
     with Runners(launcher, limits) as runners:
         return judge_with(runners, exercise, chunks, key=key, note=note, until_named=until_named)
 
@@ -47,11 +49,12 @@ def judge_with(
     note: str = "",
     until_named: bool = False,
 ) -> Result:
-    """`judge` for one candidate after another: an MPI job that one has left in order serves the next, unless the launcher is isolated
-    (see `Runners.student`). chunks: None with a note, which then says where, is a function whose text is no valid Python.
+    """`judge` for one candidate after another: an MPI job that one has left in order serves the next, unless the
+    launcher is isolated (see `Runners.student`). chunks: None with a note, which then says where, is a function whose
+    text is no valid Python.
 
-    until_named: only the verdict and the diagnosis are asked for. The judging ends as soon as nothing can change them; the result has
-    the levels that were judged until then.
+    until_named: only the verdict and the diagnosis are asked for. The judging ends as soon as nothing can change them;
+    the result has the levels that were judged until then.
     """
     if chunks is None:
         return _nothing(exercise, "syntax_error" if note else "missing", note)
@@ -59,7 +62,9 @@ def judge_with(
         return _judge(runners, exercise, chunks, key, note, until_named)
 
 
-def _judge(runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], key: str, note: str, until_named: bool) -> Result:
+def _judge(
+    runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], key: str, note: str, until_named: bool
+) -> Result:
     cases = exercise.cases(rng_for(exercise, key))
     seed = zlib.crc32(f"{key}/{exercise.unit}/{exercise.function}".encode())
     trial = Trial(runners, exercise, chunks, seed, until_named)
@@ -79,13 +84,16 @@ def _judge(runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], key: s
 
 
 def _level(trial: Trial, exercise: Exercise, cases: Iterable[Case]) -> list[CaseResult]:
-    """The results of a level's cases, as far as they tell something new. The first is run even when the time for the candidate is used
+    """The results of a level's cases, as far as they tell something new. The first is run even when the time for the
+    candidate is used
     up: it says what is wrong."""
     results: list[CaseResult] = []
     for case in cases:
         if results and time.monotonic() > trial.runners.until:
             text = diagnosis_of(exercise, "too_slow")
-            late = CaseResult(case.level, says_of(case), case.world_size, "too_slow", "too_slow", why=text.why, how=text.how)
+            late = CaseResult(
+                case.level, says_of(case), case.world_size, "too_slow", "too_slow", why=text.why, how=text.how
+            )
             return [*results, late]
         results.append(trial.run_until_sure(case))
         if results[-1].diagnosis == "not_written" or trial.knows_enough_of_the_level() or trial.knows_enough():
@@ -103,7 +111,7 @@ def _nothing(exercise: Exercise, diagnosis: str, note: str) -> Result:
     return Result(exercise.unit, exercise.function, exercise.title, exercise.points, levels, note)
 
 
-# -- candidates from files ------------------------------------------------------------------------------------------------------------
+# -- candidates from files -------------------------------------------------------------------------
 
 
 def chunks_of_file(source: str, function: str, label: str) -> list[Chunk] | None:
@@ -116,5 +124,7 @@ def chunks_of_file(source: str, function: str, label: str) -> list[Chunk] | None
 
 def with_references(chunks: list[Chunk], uses: Sequence[Exercise], defined: set[str]) -> list[Chunk]:
     """The references of earlier exercises put before `chunks`, for those not in `defined`."""
-    stand_ins = [Chunk(f"reference of {e.function}", 1, e.reference) for e in uses if e.function not in defined and e.reference]
+    stand_ins = [
+        Chunk(f"reference of {e.function}", 1, e.reference) for e in uses if e.function not in defined and e.reference
+    ]
     return [*stand_ins, *chunks]

@@ -1,4 +1,5 @@
-"""Which name a mistake keeps when all cases of an answer are known: one case may look like another mistake by chance."""
+"""Which name a mistake keeps when all cases of an answer are known: one case may look like another mistake by
+chance."""
 
 from __future__ import annotations
 
@@ -10,11 +11,12 @@ from autograder.verdict import CaseResult
 
 
 def is_certain(results: Sequence[CaseResult]) -> bool:
-    """Whether verdict and diagnosis of an answer are decided by these cases, the first of it, whatever comes after them.
+    """Whether verdict and diagnosis of an answer are decided by these cases, the first of it, whatever comes after
+    them.
 
-    What says most is the first failing case that has a name (`Result.decisive`). A name that was recognised by the values or read from
-    wrong ones may still give way in `keep_names_that_explain_all`, and so may a silence; a case without a name stays without one.
-    Every other name was seen to happen, and stays.
+    What says most is the first failing case that has a name (`Result.decisive`). A name that was recognised by the
+    values or read from wrong ones may still give way in `keep_names_that_explain_all`, and so may a silence; a case
+    without a name stays without one. Every other name was seen to happen, and stays.
     """
     failed = [result for result in results if result.verdict != "passed"]
     named = next((result for result in failed if result.guess or result.diagnosis != "unrecognised"), None)
@@ -22,13 +24,15 @@ def is_certain(results: Sequence[CaseResult]) -> bool:
 
 
 def keep_names_that_explain_all(exercise: Exercise, results: list[CaseResult]) -> None:
-    """A mistake that was recognised by its values is a guess, for one case may look like another mistake by chance. Its name is kept
-    only if it explains every case of the run in which wrong values came back; where it does not, another one that fits is taken, or none.
+    """A mistake that was recognised by its values is a guess, for one case may look like another mistake by chance. Its
+    name is kept only if it explains every case of the run in which wrong values came back; where it does not, another
+    one that fits is taken, or none.
 
-    It explains a case that gives the values it should. Where the exercise says that it does not show, something else must have been found,
-    or two other cases confirm it. What a case did (it hung, it raised, it sent too much, a rank's part was read to be missing: a finding)
-    is no guess: it is said where it happened. Only where another case shows that it cannot be (the exercise knows what this mistake gives
-    there, and something else came back) does it give way, as a guess does: to a name that explains them all, or to none.
+    It explains a case that gives the values it should. Where the exercise says that it does not show, something else
+    must have been found, or two other cases confirm it. What a case did (it hung, it raised, it sent too much, a rank's
+    part was read to be missing: a finding) is no guess: it is said where it happened. Only where another case shows
+    that it cannot be (the exercise knows what this mistake gives there, and something else came back) does it give way,
+    as a guess does: to a name that explains them all, or to none.
     """
     wrong = [result for result in results if result.hidden is not None]
     doubtful = [r for r in wrong if r.guess or (r.found and any(_contradicts(other, r.diagnosis) for other in wrong))]
@@ -44,7 +48,8 @@ def keep_names_that_explain_all(exercise: Exercise, results: list[CaseResult]) -
 
 
 def _find_a_reason_for_silence(exercise: Exercise, results: list[CaseResult]) -> None:
-    """Right numbers that nobody communicated are right by chance where other cases come out wrong: then that mistake is the reason."""
+    """Right numbers that nobody communicated are right by chance where other cases come out wrong: then that mistake is
+    the reason."""
     others = [r for r in results if r.verdict == "wrong" and r.diagnosis not in ("not_carried", "unrecognised")]
     for result in results:
         if result.diagnosis == "not_carried" and others:
@@ -60,5 +65,6 @@ def _explains(name: str, wrong: list[CaseResult]) -> bool:
 
 
 def _contradicts(other: CaseResult, name: str) -> bool:
-    """Whether the mistake `name` would give other values than came back in this case, and facts say nothing of these."""
+    """Whether the mistake `name` would give other values than came back in this case, and facts say nothing of
+    these."""
     return not other.found and name not in other.fits and name not in other.hidden

@@ -30,7 +30,8 @@ class Ranks(Enum):
 
 @dataclass(frozen=True)
 class Asked:
-    """One case to be run. jobs: see `labkit.launch.launcher.make_jobs`. hurry: an earlier case of this candidate was too slow."""
+    """One case to be run. jobs: see `labkit.launch.launcher.make_jobs`. hurry: an earlier case of this candidate was
+    too slow."""
 
     exercise: Exercise
     case: Case
@@ -42,7 +43,8 @@ class Asked:
 
 
 class Runner:
-    """Runs cases of some runtimes. cpu_seconds: at most so much processor time for each rank; hurried: the same in a hurry."""
+    """Runs cases of some runtimes. cpu_seconds: at most so much processor time for each rank; hurried: the same in a
+    hurry."""
 
     cpu_seconds = hurried = 0  # 0: as the limits say
 
@@ -66,7 +68,8 @@ class Runner:
 
 
 class OnRelay(Runner):
-    """Ranks forked by the launcher that talk over the relay, or not at all: one set of them serves a student's cases in turn."""
+    """Ranks forked by the launcher that talk over the relay, or not at all: one set of them serves a student's cases in
+    turn."""
 
     cpu_seconds, hurried = 4, 1  # milliseconds are enough
 
@@ -142,9 +145,11 @@ class Runners:
 
     @contextlib.contextmanager
     def student(self, exercises: Sequence[Exercise]) -> Iterator[None]:
-        """Within, every case is one and the same student's answer to one of these exercises: ranks may serve one after the other.
+        """Within, every case is one and the same student's answer to one of these exercises: ranks may serve one after
+        the other.
 
-        With an isolated launcher an MPI job ends with the student as well: nothing of one person's code may be left where another's runs.
+        With an isolated launcher an MPI job ends with the student as well: nothing of one person's code may be left
+        where another's runs.
         """
         if self.most:
             yield

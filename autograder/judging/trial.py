@@ -18,11 +18,13 @@ from labkit.relay.outcome import Outcome
 class Trial:
     """One candidate's way through the cases.
 
-    ranks: in which processes the next case runs. hurry: an endless loop is waited for once, not in every level, and so is a standstill
-    that only the clock shows. until_named: see `autograder.judging.judge.judge_with`.
+    ranks: in which processes the next case runs. hurry: an endless loop is waited for once, not in every level, and so
+    is a standstill that only the clock shows. until_named: see `autograder.judging.judge.judge_with`.
     """
 
-    def __init__(self, runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], seed: int, until_named: bool = False):
+    def __init__(
+        self, runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], seed: int, until_named: bool = False
+    ):
         self.runners, self.exercise, self.chunks, self.seed = runners, exercise, list(chunks), seed
         self.until_named = until_named
         self.results: list[CaseResult] = []
@@ -31,11 +33,12 @@ class Trial:
     def run_until_sure(self, case: Case) -> CaseResult:
         """The result of the next case.
 
-        A case that fails in ranks that have served before is run once more in fresh ones, and from the first failure on every case
-        gets fresh ranks: nothing that an earlier case left behind may help or harm. Where only a name is asked for, ranks go on
-        serving, and what the name found so far explains is not run again.
+        A case that fails in ranks that have served before is run once more in fresh ones, and from the first failure on
+        every case gets fresh ranks: nothing that an earlier case left behind may help or harm. Where only a name is
+        asked for, ranks go on serving, and what the name found so far explains is not run again.
 
-        A case that may have used what a receive had not brought yet is run once more as well: such memory holds something else then.
+        A case that may have used what a receive had not brought yet is run once more as well: such memory holds
+        something else then.
         """
         result, outcome = self._run(case, self.ranks, 1)
         if result.verdict != "passed":
@@ -47,7 +50,12 @@ class Trial:
                 result, again = self._run(case, Ranks.FRESH, 2)
                 if suspicious and _may_have_looked_too_early(result, again) and _encoded(outcome) != _encoded(again):
                     text = diagnosis_of(self.exercise, "used_before_wait")
-                    result.verdict, result.diagnosis, result.why, result.how = "wrong", "used_before_wait", text.why, text.how
+                    result.verdict, result.diagnosis, result.why, result.how = (
+                        "wrong",
+                        "used_before_wait",
+                        text.why,
+                        text.how,
+                    )
                     result.guess, result.found, result.hidden = False, False, None
         self.results.append(result)
         stands_still = result.verdict == "hung" and self.exercise.runtime == "horovod"
@@ -65,8 +73,8 @@ class Trial:
         return self.until_named and first is not None and first.guess and first.diagnosis in result.fits
 
     def knows_enough_of_the_level(self) -> bool:
-        """Whether the rest of the level would tell nothing new: its points are lost, and the reason is known. A mistake that was
-        recognised by its values must explain the other cases, too."""
+        """Whether the rest of the level would tell nothing new: its points are lost, and the reason is known. A mistake
+        that was recognised by its values must explain the other cases, too."""
         last = self.results[-1]
         return last.verdict != "passed" and last.diagnosis not in ("unrecognised", "not_carried") and not last.guess
 
@@ -76,8 +84,8 @@ class Trial:
 
 
 def _may_have_looked_too_early(result: CaseResult, outcome: Outcome) -> bool:
-    """Whether a failed case may be one that used what a receive had not brought yet. Then it fails otherwise where that memory holds
-    something else."""
+    """Whether a failed case may be one that used what a receive had not brought yet. Then it fails otherwise where that
+    memory holds something else."""
     return (
         any(rank.deferred for rank in outcome.ranks)
         and result.verdict in ("wrong", "raised", "out_of_memory")

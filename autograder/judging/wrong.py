@@ -1,4 +1,5 @@
-"""Right or wrong: what the ranks returned beside what they should have, and the name of the mistake that explains the difference."""
+"""Right or wrong: what the ranks returned beside what they should have, and the name of the mistake that explains the
+difference."""
 
 from __future__ import annotations
 

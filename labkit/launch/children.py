@@ -19,9 +19,11 @@ PROCESSES = 96  # that a rank in a jail may have, threads included: TensorFlow a
 
 @dataclass(frozen=True)
 class Birth:
-    """What a rank is forked with. sock: its end of the connection to the client; others: sockets that are none of its business.
+    """What a rank is forked with. sock: its end of the connection to the client; others: sockets that are none of its
+    business.
 
-    request: the leader's. folder: that all ranks of the case share; None: it gets one of its own in its compartment of the jail.
+    request: the leader's. folder: that all ranks of the case share; None: it gets one of its own in its compartment of
+    the jail.
     rendezvous: Horovod's, or None. spec: the jail, or None.
     """
 
@@ -40,7 +42,8 @@ class Children:
     def __init__(self, ranks: int):
         self.alive: dict[int, int] = {}
         self.ends: list[dict] = [{} for _ in range(ranks)]
-        # The kernel writes a byte into one pipe when a child ends; children say in the other that a jail could not be built.
+        # The kernel writes a byte into one pipe when a child ends; children say in the other that a jail could not be
+        # built.
         self._wake, self._wake_write = os.pipe()
         self._trouble, self._trouble_write = os.pipe()
         os.set_blocking(self._wake_write, False)
@@ -140,8 +143,8 @@ def _leave_the_leader(birth: Birth, pipes: tuple[int, ...]) -> None:
 
 
 def _shut_in(birth: Birth, trouble: int) -> str:
-    """A rank enters its compartment, if it has one of its own, and gives up all rights; returns its folder. Where that fails nothing
-    runs."""
+    """A rank enters its compartment, if it has one of its own, and gives up all rights; returns its folder. Where that
+    fails nothing runs."""
     spec, folder = birth.spec, birth.folder
     try:
         jail.share_no_memory()

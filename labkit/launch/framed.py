@@ -1,4 +1,5 @@
-"""One message between two of our processes: its length in 4 bytes, then JSON; file descriptors travel with its first bytes."""
+"""One message between two of our processes: its length in 4 bytes, then JSON; file descriptors travel with its first
+bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def send(sock: socket.socket, message: dict, descriptors: Sequence[int] = ()) ->
 
 
 def receive(sock: socket.socket, most: int) -> tuple[dict | None, list[int]]:
-    """The next message and its descriptors, `most` of them at most, which are the caller's to close; (None, []) where the peer is gone.
+    """The next message and its descriptors, `most` of them at most, which are the caller's to close; (None, []) where
+    the peer is gone.
 
     Raises Broken, OSError and TimeoutError; no descriptor stays open then.
     """

@@ -1,8 +1,9 @@
 """Cases on real Horovod: forked ranks that talk over loopback through Horovod's own gloo, watched from two sides.
 
-The *leader* (`labkit.launch.leader`) runs Horovod's rendezvous, forks the ranks and looks at the processor time of each. Ranks that compute
-nothing for four seconds stand still, however busy the machine is: the leader then asks each for the line it stands at. (Horovod's own stall
-inspector stays silent with gloo.) The *client* (`run`) collects what the ranks return and turns a standstill into words.
+The *leader* (`labkit.launch.leader`) runs Horovod's rendezvous, forks the ranks and looks at the processor time of
+each. Ranks that compute nothing for four seconds stand still, however busy the machine is: the leader then asks each
+for the line it stands at. (Horovod's own stall inspector stays silent with gloo.) The *client* (`run`) collects what
+the ranks return and turns a standstill into words.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def run(
 ) -> tuple[Outcome, list[dict]]:
     """Run one case. ranks_per_node: 0 for one node; otherwise `hvd.local_rank()` counts within nodes of so many ranks.
 
-    notes: bytes of notes that each rank may send while it runs (`probes.script`). windows: so many seconds without work are a
-    standstill.
+    notes: bytes of notes that each rank may send while it runs (`probes.script`). windows: so many seconds without work
+    are a standstill.
     """
     limits = limits or Limits()
     case = launcher.case(len(jobs), limits, horovod={"ranks_per_node": ranks_per_node, "windows": windows})
@@ -136,7 +137,8 @@ def _explain(ranks: list[RankOutcome], stacks: dict, labels: set[str]) -> hang.H
 
 
 def _in_its_own_code(stack: str, labels: set[str]) -> bool:
-    """Whether a rank stands in a line of the student's, or in something built into Python that it calls: `time.sleep`."""
+    """Whether a rank stands in a line of the student's, or in something built into Python that it calls:
+    `time.sleep`."""
     innermost = next(iter(frames(_own_thread(stack))), None)
     return innermost is not None and innermost[0] in labels
 

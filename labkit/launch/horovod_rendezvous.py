@@ -26,8 +26,9 @@ _THREADS = 4096  # bytes per rank in the shared file where a rank notes which of
 def import_horovod() -> None:
     """Import Horovod for TensorFlow, Keras and PyTorch, with an `init` that notes which threads it starts.
 
-    Where both frameworks are imported, Horovod asks the one imported last for the ranks of the global process set. That one was not
-    initialised, the set stays empty, and a DistributedGradientTape averages nothing: `init` has to say first whose set it is.
+    Where both frameworks are imported, Horovod asks the one imported last for the ranks of the global process set. That
+    one was not initialised, the set stays empty, and a DistributedGradientTape averages nothing: `init` has to say
+    first whose set it is.
     """
     from horovod.common import basics, process_sets
 
@@ -82,7 +83,8 @@ def carried_bytes() -> float:
 
 
 def _count_what_is_moved(library, prefix: str) -> None:
-    """Have Horovod's operations of one framework note the bytes they are called with: without any, a rank has heard of nobody."""
+    """Have Horovod's operations of one framework note the bytes they are called with: without any, a rank has heard of
+    nobody."""
     for name in dir(library):
         if name.startswith(prefix) and _MOVES.match(name.removeprefix(prefix)):
             setattr(library, name, _counted(getattr(library, name)))
@@ -93,7 +95,9 @@ def _counted(operation):
     def call(*arguments, **named):
         global _carried
         tensors = arguments[0] if arguments else next(iter(named.values()))
-        _carried = min(UNKNOWN, _carried + sum(map(_bytes_of, tensors if isinstance(tensors, (list, tuple)) else [tensors])))
+        _carried = min(
+            UNKNOWN, _carried + sum(map(_bytes_of, tensors if isinstance(tensors, (list, tuple)) else [tensors]))
+        )
         return operation(*arguments, **named)
 
     return call
@@ -119,7 +123,7 @@ def _note_threads(threads: set[str]) -> None:
     os.pwrite(fd, (known + b" " + " ".join(sorted(threads)).encode())[: _THREADS - 1], rank * _THREADS)
 
 
-# -- in the leader ----------------------------------------------------------------------------------------------------------------------
+# -- in the leader ---------------------------------------------------------------------------------
 
 
 def name_is_known() -> bool:
@@ -131,7 +135,8 @@ def name_is_known() -> bool:
 
 
 def _take_a_known_name() -> None:
-    """From here on this process and its children live on "localhost", everybody else where they did. See uts_namespaces(7).
+    """From here on this process and its children live on "localhost", everybody else where they did. See
+    uts_namespaces(7).
 
     Where the machine does not allow it all stays as it is; `labkit doctor` has said so then.
     """
@@ -146,7 +151,8 @@ def _take_a_known_name() -> None:
 
 
 class Rendezvous:
-    """Where the ranks find each other, on a free port of loopback, and what Horovod wants to know in each rank's environment."""
+    """Where the ranks find each other, on a free port of loopback, and what Horovod wants to know in each rank's
+    environment."""
 
     def __init__(self, world_size: int, ranks_per_node: int = 0):
         from horovod.runner.common.util.hosts import get_host_assignments, parse_hosts
@@ -214,7 +220,8 @@ class Rendezvous:
 
 
 class StandstillWatch:
-    """Notices that no rank has used more than 3 % of a core for `windows` seconds on end (Horovod's own threads not counted).
+    """Notices that no rank has used more than 3 % of a core for `windows` seconds on end (Horovod's own threads not
+    counted).
 
     PAUSE: seconds between two looks.
     """
@@ -242,14 +249,19 @@ class StandstillWatch:
         if elapsed < WINDOW:
             return {}
         before, self._seconds = self._seconds, {rank: seconds for rank, (seconds, _) in now.items()}
-        worked = any(rank not in before or seconds - before[rank] > BUSY * elapsed for rank, seconds in self._seconds.items())
-        wanted = any(2 * count > self._asked for count in self._runnable.values())  # on a busy machine: wants to compute, may not
+        worked = any(
+            rank not in before or seconds - before[rank] > BUSY * elapsed for rank, seconds in self._seconds.items()
+        )
+        wanted = any(
+            2 * count > self._asked for count in self._runnable.values()
+        )  # on a busy machine: wants to compute, may not
         self._since, self._asked, self._runnable = time.monotonic(), 0, {}
         self._quiet = 0 if worked or wanted else self._quiet + 1
         return self.rendezvous.stacks(pids) if self._quiet >= self.windows else {}
 
     def _threads(self, pid: int, rank: int) -> tuple[float, bool]:
-        """(seconds of processor time, whether one could use a processor now) of all threads that are not Horovod's own."""
+        """(seconds of processor time, whether one could use a processor now) of all threads that are not
+        Horovod's own."""
         own = self.rendezvous.horovod_threads(rank)
         seconds, runnable = 0.0, False
         with contextlib.suppress(OSError):

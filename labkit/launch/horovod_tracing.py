@@ -6,10 +6,12 @@ import sys
 
 
 def trace_without_autograph() -> None:
-    """Where Horovod for TensorFlow is imported: no translation of its own functions by AutoGraph, which they do not need.
+    """Where Horovod for TensorFlow is imported: no translation of its own functions by AutoGraph, which they do not
+    need.
 
-    Horovod wraps its averaging and its broadcasts in `tf.function`. When a rank first uses them, AutoGraph translates them and all that
-    they call, which takes longer than a lesson's training. What is computed stays the same. May be called any number of times.
+    Horovod wraps its averaging and its broadcasts in `tf.function`. When a rank first uses them, AutoGraph translates
+    them and all that they call, which takes longer than a lesson's training. What is computed stays the same. May be
+    called any number of times.
     """
     framework = sys.modules.get("horovod.tensorflow")
     functions = sys.modules.get("horovod.tensorflow.functions")

@@ -1,12 +1,12 @@
 """The warm launcher: a process that has imported the frameworks once and forks the ranks of every case in milliseconds.
 
-Three kinds of processes: the *client* (a notebook's kernel, or the grader) talks to the *launcher* over a socket; for each case the
-launcher forks a *leader*, which forks the ranks, waits for them and reports how they ended. A case lives as long as its lifeline, a
-socket between client and leader: when it closes, the leader kills its ranks. The launcher holds no job: ranks get theirs from the
-client, through their own sockets, after the fork.
+Three kinds of processes: the *client* (a notebook's kernel, or the grader) talks to the *launcher* over a socket; for
+each case the launcher forks a *leader*, which forks the ranks, waits for them and reports how they ended. A case lives
+as long as its lifeline, a socket between client and leader: when it closes, the leader kills its ranks. The launcher
+holds no job: ranks get theirs from the client, through their own sockets, after the fork.
 
-A grader's launcher runs in a jail (`labkit.launch.jail`), and so do its cases: each rank in a cell of its own where all talk goes over the relay,
-all ranks in one where they find each other by themselves.
+A grader's launcher runs in a jail (`labkit.launch.jail`), and so do its cases: each rank in a cell of its own where all
+talk goes over the relay, all ranks in one where they find each other by themselves.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ _QUIET_FRAMEWORKS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What one rank may use. cpu_seconds: processor time. memory_bytes: on top of what the launcher itself has. deadline: wall seconds
-    for the whole case. patience: seconds a rank may compute, or sleep, without a word (`labkit.watch.standstill`). A limit of 0 is no limit."""
+    """What one rank may use. cpu_seconds: processor time. memory_bytes: on top of what the launcher itself has.
+    deadline: wall seconds for the whole case. patience: seconds a rank may compute, or sleep, without a word
+    (`labkit.watch.standstill`). A limit of 0 is no limit."""
 
     cpu_seconds: int = 20
     memory_bytes: int = 2 << 30
@@ -119,7 +120,9 @@ class Launcher:
         """The same for one in a jail. Its environment is the jail's, not ours."""
         environment = {**self.isolation["environment"], **_QUIET_FRAMEWORKS, "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor"}
         inside = {**self.isolation, "keep": [control]}
-        program = f"import sys; sys.path[:] = {self.isolation['path']!r}; from labkit.launch import leader; leader.serve()"
+        program = (
+            f"import sys; sys.path[:] = {self.isolation['path']!r}; from labkit.launch import leader; leader.serve()"
+        )
         command = [sys.executable, "-c", program, str(control), ",".join(self.frameworks), json.dumps(self.isolation)]
         return [sys.executable, "-I", "-S", jail.__file__, json.dumps(inside), "serve", *command], environment
 
@@ -150,7 +153,8 @@ class Launcher:
         return self._process.pid if self._process is not None else None
 
     def with_frameworks(self, frameworks: Sequence[str]) -> Launcher:
-        """A launcher that has imported `frameworks`: this one, or a second process that belongs to it (`close` ends both)."""
+        """A launcher that has imported `frameworks`: this one, or a second process that belongs to it (`close` ends
+        both)."""
         if set(frameworks) <= set(self.frameworks):
             return self
         if self._beside is None:
@@ -160,7 +164,8 @@ class Launcher:
     def case(self, world_size: int, limits: Limits, horovod: dict | None = None, together: bool = False) -> _Case:
         """Fork `world_size` ranks that wait for their jobs.
 
-        horovod: how they are to find each other (`labkit.launch.horovod_rendezvous`). together: in a jail, whether they see each other's files.
+        horovod: how they are to find each other (`labkit.launch.horovod_rendezvous`). together: in a jail, whether they
+        see each other's files.
         """
         if not 1 <= world_size <= MAX_RANKS:
             raise ValueError(f"{world_size} ranks: between 1 and {MAX_RANKS} are possible")
@@ -179,8 +184,8 @@ class Launcher:
         return _Case(pairs[0][0], [mine for mine, _ in pairs[1:]])
 
     def fork_ranks(self, lifeline: socket.socket, listener: socket.socket) -> None:
-        """Fork the process that forks a notebook's ranks (`labkit.ranks.forker`). Does not wait for the imports that come before it; where
-        they fail, both sockets close. Raises LauncherError."""
+        """Fork the process that forks a notebook's ranks (`labkit.ranks.forker`). Does not wait for the imports that
+        come before it; where they fail, both sockets close. Raises LauncherError."""
         self._ask({"program": "labkit.ranks.forker"}, [lifeline, listener])
 
     def _ask(self, request: dict, sockets: Sequence[socket.socket], when_ready: bool = False) -> None:
@@ -241,20 +246,24 @@ class Launcher:
         limits: Limits | None = None,
         cancelled=lambda: False,
     ) -> tuple[Outcome, list[dict]]:
-        """Run one case over the relay. Returns its outcome and how each rank's process ended ({"signal", "exit", "cpu", "rss"})."""
+        """Run one case over the relay. Returns its outcome and how each rank's process ended ({"signal", "exit", "cpu",
+        "rss"})."""
         limits = limits or Limits()
         case = self.case(len(jobs), limits)
         try:
             network = {"alpha": alpha, "beta": beta, "late": late, "seed": seed}
             watched = {"case": case, "patience": limits.patience}
-            outcome = Relay(case.sockets, jobs, **network, deadline=limits.deadline, cancelled=cancelled, **watched).run()
+            outcome = Relay(
+                case.sockets, jobs, **network, deadline=limits.deadline, cancelled=cancelled, **watched
+            ).run()
         finally:
             ends = case.end()
         self.still_there(outcome, ends)
         return outcome, ends
 
     def still_there(self, outcome: Outcome, ends: list[dict]) -> None:
-        """Raises LauncherError where ranks have died because this process did: that is not what the function has done."""
+        """Raises LauncherError where ranks have died because this process did: that is not what the function
+        has done."""
         if any(rank.state == "dead" and not (ends[r : r + 1] or [{}])[0] for r, rank in enumerate(outcome.ranks)):
             with contextlib.suppress(subprocess.TimeoutExpired, AttributeError):
                 self._process.wait(0.3)  # its ranks go a moment before it can be waited for
@@ -262,7 +271,8 @@ class Launcher:
 
 
 class _Case:
-    """A case under way: its ranks' sockets, and the lifeline to its leader, of which only one reader may cut the frames."""
+    """A case under way: its ranks' sockets, and the lifeline to its leader, of which only one reader may cut the
+    frames."""
 
     def __init__(self, lifeline: socket.socket, sockets: list[socket.socket]):
         self.lifeline, self.sockets = lifeline, sockets
@@ -270,7 +280,8 @@ class _Case:
         self._report: dict | None = None  # the leader's last word, which comes as soon as all ranks have ended
 
     def windows(self) -> Iterator[dict]:
-        """What the leader has said of its ranks' processes (`labkit.watch.standstill`) since the last call. Raises Closed, WireError."""
+        """What the leader has said of its ranks' processes (`labkit.watch.standstill`) since the last call. Raises
+        Closed, WireError."""
         for kind, meta, _ in self._inbox.frames():
             if kind == wire.STALL:
                 yield meta
@@ -278,7 +289,8 @@ class _Case:
                 self._report = meta
 
     def end(self) -> list[dict]:
-        """Close everything; the leader kills what still runs and says how each rank ended. Raises LauncherError where a jail failed."""
+        """Close everything; the leader kills what still runs and says how each rank ended. Raises LauncherError where a
+        jail failed."""
         for sock in self.sockets:
             sock.close()
         with contextlib.suppress(OSError, wire.Closed, wire.WireError):
@@ -306,7 +318,8 @@ def shared(frameworks: Sequence[str] = ("torch",)) -> Launcher:
 
 
 def for_notebook() -> Launcher:
-    """The one that serves a notebook: with Horovod and both frameworks where the notebook has imported Horovod, else with PyTorch."""
+    """The one that serves a notebook: with Horovod and both frameworks where the notebook has imported Horovod, else
+    with PyTorch."""
     from labkit.launch.horovod_rendezvous import FRAMEWORKS
 
     return shared(FRAMEWORKS if "horovod" in sys.modules else ("torch",))

@@ -65,7 +65,9 @@ def _serve() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     spec = json.loads(sys.argv[3]) if len(sys.argv) > 3 else None
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, _reap)  # waited for, so that their processor time counts as that of this process' children
+    signal.signal(
+        signal.SIGCHLD, _reap
+    )  # waited for, so that their processor time counts as that of this process' children
     _import_frameworks(sys.argv[2].split(","))
     sys.argv = [""]
     gc.collect()
@@ -120,8 +122,8 @@ def _lead(request: dict, sockets: list[socket.socket], spec: dict | None) -> int
 def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socket], spec: dict | None) -> list[dict]:
     """Fork one process per socket in `ranks`, wait until all have ended or `lifeline` closes; how each ended, by rank.
 
-    Each entry: {"exit": status or None, "signal": number or None, "cpu": seconds, "rss": bytes, "over": limit passed or ""}.
-    Raises JailError where a rank's jail could not be built.
+    Each entry: {"exit": status or None, "signal": number or None, "cpu": seconds, "rss": bytes, "over": limit passed or
+    ""}. Raises JailError where a rank's jail could not be built.
     """
     apart = request["apart"]
     if spec is not None and apart:
@@ -161,15 +163,16 @@ def _folder(spec: dict | None) -> str:
 
 
 def _remove_files(folder: str) -> None:
-    """A case's folder, and what its ranks wrote for each other, whether they came to their end or not (tempfile's folder, their parent's
-    pid)."""
+    """A case's folder, and what its ranks wrote for each other, whether they came to their end or not (tempfile's
+    folder, their parent's pid)."""
     for path in (folder, os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getpid()}")):
         with contextlib.suppress(RecursionError):  # folders too deep to walk
             shutil.rmtree(path, ignore_errors=True)
 
 
 def _watch_of(request: dict, ranks: int):
-    """(Horovod's rendezvous or None, who looks at the ranks' processes or None). `look(pids)` of the latter: what to tell the client."""
+    """(Horovod's rendezvous or None, who looks at the ranks' processes or None). `look(pids)` of the latter: what to
+    tell the client."""
     if request.get("horovod"):
         from labkit.launch import horovod_rendezvous
 
@@ -179,7 +182,8 @@ def _watch_of(request: dict, ranks: int):
 
 
 def _wait(children: Children, lifeline: socket.socket, request: dict, spec: dict | None, watch) -> None:
-    """Until all ranks have ended, tell the client what `watch` sees of them; end them when it goes, or when a limit is passed."""
+    """Until all ranks have ended, tell the client what `watch` sees of them; end them when it goes, or when a limit is
+    passed."""
     pause = watch.PAUSE if watch is not None else _WATCH if spec is not None else None
     over = ""  # which limit all processes of a compartment have passed
     while children.alive:
@@ -194,8 +198,8 @@ def _wait(children: Children, lifeline: socket.socket, request: dict, spec: dict
 
 
 def _over(limits: dict, ranks: int, spec: dict | None) -> str:
-    """Which limit all processes of a cell together have passed: "memory", "cpu" or none. Limits count for each process by itself, and a
-    rank may start others."""
+    """Which limit all processes of a cell together have passed: "memory", "cpu" or none. Limits count for each process
+    by itself, and a rank may start others."""
     if spec is None or os.getpid() != 1:
         return ""
     used_bytes, used_seconds = jail.usage()

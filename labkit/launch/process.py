@@ -16,8 +16,9 @@ _HUGE_PAGE = 2 << 20  # bytes, of x86-64 and of arm64 with pages of 4 kB
 def use_huge_pages() -> int:
     """Have the memory that this process has filled moved into huge pages; the number of bytes for which that worked.
 
-    A fork copies an entry for each page, and the end of the copy clears it: with the frameworks imported that was about a quarter of
-    what a short case cost. madvise(2), MADV_COLLAPSE, from Linux 6.1 on; elsewhere everything stays as it is.
+    A fork copies an entry for each page, and the end of the copy clears it: with the frameworks imported that was about
+    a quarter of what a short case cost. madvise(2), MADV_COLLAPSE, from Linux 6.1 on; elsewhere everything stays as it
+    is.
     """
     madvise = _libc.madvise
     madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -50,7 +51,9 @@ def apply_limits(limits: dict) -> None:
         _, hard = resource.getrlimit(which)
         if hard != resource.RLIM_INFINITY:
             value = min(value, hard)
-        resource.setrlimit(which, (value, value + grace if hard == resource.RLIM_INFINITY else min(value + grace, hard)))
+        resource.setrlimit(
+            which, (value, value + grace if hard == resource.RLIM_INFINITY else min(value + grace, hard))
+        )
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if limits["cpu_seconds"]:

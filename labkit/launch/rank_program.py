@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import random
@@ -22,7 +23,8 @@ MAX_PRINTED = 64 << 10
 
 
 class Printer(io.TextIOBase):
-    """stdout and stderr of a rank: every complete line goes to the relay, which knows the order in which things were said."""
+    """stdout and stderr of a rank: every complete line goes to the relay, which knows the order in which things were
+    said."""
 
     encoding = "utf-8"
 
@@ -62,7 +64,8 @@ class Printer(io.TextIOBase):
 
 
 def rebuild(value, torch=None, placeholders=None):
-    """Plain data as the student's function gets it: `Tensor` becomes a torch tensor, arrays are writable, COMM the communicator."""
+    """Plain data as the student's function gets it: `Tensor` becomes a torch tensor, arrays are writable, COMM the
+    communicator."""
     if isinstance(value, wire.Tensor):
         return _rebuild_tensor(value, torch)
     if isinstance(value, wire.Placeholder):
@@ -90,7 +93,10 @@ def student_traceback(error: BaseException, labels: set[str]) -> list[str]:
     rows = []
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename in labels and frame.filename != "harness":
-            rows.append(f"{os.path.basename(frame.filename)}, line {frame.lineno}, in {frame.name}: {(frame.line or '').strip()}")
+            rows.append(
+                f"{os.path.basename(frame.filename)}, line {frame.lineno}, in {frame.name}: "
+                f"{(frame.line or '').strip()}"
+            )
     if isinstance(error, SyntaxError) and error.filename in labels:
         rows.append(f"{error.filename}, line {error.lineno}: {(error.text or '').strip()}")
     return rows[-8:]
@@ -115,31 +121,24 @@ def seed_everything(seed: int, torch=None) -> None:
 
 
 def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=None, about=dict) -> bool:
-    """Run one job and report it over `sock`. Returns True when the function returned. about: what else to say of it then."""
-    rank = job["rank"]
+    """Run one job and report it over `sock`. Returns True when the function returned. about: what else to say of it
+    then."""
     printer = Printer(sock)
     chunks = [Chunk(*c) for c in job["chunks"]]
     labels = {c.label for c in chunks}
     stdout, stderr = sys.stdout, sys.stderr
     sys.stdout = sys.stderr = printer
-    warnings.filterwarnings("ignore", module="harness$")  # what the check's own code is warned of is no news for a student
+    warnings.filterwarnings("ignore", module="harness$")  # of the check's own code: no news for a student
     try:
-        seed_everything(job["seed"] + 7919 * rank, torch)
-        namespace = {"__name__": "__main__", "__builtins__": __builtins__}
-        execute(chunks, namespace)
-        if job["function"] not in namespace:
-            raise NameError(f"name '{job['function']}' is not defined")
-        function = namespace[job["function"]]
+        seed_everything(job["seed"] + 7919 * job["rank"], torch)
+        function = _function(job, chunks)
         arguments = rebuild(wire.decode(job["arguments"], payload), torch, placeholders)
-        if job["harness"]:
-            harness_namespace: dict = {"__name__": "harness"}
-            execute([Chunk("harness", 1, job["harness"])], harness_namespace)
-            value = harness_namespace["harness"](function, *arguments)
-        else:
-            value = function(*arguments)
+        value = function(*arguments)
         printer.finish()
         try:
-            tagged, data = wire.encode([value, tuple(None if _is_comm(a, placeholders) else a for a in arguments)], torch)
+            tagged, data = wire.encode(
+                [value, tuple(None if _is_comm(a, placeholders) else a for a in arguments)], torch
+            )
             wire.send(sock, wire.RESULT, {"value": tagged, **about()}, data)
         except wire.WireError:
             raise ValueError("the returned value is too large to look at") from None
@@ -159,6 +158,21 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
         sys.stdout, sys.stderr = stdout, stderr
 
 
+def _function(job: dict, chunks: list[Chunk]):
+    """The student's function, within the exercise's harness if it has one. Raises NameError, and whatever the student's
+    code does."""
+    namespace = {"__name__": "__main__", "__builtins__": __builtins__}
+    execute(chunks, namespace)
+    if job["function"] not in namespace:
+        raise NameError(f"name '{job['function']}' is not defined")
+    function = namespace[job["function"]]
+    if not job["harness"]:
+        return function
+    harness: dict = {"__name__": "harness"}
+    execute([Chunk("harness", 1, job["harness"])], harness)
+    return functools.partial(harness["harness"], function)
+
+
 def _text_of(error: BaseException) -> str:
     try:
         return str(error)
@@ -171,7 +185,8 @@ def _is_comm(argument, placeholders) -> bool:
 
 
 def run_rank(sock: socket.socket) -> None:
-    """The life of a rank forked by the launcher: one job, and then more of the same candidate for as long as they return."""
+    """The life of a rank forked by the launcher: one job, and then more of the same candidate for as long as they
+    return."""
     _, job, payload = wire.receive(sock)
     if job["runtime"] == "horovod":
         _run_on_horovod(sock, job, payload)
@@ -203,14 +218,21 @@ def _run_on_horovod(sock: socket.socket, job: dict, payload) -> None:
     """Run the job, then stay until the case is over, so that nobody else fails because we left."""
     from labkit.launch import horovod_rendezvous
 
-    run_job(sock, job, payload, torch=sys.modules.get("torch"), about=lambda: {"carried": horovod_rendezvous.carried_bytes()})
+    run_job(
+        sock,
+        job,
+        payload,
+        torch=sys.modules.get("torch"),
+        about=lambda: {"carried": horovod_rendezvous.carried_bytes()},
+    )
     with contextlib.suppress(OSError):
         sock.settimeout(None)
         sock.recv(1)
 
 
 class _NoMpi(MetaPathFinder):
-    """Ranks on the relay are not started by mpiexec: MPI would end them as soon as it is imported, without a word about the reason."""
+    """Ranks on the relay are not started by mpiexec: MPI would end them as soon as it is imported, without a word about
+    the reason."""
 
     def find_spec(self, name, path=None, target=None):
         if name == "mpi4py" or name.startswith("mpi4py."):
@@ -222,7 +244,8 @@ class _NoMpi(MetaPathFinder):
 
 
 class _Surroundings:
-    """What a candidate's function can change in its process without meaning to, and what is put back before the next case."""
+    """What a candidate's function can change in its process without meaning to, and what is put back before the next
+    case."""
 
     def __init__(self, torch=None):
         self.torch = torch

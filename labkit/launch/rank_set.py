@@ -1,8 +1,10 @@
-"""Ranks that serve the cases of one student one after the other: forking and ending a process costs more than most cases do.
+"""Ranks that serve the cases of one student one after the other: forking and ending a process costs more than most
+cases do.
 
-Every case executes the student's source anew in a fresh namespace, with a new process group and new seeds. What a case leaves behind
-in its processes (a patched module, a thread, used-up processor time) is the student's own doing; and a case that fails in ranks that
-have served before is run again in fresh ones (`autograder.judging.judge`), so sharing never costs a point.
+Every case executes the student's source anew in a fresh namespace, with a new process group and new seeds. What a case
+leaves behind in its processes (a patched module, a thread, used-up processor time) is the student's own doing; and a
+case that fails in ranks that have served before is run again in fresh ones (`autograder.judging.judge`), so sharing
+never costs a point.
 """
 
 from __future__ import annotations
@@ -31,9 +33,15 @@ class RankSet:
         Returns and raises what `Launcher.run` does; how the processes ended is known only if the case has ended them.
         """
         watched = {"case": self._case, "patience": self.limits.patience}
-        outcome = Relay(self._case.sockets[: len(jobs)], jobs, deadline=self.limits.deadline, **watched, **network).run()
+        outcome = Relay(
+            self._case.sockets[: len(jobs)], jobs, deadline=self.limits.deadline, **watched, **network
+        ).run()
         self.served += 1
-        if outcome.hang is None and not outcome.too_slow and all(r.state == "returned" and not r.unwaited for r in outcome.ranks):
+        if (
+            outcome.hang is None
+            and not outcome.too_slow
+            and all(r.state == "returned" and not r.unwaited for r in outcome.ranks)
+        ):
             return outcome, [{} for _ in jobs]
         ends = self.close()
         self.launcher.still_there(outcome, ends)

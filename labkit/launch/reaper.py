@@ -1,12 +1,12 @@
 """The process that starts the ranks of a notebook, and outlives it just long enough to end them.
 
-A kernel can be killed at any moment, and nobody would then end its engines or remove their files. So the kernel starts this
-program (`python -I -S reaper.py FOLDER`), which starts everything else. When the kernel's end of its standard input closes, for
-whatever reason, it ends all it started and removes FOLDER.
+A kernel can be killed at any moment, and nobody would then end its engines or remove their files. So the kernel starts
+this program (`python -I -S reaper.py FOLDER`), which starts everything else. When the kernel's end of its standard
+input closes, for whatever reason, it ends all it started and removes FOLDER.
 
-It reads one JSON object per line: {"start": name, "command": [...], "environment": {...}, "log": path} or {"stop": name}, and
-writes {"ended": name, "status": exit status, negative for a signal} when something ends by itself or was stopped.
-Only the standard library, without site-packages: it must start in milliseconds.
+It reads one JSON object per line: {"start": name, "command": [...], "environment": {...}, "log": path} or {"stop":
+name}, and writes {"ended": name, "status": exit status, negative for a signal} when something ends by itself or was
+stopped. Only the standard library, without site-packages: it must start in milliseconds.
 """
 
 import ctypes
@@ -72,8 +72,9 @@ def end_with_parent():
 
 
 def end(child):
-    """End a process and all that descend from it. Ranks that sit in MPI hear nothing softer than SIGKILL. What mpiexec itself has started
-    to reach other nodes (srun, ssh) ends by itself a little later than mpiexec: when the daemons there have removed their files."""
+    """End a process and all that descend from it. Ranks that sit in MPI hear nothing softer than SIGKILL. What mpiexec
+    itself has started to reach other nodes (srun, ssh) ends by itself a little later than mpiexec: when the daemons
+    there have removed their files."""
     helpers = [pid for pid in descendants(child.pid, deep=False) if not is_python(pid)]
     spared = {pid for helper in helpers for pid in (helper, *descendants(helper))}
     family = descendants(child.pid)

@@ -49,8 +49,9 @@ def reduce_bytes(payloads: list[bytes], dtype: str, how: str) -> bytes:
 def collective_seconds(kind: str, p: int, nbytes: int, alpha: float, beta: float) -> float:
     """Virtual seconds of a library collective on p ranks; nbytes: the largest contribution of one rank.
 
-    The usual costs (Thakur, Rabenseifner, Gropp 2005): ring all-reduce 2 (p-1) (alpha + n/p beta); trees ceil(log2 p) (alpha + n beta);
-    all-gather, gather and scatter p-1 steps of one contribution; reduce-scatter and all-to-all p-1 steps of n/p.
+    The usual costs (Thakur, Rabenseifner, Gropp 2005): ring all-reduce 2 (p-1) (alpha + n/p beta); trees ceil(log2 p)
+    (alpha + n beta); all-gather, gather and scatter p-1 steps of one contribution; reduce-scatter and all-to-all p-1
+    steps of n/p.
     """
     if p == 1:
         return 0.0

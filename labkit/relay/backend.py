@@ -1,11 +1,12 @@
 """`init_process_group("relay")`: the torch.distributed backend whose only wire is a socket to the relay outside.
 
-Every operation is posted to the relay at once and awaited when somebody waits for it, so that `isend`, `irecv` and `async_op=True` mean
-what they say. A send is complete when it has been received (it is synchronous): programs that work only because small messages are
-buffered are found out.
+Every operation is posted to the relay at once and awaited when somebody waits for it, so that `isend`, `irecv` and
+`async_op=True` mean what they say. A send is complete when it has been received (it is synchronous): programs that work
+only because small messages are buffered are found out.
 
-What happens to a tensor's memory while an operation is open is watched (`labkit.relay.buffers`): memory that two open operations claim is
-refused when the second is posted, and memory that was changed meanwhile when the first is waited for.
+What happens to a tensor's memory while an operation is open is watched (`labkit.relay.buffers`): memory that two open
+operations claim is refused when the second is posted, and memory that was changed meanwhile when the first is waited
+for.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ _REDUCTIONS = {
 class RelayWork(dist.Work):
     """One posted operation. `finish(meta, payload)` writes what arrived into the tensors.
 
-    reads: the tensors whose content has been handed over; writes: those that `finish` fills. Both belong to the operation until it is done.
+    reads: the tensors whose content has been handed over; writes: those that `finish` fills. Both belong to the
+    operation until it is done.
     """
 
     def __init__(self, connection: Connection, ticket: int, kind: str, result: list, finish, reads: list, writes: list):
@@ -65,10 +67,13 @@ class RelayWork(dist.Work):
         (sent, received), (sent_now, received_now) = self._as_they_were, self._checksums()
         if sent != sent_now:
             raise ReusedBuffer(
-                f"the tensor given to {self._name} was changed before its wait(): the receiver may get the old or the new values"
+                f"the tensor given to {self._name} was changed before its wait(): the receiver may get the old or the "
+                "new values"
             )
         if received != received_now:
-            raise UsedBeforeWait(f"a tensor was written to while the {self._name} into it was open: what arrives replaces that")
+            raise UsedBeforeWait(
+                f"a tensor was written to while the {self._name} into it was open: what arrives replaces that"
+            )
 
     def _complete(self, meta: dict, payload: bytearray) -> None:
         self._done = True
@@ -107,7 +112,8 @@ class RelayWork(dist.Work):
 
 
 class RelayProcessGroup(dist.ProcessGroup):
-    """The process group of one rank. Only what the relay needs to know leaves the rank: kind, sizes, peer, tag, line and the bytes."""
+    """The process group of one rank. Only what the relay needs to know leaves the rank: kind, sizes, peer, tag, line
+    and the bytes."""
 
     def __init__(self, connection: Connection, rank: int, size: int, group_id: str, members: list[int]):
         super().__init__(rank, size)
@@ -161,7 +167,8 @@ class RelayProcessGroup(dist.ProcessGroup):
         return works[0] if len(works) == 1 else _AllWork(works, result)
 
     def _member(self, rank: int) -> int:
-        """The global rank of a member. Raises ValueError for a rank that does not exist (a list would take -1 for the last one)."""
+        """The global rank of a member. Raises ValueError for a rank that does not exist (a list would take -1 for the
+        last one)."""
         if not 0 <= rank < self._size:
             raise ValueError(f"there is no rank {rank}: the ranks of this group are 0 to {self._size - 1}")
         return self._members[rank]
@@ -177,12 +184,14 @@ class RelayProcessGroup(dist.ProcessGroup):
         """Raises ValueError where a tensor cannot be cut into one equal part for every rank."""
         if whole.numel() % self._size:
             raise ValueError(
-                f"{call} was given {whole.numel()} elements for {self._size} equal parts, and {whole.numel()} does not divide by "
+                f"{call} was given {whole.numel()} elements for {self._size} equal parts, and {whole.numel()} does "
+                "not divide by "
                 f"{self._size}: pad to a multiple, or use chunks of different sizes"
             )
         if part is not None and whole.numel() != part.numel() * self._size:
             raise ValueError(
-                f"{call} was given {whole.numel()} elements in all and {part.numel()} for one rank: of {self._size} ranks, all have "
+                f"{call} was given {whole.numel()} elements in all and {part.numel()} for one rank: of {self._size} "
+                "ranks, all have "
                 f"{self._size} times as many as one"
             )
 
@@ -267,7 +276,9 @@ class RelayProcessGroup(dist.ProcessGroup):
             self._one_each("all_gather", outs)
             sizes = [o.numel() * o.element_size() for o in outs]
             works.append(
-                self._post("all_gather", out_lists, _splitter(outs), tensor_bytes(t), t, reads=[t], writes=outs, sizes=sizes)
+                self._post(
+                    "all_gather", out_lists, _splitter(outs), tensor_bytes(t), t, reads=[t], writes=outs, sizes=sizes
+                )
             )
         return self._each(works, out_lists)
 
@@ -370,7 +381,9 @@ class RelayProcessGroup(dist.ProcessGroup):
         self._one_each("all_to_all", outs)
         data = [tensor_bytes(t) for t in ins]
         sizes = [len(d) for d in data]
-        return self._post("all_to_all", outs, _splitter(outs), b"".join(data), ins[0], reads=ins, writes=outs, sizes=sizes)
+        return self._post(
+            "all_to_all", outs, _splitter(outs), b"".join(data), ins[0], reads=ins, writes=outs, sizes=sizes
+        )
 
     def all_to_all_single(self, out, inp, out_splits, in_splits, opts=None):
         for tensor, splits, which in ((inp, in_splits, "input"), (out, out_splits, "output")):
@@ -378,7 +391,8 @@ class RelayProcessGroup(dist.ProcessGroup):
                 self._equal_parts("all_to_all_single", tensor)
             elif len(splits) != self._size or sum(splits) != (tensor.size(0) if tensor.dim() else 1):
                 raise ValueError(
-                    f"all_to_all_single was given {which} splits {list(splits)} for {self._size} ranks and {tuple(tensor.shape)}: "
+                    f"all_to_all_single was given {which} splits {list(splits)} for {self._size} ranks and "
+                    f"{tuple(tensor.shape)}: "
                     "one for each rank, and together as long as the tensor"
                 )
         data = tensor_bytes(inp)
@@ -439,8 +453,8 @@ def _splitter(outs):
 def rehearse() -> None:
     """Make and destroy a process group of one rank, which says nothing to anybody.
 
-    In the process that ranks are forked from: what torch imports, compiles and clears on the way is done once then, and not by every
-    rank (a third of what a short case cost).
+    In the process that ranks are forked from: what torch imports, compiles and clears on the way is done once then, and
+    not by every rank (a third of what a short case cost).
     """
     mine, theirs = socket.socketpair()
     with mine, theirs:

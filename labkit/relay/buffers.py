@@ -1,7 +1,8 @@
 """The memory of tensors under way: their bytes, who claims which, and what an open receive shows.
 
-Until its wait has returned, the memory of a receive holds numbers made up for this rank and this case, never the old ones and never the
-new ones: a real network may write there at any time before. Memory that two open operations claim is refused when the second is posted.
+Until its wait has returned, the memory of a receive holds numbers made up for this rank and this case, never the old
+ones and never the new ones: a real network may write there at any time before. Memory that two open operations claim is
+refused when the second is posted.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import torch
 
 
 class ReusedBuffer(RuntimeError):
-    """A tensor was changed while it was being sent, or a receive into it was opened: the receiver may get either value."""
+    """A tensor was changed while it was being sent, or a receive into it was opened: the receiver may get
+    either value."""
 
 
 class UsedBeforeWait(RuntimeError):
@@ -24,7 +26,8 @@ class UsedBeforeWait(RuntimeError):
 
 
 class NeverWaited(RuntimeError):
-    """A tensor was used again whose operation is open and can never be waited for, because the request was thrown away."""
+    """A tensor was used again whose operation is open and can never be waited for, because the request was
+    thrown away."""
 
 
 def tensor_bytes(tensor: torch.Tensor) -> bytes:
@@ -35,21 +38,26 @@ def tensor_bytes(tensor: torch.Tensor) -> bytes:
 
 
 def _bytes_view(tensor: torch.Tensor) -> np.ndarray:
-    """The elements of a tensor that has some, in their order, as bytes; a copy only where they do not lie in one piece."""
+    """The elements of a tensor that has some, in their order, as bytes; a copy only where they do not lie in
+    one piece."""
     flat = tensor.detach().contiguous().reshape(-1)
-    flat = flat.as_strided((flat.numel(),), (1,))  # one element counts as contiguous whatever its stride, but view() looks at it
+    flat = flat.as_strided(
+        (flat.numel(),), (1,)
+    )  # one element counts as contiguous whatever its stride, but view() looks at it
     return flat.view(torch.uint8).numpy()
 
 
 def fill(tensor: torch.Tensor, data: bytearray | memoryview) -> None:
-    """Write bytes that another rank handed over into `tensor`, whatever its strides. Raises ValueError where they are not as many."""
+    """Write bytes that another rank handed over into `tensor`, whatever its strides. Raises ValueError where they are
+    not as many."""
     if tensor.numel():
         flat = torch.frombuffer(data, dtype=tensor.dtype)
         tensor.detach().copy_(flat.view(tensor.shape))
 
 
 def overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors share an element's memory. Two columns of one matrix do not, though they lie in each other's range."""
+    """Whether two tensors share an element's memory. Two columns of one matrix do not, though they lie in each other's
+    range."""
     if not (a.numel() and b.numel()) or a.device.type != "cpu" or b.device.type != "cpu":
         return False
     (first, last), (other_first, other_last) = _range(a), _range(b)
@@ -79,7 +87,8 @@ def checksum(tensor: torch.Tensor) -> int:
 
 
 def spoil(tensor: torch.Tensor, random: np.random.Generator) -> None:
-    """Fill `tensor` with what nobody can use: numbers that differ from element to element, rank to rank and case to case.
+    """Fill `tensor` with what nobody can use: numbers that differ from element to element, rank to rank and case to
+    case.
 
     They are finite and of medium size, so that whatever is added to them or divided leaves a trace.
     """
@@ -109,14 +118,16 @@ class Claim:
 
 
 def check(claims: Iterable[Claim], reads: list[torch.Tensor], writes: list[torch.Tensor]) -> None:
-    """Raises UsedBeforeWait, ReusedBuffer or NeverWaited where one of `claims` is on the same memory and one of the two writes there."""
+    """Raises UsedBeforeWait, ReusedBuffer or NeverWaited where one of `claims` is on the same memory and one of the two
+    writes there."""
     for claim in claims:
         received = any(overlap(tensor, other) for tensor in (*reads, *writes) for other in claim.writes)
         if not received and not any(overlap(tensor, other) for tensor in writes for other in claim.reads):
             continue
         if claim.work() is None:
             raise NeverWaited(
-                f"a tensor was used again while the {claim.name} that it belongs to was open, and nobody can wait for that "
+                f"a tensor was used again while the {claim.name} that it belongs to was open, and nobody can wait for "
+                "that "
                 f"{claim.name} any more: its request was thrown away"
             )
         if received:

@@ -1,4 +1,5 @@
-"""What keeps time: virtual seconds on a network of one latency and one bandwidth, and which line was said before which."""
+"""What keeps time: virtual seconds on a network of one latency and one bandwidth, and which line was said
+before which."""
 
 from __future__ import annotations
 
@@ -13,10 +14,11 @@ Pair = tuple[Operation, Operation]  # a send and its receive
 class Clock:
     """The time of one case.
 
-    Computing costs nothing; a message costs alpha + bytes x beta; every rank has one full-duplex port, so messages through the same port
-    queue up. Lines are ordered by vector clocks (Mattern 1989).
+    Computing costs nothing; a message costs alpha + bytes x beta; every rank has one full-duplex port, so messages
+    through the same port queue up. Lines are ordered by vector clocks (Mattern 1989).
 
-    now: virtual seconds, of each rank. known: each rank's vector clock, how many lines of every rank came before what it does next.
+    now: virtual seconds, of each rank. known: each rank's vector clock, how many lines of every rank came before what
+    it does next.
     """
 
     def __init__(self, n: int, alpha: float, beta: float):
@@ -77,8 +79,8 @@ class Clock:
         return max(send.posted, recv.posted, self._out_free[send.rank], self._in_free[recv.rank])
 
     def lines_in_causal_order(self) -> list[tuple[int, str]]:
-        """All lines: (rank, line). Where no message decides who was first, the highest rank is: a program that relies on luck is found
-        out, and the order does not depend on how busy the machine is."""
+        """All lines: (rank, line). Where no message decides who was first, the highest rank is: a program that relies
+        on luck is found out, and the order does not depend on how busy the machine is."""
         said, out = [], [0] * len(self._lines)
         while len(said) < sum(map(len, self._lines)):
             for r in reversed(range(len(self._lines))):

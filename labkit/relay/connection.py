@@ -39,7 +39,8 @@ def user_line() -> str:
 
 
 def asked_by_the_program() -> bool:
-    """Whether a wait was called by the program itself, and not by torch (a blocking call, or DistributedDataParallel)."""
+    """Whether a wait was called by the program itself, and not by torch (a blocking call, or
+    DistributedDataParallel)."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HIDDEN[1]):
         frame = frame.f_back
@@ -49,10 +50,12 @@ def asked_by_the_program() -> bool:
 class Connection:
     """This rank's socket to the relay: post an operation, wait for it, ask for it.
 
-    What is posted travels with whatever the rank says next: the relay completes nothing while a rank runs, so it need not hear of it
-    earlier. Everything of this rank goes through here (`sendall`, `receive`), so that its order stays what it was.
+    What is posted travels with whatever the rank says next: the relay completes nothing while a rank runs, so it need
+    not hear of it earlier. Everything of this rank goes through here (`sendall`, `receive`), so that its order stays
+    what it was.
 
-    open: what the operations of this rank claim that nobody has waited for yet. random: what unfinished receives hold comes from it.
+    open: what the operations of this rank claim that nobody has waited for yet. random: what unfinished receives hold
+    comes from it.
     """
 
     def __init__(self, sock: socket.socket):
@@ -96,14 +99,18 @@ class Connection:
         return self._frames.popleft()
 
     def claim(self, reads: list[torch.Tensor], writes: list[torch.Tensor]) -> None:
-        """Raises UsedBeforeWait, ReusedBuffer or NeverWaited where an open operation has claimed this memory (`buffers.check`)."""
+        """Raises UsedBeforeWait, ReusedBuffer or NeverWaited where an open operation has claimed this memory
+        (`buffers.check`)."""
         buffers.check(self.open.values(), reads, writes)
 
     @contextlib.contextmanager
     def _alone(self):
-        """Raises RuntimeError while another thread of this rank communicates: the relay could not tell who waits for what."""
+        """Raises RuntimeError while another thread of this rank communicates: the relay could not tell who waits for
+        what."""
         if not self._busy.acquire(blocking=False):
-            raise RuntimeError("two threads of this rank communicate at the same time: post one side with isend or irecv instead")
+            raise RuntimeError(
+                "two threads of this rank communicate at the same time: post one side with isend or irecv instead"
+            )
         try:
             yield
         finally:
@@ -119,7 +126,8 @@ class Connection:
             return self.tickets
 
     def ask(self, frame: int, ticket: int, later: bool = False) -> tuple[dict, bytearray]:
-        """The relay's answer (meta, payload) to a WAIT or a POLL. Raises RuntimeError where it refuses the operation, Closed.
+        """The relay's answer (meta, payload) to a WAIT or a POLL. Raises RuntimeError where it refuses the operation,
+        Closed.
 
         later: it is the program that waits, some time after it has begun the operation, and not the call that began it.
         """

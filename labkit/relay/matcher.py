@@ -15,16 +15,19 @@ _SIZED = ("all_reduce", "broadcast", "reduce", "reduce_scatter", "gather", "scat
 
 
 class Mismatch(Exception):
-    """Operations that belong together and do not fit. what: "calls", "reductions", "sizes" (of a collective) or "message"."""
+    """Operations that belong together and do not fit. what: "calls", "reductions", "sizes" (of a collective) or
+    "message"."""
 
     def __init__(self, what: str, ops: list[Operation]):
         self.what, self.ops = what, ops
 
 
 class Matcher:
-    """The operations of one case that are not complete. random: decides which of several waiting senders an any-source receive takes.
+    """The operations of one case that are not complete. random: decides which of several waiting senders an any-source
+    receive takes.
 
-    sends, recvs: by receiver and group, in the order in which they were posted. pairs: a send and its receive, not transferred yet.
+    sends, recvs: by receiver and group, in the order in which they were posted. pairs: a send and its receive, not
+    transferred yet.
     """
 
     def __init__(self, random: np.random.Generator):
@@ -37,9 +40,11 @@ class Matcher:
         self._matches = 0
 
     def post(self, op: Operation) -> list[Operation] | None:
-        """Take an operation. Returns those of a collective that it completes, in the order of their members, with what each rank gets.
+        """Take an operation. Returns those of a collective that it completes, in the order of their members, with what
+        each rank gets.
 
-        Raises Mismatch where members have called different ones, the moment they do, and WireError for an unknown operation.
+        Raises Mismatch where members have called different ones, the moment they do, and WireError for an unknown
+        operation.
         """
         if op.kind in ("send", "recv"):
             queues, to = (self.sends, op.peer) if op.kind == "send" else (self.recvs, op.rank)
@@ -64,7 +69,8 @@ class Matcher:
             op.match = self._matches
 
     def pair(self) -> None:
-        """Pair receives with sends: per receiver in the order of the receives, per sender in the order of the sends. Raises Mismatch."""
+        """Pair receives with sends: per receiver in the order of the receives, per sender in the order of the sends.
+        Raises Mismatch."""
         for key in sorted(self.recvs):
             sends, rest = self.sends.get(key, []), []
             for recv in self.recvs[key]:
@@ -102,7 +108,8 @@ class Matcher:
 
 
 def _check_agreement(slot: list[Operation]) -> None:
-    """Raises Mismatch where the newest member of a collective has not called what the first one has, with the same sizes."""
+    """Raises Mismatch where the newest member of a collective has not called what the first one has, with the same
+    sizes."""
     first, last = slot[0], slot[-1]
     same = (first.kind, first.root, first.reduce, first.members) == (last.kind, last.root, last.reduce, last.members)
     if same and (first.kind not in _SIZED or (first.dtype, first.elements) == (last.dtype, last.elements)):
@@ -110,7 +117,7 @@ def _check_agreement(slot: list[Operation]) -> None:
     raise Mismatch("reductions" if first.kind == last.kind and first.reduce != last.reduce else "calls", slot)
 
 
-# -- what a collective does -----------------------------------------------------------------------------------------------------------
+# -- what a collective does ------------------------------------------------------------------------
 
 
 def exchange(ops: list[Operation]) -> None:

@@ -1,8 +1,9 @@
-"""The network of the checks: a relay outside the ranks that matches their operations, moves the bytes and knows who waits for whom.
+"""The network of the checks: a relay outside the ranks that matches their operations, moves the bytes and knows who
+waits for whom.
 
-Time is virtual (`labkit.relay.clock`). The relay completes messages only when no rank is running, the earliest first (a discrete-event
-simulation): that makes virtual times, any-source receives and verdicts the same on every machine, however busy it is. What matches is
-`labkit.relay.matcher`'s to say, what is told of a hang `labkit.relay.words`'.
+Time is virtual (`labkit.relay.clock`). The relay completes messages only when no rank is running, the earliest first (a
+discrete-event simulation): that makes virtual times, any-source receives and verdicts the same on every machine,
+however busy it is. What matches is `labkit.relay.matcher`'s to say, what is told of a hang `labkit.relay.words`'.
 
 Only numpy is needed here: the relay never imports torch and never executes anything a rank has sent.
 """
@@ -24,7 +25,8 @@ from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch import hang, standstill
 from labkit.watch.events import POINT_TO_POINT, RankState
 
-# What the ranks of one case may ask of the relay. Far more than any exercise needs; what goes beyond is a rank that means harm.
+# What the ranks of one case may ask of the relay. Far more than any exercise needs; what goes beyond is a rank that
+# means harm.
 MAX_OPERATIONS = 100_000
 MAX_PENDING = 2_000  # messages of one rank that are under way: matching them takes time with the square
 MAX_BYTES = 256 << 20  # of all messages and results together
@@ -37,8 +39,10 @@ _ENDED = ("returned", "raised", "dead")
 class Relay:
     """Runs one case over already connected sockets, one per rank.
 
-    jobs: per rank (meta, payload), sent when the rank may start. late: ranks that start only when all others wait or are done.
-    seed: decides which of several waiting senders an any-source receive takes. deadline: wall-clock seconds for the whole case.
+    jobs: per rank (meta, payload), sent when the rank may start. late: ranks that start only when all others wait or
+    are done.
+    seed: decides which of several waiting senders an any-source receive takes. deadline: wall-clock seconds for the
+    whole case.
     case: whose leader says what the ranks' processes do (`lifeline`, a socket, and `windows()`, what came over it).
     patience: see `labkit.watch.standstill.Silence`.
     """

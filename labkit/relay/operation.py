@@ -14,8 +14,9 @@ MAX_DIMENSIONS = 64
 class Operation:
     """One posted operation of one rank.
 
-    clock, clock_after: vector clocks, how many lines of each rank had been said when it was posted, as far as its rank can know; and the
-    same for whoever has seen it completed. asked: whether by a poll. refused: why it cannot be done, told to the rank instead of a result.
+    clock, clock_after: vector clocks, how many lines of each rank had been said when it was posted, as far as its rank
+    can know; and the same for whoever has seen it completed. asked: whether by a poll. refused: why it cannot be done,
+    told to the rank instead of a result.
     """
 
     rank: int
@@ -58,7 +59,8 @@ class Operation:
 
 
 def read(rank: int, meta: dict, payload: bytes, n: int) -> Operation:
-    """The operation that a POST of one of `n` ranks describes. Raises WireError, KeyError, TypeError or ValueError for what is none."""
+    """The operation that a POST of one of `n` ranks describes. Raises WireError, KeyError, TypeError or ValueError for
+    what is none."""
     members = tuple(map(int, meta["members"]))
     peer, root = meta.get("peer"), meta.get("root")
     shape = tuple(map(int, meta.get("shape", ())))

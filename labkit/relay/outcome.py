@@ -9,7 +9,9 @@ from labkit.relay import wire
 from labkit.watch import hang
 from labkit.watch.events import Event
 
-MAX_PRINTED = 256 << 10  # characters a rank prints; `labkit.launch.rank_program` cuts off what is more than a quarter of it
+MAX_PRINTED = (
+    256 << 10
+)  # characters a rank prints; `labkit.launch.rank_program` cuts off what is more than a quarter of it
 
 
 @dataclass

@@ -1,15 +1,29 @@
 """What travels between a rank and the relay: framed binary records with plain data in them, never pickles.
 
-A frame is a fixed header (magic, type, length of the JSON part, length of the payload), a JSON object and raw bytes. Values are
-written as tagged JSON with arrays lying in the payload; whoever reads checks every size, so a rank can send nothing that is executed
-and nothing larger than the caps.
+A frame is a fixed header (magic, type, length of the JSON part, length of the payload), a JSON object and raw bytes.
+Whoever reads checks every size, so a rank can send nothing that is executed and nothing larger than the caps.
+
+Values are written as tagged JSON, arrays lie in the payload:
+
+    ["n"]                                                  None
+    ["b", true]   ["f", 0.5]   ["s", "text"]               bool, float, string
+    ["i", "12"]                                            integer, in decimal digits
+    ["l", [value, ...]]   ["u", [value, ...]]              list (or set, range, view of a dict), tuple
+    ["d", [[key, value], ...]]                             dict
+    ["a", dtype, shape, offset, bytes]                     numpy array; where its elements lie in the payload
+    ["t", dtype, shape, offset, bytes, layout]             torch tensor (`Tensor`)
+    ["p", name]                                            what only the rank can make (`Placeholder`)
+    ["o", name of the type]                                anything else (`Opaque`)
 """
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 import socket
 import struct
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,7 +76,8 @@ class Closed(Exception):
 
 @dataclass(frozen=True)
 class Tensor:
-    """A torch tensor as plain data. values: numpy array of any shape. dtype: its torch type ("float32", "bfloat16", "int64", ...).
+    """A torch tensor as plain data. values: numpy array of any shape. dtype: its torch type ("float32", "bfloat16",
+    "int64", ...).
 
     layout (for arguments): "contiguous", or "strided" for a view of every second column of a wider tensor.
     """
@@ -118,126 +133,158 @@ def from_bytes(data: bytes | memoryview, dtype: str, shape: tuple[int, ...] | No
     return flat if shape is None else flat.reshape(shape)
 
 
-# -- values ---------------------------------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 def encode(value: Any, torch=None) -> tuple[Any, bytes]:
-    """A value as (tagged JSON, payload). torch: the torch module where tensors may occur (the trusted side never needs it)."""
-    parts: list[bytes] = []
-    size = nodes = 0
+    """A value as (tagged JSON, payload). torch: the torch module where tensors may occur (the trusted side never needs
+    it).
 
-    def array(tag: str, data: bytes, dtype: str, shape, *more):
-        nonlocal size
-        if size + len(data) > MAX_PAYLOAD:
-            raise WireError(f"arrays of more than {MAX_PAYLOAD} bytes")
-        parts.append(data)
-        size += len(data)
-        return [tag, dtype, list(shape), size - len(data), len(data), *more]
+    Raises WireError for a value too large to travel.
+    """
+    encoder = _Encoder(torch)
+    return encoder.node(value, 0), b"".join(encoder.parts)
 
-    def walk(v: Any, depth: int):
-        nonlocal nodes
-        nodes += 1
-        if nodes > MAX_JSON // _NODE_BYTES:  # also the end of a list that contains itself twice
+
+class _Encoder:
+    """The writing of one value: its arrays so far, and how many nodes it has."""
+
+    def __init__(self, torch=None):
+        self.torch, self.parts, self.size, self.nodes = torch, [], 0, 0
+
+    def node(self, v: Any, depth: int) -> list:
+        """`v` and all that is in it, tagged."""
+        self.nodes += 1
+        if self.nodes > MAX_JSON // _NODE_BYTES:  # also the end of a list that contains itself twice
             raise WireError(f"a value of more than {MAX_JSON} bytes of JSON")
         if depth > _MAX_DEPTH:
             return ["o", "something nested too deeply"]
-        if v is None:
-            return ["n"]
-        if isinstance(v, (bool, np.bool_)):
-            return ["b", bool(v)]
-        if isinstance(v, (int, np.integer)):
-            return ["i", str(int(v))] if abs(int(v)) < 1 << 256 else ["o", "an integer of enormous size"]
-        if isinstance(v, (float, np.floating)):
-            return ["f", float(v)]
-        if isinstance(v, str):
-            return ["s", str(v)]
-        if isinstance(v, Placeholder):
-            return ["p", v.name]
-        if isinstance(v, Tensor):
-            return array("t", to_bytes(v.values, v.dtype), v.dtype, np.shape(v.values), v.layout)
-        if torch is not None and isinstance(v, torch.Tensor):
-            plain = v.detach().to("cpu").resolve_conj().resolve_neg()
-            if hasattr(plain, "full_tensor"):
-                plain = plain.full_tensor()
-            dtype = str(plain.dtype).removeprefix("torch.")
-            if plain.numel() * plain.element_size() > MAX_PAYLOAD:
-                raise WireError(f"a tensor of more than {MAX_PAYLOAD} bytes")
-            if dtype not in DTYPES:
-                return ["o", f"tensor of type {dtype}"]
-            shape = tuple(plain.shape)
-            flat = plain.contiguous().reshape(-1)
-            flat = flat.as_strided(
-                (flat.numel(),), (1,)
-            )  # one element counts as contiguous whatever its stride, but view() looks at it
-            raw = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
-            return array("t", raw, dtype, shape, "contiguous")
-        if isinstance(v, np.ndarray):
-            if v.dtype.name not in DTYPES:
-                return ["o", f"array of type {v.dtype}"]
-            if v.nbytes > MAX_PAYLOAD:
-                raise WireError(f"an array of more than {MAX_PAYLOAD} bytes")
-            return array("a", np.ascontiguousarray(v).tobytes(), v.dtype.name, v.shape)
-        if isinstance(v, (list, tuple, set, frozenset, range)) or type(v).__name__ in ("dict_values", "dict_keys", "map", "zip"):
-            tag = "u" if isinstance(v, tuple) else "l"
-            return [tag, [walk(item, depth + 1) for item in list(v)]]
-        if isinstance(v, dict):
-            return ["d", [[walk(k, depth + 1), walk(item, depth + 1)] for k, item in v.items()]]
+        write = _writer_of(type(v))
+        if write is not None:
+            return write(self, v, depth)
+        if self.torch is not None and isinstance(v, self.torch.Tensor):
+            return self._torch_tensor(v)
         return ["o", type(v).__name__]
 
-    return walk(value, 0), b"".join(parts)
+    def integer(self, v, depth: int) -> list:
+        return ["i", str(int(v))] if abs(int(v)) < 1 << 256 else ["o", "an integer of enormous size"]
+
+    def items(self, v, depth: int) -> list:
+        return ["u" if isinstance(v, tuple) else "l", [self.node(item, depth + 1) for item in list(v)]]
+
+    def mapping(self, v: dict, depth: int) -> list:
+        return ["d", [[self.node(k, depth + 1), self.node(item, depth + 1)] for k, item in v.items()]]
+
+    def array(self, v: np.ndarray, depth: int) -> list:
+        if v.dtype.name not in DTYPES:
+            return ["o", f"array of type {v.dtype}"]
+        if v.nbytes > MAX_PAYLOAD:
+            raise WireError(f"an array of more than {MAX_PAYLOAD} bytes")
+        return self._data("a", np.ascontiguousarray(v).tobytes(), v.dtype.name, v.shape)
+
+    def tensor(self, v: Tensor, depth: int) -> list:
+        return self._data("t", to_bytes(v.values, v.dtype), v.dtype, np.shape(v.values), v.layout)
+
+    def _torch_tensor(self, v) -> list:
+        plain = v.detach().to("cpu").resolve_conj().resolve_neg()
+        if hasattr(plain, "full_tensor"):
+            plain = plain.full_tensor()
+        dtype = str(plain.dtype).removeprefix("torch.")
+        if plain.numel() * plain.element_size() > MAX_PAYLOAD:
+            raise WireError(f"a tensor of more than {MAX_PAYLOAD} bytes")
+        if dtype not in DTYPES:
+            return ["o", f"tensor of type {dtype}"]
+        flat = plain.contiguous().reshape(-1)
+        # One element counts as contiguous whatever its stride, but view() looks at it.
+        flat = flat.as_strided((flat.numel(),), (1,))
+        raw = flat.view(self.torch.uint8).numpy().tobytes() if flat.numel() else b""
+        return self._data("t", raw, dtype, tuple(plain.shape), "contiguous")
+
+    def _data(self, tag: str, data: bytes, dtype: str, shape: Sequence[int], *more) -> list:
+        if self.size + len(data) > MAX_PAYLOAD:
+            raise WireError(f"arrays of more than {MAX_PAYLOAD} bytes")
+        self.parts.append(data)
+        self.size += len(data)
+        return [tag, dtype, list(shape), self.size - len(data), len(data), *more]
+
+
+# What is written how. A type that is not here is written as the first of which it is a subclass: bool before int.
+_WRITERS: dict[type, Callable[[_Encoder, Any, int], list]] = {
+    type(None): lambda encoder, v, depth: ["n"],
+    **dict.fromkeys((bool, np.bool_), lambda encoder, v, depth: ["b", bool(v)]),
+    **dict.fromkeys((int, np.integer), _Encoder.integer),
+    **dict.fromkeys((float, np.floating), lambda encoder, v, depth: ["f", float(v)]),
+    str: lambda encoder, v, depth: ["s", str(v)],
+    Placeholder: lambda encoder, v, depth: ["p", v.name],
+    Tensor: _Encoder.tensor,
+    np.ndarray: _Encoder.array,
+    **dict.fromkeys((list, tuple, set, frozenset, range, map, zip), _Encoder.items),
+    **dict.fromkeys((type({}.keys()), type({}.values())), _Encoder.items),
+    dict: _Encoder.mapping,
+}
+
+
+@functools.lru_cache(256)
+def _writer_of(kind: type) -> Callable[[_Encoder, Any, int], list] | None:
+    return _WRITERS.get(kind) or next((write for known, write in _WRITERS.items() if issubclass(kind, known)), None)
 
 
 def decode(tagged: Any, payload: bytes | memoryview) -> Any:
     """The reverse of `encode` on the trusted side. Raises WireError on anything that is not exactly that format."""
-    taken = 0
-
-    def array(dtype, shape, offset, nbytes) -> np.ndarray:
-        whole = all(isinstance(n, int) and 0 <= n < 1 << 40 for n in (*shape, offset, nbytes))
-        if dtype not in DTYPES or not whole or offset + nbytes > len(payload):
-            raise WireError("an array that does not lie in its payload")
-        count = 1
-        for n in shape:
-            count *= n
-        if count * DTYPES[dtype] != nbytes:
-            raise WireError("an array whose size and shape differ")
-        nonlocal taken
-        taken += nbytes
-        if taken > len(payload):  # the same bytes again and again would become more than was sent
-            raise WireError("arrays that overlap")
-        return from_bytes(bytes(payload[offset : offset + nbytes]), dtype, tuple(shape))
-
-    def walk(node: Any, depth: int) -> Any:
-        if depth > _MAX_DEPTH + 2 or not isinstance(node, list) or not node:
-            raise WireError("not a value")
-        tag, *rest = node
-        if tag == "n":
-            return None
-        if tag in ("b", "f", "s"):
-            return {"b": bool, "f": float, "s": str}[tag](rest[0])
-        if tag == "i":
-            return int(str(rest[0])[:100])
-        if tag == "p":
-            return Placeholder(str(rest[0]))
-        if tag == "a":
-            return array(*rest[:4])
-        if tag == "t":
-            return Tensor(array(*rest[:4]), rest[0], str(rest[4]))
-        if tag == "l":
-            return [walk(item, depth + 1) for item in rest[0]]
-        if tag == "u":
-            return tuple(walk(item, depth + 1) for item in rest[0])
-        if tag == "d":
-            return {_key(walk(k, depth + 1)): walk(v, depth + 1) for k, v in rest[0]}
-        if tag == "o":
-            return Opaque(str(rest[0])[:200])
-        raise WireError(f"unknown tag {tag!r}")
-
     try:
-        return walk(tagged, 0)
+        return _Decoder(payload).value(tagged, 0)
     except WireError:
         raise
     except (TypeError, ValueError, KeyError, IndexError, RecursionError, OverflowError) as error:
         raise WireError(f"not a value: {error}") from None
+
+
+class _Decoder:
+    """The reading of one value. taken: bytes of its payload that arrays have taken."""
+
+    def __init__(self, payload: bytes | memoryview):
+        self.payload, self.taken = payload, 0
+
+    def value(self, node: Any, depth: int) -> Any:
+        if depth > _MAX_DEPTH + 2 or not isinstance(node, list) or not node:
+            raise WireError("not a value")
+        if type(node[0]) is not str or node[0] not in _READERS:
+            raise WireError(f"unknown tag {node[0]!r}")
+        return _READERS[node[0]](self, node[1:], depth)
+
+    def items(self, rest: list, depth: int) -> list:
+        return [self.value(item, depth + 1) for item in rest[0]]
+
+    def mapping(self, rest: list, depth: int) -> dict:
+        return {_key(self.value(k, depth + 1)): self.value(v, depth + 1) for k, v in rest[0]}
+
+    def array(self, rest: list, depth: int) -> np.ndarray:
+        dtype, shape, offset, nbytes = rest[:4]
+        whole = all(isinstance(n, int) and 0 <= n < 1 << 40 for n in (*shape, offset, nbytes))
+        if dtype not in DTYPES or not whole or offset + nbytes > len(self.payload):
+            raise WireError("an array that does not lie in its payload")
+        if math.prod(shape) * DTYPES[dtype] != nbytes:
+            raise WireError("an array whose size and shape differ")
+        self.taken += nbytes
+        if self.taken > len(self.payload):  # the same bytes again and again would become more than was sent
+            raise WireError("arrays that overlap")
+        return from_bytes(bytes(self.payload[offset : offset + nbytes]), dtype, tuple(shape))
+
+
+_READERS: dict[str, Callable[[_Decoder, list, int], Any]] = {
+    "n": lambda decoder, rest, depth: None,
+    "b": lambda decoder, rest, depth: bool(rest[0]),
+    "i": lambda decoder, rest, depth: int(str(rest[0])[:100]),
+    "f": lambda decoder, rest, depth: float(rest[0]),
+    "s": lambda decoder, rest, depth: str(rest[0]),
+    "p": lambda decoder, rest, depth: Placeholder(str(rest[0])),
+    "a": _Decoder.array,
+    "t": lambda decoder, rest, depth: Tensor(decoder.array(rest, depth), rest[0], str(rest[4])),
+    "l": _Decoder.items,
+    "u": lambda decoder, rest, depth: tuple(decoder.items(rest, depth)),
+    "d": _Decoder.mapping,
+    "o": lambda decoder, rest, depth: Opaque(str(rest[0])[:200]),
+}
 
 
 def _key(key: Any) -> Any:
@@ -248,10 +295,11 @@ def _key(key: Any) -> Any:
     return repr(key)
 
 
-# -- frames ---------------------------------------------------------------------------------------------------------------------------
+# -- frames ----------------------------------------------------------------------------------------
 
 
 def pack(kind: int, meta: dict, payload: bytes | memoryview = b"") -> bytes:
+    """A frame as bytes. Raises WireError for one larger than the caps."""
     text = _encode_json(meta).encode()
     if len(text) > MAX_JSON:
         raise WireError(f"a record of {len(text)} bytes of JSON; at most {MAX_JSON} are allowed")
@@ -261,6 +309,7 @@ def pack(kind: int, meta: dict, payload: bytes | memoryview = b"") -> bytes:
 
 
 def send(sock: socket.socket, kind: int, meta: dict, payload: bytes | memoryview = b"") -> None:
+    """Send a frame; `sock` is a socket, or anything with its `sendall`. Raises WireError, OSError."""
     sock.sendall(pack(kind, meta, payload))
 
 
@@ -287,6 +336,7 @@ def parse_header(header: bytes | bytearray) -> tuple[int, int, int]:
 
 
 def parse_meta(text: bytes | bytearray) -> dict:
+    """The JSON part of a frame. Raises WireError."""
     try:
         text = str(text, "utf-8")
         meta, end = _decode_json(text)
@@ -318,10 +368,12 @@ class Inbox:
         return taken
 
     def clear(self) -> None:
+        """Forget what has arrived of a frame that is not complete."""
         self._data = bytearray()
 
     def frames(self):
-        """Take what has arrived and yield the complete frames in it. Raises Closed when the other side is gone, WireError."""
+        """Take what has arrived and yield the complete frames in it. Raises Closed when the other side is gone,
+        WireError."""
         try:
             more = self.sock.recv(min(max(self._missing, 1 << 15), 1 << 23))
         except (BlockingIOError, InterruptedError):

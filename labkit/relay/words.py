@@ -57,7 +57,9 @@ def of_mismatch(mismatch: Mismatch, states: list[RankState]) -> hang.HangReport:
     if mismatch.what == "calls":
         return hang.explain(states)
     if mismatch.what == "sizes":
-        return _report("mismatched_shape", f"The ranks called {ops[0].kind} with sizes that do not fit together.", states)
+        return _report(
+            "mismatched_shape", f"The ranks called {ops[0].kind} with sizes that do not fit together.", states
+        )
     send, recv = ops
     what = (
         f"Rank {send.rank} sends {send.elements} elements of {send.dtype} to rank {recv.rank}, "
@@ -66,10 +68,14 @@ def of_mismatch(mismatch: Mismatch, states: list[RankState]) -> hang.HangReport:
     return _report("mismatched_dtype" if send.dtype != recv.dtype else "mismatched_shape", what, states)
 
 
-def of_tags(pairs: Iterable[tuple[Operation, Operation]], waited: set, states: list[RankState]) -> hang.HangReport | None:
-    """A rank waits for a message whose other end was posted too, only with another tag (perhaps by an isend nobody waits for yet).
+def of_tags(
+    pairs: Iterable[tuple[Operation, Operation]], waited: set, states: list[RankState]
+) -> hang.HangReport | None:
+    """A rank waits for a message whose other end was posted too, only with another tag (perhaps by an isend nobody
+    waits for yet).
 
-    pairs: of a send and a receive that would fit but for their tags. waited: (rank, ticket) of the operations that ranks wait for.
+    pairs: of a send and a receive that would fit but for their tags. waited: (rank, ticket) of the operations that
+    ranks wait for.
     """
     for send, recv in pairs:
         if {(recv.rank, recv.ticket), (send.rank, send.ticket)} & waited:

@@ -1,4 +1,5 @@
-"""What one rank did or waits for: the vocabulary shared by the relay, the flight recorder, the hang report and the timeline."""
+"""What one rank did or waits for: the vocabulary shared by the relay, the flight recorder, the hang report and the
+timeline."""
 
 from __future__ import annotations
 

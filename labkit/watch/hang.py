@@ -1,7 +1,7 @@
 """Why nobody moves: from where every rank stands to a verdict in words.
 
-The same reasoning serves the relay (which knows exactly who waits for whom), the flight recorder of real ranks after a deadline, and the
-checks on mpi4py.
+The same reasoning serves the relay (which knows exactly who waits for whom), the flight recorder of real ranks after a
+deadline, and the checks on mpi4py.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from labkit.watch.events import RankState
 KINDS = {
     "deadlock": "Every rank waits for another one that waits itself, so nobody moves. "
     "Let one side go first, or post one side with isend/irecv.",
-    "unsafe_send": "Every rank sends before it receives. That works only as long as the messages fit into somebody's buffer; a send may "
-    "wait until it is received. Let even ranks send first and odd ranks receive first, or post one side with isend/irecv.",
+    "unsafe_send": "Every rank sends before it receives. That works only as long as the messages fit into somebody's "
+    "buffer; a send may "
+    "wait until it is received. Let even ranks send first and odd ranks receive first, or post one side with "
+    "isend/irecv.",
     "missing_rank": "A collective is complete only when every rank of its group has called it.",
     "mismatched_collective": "All ranks of a group must call the same collectives in the same order.",
     "mismatched_shape": "Both sides of a message, and all members of a collective, must agree on the number of elements.",
@@ -46,7 +48,13 @@ class HangReport:
 def direction(kind: str) -> str:
     """ "send", "recv", or "" for a collective."""
     lower = kind.lower()
-    return "send" if lower in _SENDS or lower in ("put", "accumulate") else "recv" if lower in _RECVS or lower == "get" else ""
+    return (
+        "send"
+        if lower in _SENDS or lower in ("put", "accumulate")
+        else "recv"
+        if lower in _RECVS or lower == "get"
+        else ""
+    )
 
 
 def describe(state: RankState) -> str:
@@ -125,7 +133,10 @@ def _verdict(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[s
         running = [r for r, s in by_rank.items() if s.state == "running"]
         if not running:
             raise ValueError("no rank waits: there is nothing to explain")
-        return "busy", f"{_capital(list_ranks(running))} {_verb(running, 'is', 'are')} still running outside communication."
+        return (
+            "busy",
+            f"{_capital(list_ranks(running))} {_verb(running, 'is', 'are')} still running outside communication.",
+        )
     collective = [s for s in waiting if not direction(s.kind)]
     if collective:
         return _collective_verdict(by_rank, collective)
@@ -259,8 +270,8 @@ def deadlock(by_rank: dict[int, RankState], waiting: list[RankState]) -> tuple[s
     return "deadlock", f"They wait for each other ({ring})."
 
 
-# Of ranks that wait in messages: what is said is said by the first rule that applies. The order is the logic: a rank whose partner has
-# returned may also stand in a circle, and a circle is one even while another rank is running.
+# Of ranks that wait in messages: what is said is said by the first rule that applies. The order is the logic: a rank
+# whose partner has returned may also stand in a circle, and a circle is one even while another rank is running.
 RULES = (mismatched_tag, returned_early, nobody_left_to_send, still_running, unsafe_send, deadlock)
 
 

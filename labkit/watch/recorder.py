@@ -1,8 +1,10 @@
-"""The flight recorder: what each rank did last and what it waits for, readable from outside even after the rank was killed.
+"""The flight recorder: what each rank did last and what it waits for, readable from outside even after the rank was
+killed.
 
-Every rank writes one small memory-mapped file (`rank3.flight`): a header, a table of texts and a ring of fixed records, one per
-communication call. Nothing is locked and nothing is flushed: the pages belong to the kernel, so they outlive the process.
-Times are `time.monotonic()`, one clock for all ranks of a machine; ranks on other machines send copies with times of the reader's.
+Every rank writes one small memory-mapped file (`rank3.flight`): a header, a table of texts and a ring of fixed records,
+one per communication call. Nothing is locked and nothing is flushed: the pages belong to the kernel, so they outlive
+the process. Times are `time.monotonic()`, one clock for all ranks of a machine; ranks on other machines send copies
+with times of the reader's.
 
 The side that communicates calls `begin` and `end` around every operation:
 
@@ -12,11 +14,13 @@ The side that communicates calls `begin` and `end` around every operation:
     finally:
         recorder.end(token)
 
-A non-blocking operation is begun with `blocking=False`. It does not make its rank "waiting" until `waiting(token)` says that the
-program now stands in the call that waits for it; `end(token)` closes both. Both are called in the thread of the program, so that
-the line is the student's; `end` may come from any thread. `polled(...)` notes a call such as Test that returned "not yet".
+A non-blocking operation is begun with `blocking=False`. It does not make its rank "waiting" until `waiting(token)` says
+that the program now stands in the call that waits for it; `end(token)` closes both. Both are called in the thread of
+the program, so that the line is the student's; `end` may come from any thread. `polled(...)` notes a call such as Test
+that returned "not yet".
 
-The side that looks calls `states` (where does everybody stand) and `events` (what happened since the last `mark("running")`).
+The side that looks calls `states` (where does everybody stand) and `events` (what happened since the last
+`mark("running")`).
 """
 
 from __future__ import annotations
@@ -61,7 +65,8 @@ _MARK = struct.Struct("<16s128s512s")
 _MARK_AT = 160
 _TEXT_AT = 1024
 _RING_AT = _TEXT_AT + _TEXT_BYTES
-# token, posted, ended (0: not yet), bytes, peer (-1: none), tag, texts (kind, dtype, shape, group, file), line, blocking
+# token, posted, ended (0: not yet), bytes, peer (-1: none), tag, texts (kind, dtype, shape, group, file), line,
+# blocking
 _RECORD = struct.Struct("<QddqiiIIIIIII")
 _RECORD_POSTED = 8
 _RECORD_ENDED = 16
@@ -342,38 +347,14 @@ def _parse(data: bytes) -> _Flight:
     magic, rank, world_size, pid, first, started, completed, text_used = _HEADER.unpack_from(data, 0)
     if magic != _MAGIC or not 0 <= rank < world_size <= _MAX_RANKS:
         raise ValueError("not a flight recording")
-    texts = data[_TEXT_AT : _TEXT_AT + text_used].decode(errors="replace").split("\n")
-
-    def text(number: int) -> str:
-        return texts[number] if number < len(texts) else ""
-
-    def line(file: int, number: int) -> str:
-        return f"{text(file)}, line {number}" if text(file) else ""
-
-    def numbers(number: int) -> tuple[int, ...] | None:
-        return tuple(int(part) for part in text(number).split(",") if part.isdigit()) if number else None
-
-    operations = []
-    for at in _places(data, first):
-        token, posted, ended, nbytes, peer, tag, kind, dtype, shape, group, file, row, blocking = _RECORD.unpack_from(data, at)
-        event = Event(
-            rank=rank,
-            kind=text(kind),
-            posted=posted,
-            started=None,
-            ended=ended or None,
-            peer=None if peer < 0 else peer,
-            tag=tag,
-            nbytes=nbytes,
-            group=numbers(group),
-            line=line(file, row),
-        )
-        operations.append(_Operation(token, bool(blocking), event, text(dtype), numbers(shape)))
+    texts = _Texts(data[_TEXT_AT : _TEXT_AT + text_used].decode(errors="replace").split("\n"))
+    operations = [_operation(rank, _RECORD.unpack_from(data, at), texts) for at in _places(data, first)]
     operations.sort(key=lambda operation: operation.token)
-
     waits_for, wait_file, wait_row = _WAIT.unpack_from(data, _WAIT_AT)
     polls, polled_at, kind, peer, tag, poll_file, poll_row = _POLL.unpack_from(data, _POLL_AT)
-    state, mark_line, detail = (field.rstrip(b"\0").decode(errors="replace") for field in _MARK.unpack_from(data, _MARK_AT))
+    state, mark_line, detail = (
+        field.rstrip(b"\0").decode(errors="replace") for field in _MARK.unpack_from(data, _MARK_AT)
+    )
     return _Flight(
         rank=rank,
         world_size=world_size,
@@ -385,16 +366,49 @@ def _parse(data: bytes) -> _Flight:
         detail=detail,
         operations=operations,
         waits_for=waits_for,
-        wait_line=line(wait_file, wait_row),
+        wait_line=texts.line(wait_file, wait_row),
         polls=polls,
         polled_at=polled_at,
-        poll=RankState(rank, "running", text(kind), None if peer < 0 else peer, tag, line=line(poll_file, poll_row)),
+        poll=RankState(
+            rank, "running", texts[kind], None if peer < 0 else peer, tag, line=texts.line(poll_file, poll_row)
+        ),
         lost=bool(operations) and operations[0].token > first + 1,
     )
 
 
+class _Texts(list):
+    """The texts of a recording by number; "" for a number that it does not have."""
+
+    def __getitem__(self, number: int) -> str:
+        return super().__getitem__(number) if number < len(self) else ""
+
+    def line(self, file: int, number: int) -> str:
+        return f"{self[file]}, line {number}" if self[file] else ""
+
+    def numbers(self, number: int) -> tuple[int, ...] | None:
+        return tuple(int(part) for part in self[number].split(",") if part.isdigit()) if number else None
+
+
+def _operation(rank: int, record: tuple, texts: _Texts) -> _Operation:
+    token, posted, ended, nbytes, peer, tag, kind, dtype, shape, group, file, row, blocking = record
+    event = Event(
+        rank=rank,
+        kind=texts[kind],
+        posted=posted,
+        started=None,
+        ended=ended or None,
+        peer=None if peer < 0 else peer,
+        tag=tag,
+        nbytes=nbytes,
+        group=texts.numbers(group),
+        line=texts.line(file, row),
+    )
+    return _Operation(token, bool(blocking), event, texts[dtype], texts.numbers(shape))
+
+
 def _places(data: bytes, first: int) -> list[int]:
-    """Where in the file the records from token `first` on stand: one behind the other, unless they went round the ring."""
+    """Where in the file the records from token `first` on stand: one behind the other, unless they went round
+    the ring."""
     places, unwritten = [], 0
     for token in range(first, first + CAPACITY):
         at = _RING_AT + token % CAPACITY * _RECORD_BYTES
@@ -415,7 +429,9 @@ def _places(data: bytes, first: int) -> list[int]:
 def _flights(path: str | Path, ranks: Collection[int] | None = None) -> list[_Flight]:
     path = Path(path)
     flights = [_read(file) for file in (path.glob("rank*.flight") if path.is_dir() else [path])]
-    return sorted((flight for flight in flights if ranks is None or flight.rank in ranks), key=lambda flight: flight.rank)
+    return sorted(
+        (flight for flight in flights if ranks is None or flight.rank in ranks), key=lambda flight: flight.rank
+    )
 
 
 def began(path: str | Path) -> dict[int, float]:
@@ -484,7 +500,8 @@ def _waiting_in(flight: _Flight) -> tuple[_Operation, str] | None:
 def events(path: str | Path, ranks: Collection[int] | None = None) -> list[Event]:
     """Every operation since the last `mark("running")`, ordered by time; times in s since the first rank began.
 
-    The two ends of a message and the members of a collective carry the same `match`; `started` is when the last partner arrived.
+    The two ends of a message and the members of a collective carry the same `match`; `started` is when the last partner
+    arrived.
     ranks: who ran the cell (the others still show an older one); None: all.
     """
     flights = _flights(path, ranks)
@@ -503,15 +520,18 @@ def events(path: str | Path, ranks: Collection[int] | None = None) -> list[Event
 
 
 def overwritten(path: str | Path) -> list[int]:
-    """The ranks that have called more operations since the last `mark("running")` than a recording holds: `events` lacks the older ones."""
+    """The ranks that have called more operations since the last `mark("running")` than a recording holds: `events`
+    lacks the older ones."""
     return [flight.rank for flight in _flights(path) if flight.lost]
 
 
 def mismatched(path: str | Path, ranks: Collection[int] | None = None) -> list[RankState]:
-    """The first collective of the cell on which its members do not agree, as the states of those who called it; [] if none.
+    """The first collective of the cell on which its members do not agree, as the states of those who called it; [] if
+    none.
 
-    They may have come through it: MPI does not notice everything, and a root that sends little does not wait. Collectives are
-    compared by their number in the group; sizes and types only where all members must bring the same. ranks: who ran the cell.
+    They may have come through it: MPI does not notice everything, and a root that sends little does not wait.
+    Collectives are compared by their number in the group; sizes and types only where all members must bring the same.
+    ranks: who ran the cell.
     """
     flights = _flights(path, ranks)
     if any(flight.lost for flight in flights):
@@ -546,8 +566,9 @@ def _agreed(operation: _Operation) -> Hashable:
 def _matched(recorded: list[Event], everybody: tuple[int, ...], from_the_end: bool) -> list[Event]:
     """The events with `match` and `started` filled in.
 
-    MPI and torch.distributed keep the order of messages between two ranks and of collectives in a group, so the k-th send from
-    a to b belongs to the k-th receive of b from a, tag by tag. When the beginning was overwritten the count runs from the end.
+    MPI and torch.distributed keep the order of messages between two ranks and of collectives in a group, so the k-th
+    send from a to b belongs to the k-th receive of b from a, tag by tag. When the beginning was overwritten the count
+    runs from the end.
     """
     lanes: dict[Hashable, dict[Hashable, list[int]]] = defaultdict(lambda: defaultdict(list))
     for position, event in enumerate(recorded):
@@ -573,7 +594,8 @@ def _matched(recorded: list[Event], everybody: tuple[int, ...], from_the_end: bo
             elif members == 1:
                 _join(result, partners, next(numbers), complete=True)
     return [
-        event if event.started is not None or event.ended is None else replace(event, started=event.posted) for event in result
+        event if event.started is not None or event.ended is None else replace(event, started=event.posted)
+        for event in result
     ]
 
 

@@ -1,7 +1,8 @@
 """What `faulthandler` wrote about where a rank stands: the Horovod operation it waits in.
 
-Horovod has no hook for a recorder, and a compiled TensorFlow graph calls it without any Python between; but the stack of a rank that waits
-shows the function of Horovod's (or the student's own line that runs the graph) at any time, in the middle of C++ code, too.
+Horovod has no hook for a recorder, and a compiled TensorFlow graph calls it without any Python between; but the stack
+of a rank that waits shows the function of Horovod's (or the student's own line that runs the graph) at any time, in the
+middle of C++ code, too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ def frames(stack: str) -> list[tuple[str, int, str]]:
 
 
 def horovod_operation(stack: str) -> str:
-    """The Horovod operation of a stack ("broadcast", "allreduce" ...), or "". "synchronize": of several tensors at once."""
+    """The Horovod operation of a stack ("broadcast", "allreduce" ...), or "". "synchronize": of several tensors at
+    once."""
     found = ""
     for file, _, function in frames(stack):
         match = _OPERATION.search(function) if f"{os.sep}horovod{os.sep}" in file else None

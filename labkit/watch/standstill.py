@@ -1,9 +1,9 @@
 """Ranks in an endless loop: seen from outside, by the processor time they take, long before a case's deadline.
 
-The leader of a case (`labkit.launch.leader`), or whoever has started an MPI job (`labkit.launch.mpi_job`), looks at the ranks' processes a few times
-a second: `Watch`. Who knows what the ranks have said meanwhile adds up what they did without a word: `Silence`. A rank that computes
-is judged by the processor time it has had, never by the clock, so that a busy machine makes nobody look guilty; a rank that sleeps by the
-clock, where it neither had nor wanted a processor.
+The leader of a case (`labkit.launch.leader`), or whoever has started an MPI job (`labkit.launch.mpi_job`), looks at the
+ranks' processes a few times a second: `Watch`. Who knows what the ranks have said meanwhile adds up what they did
+without a word: `Silence`. A rank that computes is judged by the processor time it has had, never by the clock, so that
+a busy machine makes nobody look guilty; a rank that sleeps by the clock, where it neither had nor wanted a processor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Watch:
     def look(self, pids: Mapping[int, int]) -> dict | None:
         """At the end of a window what each rank did in it, else None. pids: process -> rank.
 
-        Returns {"since": when the window began, on time.monotonic's clock, "ranks": {rank: [seconds of processor time, whether it slept]}}.
+        Returns {"since": when the window began, on time.monotonic's clock, "ranks": {rank: [seconds of processor time,
+        whether it slept]}}.
         """
         now = {rank: _used(pid) for pid, rank in pids.items()}
         self._looks += 1
@@ -51,7 +52,8 @@ class Watch:
 
 
 def _used(pid: int) -> tuple[float, bool]:
-    """(seconds of processor time, whether one could use a processor or waits for a disk) of a process and its children."""
+    """(seconds of processor time, whether one could use a processor or waits for a disk) of a process and its
+    children."""
     seconds, runnable = 0.0, False
     with contextlib.suppress(OSError, ValueError, IndexError):
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -69,7 +71,8 @@ def _used(pid: int) -> tuple[float, bool]:
 
 
 class Silence:
-    """What the ranks of one case have done since they were last heard of. patience: seconds a rank may compute, or sleep; 0: any."""
+    """What the ranks of one case have done since they were last heard of. patience: seconds a rank may compute, or
+    sleep; 0: any."""
 
     def __init__(self, patience: float):
         self.patience = patience
@@ -84,8 +87,8 @@ class Silence:
         self._slept.pop(rank, None)
 
     def too_long(self, window: dict, running: Collection[int]) -> bool:
-        """Whether a rank has now been silent for too long. window: from a `Watch`; running: the ranks that are not waiting for others.
-        Raises KeyError, TypeError or ValueError for what is none."""
+        """Whether a rank has now been silent for too long. window: from a `Watch`; running: the ranks that are not
+        waiting for others. Raises KeyError, TypeError or ValueError for what is none."""
         since = float(window["since"])
         for rank in running:
             took, sleeps = window["ranks"].get(str(rank), (0.0, False))

@@ -186,7 +186,8 @@ def test_a_bank_that_falls_short_is_an_error(tmp_path):
     place = tmp_path / "00_start_here" / "right_neighbour"
     place.mkdir(parents=True)
     (place / "wrong_but_right.py").write_text(
-        "# verdict: wrong, diagnosis: turns_left\ndef right_neighbour(rank, world_size):\n    return (rank + 1) % world_size\n"
+        "# verdict: wrong, diagnosis: turns_left\ndef right_neighbour(rank, world_size):\n    return (rank + 1) % "
+        "world_size\n"
     )
     done = autograder("bank", "--folder", str(tmp_path), "--json")
     report = json.loads(done.stdout)
@@ -225,12 +226,21 @@ def test_a_card_tells_one_cause_once():
             CaseResult(f"level {k}", f"case {k}", k, verdict, "name", [row], f"Why {row}", "How.")
             for k, row in enumerate(rows, 2)
         ]
-        return text_card(Result("u", "f", "f", 2, [LevelResult(case.level, 1, 0, verdict, [case]) for case in cases], ""))
+        return text_card(
+            Result("u", "f", "f", 2, [LevelResult(case.level, 1, 0, verdict, [case]) for case in cases], "")
+        )
 
-    assert card("raised", "ranks 0 and 1: NameError: name 'x'", "ranks 0, 1 and 2: NameError: name 'x'").count("NameError") == 2
+    assert (
+        card("raised", "ranks 0 and 1: NameError: name 'x'", "ranks 0, 1 and 2: NameError: name 'x'").count("NameError")
+        == 2
+    )
     assert card("raised", "rank 0: NameError: name 'x'", "rank 0: NameError: name 'y'").count("NameError") == 4
-    assert card("hung", "rank 0  recv from 1   cell 7, line 3", "rank 0  recv from 2   cell 7, line 3").count("recv") == 2
-    assert card("hung", "rank 0  recv from 1   cell 7, line 3", "rank 0  recv from 1   cell 7, line 4").count("recv") == 4
+    assert (
+        card("hung", "rank 0  recv from 1   cell 7, line 3", "rank 0  recv from 2   cell 7, line 3").count("recv") == 2
+    )
+    assert (
+        card("hung", "rank 0  recv from 1   cell 7, line 3", "rank 0  recv from 1   cell 7, line 4").count("recv") == 4
+    )
 
 
 def test_what_moved_is_said_with_its_case():

@@ -1,4 +1,5 @@
-"""The bank's answers, written into the released notebooks: what the judge is given is what the bank's own test has judged.
+"""The bank's answers, written into the released notebooks: what the judge is given is what the bank's own test has
+judged.
 
 The right answers of all units, and units 02 and 08 judged as whole notebooks; in `make test-all` the wrong
 answers, too, and every unit judged, with every exercise answered wrongly once.
@@ -89,19 +90,27 @@ def graded(unit: str, chosen: dict[str, Answer], runners: Runners) -> dict[str, 
     found = rebuilt(unit, chosen)
     result = judging.judge(found, unit, runners, key="a key nobody has seen")
     assert result.flags == []
-    return {item.function: (grade.points, grade.max_points) for item, grade in zip(found.items, result.items, strict=True)}
+    return {
+        item.function: (grade.points, grade.max_points) for item, grade in zip(found.items, result.items, strict=True)
+    }
 
 
 @pytest.mark.timeout(1800 if FULL else 180)
-@pytest.mark.parametrize("unit", [pytest.param(u, marks=needs("horovod") if needs_frameworks(u) else ()) for u in JUDGED])
+@pytest.mark.parametrize(
+    "unit", [pytest.param(u, marks=needs("horovod") if needs_frameworks(u) else ()) for u in JUDGED]
+)
 def test_right_answers_get_full_points_and_a_wrong_one_loses_its_own_only(unit, runners):
     written = answers(unit)
     right = {function: [a for a in found if a.right] for function, found in written.items()}
     rounds = max(map(len, right.values())) if FULL else 1
     for k in range(rounds):
-        for function, (got, possible) in graded(unit, {f: a[-1 - k % len(a)] for f, a in right.items()}, runners).items():
+        for function, (got, possible) in graded(
+            unit, {f: a[-1 - k % len(a)] for f, a in right.items()}, runners
+        ).items():
             assert got == possible, (k, function)
     for function in list(written) if FULL else list(written)[:1]:
         wrong = next(a for a in written[function] if not a.right)
-        for other, (got, possible) in graded(unit, {f: a[0] for f, a in right.items()} | {function: wrong}, runners).items():
+        for other, (got, possible) in graded(
+            unit, {f: a[0] for f, a in right.items()} | {function: wrong}, runners
+        ).items():
             assert (got == possible) == (other != function or possible == 0), (wrong.path, other)

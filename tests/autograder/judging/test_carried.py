@@ -55,19 +55,25 @@ def test_a_collective_that_nobody_completed_or_that_has_too_few_bytes_carries_to
 
 def test_only_the_root_hears_in_a_reduction(mean):
     assert came(*mean, collective(mean[1], 4096, "reduce", root=0)) == "not_carried"
-    run = Run(tuple(RankRun(None) for _ in range(mean[1].world_size)), events=tuple(collective(mean[1], 8, "Reduce", root=0)))
+    run = Run(
+        tuple(RankRun(None) for _ in range(mean[1].world_size)), events=tuple(collective(mean[1], 8, "Reduce", root=0))
+    )
     assert carried.arrived(run)[0] == 8 * mean[1].world_size and not any(carried.arrived(run)[1:])
 
 
 def test_messages_count_where_they_arrive(mean):
     exercise, case = mean
-    events = [Event(r, kind, 0.0, 0.0, 1.0, peer=0, nbytes=4096) for r in range(case.world_size) for kind in ("send", "recv")]
+    events = [
+        Event(r, kind, 0.0, 0.0, 1.0, peer=0, nbytes=4096) for r in range(case.world_size) for kind in ("send", "recv")
+    ]
     assert came(exercise, case, events) != "not_carried"
     assert came(exercise, case, [event for event in events if event.kind == "send"]) == "not_carried"
 
 
 def test_large_objects_do_not_tell_their_size(mean):
-    run = Run(tuple(RankRun(None) for _ in range(mean[1].world_size)), events=tuple(collective(mean[1], 0, "allreduce")))
+    run = Run(
+        tuple(RankRun(None) for _ in range(mean[1].world_size)), events=tuple(collective(mean[1], 0, "allreduce"))
+    )
     assert carried.arrived(run) == [math.inf] * mean[1].world_size
 
 

@@ -27,7 +27,8 @@ class Plus(Exercise):
 
     def cases(self, rng):
         return [
-            Case(level, 1, (n,), known={"n": n}) for level, n in (("small", 1), ("small", 2), ("large", 30), ("largest", 400))
+            Case(level, 1, (n,), known={"n": n})
+            for level, n in (("small", 1), ("small", 2), ("large", 30), ("largest", 400))
         ]
 
     def expected(self, case):
@@ -71,7 +72,9 @@ def test_a_name_is_certain_where_nothing_can_take_it_away(results, certain):
 some_names = st.lists(st.sampled_from(NAMES), max_size=2, unique=True).map(tuple)
 results = st.one_of(
     st.just(PASSED),
-    st.sampled_from([failed("deadlock", "hung"), failed("too_slow", "too_slow"), failed("not_carried"), failed("adds_one")]),
+    st.sampled_from(
+        [failed("deadlock", "hung"), failed("too_slow", "too_slow"), failed("not_carried"), failed("adds_one")]
+    ),
     st.builds(lambda fits, hidden: failed("unrecognised", fits=fits, hidden=hidden), some_names, some_names),
     st.builds(
         lambda name, fits, hidden, guess: failed(name, fits=(name, *fits), hidden=hidden, guess=guess, found=not guess),

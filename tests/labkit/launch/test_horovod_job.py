@@ -1,4 +1,5 @@
-"""Cases on real Horovod: results, local ranks, hangs with the waiting rank's line, errors that count and errors that only follow."""
+"""Cases on real Horovod: results, local ranks, hangs with the waiting rank's line, errors that count and errors that
+only follow."""
 
 import subprocess
 import sys
@@ -114,7 +115,12 @@ def test_what_a_rank_hands_to_horovod_is_counted(run):
             'hvd_torch.allreduce(torch.ones(2), name=f"step',
         ),
         ("different_calls", "mismatched_collective", "different collectives", "hvd_torch.broadcast(torch.ones(2)"),
-        ("different_tensors", "mismatched_collective", "same collectives", 'hvd_torch.allreduce(torch.ones(2), name=f"mine'),
+        (
+            "different_tensors",
+            "mismatched_collective",
+            "same collectives",
+            'hvd_torch.allreduce(torch.ones(2), name=f"mine',
+        ),
     ],
 )
 def test_a_standstill_names_who_waits_where(run, function, kind, who, line):
@@ -152,6 +158,7 @@ print(before, socket.gethostname(), horovod_rendezvous.name_is_known())
 
 @needs("jail")  # whoever may make user namespaces can give a process another name of the machine
 def test_ranks_do_without_the_name_of_the_machine():
-    """Horovod's gloo crashes where the machine's own name cannot be looked up, as on a laptop that was given a new one."""
+    """Horovod's gloo crashes where the machine's own name cannot be looked up, as on a laptop that was given a
+    new one."""
     said = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True, timeout=60)
     assert said.stdout.split() == ["False", "localhost", "True"], said.stderr

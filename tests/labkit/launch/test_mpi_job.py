@@ -21,7 +21,9 @@ sys.stdin.read()
 
 
 def test_a_killed_kernel_leaves_no_rank_and_no_folder():
-    with subprocess.Popen([sys.executable, "-c", WATCHER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as watcher:
+    with subprocess.Popen(
+        [sys.executable, "-c", WATCHER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as watcher:
         folder, *pids = watcher.stdout.readline().split()
         family = [psutil.Process(int(pid)) for pid in pids]
         assert len(family) == 3 and Path(folder).is_dir()

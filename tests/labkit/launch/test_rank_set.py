@@ -26,7 +26,10 @@ class AddUp(Exercise):
 
     def cases(self, rng):
         sizes = {"two": 2, "three": 3, "two again": 2}
-        return [Case(level, n, [(Tensor(rng.normal(size=4).astype("float32")),) for _ in range(n)]) for level, n in sizes.items()]
+        return [
+            Case(level, n, [(Tensor(rng.normal(size=4).astype("float32")),) for _ in range(n)])
+            for level, n in sizes.items()
+        ]
 
     def expected(self, case):
         total = sum(case.arguments_of(r)[0].values for r in range(case.world_size))
@@ -41,7 +44,8 @@ def add_up(x):
     dist.all_reduce(x)
     return x
 """
-# Right every time, if nothing of the last time is put back: the default data type, a group, the folder, the floating-point errors.
+# Right every time, if nothing of the last time is put back: the default data type, a group, the folder, the
+# floating-point errors.
 UNTIDY = """import os
 import numpy as np
 import torch
@@ -117,5 +121,7 @@ def test_a_launcher_that_is_killed_in_the_middle_of_a_case_is_no_verdict():
         threading.Timer(0.3, os.kill, (launcher.pid, signal.SIGKILL)).start()
         with pytest.raises(LauncherError, match="in the middle of a case"):
             launcher.run([({**job, "runtime": "plain"}, payload) for job, payload in jobs])
-        finished = make_jobs(slice_cells([Cell("def f(x):\n    return x", "cell 1")], ["f"]), "f", [(7,)], runtime="plain")
+        finished = make_jobs(
+            slice_cells([Cell("def f(x):\n    return x", "cell 1")], ["f"]), "f", [(7,)], runtime="plain"
+        )
         assert launcher.run(finished)[0].ranks[0].value == 7

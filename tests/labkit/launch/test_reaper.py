@@ -1,4 +1,5 @@
-"""How a notebook's ranks are ended: ranks at once, and what mpiexec has started to reach other nodes when it has tidied up there."""
+"""How a notebook's ranks are ended: ranks at once, and what mpiexec has started to reach other nodes when it has tidied
+up there."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from pathlib import Path
 
 from labkit.launch import reaper
 
-# In the place of mpiexec: a "rank", which hears nothing softer than SIGKILL, and a "srun", which hears from the end of its input that
-# mpiexec is gone and then needs a moment for what it has to do.
+# In the place of mpiexec: a "rank", which hears nothing softer than SIGKILL, and a "srun", which hears from the end of
+# its input that mpiexec is gone and then needs a moment for what it has to do.
 MPIEXEC = """
 {python} -c 'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open("rank", "w"); time.sleep(100)' &
 exec 3> >(touch srun; read -r _; sleep 0.5; touch tidied)

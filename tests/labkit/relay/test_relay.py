@@ -37,7 +37,9 @@ def values(outcome):
 def test_a_ring_sums_and_is_counted(ranks):
     n = 7
     inputs = [np.arange(n, dtype=np.float64) * (r + 1) for r in range(ranks)]
-    outcome = simulate(programs.ring_all_reduce, ranks, [(Tensor(x, "float64"),) for x in inputs], alpha=1e-6, beta=1e-9)
+    outcome = simulate(
+        programs.ring_all_reduce, ranks, [(Tensor(x, "float64"),) for x in inputs], alpha=1e-6, beta=1e-9
+    )
     for value in values(outcome):
         np.testing.assert_array_equal(value, sum(inputs))
     assert [rank.sends for rank in outcome.ranks] == [2 * (ranks - 1)] * ranks
@@ -195,7 +197,9 @@ def test_memory_that_belongs_to_an_open_operation_is_watched(program, error):
 
 def test_memory_that_two_operations_do_not_share_is_nobodys_business():
     """And every way of waiting is as good as any other."""
-    table, left, whole, mean, total = zip(*(rank.value for rank in simulate(programs.waits_in_many_ways, 3).ranks), strict=True)
+    table, left, whole, mean, total = zip(
+        *(rank.value for rank in simulate(programs.waits_in_many_ways, 3).ranks), strict=True
+    )
     assert all(np.array_equal(t.values, [[0, 1, 2]] * 3) for t in table)
     assert [list(v.values) for v in left] == [[2, 2], [0, 0], [1, 1]]
     assert [list(v.values) for v in (*whole, *mean, *total)] == [[0, 1, 2]] * 3 + [[1, 1]] * 3 + [[3, 3]] * 3
@@ -256,11 +260,13 @@ def test_bfloat16_on_the_wire_is_torchs_own():
     x = np.random.default_rng(0).normal(size=1000).astype(np.float32) * np.logspace(-30, 30, 1000, dtype=np.float32)
     theirs = torch.from_numpy(x).to(torch.bfloat16).view(torch.int16).numpy().tobytes()
     assert wire.to_bytes(x, "bfloat16") == theirs
-    np.testing.assert_array_equal(wire.from_bytes(theirs, "bfloat16"), torch.from_numpy(x).to(torch.bfloat16).float().numpy())
+    np.testing.assert_array_equal(
+        wire.from_bytes(theirs, "bfloat16"), torch.from_numpy(x).to(torch.bfloat16).float().numpy()
+    )
     assert reduce_bytes([theirs, theirs], "bfloat16", "max") == theirs
 
 
-# -- limits and ends ------------------------------------------------------------------------------------------------------------------
+# -- limits and ends -------------------------------------------------------------------------------
 
 
 def run_limited(name: str, ranks: int = 1, **limits):
@@ -305,7 +311,7 @@ def test_a_launcher_that_was_killed_is_replaced():
     assert sorted(outcome.printed) == [(0, "I am rank 0"), (1, "I am rank 1")]
 
 
-# -- what a rank may send -------------------------------------------------------------------------------------------------------------
+# -- what a rank may send --------------------------------------------------------------------------
 
 frames = st.one_of(
     st.binary(max_size=200),
@@ -314,7 +320,21 @@ frames = st.one_of(
         st.integers(0, 30),
         st.dictionaries(
             st.sampled_from(
-                ["op", "group", "members", "peer", "tag", "dtype", "shape", "ticket", "sizes", "value", "text", "root", "type"]
+                [
+                    "op",
+                    "group",
+                    "members",
+                    "peer",
+                    "tag",
+                    "dtype",
+                    "shape",
+                    "ticket",
+                    "sizes",
+                    "value",
+                    "text",
+                    "root",
+                    "type",
+                ]
             ),
             st.recursive(
                 st.one_of(
@@ -354,7 +374,15 @@ def test_the_relay_survives_whatever_a_rank_sends(messages):
 
 @pytest.mark.parametrize("bad", [{"root": 7}, {"ticket": float("inf")}, {"shape": [float("inf")]}])
 def test_a_made_up_operation_is_the_end_of_its_rank_alone(bad):
-    broadcast = {"op": "broadcast", "group": "world", "members": [0], "ticket": 1, "root": 0, "dtype": "float32", "shape": [1]}
+    broadcast = {
+        "op": "broadcast",
+        "group": "world",
+        "members": [0],
+        "ticket": 1,
+        "root": 0,
+        "dtype": "float32",
+        "shape": [1],
+    }
     mine, theirs = socket.socketpair()
     with mine, theirs:
         wire.send(theirs, wire.POST, {**broadcast, **bad}, bytes(4))

@@ -36,9 +36,21 @@ def runs(rank, kind="", **more):
         ([wait(0, "barrier"), wait(1, "all_reduce")], "mismatched_collective", "rank 1 called all_reduce"),
         ([wait(0, "bcast", 0), wait(1, "bcast", 1)], "mismatched_collective", "different roots"),
         ([wait(0, "all_reduce", shape=(2,)), wait(1, "all_reduce", shape=(3,))], "mismatched_shape", "rank 1: [3]"),
-        ([wait(0, "all_reduce", dtype="int64"), wait(1, "all_reduce", dtype="float32")], "mismatched_dtype", "float32, int64"),
-        ([wait(0, "barrier"), RankState(1, "dead", detail="SIGKILL")], "rank_died", "Rank 1 is dead, while rank 0 waits"),
-        ([wait(0, "barrier"), RankState(1, "raised", detail="ValueError: no")], "raised", "Rank 1 raised ValueError: no"),
+        (
+            [wait(0, "all_reduce", dtype="int64"), wait(1, "all_reduce", dtype="float32")],
+            "mismatched_dtype",
+            "float32, int64",
+        ),
+        (
+            [wait(0, "barrier"), RankState(1, "dead", detail="SIGKILL")],
+            "rank_died",
+            "Rank 1 is dead, while rank 0 waits",
+        ),
+        (
+            [wait(0, "barrier"), RankState(1, "raised", detail="ValueError: no")],
+            "raised",
+            "Rank 1 raised ValueError: no",
+        ),
         ([wait(0, "recv", 1), runs(1)], "busy", "rank 1 is still running"),
         ([wait(0, "barrier"), runs(1)], "busy", "has not called it yet"),
         ([runs(0), runs(1)], "busy", "outside communication"),
@@ -57,7 +69,10 @@ def test_the_verdict(states, kind, words):
 
 RING = [wait(0, "recv", 1), wait(1, "recv", 0)]
 ALONE = {  # rule -> states that it has something to say of, and states of which it has not
-    hang.mismatched_tag: ([wait(0, "recv", 1, tag=1), wait(1, "send", 0, tag=2)], [wait(0, "recv", 1), wait(1, "send", 0)]),
+    hang.mismatched_tag: (
+        [wait(0, "recv", 1, tag=1), wait(1, "send", 0, tag=2)],
+        [wait(0, "recv", 1), wait(1, "send", 0)],
+    ),
     hang.returned_early: ([wait(0, "send", 1), done(1)], [wait(0, "recv"), done(1)]),
     hang.nobody_left_to_send: ([wait(0, "recv"), wait(1, "recv"), done(2)], [wait(0, "recv"), wait(1, "recv")]),
     hang.still_running: ([wait(0, "recv", 1), runs(1)], [*RING, runs(2)]),
@@ -82,7 +97,10 @@ def test_the_first_rule_speaks():
     states = [wait(0, "send", 2), wait(2, "send", 0), runs(3)]
     assert explain(states).kind == "unsafe_send"
     assert explain([*states, wait(4, "recv", 1), done(1)]).kind == "returned_early"
-    assert explain([wait(0, "recv", 2, tag=1), wait(2, "send", 0, tag=3), wait(4, "recv", 1), done(1)]).kind == "mismatched_tag"
+    assert (
+        explain([wait(0, "recv", 2, tag=1), wait(2, "send", 0, tag=3), wait(4, "recv", 1), done(1)]).kind
+        == "mismatched_tag"
+    )
 
 
 def test_rows_say_what_is_waited_for_and_where():

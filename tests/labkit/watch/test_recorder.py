@@ -204,6 +204,12 @@ def test_the_recording_survives_the_death_of_its_rank(tmp_path):
         rank.wait(10)
         rank.stdout.close()
     (state,) = recorder.states(tmp_path, {3: "SIGKILL"})
-    assert (state.rank, state.state, state.kind, state.group, state.detail) == (3, "dead", "Allreduce", (1, 3), "SIGKILL")
+    assert (state.rank, state.state, state.kind, state.group, state.detail) == (
+        3,
+        "dead",
+        "Allreduce",
+        (1, 3),
+        "SIGKILL",
+    )
     assert state.operations == 1
     assert abs(recorder.began(tmp_path)[3] - time.monotonic()) < 60

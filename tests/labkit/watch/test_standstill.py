@@ -1,4 +1,5 @@
-"""Endless loops end long before a case's deadline, whether they compute or sleep; a slow answer on a busy machine is none."""
+"""Endless loops end long before a case's deadline, whether they compute or sleep; a slow answer on a busy machine is
+none."""
 
 from __future__ import annotations
 
