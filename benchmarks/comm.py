@@ -1,7 +1,8 @@
-"""`make bench-comm`: torch.distributed over MPI against gloo and against MPI itself, on this machine. Takes one to three minutes.
+"""`make bench-comm`: torch.distributed over MPI against gloo and against MPI itself, on this machine. Takes one to
+three minutes.
 
-For every world size one mpiexec: the same processes measure the three ways in turn, round after round, so that whatever else the
-machine does hits all of them. A round's time is that of the slowest rank; shown is the median of the rounds.
+For every world size one mpiexec: the same processes measure the three ways in turn, round after round, so that whatever
+else the machine does hits all of them. A round's time is that of the slowest rank; shown is the median of the rounds.
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ def measure_ddp(comm, gloo) -> dict[str, float]:
 
     def trainer(group) -> Callable[[], None]:
         torch.manual_seed(0)
-        layers = [layer for a, b in zip(WIDTHS, WIDTHS[1:], strict=False) for layer in (nn.Linear(a, b), nn.ReLU())][:-1]
+        layers = [layer for a, b in zip(WIDTHS, WIDTHS[1:], strict=False) for layer in (nn.Linear(a, b), nn.ReLU())][
+            :-1
+        ]
         model = nn.Sequential(*layers)
         parallel = model if group is None else DistributedDataParallel(model, process_group=group)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -132,15 +135,24 @@ def machine() -> str:
     import torch
 
     model = next(
-        (line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine()
+        (line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
+        platform.machine(),
     )
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    return f"{environment.cores()} cores ({model}), load {load}; torch {torch.__version__}, Python {platform.python_version()}"
+    return (
+        f"{environment.cores()} cores ({model}), load {load}; torch {torch.__version__}, Python "
+        f"{platform.python_version()}"
+    )
 
 
 def measure(world_size: int, folder: Path) -> dict:
     output = folder / f"{world_size}.json"
-    environ = {**os.environ, **environment.mpi_environment(world_size), "GLOO_SOCKET_IFNAME": "lo", "TMPDIR": str(folder)}
+    environ = {
+        **os.environ,
+        **environment.mpi_environment(world_size),
+        "GLOO_SOCKET_IFNAME": "lo",
+        "TMPDIR": str(folder),
+    }
     command = [*environment.mpiexec(), "-n", str(world_size), sys.executable, __file__, str(output)]
     subprocess.run(command, env=environ, check=True, timeout=170)
     return json.loads(output.read_text())
@@ -154,7 +166,8 @@ def show(world_size: int, found: dict) -> None:
         print(f"  {name:>10s}       {columns}   {gloo / mpi:10.2f}   {mpi / raw:9.2f}")
     ddp = {name: value * 1e3 for name, value in found["ddp"].items()}
     print(
-        f"  DDP step of an MLP with 6.3 M parameters, batch {BATCH_SIZE} per rank: mpi {ddp['mpi']:.0f} ms, gloo {ddp['gloo']:.0f} ms,"
+        f"  DDP step of an MLP with 6.3 M parameters, batch {BATCH_SIZE} per rank: mpi {ddp['mpi']:.0f} ms, gloo "
+        f"{ddp['gloo']:.0f} ms,"
     )
     print(f"  {ddp['alone']:.0f} ms without communication; gloo / mpi {ddp['gloo'] / ddp['mpi']:.2f}")
 
@@ -162,7 +175,10 @@ def show(world_size: int, found: dict) -> None:
 def main() -> None:
     print(machine())
     if environment.cores() < max(WORLD_SIZES):
-        print(f"{max(WORLD_SIZES)} ranks share these cores: their times say how well ranks give way, not how fast memory is.")
+        print(
+            f"{max(WORLD_SIZES)} ranks share these cores: their times say how well ranks give way, not how fast "
+            "memory is."
+        )
     with tempfile.TemporaryDirectory() as folder:
         for world_size in WORLD_SIZES:
             show(world_size, measure(world_size, Path(folder)))

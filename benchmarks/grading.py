@@ -1,7 +1,7 @@
 """What grading costs: `autograder grade` beside stock `nbgrader autograde`, the same submissions in one run (`make
 bench-grading`).
 
-    python benchmarks/grading.py                    20 submissions of unit 08 (all its exercises are plain functions) and of unit 03
+    python benchmarks/grading.py                    20 submissions of unit 08 (plain functions only) and of unit 03
     python benchmarks/grading.py --stock 3          stock nbgrader on 3 of them only; it takes a minute for each
     python benchmarks/grading.py --class 1000       how time and memory grow with the class
 
@@ -216,7 +216,7 @@ def compare(place: Path, students: int, stock_students: int, weak: bool) -> tupl
 
 
 def own_row(own: Cost, workers: int, students: int, stock_cpu: float, stock_wall: float) -> list[str]:
-    """The cells of the table for `autograder grade`. stock_cpu, stock_wall: seconds that stock takes for a submission."""
+    """The cells of the table for `autograder grade`. stock_cpu, stock_wall: seconds of stock for a submission."""
     cpu, wall = own.cpu / students, own.wall / students
     name = f"autograder, {workers} worker{'s' * (workers > 1)}"
     less = [f"{cpu:.2f}", f"{stock_cpu / cpu:.1f} x", f"{wall:.2f}", f"{stock_wall / wall:.1f} x"]

@@ -1,12 +1,12 @@
 """The attacks of tests/attacks on stock `nbgrader autograde`, beside what comes of them here: a table.
 
-    python benchmarks/grading_attacks.py                 all attacks that need no other ranks; about a quarter of an hour
+    python benchmarks/grading_attacks.py    all attacks that need no other ranks; about a quarter of an hour
     python benchmarks/grading_attacks.py 03 22 72        only those whose names begin so
 
-Each attack is handed in to a throw-away course as a student's answer to one exercise, with a cell that calls it once, as students do.
-The test below it is plain asserts, and an honest answer to a second exercise stands at the end. Stock nbgrader runs as a user of its own,
-with a time limit, because an attack may do to it whatever that user may: it takes root to start it so. Attacks on the relay and between
-ranks have no counterpart in stock nbgrader and are left out.
+Each attack is handed in to a throw-away course as a student's answer to one exercise, with a cell that calls it once,
+as students do. The test below it is plain asserts, and an honest answer to a second exercise stands at the end. Stock
+nbgrader runs as a user of its own, with a time limit, because an attack may do to it whatever that user may: it takes
+root to start it so. Attacks on the relay and between ranks have no counterpart in stock nbgrader and are left out.
 """
 
 from __future__ import annotations
@@ -81,7 +81,10 @@ class Stock:
         (self.template / "nbgrader_config.py").write_text(CONFIG)
         self.hand_in(self.template, "rival", HONEST)
         own(folder)
-        for command in (["generate_assignment", "attack", "--create"], ["autograde", "attack", "--create", "--student=rival"]):
+        for command in (
+            ["generate_assignment", "attack", "--create"],
+            ["autograde", "attack", "--create", "--student=rival"],
+        ):
             done = self.nbgrader(self.template, command)
             if done is None or done.returncode:
                 raise SystemExit(f"nbgrader {' '.join(command)} failed:\n{done and done.stderr[-3000:]}")
@@ -137,7 +140,10 @@ class Stock:
 
         with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
             found = []
-            for student, wanted in (("student", {"test_other": 1.0}), ("rival", {"test_count_inside": 2.0, "test_other": 1.0})):
+            for student, wanted in (
+                ("student", {"test_other": 1.0}),
+                ("rival", {"test_count_inside": 2.0, "test_other": 1.0}),
+            ):
                 try:
                     graded = gradebook.find_submission_notebook("attack", "attack", student)
                     scores = {grade.name: grade.auto_score for grade in graded.grades}
@@ -185,7 +191,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         raise SystemExit("Stock nbgrader is given a user of its own to be attacked in: start this as root.")
-    attacks = [a for a in attack_course.all_attacks() if a.exercise == "count_inside" and "def connection" not in a.source]
+    attacks = [
+        a for a in attack_course.all_attacks() if a.exercise == "count_inside" and "def connection" not in a.source
+    ]
     attacks = [a for a in attacks if not arguments.names or a.name.startswith(tuple(arguments.names))]
     table = Table("attack", "must not", "stock nbgrader autograde", "here", title="The same attacks on two graders")
     succeeded = [0, 0]

@@ -1,9 +1,11 @@
-"""`make bench-links`: an all-reduce between four nodes whose links carry 100 Mbit/s, 1 Gbit/s or as much as memory. As root.
+"""`make bench-links`: an all-reduce between four nodes whose links carry 100 Mbit/s, 1 Gbit/s or as much as memory. As
+root.
 
-Each time a throw-away Slurm (tools/slurm_cluster.py) with one rank on each node. What unit 03 says about the cost of an all-reduce, and
-unit 05 about few large ones instead of many small ones, becomes visible, because the limit on the links is real. A round's time is
-that of the slowest rank; shown is the median of the rounds. No all-reduce of n bytes on p ranks takes less than 2 (p - 1) / p * n / rate:
-so much must leave every node in a ring, which is the least there is (Patarasuk and Yuan, 2009). It takes about a minute.
+Each time a throw-away Slurm (tools/slurm_cluster.py) with one rank on each node. What unit 03 says about the cost of an
+all-reduce, and unit 05 about few large ones instead of many small ones, becomes visible, because the limit on the links
+is real. A round's time is that of the slowest rank; shown is the median of the rounds. No all-reduce of n bytes on p
+ranks takes less than 2 (p - 1) / p * n / rate: so much must leave every node in a ring, which is the least there is
+(Patarasuk and Yuan, 2009). It takes about a minute.
 """
 
 from __future__ import annotations
@@ -91,7 +93,9 @@ def main() -> None:
         cells = []
         for rate in RATES:
             bound = least(nbytes, rate)
-            cells.append(milliseconds(found[rate][name]) + (f" ({milliseconds(bound)})" if nbytes > 1e5 and bound else ""))
+            cells.append(
+                milliseconds(found[rate][name]) + (f" ({milliseconds(bound)})" if nbytes > 1e5 and bound else "")
+            )
         print(f"| {name} | " + " | ".join(cells) + " |")
 
 

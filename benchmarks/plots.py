@@ -1,11 +1,13 @@
-"""How well `probes.figure.figure` reads figures back: hundreds of figures with known curves in random styles, drawn, saved as PDF, read.
+"""How well `probes.figure.figure` reads figures back: hundreds of figures with known curves in random styles, drawn,
+saved as PDF, read.
 
     python -m benchmarks.plots [--figures 240] [--seed 0] [--keep FOLDER] [--json FILE]
 
-A figure is *read* if every curve comes back, named rightly where it was named, within 1e-4 of its axes' length (1e-3 where the path was
-simplified). It is read *roughly* where the reader says that it is uncertain and how much (no tick marks), and is right within that; it is
-*left to a person* where the reader says so. Anything else is *silently wrong*, and there must be none of these.
-plotly's figures need its exporter and a Chrome or Chromium; without, they are left out and the table says so.
+A figure is *read* if every curve comes back, named rightly where it was named, within 1e-4 of its axes' length (1e-3
+where the path was simplified). It is read *roughly* where the reader says that it is uncertain and how much (no tick
+marks), and is right within that; it is *left to a person* where the reader says so. Anything else is *silently wrong*,
+and there must be none of these. plotly's figures need its exporter and a Chrome or Chromium; without, they are left out
+and the table says so.
 """
 
 from __future__ import annotations
@@ -90,7 +92,7 @@ class Outcome:
     said: str
 
 
-# -- drawing --------------------------------------------------------------------------------------------------------------------------
+# -- drawing -----------------------------------------------------------------------------------------------------------
 
 
 def draw(kind: str, seed: int, folder: Path) -> Case:
@@ -110,7 +112,9 @@ def draw(kind: str, seed: int, folder: Path) -> Case:
         style = _style(random, kind, plt)
         case = Case(kind, seed, path, [], bool(random.random() < 0.8), kind == "long", style)
         _DRAWERS[kind](case, random, plt)
-        plt.savefig(path, transparent=bool(random.random() < 0.15), bbox_inches="tight" if random.random() < 0.3 else None)
+        plt.savefig(
+            path, transparent=bool(random.random() < 0.15), bbox_inches="tight" if random.random() < 0.3 else None
+        )
         plt.close("all")
     return case
 
@@ -169,7 +173,8 @@ def _finish(
         ax.set_title(f"{2 ** int(random.integers(0, 4))} ranks")
     if case.named:
         ax.legend(
-            loc=str(random.choice(["lower right", "upper left", "center right", "best"])), frameon=bool(random.random() < 0.7)
+            loc=str(random.choice(["lower right", "upper left", "center right", "best"])),
+            frameon=bool(random.random() < 0.7),
         )
     bounds = (*ax.get_xlim(), *ax.get_ylim())
     scales = (ax.get_xscale(), ax.get_yscale())
@@ -216,14 +221,18 @@ def _errorbars(case, random, plt):
     for k, (name, y) in enumerate((("training", first), ("validation", second))):
         look = _look(random, k)
         look["linestyle"] = "-" if random.random() < 0.7 else look["linestyle"]
-        ax.errorbar(x, y, yerr=random.uniform(0.003, 0.02, len(x)), capsize=float(random.choice([0, 2, 4])), label=name, **look)
+        ax.errorbar(
+            x, y, yerr=random.uniform(0.003, 0.02, len(x)), capsize=float(random.choice([0, 2, 4])), label=name, **look
+        )
     if random.random() < 0.3:
         ax.fill_between(x, first - 0.02, first + 0.02, alpha=0.2)
     _finish(case, random, ax, [("training", x, first), ("validation", x, second)])
 
 
 def _stems(case, random, plt):
-    """Stem plots, side by side or over each other: the markers are the curve; the stems and what they stand on are none."""
+    """Stem plots, side by side or over each other: the markers are the curve; the stems and what they stand on are
+    none.
+    """
     _, ax = plt.subplots()
     x, first, second = _training(random, int(random.integers(4, 15)))
     beside = float(random.choice([0.0, 0.1, 0.2]))
@@ -303,7 +312,9 @@ def _markers(case, random, plt):
 
 
 def _numbers(case, random, plt):
-    """Percent, decimal commas, thousands, multipliers, turned labels, ticks without marks, top and right axes, inverted axes."""
+    """Percent, decimal commas, thousands, multipliers, turned labels, ticks without marks, top and right axes, inverted
+    axes.
+    """
     from matplotlib.ticker import FuncFormatter, PercentFormatter
 
     _, ax = plt.subplots()
@@ -440,8 +451,8 @@ def _seaborn(case, random, plt):
 
 
 _DRAWERS = {
-    "plain": _plain, "styled": _styled, "panels": _panels, "errorbars": _errorbars, "log": _log, "symlog": _symlog, "long": _long,
-    "clipped": _clipped, "markers": _markers, "numbers": _numbers, "twin": _twin, "seaborn": _seaborn, "mixed": _mixed,
+    "plain": _plain, "styled": _styled, "panels": _panels, "errorbars": _errorbars, "log": _log, "symlog": _symlog,
+    "long": _long, "clipped": _clipped, "markers": _markers, "numbers": _numbers, "twin": _twin, "seaborn": _seaborn, "mixed": _mixed,
     "stems": _stems,
 }  # fmt: skip
 
@@ -449,9 +460,15 @@ _DRAWERS = {
 def _plotly(random, seed: int, path: Path) -> Case:
     import plotly.graph_objects as go
 
-    template = str(random.choice(["plotly", "plotly_white", "plotly_dark", "ggplot2", "seaborn", "simple_white", "none"]))
+    template = str(
+        random.choice(["plotly", "plotly_white", "plotly_dark", "ggplot2", "seaborn", "simple_white", "none"])
+    )
     figure = go.Figure(
-        layout={"template": template, "width": int(random.integers(500, 1000)), "height": int(random.integers(350, 700))}
+        layout={
+            "template": template,
+            "width": int(random.integers(500, 1000)),
+            "height": int(random.integers(350, 700)),
+        }
     )
     log = bool(random.random() < 0.3)
     x, first, second = _training(random, int(random.integers(4, 30)))
@@ -464,7 +481,9 @@ def _plotly(random, seed: int, path: Path) -> Case:
     low, high = float(min(first.min(), second.min())), float(max(first.max(), second.max()))
     room = 0.05 * (high - low) if not log else 0
     bounds = (
-        (float(x[0]) - 0.3, float(x[-1]) + 0.3, low - room, high + room) if not log else (float(x[0]), float(x[-1]), low, high)
+        (float(x[0]) - 0.3, float(x[-1]) + 0.3, low - room, high + room)
+        if not log
+        else (float(x[0]), float(x[-1]), low, high)
     )
     span = [float(v) for v in (np.log10(bounds) if log else bounds)]
     kind = "log" if log else "linear"
@@ -490,7 +509,7 @@ def export(cases: list[Case]) -> str:
     return ""
 
 
-# -- comparing ------------------------------------------------------------------------------------------------------------------------
+# -- comparing ---------------------------------------------------------------------------------------------------------
 
 
 def compare(case: Case, figure: Figure) -> tuple[str, float, str]:
@@ -522,7 +541,9 @@ def compare(case: Case, figure: Figure) -> tuple[str, float, str]:
 
 
 def _error(truth: Truth, curve: Curve, simplified: bool) -> float:
-    """The largest distance between what was plotted and what was read, as a fraction of the axes; infinite if points are missing."""
+    """The largest distance between what was plotted and what was read, as a fraction of the axes; infinite if points
+    are missing.
+    """
     x, y = curve.data()
     y = y / 100 if truth.percent else y
     tx, ty = truth.x.astype(float), truth.y.astype(float)
@@ -537,7 +558,11 @@ def _error(truth: Truth, curve: Curve, simplified: bool) -> float:
     if len(u) == len(a):
         return float(max(np.abs(u - a).max(), np.abs(v - b).max()))
     if curve.cut.any() or len(u) < len(a):  # the line leaves the page: those points are not in the file
-        near = np.array([np.hypot(u - p, v - q).min() for p, q in zip(a, b, strict=True)]) if len(u) else np.full(len(a), np.inf)
+        near = (
+            np.array([np.hypot(u - p, v - q).min() for p, q in zip(a, b, strict=True)])
+            if len(u)
+            else np.full(len(a), np.inf)
+        )
         outside = (b < -0.02) | (b > 1.02) | (a < -0.02) | (a > 1.02)
         alone = ~_has_neighbour(truth)[keep]
         needed = near[~outside & ~alone]
@@ -554,7 +579,10 @@ def _to_line(x: np.ndarray, y: np.ndarray, line_x: np.ndarray, line_y: np.ndarra
     for px, py in zip(x, y, strict=True):
         near = np.flatnonzero((np.minimum(begin, end) < px + 0.01) & (np.maximum(begin, end) > px - 0.01))
         t = np.clip(((px - begin[near]) * dx[near] + (py - line_y[near]) * dy[near]) / length[near], 0, 1)
-        worst = max(worst, float(np.hypot(px - begin[near] - t * dx[near], py - line_y[near] - t * dy[near]).min(initial=np.inf)))
+        worst = max(
+            worst,
+            float(np.hypot(px - begin[near] - t * dx[near], py - line_y[near] - t * dy[near]).min(initial=np.inf)),
+        )
     return worst
 
 
@@ -578,11 +606,13 @@ def _position(values: np.ndarray, truth: Truth, k: int) -> np.ndarray:
     return (values - low) / (high - low)
 
 
-# -- the table ------------------------------------------------------------------------------------------------------------------------
+# -- the table ---------------------------------------------------------------------------------------------------------
 
 
 def run(figures: int, seed: int, folder: Path) -> tuple[list[Outcome], str]:
-    """Draw and read that many figures, the kinds in turn. Returns the outcomes and why plotly's are missing, if they are."""
+    """Draw and read that many figures, the kinds in turn. Returns the outcomes and why plotly's are missing, if they
+    are.
+    """
     cases = [draw(KINDS[k % len(KINDS)], seed + k // len(KINDS), folder) for k in range(figures)]
     missing = export(cases)
     outcomes = []
@@ -607,7 +637,8 @@ def table(outcomes: list[Outcome], missing: str) -> str:
         error = max((o.error for o in some if o.verdict == "read"), default=0.0)
         times = [o.seconds for o in some]
         lines.append(
-            f"{kind:<12}{len(some):>9}{count['read']:>9}{count['roughly']:>9}{count['person']:>9}{count['wrong']:>9}{error:>9.1e}"
+            f"{kind:<12}{len(some):>9}{count['read']:>9}{count['roughly']:>9}"
+            f"{count['person']:>9}{count['wrong']:>9}{error:>9.1e}"
             f"{np.median(times):>9.3f}{max(times):>9.3f}"
         )
     if missing:

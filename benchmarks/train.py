@@ -1,12 +1,14 @@
-"""`make bench-train`: what synchronous training costs on 2 ranks, beside the bound of two trainings that know nothing of each other.
+"""`make bench-train`: what synchronous training costs on 2 ranks, beside the bound of two trainings that know nothing
+of each other.
 
     make bench-train                           three to four minutes; the machine should have nothing else to do
     make bench-train OPTIONS=--quick           one minute, for a first look
 
-Two models, a fixed local batch, one computing thread per rank. Each way to train is a job of two processes that is started once and
-stays. A round measures the ways in turn, while all other jobs are stopped (SIGSTOP), so that whatever else the machine does hits all
-of them and no waiting job costs anything; shown is the median over the rounds of the images per second of both ranks together, and
-of its ratio to the bound of the same framework in the same round. After each measurement the ranks must hold equal parameters.
+Two models, a fixed local batch, one computing thread per rank. Each way to train is a job of two processes that is
+started once and stays. A round measures the ways in turn, while all other jobs are stopped (SIGSTOP), so that whatever
+else the machine does hits all of them and no waiting job costs anything; shown is the median over the rounds of the
+images per second of both ranks together, and of its ratio to the bound of the same framework in the same round. After
+each measurement the ranks must hold equal parameters.
 """
 
 from __future__ import annotations
@@ -150,7 +152,9 @@ def tensorflow_trainer(name: str, way: str, rank: int) -> tuple[Callable[[], Non
             import horovod.tensorflow as hvd
 
             tape = hvd.DistributedGradientTape(tape)
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True)
+        )
         return loss
 
     def fingerprint() -> float:
@@ -208,7 +212,12 @@ class Job:
     """Two processes that train in one way or several: stopped unless they are asked for something."""
 
     def __init__(self, name: str, address: str, folder: Path) -> None:
-        environ = {**os.environ, **environment.mpi_environment(RANKS), "GLOO_SOCKET_IFNAME": "lo", "TMPDIR": str(folder)}
+        environ = {
+            **os.environ,
+            **environment.mpi_environment(RANKS),
+            "GLOO_SOCKET_IFNAME": "lo",
+            "TMPDIR": str(folder),
+        }
         program = [sys.executable, __file__, "--rank", name, address]
         if name.endswith("alone"):
             commands = [[*program, str(rank)] for rank in range(RANKS)]
@@ -224,7 +233,9 @@ class Job:
                 os.kill(pid, number)
 
     def ask(self, *message: object, ranks: int = RANKS) -> list[tuple[float, float]]:
-        """What the first so many ranks answer: (seconds, fingerprint of the parameters) each. All other jobs stand still."""
+        """What the first so many ranks answer: (seconds, fingerprint of the parameters) each. All other jobs stand
+        still.
+        """
         self.signal(signal.SIGCONT)
         connections = [self.ranks[rank][0] for rank in range(ranks)]
         for connection in connections:
@@ -271,7 +282,9 @@ def accept(listener: Listener, jobs: dict[str, Job]) -> None:
         while not wait([listener._listener._socket], 1):
             dead = [name for name, job in jobs.items() if any(process.poll() is not None for process in job.processes)]
             if dead or time.monotonic() > end:
-                raise RuntimeError(f"{', '.join(dead)} ended at the start" if dead else "not all processes have started in time")
+                raise RuntimeError(
+                    f"{', '.join(dead)} ended at the start" if dead else "not all processes have started in time"
+                )
         connection = listener.accept()
         name, rank, pid = connection.recv()
         jobs[name].ranks[rank] = (connection, pid)
@@ -314,7 +327,10 @@ def show(name: str, rates: dict[str, list[float]]) -> None:
         ranks = 1 if way.startswith("sequential") else RANKS
         rate, ratio = statistics.median(values), statistics.median(ratios[way])
         milliseconds = 1e3 * ranks * BATCH_SIZES[name] / rate
-        print(f"  {way:<18s} {rate:10.0f}  {milliseconds:8.2f}   {ratio:6.2f} ({min(ratios[way]):.2f}-{max(ratios[way]):.2f})")
+        print(
+            f"  {way:<18s} {rate:10.0f}  {milliseconds:8.2f}   {ratio:6.2f} "
+            f"({min(ratios[way]):.2f}-{max(ratios[way]):.2f})"
+        )
     best = max(OURS, key=lambda way: statistics.median(ratios[way]))
     ratio = statistics.median(ratios[best])
     verdict = "reached" if ratio >= BARS[name] else "MISSED"
@@ -324,7 +340,9 @@ def show(name: str, rates: dict[str, list[float]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="2 short rounds")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the images per second of every round to this file")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the images per second of every round to this file"
+    )
     options = parser.parse_args()
     rounds, seconds = (2, 0.3) if options.quick else (5, 1.2)
     print(machine(), flush=True)

@@ -40,7 +40,10 @@ COLLECTIVES = {
     "broadcast": (only_rank_0(own()[0]), [own()[0]] * RANKS),
     "reduce": (own(), [SUMS] + [[UNDEFINED] * RANKS] * (RANKS - 1)),
     "all_gather": (one_each(), [list(LETTERS)] * RANKS),
-    "reduce_scatter": (own(), [[SUMS[rank] if chunk == rank else "" for chunk in range(RANKS)] for rank in range(RANKS)]),
+    "reduce_scatter": (
+        own(),
+        [[SUMS[rank] if chunk == rank else "" for chunk in range(RANKS)] for rank in range(RANKS)],
+    ),
     "all_reduce": (own(), [SUMS] * RANKS),
     "scatter": (only_rank_0(own()[0]), DIAGONAL),
     "gather": (one_each(), only_rank_0(list(LETTERS))),

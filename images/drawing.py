@@ -1,4 +1,6 @@
-"""What the figures share: a page measured in pixels, boxes, arrows, colours, and files that come out the same every time."""
+"""What the figures share: a page measured in pixels, boxes, arrows, colours, and files that come out the same every
+time.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,26 @@ from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangl
 from labkit.palette import FAINT, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILLION, YELLOW, tint
 
 HERE = Path(__file__).resolve().parent
-RANK_COLOURS = tuple(tint(colour, 0.35) for colour in (SKY, ORANGE, GREEN, PURPLE))  # rank 0, 1, 2, 3, or the parts of a batch
+# rank 0, 1, 2, 3, or the parts of a batch
+RANK_COLOURS = tuple(tint(colour, 0.35) for colour in (SKY, ORANGE, GREEN, PURPLE))
 SUM = tint(YELLOW, 0.1)
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
 TEXT, SMALL = 15, 13  # pixels on a page 720 wide: readable at half of that
 
-__all__ = ["FAINT", "GREEN", "GREY", "INK", "ORANGE", "RANK_COLOURS", "SKY", "SMALL", "SUM", "TEXT", "VERMILLION", "tint"]
+__all__ = [
+    "FAINT",
+    "GREEN",
+    "GREY",
+    "INK",
+    "ORANGE",
+    "RANK_COLOURS",
+    "SKY",
+    "SMALL",
+    "SUM",
+    "TEXT",
+    "VERMILLION",
+    "tint",
+]
 
 
 def page(width: float, height: float) -> Axes:
@@ -40,16 +56,22 @@ def text(ax: Axes, x: float, y: float, content: str, size: float = TEXT, ha: str
     ax.text(x, y, content, fontsize=size, ha=ha, **look)
 
 
-def box(ax: Axes, x: float, y: float, width: float, height: float, content: str = "", fill: str = "white", **look) -> None:
-    """A box with rounded corners and a text in its middle. look: edgecolor, linewidth, linestyle, round, size, zorder."""
+def box(
+    ax: Axes, x: float, y: float, width: float, height: float, content: str = "", fill: str = "white", **look
+) -> None:
+    """A rounded box with a text in its middle. look: edgecolor, linewidth, linestyle, round, size, zorder."""
     size, corner = look.pop("size", TEXT), look.pop("round", 5)
     look = {"edgecolor": INK, "linewidth": 1.2, "zorder": 1} | look
-    ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=f"round,pad=0,rounding_size={corner}", facecolor=fill, **look))
+    ax.add_patch(
+        FancyBboxPatch((x, y), width, height, boxstyle=f"round,pad=0,rounding_size={corner}", facecolor=fill, **look)
+    )
     if content:
         text(ax, x + width / 2, y + height / 2, content, size, zorder=look["zorder"] + 1)
 
 
-def cell(ax: Axes, x: float, y: float, width: float, height: float, content: str = "", fill: str = "white", **look) -> None:
+def cell(
+    ax: Axes, x: float, y: float, width: float, height: float, content: str = "", fill: str = "white", **look
+) -> None:
     """A cell of a grid: a box with sharp corners."""
     size, colour = look.pop("size", SMALL), look.pop("color", INK)
     look = {"edgecolor": INK, "linewidth": 0.9, "zorder": 1} | look
@@ -65,10 +87,17 @@ def circle(ax: Axes, x: float, y: float, radius: float, content: str = "", fill:
         text(ax, x, y, content, zorder=4)
 
 
-def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], both: bool = False, bend: float = 0.0, **look) -> None:
+def arrow(
+    ax: Axes, start: tuple[float, float], end: tuple[float, float], both: bool = False, bend: float = 0.0, **look
+) -> None:
     """An arrow from start to end (or in both directions). bend: how much it curves, 0 is straight."""
     look = {"color": INK, "linewidth": 1.6, "zorder": 2, "mutation_scale": 13} | look
-    style = {"arrowstyle": "<|-|>" if both else "-|>", "connectionstyle": f"arc3,rad={bend}", "shrinkA": 0, "shrinkB": 0}
+    style = {
+        "arrowstyle": "<|-|>" if both else "-|>",
+        "connectionstyle": f"arc3,rad={bend}",
+        "shrinkA": 0,
+        "shrinkB": 0,
+    }
     ax.add_patch(FancyArrowPatch(start, end, **style, **look))
 
 
@@ -97,8 +126,9 @@ def save(name: str, draw: Callable[[], Axes], folder: Path = HERE) -> Path:
 
 
 def _slim(svg: str, name: str) -> str:
-    """matplotlib's SVG with title and description instead of its metadata, hundredths of a pixel, and fonts as wide as its own where
-    that is missing."""
+    """matplotlib's SVG with title and description instead of its metadata, hundredths of a pixel, and fonts as wide as
+    its own where that is missing.
+    """
     about = f"<title>{escape(name.replace('_', ' '))}</title>\n <desc>{escape(alternative_texts()[name])}</desc>"
     svg = re.sub(r"<metadata>.*?</metadata>", lambda _: about, svg, flags=re.DOTALL)
     svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)

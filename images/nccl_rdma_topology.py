@@ -1,4 +1,6 @@
-"""Two nodes with four GPUs each: which way a message takes inside a node, and between nodes without and with GPUDirect RDMA."""
+"""Two nodes with four GPUs each: which way a message takes inside a node, and between nodes without and with GPUDirect
+RDMA.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def nccl_rdma_topology():
     path(ax, (431, 212), (431, 129), (431, 119), **DIRECT_LINE)
 
     path(ax, (20, 318), (52, 318), (62, 318), **BUFFERED_LINE)
-    text(ax, 74, 318, "without RDMA: through a buffer in host memory on both nodes, copied twice more", SMALL, ha="left")
+    text(
+        ax, 74, 318, "without RDMA: through a buffer in host memory on both nodes, copied twice more", SMALL, ha="left"
+    )
     path(ax, (20, 344), (52, 344), (62, 344), **DIRECT_LINE)
     text(ax, 74, 344, "GPUDirect RDMA: from GPU memory to the card and from the card to GPU memory", SMALL, ha="left")
     text(

@@ -1,4 +1,6 @@
-"""Several nodes: what moves over which link when a model is trained, and the way of one message with and without GPUDirect RDMA."""
+"""Several nodes: what moves over which link when a model is trained, and the way of one message with and without
+GPUDirect RDMA.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,23 @@ def what_moves_where():
     for left, name in ((8, "node 0"), (382, "node 1")):
         node(ax, left, name)
         # images: disk, host memory, PCIe, both GPUs
-        way(ax, (left + 40, 240), (left + 40, 236), (left + 40, 227), color=IMAGES, linewidth=2.6, linestyle=(0, (1.2, 1.2)))
+        way(
+            ax,
+            (left + 40, 240),
+            (left + 40, 236),
+            (left + 40, 227),
+            color=IMAGES,
+            linewidth=2.6,
+            linestyle=(0, (1.2, 1.2)),
+        )
         look = {"color": IMAGES, "linewidth": 2.6, "linestyle": (0, (1.2, 1.2))}
         line(ax, (left + 40, 180), (left + 40, 117), (left + 155, 117), zorder=5, **look)
         way(ax, (left + 155, 117), (left + 155, 96), (left + 155, 87), **look)
         way(ax, (left + 155, 117), (left + 255, 117), (left + 255, 87), **look)
         # gradients inside the node
-        arrow(ax, (left + 210, 65), (left + 226, 65), both=True, color=GRADIENTS, linewidth=3, zorder=6, mutation_scale=10)
+        arrow(
+            ax, (left + 210, 65), (left + 226, 65), both=True, color=GRADIENTS, linewidth=3, zorder=6, mutation_scale=10
+        )
         # gradients to the card
         arrow(ax, (left + 282, 87), (left + 282, 235), both=True, color=GRADIENTS, linewidth=3, zorder=5)
     box(ax, 130, 312, 460, 26, "InfiniBand or Ethernet", PCIE, size=SMALL, round=3)
@@ -85,7 +97,17 @@ def machine(ax, left, top, gpu_left, buffers, name):
     gpu, card = (left + 10, left + 264) if gpu_left else (left + 264, left + 10)
     box(ax, gpu, top + 40, 70, 70, "GPU\nmemory", RANK_COLOURS[0], size=SMALL, round=3, zorder=3)
     box(ax, card, top + 40, 70, 70, "network\ncard", tint(GREY, 0.8), size=SMALL, round=3, zorder=3)
-    box(ax, left + 92, top + 32, 160, 60 if buffers else 42, "" if buffers else "host memory", size=SMALL, round=3, zorder=2)
+    box(
+        ax,
+        left + 92,
+        top + 32,
+        160,
+        60 if buffers else 42,
+        "" if buffers else "host memory",
+        size=SMALL,
+        round=3,
+        zorder=2,
+    )
     if buffers:
         text(ax, left + 172, top + 42, "host memory", SMALL - 1)
         first, second = ("driver's\nbuffer", "card's\nbuffer") if gpu_left else ("card's\nbuffer", "driver's\nbuffer")

@@ -1,4 +1,4 @@
-"""Data, model and hybrid parallelism: three pictures of one family. The model is a net of 4 layers with 4 neurons each."""
+"""Data, model and hybrid parallelism: three pictures of one family. The model has 4 layers with 4 neurons each."""
 
 from __future__ import annotations
 

@@ -49,7 +49,9 @@ def draw_step(ax, left, top, title, held, arrived):
             new = (rank, chunk) in arrived
             look = {"edgecolor": MESSAGE, "linewidth": 2.6, "zorder": 3} if new else {}
             ranks = held[rank][chunk]
-            cell(ax, left + chunk * CELL, top + rank * ROW, CELL, ROW, content(ranks), colour(ranks), size=SMALL, **look)
+            cell(
+                ax, left + chunk * CELL, top + rank * ROW, CELL, ROW, content(ranks), colour(ranks), size=SMALL, **look
+            )
 
 
 def draw_ring(ax, x, y, radius=34):

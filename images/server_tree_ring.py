@@ -7,7 +7,8 @@ from drawing import FAINT, GREY, RANK_COLOURS, SMALL, TEXT, arrow, cell, circle,
 MESSAGE = "#B34700"
 WIDTH = 236  # of one panel
 UNIT = 30  # pixels per n bytes in the bars
-# name, bytes each rank sends (and as many it receives) in units of n, steps one after the other, time with cost α + bytes β
+# name, bytes each rank sends (and as many it receives) in units of n, steps one after the other, time with cost α +
+# bytes β
 SCHEMES = (
     ("parameter server", (3, 1, 1, 1), "6 (α + n β)"),
     ("tree", (2, 1, 2, 1), "4 (α + n β)"),
@@ -60,7 +61,15 @@ def bars(ax, left, top, sent):
         busiest = amount == max(sent)
         text(ax, left, y + 10, f"rank {rank}", SMALL, ha="left")
         cell(ax, left + 56, y, amount * UNIT, 20, "", RANK_COLOURS[rank], linewidth=2.2 if busiest else 0.9)
-        text(ax, left + 62 + amount * UNIT, y + 10, f"{amount:g} n", SMALL, ha="left", fontweight="bold" if busiest else "normal")
+        text(
+            ax,
+            left + 62 + amount * UNIT,
+            y + 10,
+            f"{amount:g} n",
+            SMALL,
+            ha="left",
+            fontweight="bold" if busiest else "normal",
+        )
 
 
 def server_tree_ring():

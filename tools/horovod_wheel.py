@@ -201,7 +201,8 @@ class HorovodWheel:
                     )
             command = self.command or [
                 env / "bin" / "python", "-m", "pip", "wheel", "-v", "--no-deps",
-                "--no-build-isolation", "--no-cache-dir", "--no-binary", "horovod", "--wheel-dir", scratch / "wheel", f"horovod=={VERSION}",
+                "--no-build-isolation", "--no-cache-dir", "--no-binary", "horovod",
+                "--wheel-dir", scratch / "wheel", f"horovod=={VERSION}",
             ]  # fmt: skip
             variables = Course(self.course.root, env).pip_variables()
             variables.update(build_variables(self.course, env, scratch / "hook"), TMPDIR=str(scratch / "tmp"))

@@ -9,7 +9,8 @@ import re
 from autograder.homework.rubric import MORE_SIZES, SIZES
 
 NOT_MEASURED = (  # names of curves that stand beside a measurement
-    r"ideal|perfect|\blinear|theor|optimum|optimal|amdahl|gustafson|\bmodel|\bfit\b|fitted|trend|expected|erwart|extrapol|\btarget|referen|"
+    r"ideal|perfect|\blinear|theor|optimum|optimal|amdahl|gustafson|\bmodel|\bfit\b|fitted|trend|expected|erwart|"
+    r"extrapol|\btarget|referen|"
     r"\bupper|\blower|\bbound|interval|confiden|\bci\b|limit"
 )
 

@@ -136,7 +136,8 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
         ran_on, _ = _head(level)
         tint = _COLOURS.get(level.verdict, _BAD)
         rows.append(
-            f'<tr><td style="color:{tint};font-weight:600;text-align:left;padding:2px 14px 2px 0">{level.verdict.replace("_", " ")}</td>'
+            f'<tr><td style="color:{tint};font-weight:600;text-align:left;padding:2px 14px 2px 0">'
+            f"{level.verdict.replace('_', ' ')}</td>"
             f'<td style="text-align:left;padding:2px 14px 2px 0">{html.escape(level.name)}</td>'
             f'<td style="text-align:right;padding:2px 14px 2px 0">{_score(level)}</td>'
             f'<td style="text-align:left;padding:2px 0;opacity:0.75">{html.escape(ran_on)}</td></tr>'
@@ -144,7 +145,8 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
         case = _explained(level)
         if case is not None:
             rows.append(
-                f'<tr><td></td><td colspan="3" style="text-align:left;padding:0 0 8px 0">{_html_story(case, depth, said)}</td></tr>'
+                f'<tr><td></td><td colspan="3" style="text-align:left;padding:0 0 8px 0">'
+                f"{_html_story(case, depth, said)}</td></tr>"
             )
     moved = _moved(result)
     footer = (
@@ -154,12 +156,14 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
     drawn = f'<div style="margin-top:6px;overflow-x:auto">{figure}</div>' if figure else ""
     return _sendable(
         f'<div role="group" aria-label="{html.escape(result.exercise)}: {html.escape(score)}" '
-        f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;padding:8px 12px;max-width:62em;font-size:13px">'
+        f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;'
+        'padding:8px 12px;max-width:62em;font-size:13px">'
         f'<div style="display:flex;justify-content:space-between;margin-bottom:4px">'
         f'<code style="font-weight:600">{html.escape(result.exercise)}</code>'
         f'<span style="color:{colour};font-weight:600">{score}</span></div>{note}'
         f'<table style="border-collapse:collapse;border:none;margin:0;width:100%;table-layout:auto">'
-        f'<colgroup><col style="width:7em"><col><col style="width:4em"><col style="width:9em"></colgroup>{"".join(rows)}</table>{footer}'
+        f'<colgroup><col style="width:7em"><col><col style="width:4em"><col style="width:9em"></colgroup>'
+        f"{''.join(rows)}</table>{footer}"
         f"{drawn}</div>"
     )
 
@@ -180,7 +184,10 @@ def _html_story(case: CaseResult, depth: int, said: set) -> str:
 
 
 def _pre(text: str) -> str:
-    style = "margin:2px 0;padding:4px 8px;background:rgba(127,127,127,0.10);white-space:pre-wrap;font-size:12px;font-family:monospace"
+    style = (
+        "margin:2px 0;padding:4px "
+        "8px;background:rgba(127,127,127,0.10);white-space:pre-wrap;font-size:12px;font-family:monospace"
+    )
     return f'<pre style="{style}">{html.escape(text)}</pre>'
 
 
@@ -205,7 +212,8 @@ def plain_card(name: str, points: float, max_points: float, verdict: str, said: 
     shown = _pre("\n".join(lines)) if lines else ""
     return _sendable(
         f'<div role="group" aria-label="{html.escape(name)}: {score}" '
-        f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;padding:8px 12px;max-width:62em;font-size:13px">'
+        f'style="border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;'
+        'padding:8px 12px;max-width:62em;font-size:13px">'
         f'<div style="display:flex;justify-content:space-between;margin-bottom:4px">'
         f'<code style="font-weight:600">{html.escape(name)}</code>'
         f'<span style="color:{colour};font-weight:600">{verdict.replace("_", " ")}, {score}</span></div>{shown}</div>'

@@ -80,7 +80,10 @@ def lacking(exercise: Exercise, case: Case, run: Run) -> str:
         return ""
     told = any(event.kind.lower() not in _SILENT for event in run.events)  # a barrier tells nothing
     if exercise.talks and not told and not any(rank.carried for rank in run.ranks):
-        return "no rank has sent, received or called anything: whatever they know of each other, it did not come by communication"
+        return (
+            "no rank has sent, received or called anything: whatever they know of each other, it did not come by "
+            "communication"
+        )
     wanted, got = bound(exercise, case), arrived(run)
     for r, (least, most) in enumerate(zip(wanted, got, strict=True)):
         if most < least:

@@ -138,7 +138,8 @@ def _died(exercise: Exercise, case: Case, r: int, rank, ends: list[dict]):
         f"The process of rank {r} died ({how}).",
         "A rank has to return; look for exit or kill."
         if signal_number not in (7, 11)
-        else "Native code used memory that was not there (any more): an array that was given to a library and gone before the library had "
+        else "Native code used memory that was not there (any more): an array that was given to a library and gone "
+        "before the library had "
         "done with it, or a request that nobody waited for.",
     )
     return "crashed", "rank_died", [f"rank {r} died: {how}"], text

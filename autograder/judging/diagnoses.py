@@ -89,15 +89,24 @@ _HOW_OF_EXCEPTIONS = {
     "ModuleNotFoundError": "That module is not installed where checks run.",
     "UnboundLocalError": "A name that a function assigns is local in all of it.",
     "SystemExit": "A rank must not leave: return instead.",
-    "IndexError": "p entries have the indices 0 to p - 1, and an empty list has none: print the length and the index in that line.",
+    "IndexError": (
+        "p entries have the indices 0 to p - 1, and an empty list has none: print the length and the index in that "
+        "line."
+    ),
     "KeyError": "Print the keys that are there: `print(list(...))`.",
     "ZeroDivisionError": "Some rank or case divides by nothing: which divisor can be 0 there?",
     "AttributeError": "Print the type of what stands before the dot: it is another one than the line expects.",
     "RecursionError": "A function that calls itself needs a case in which it does not.",
 }
 _HOW_OF_MPI = {  # by the error's name in its text
-    "MPI_ERR_OP": "That operation is not made for this data: `Allreduce` takes MPI.SUM and its like, on two arrays of one numeric type.",
-    "MPI_ERR_TRUNCATE": "The message is longer than the room for it: the receiving array needs as many elements as were sent, of one type.",
+    "MPI_ERR_OP": (
+        "That operation is not made for this data: `Allreduce` takes MPI.SUM and its like, on two arrays of one "
+        "numeric type."
+    ),
+    "MPI_ERR_TRUNCATE": (
+        "The message is longer than the room for it: the receiving array needs as many elements as were sent, of one "
+        "type."
+    ),
     "MPI_ERR_RANK": "There is no such rank: ranks end at `comm.Get_size() - 1`.",
     "MPI_ERR_ROOT": "There is no such rank: ranks end at `comm.Get_size() - 1`.",
     "MPI_ERR_TYPE": "The array's type has no counterpart in MPI: use float64, int64 or another plain numpy type.",

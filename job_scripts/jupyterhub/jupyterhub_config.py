@@ -1,4 +1,5 @@
-"""JupyterHub for a course: accounts, roles, servers, the grader's Lab, idle culling. A site changes hub.toml, not this file.
+"""JupyterHub for a course: accounts, roles, servers, the grader's Lab, idle culling. A site changes hub.toml, not this
+file.
 
 COURSE_HUB=/etc/course_hub.toml jupyterhub -f .../job_scripts/jupyterhub/jupyterhub_config.py
 """
@@ -21,7 +22,7 @@ try:
 except SettingsError as error:
     sys.exit("\n".join(f"course hub: {line}" for line in str(error).splitlines()))
 
-# -- where it is reached ----------------------------------------------------------------------------------------------------------------
+# -- where it is reached -----------------------------------------------------------------------------------------------
 
 c.JupyterHub.bind_url = settings.web.address
 c.JupyterHub.ssl_cert, c.JupyterHub.ssl_key = settings.web.certificate, settings.web.key
@@ -32,10 +33,11 @@ c.JupyterHub.db_url = f"sqlite:///{settings.state / 'hub.sqlite'}"
 c.JupyterHub.cookie_secret_file = str(settings.state / "cookie_secret")
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{settings.web.proxy_port}"
 c.ConfigurableHTTPProxy.pid_file = str(settings.state / "proxy.pid")
-if Path("/usr/share/nodejs/configurable-http-proxy").is_dir():  # Debian's proxy, where node itself may be from elsewhere
+# Debian's proxy, where node itself may be from elsewhere
+if Path("/usr/share/nodejs/configurable-http-proxy").is_dir():
     os.environ.setdefault("NODE_PATH", "/usr/share/nodejs")
 
-# -- who comes in -----------------------------------------------------------------------------------------------------------------------
+# -- who comes in ------------------------------------------------------------------------------------------------------
 
 if settings.login.by == "pam":
     c.JupyterHub.authenticator_class = "pam"
@@ -50,7 +52,7 @@ else:
 c.Authenticator.allowed_users = {*enrolled, *settings.instructors}
 c.Authenticator.blocked_users = {settings.grader, "root"}
 
-# -- who may do what --------------------------------------------------------------------------------------------------------------------
+# -- who may do what ---------------------------------------------------------------------------------------------------
 
 grading = settings.course  # the service's name: /services/dl2027/
 c.JupyterHub.load_groups = {
@@ -60,8 +62,17 @@ c.JupyterHub.load_groups = {
 c.JupyterHub.load_roles = [
     {
         "name": f"formgrade-{settings.course}",
-        "description": "Instructors: the grader's Lab with the formgrader; see who works, stop a server. Not: open a student's server.",
-        "scopes": [f"access:services!service={grading}", "admin-ui", "list:users", "read:users:activity", "delete:servers"],
+        "description": (
+            "Instructors: the grader's Lab with the formgrader; see who works, stop a server. Not: open a student's "
+            "server."
+        ),
+        "scopes": [
+            f"access:services!service={grading}",
+            "admin-ui",
+            "list:users",
+            "read:users:activity",
+            "delete:servers",
+        ],
         "groups": [f"formgrade-{settings.course}"],
     },
     {
@@ -71,7 +82,7 @@ c.JupyterHub.load_roles = [
     },
 ]
 
-# -- servers ----------------------------------------------------------------------------------------------------------------------------
+# -- servers -----------------------------------------------------------------------------------------------------------
 
 spawners.configure(c, settings)
 c.JupyterHub.cleanup_servers = settings.spawner.kind == "local"  # jobs go on while the hub is restarted

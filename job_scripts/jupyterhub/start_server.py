@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""What a hub's server is, from its first line on: run as the user, on this machine or on a node, it sets the place up and becomes Jupyter.
+"""What a hub's server is, from its first line on: run as the user, on this machine or on a node, it sets the place up
+and becomes Jupyter.
 
-A student's: the course's files come into ~/COURSE, where nothing that was changed is ever overwritten. The grader's (`--grader`): the
-class's root, as it is. Both: files of others' are closed, temporary files go into a folder of one's own, MPI knows this machine.
+A student's: the course's files come into ~/COURSE, where nothing that was changed is ever overwritten. The grader's
+(`--grader`): the class's root, as it is. Both: files of others' are closed, temporary files go into a folder of one's
+own, MPI knows this machine.
 """
 
 from __future__ import annotations
@@ -58,8 +60,9 @@ def own_folder(folder: Path) -> str:
 
 
 def deliver(shared: Path, work: Path, outbound: Path) -> None:
-    """Bring the student's folder up to date. What is handed out as an assignment is fetched in Jupyter, not delivered here. A full disk
-    keeps nobody from getting at the files that are there."""
+    """Bring the student's folder up to date. What is handed out as an assignment is fetched in Jupyter, not delivered
+    here. A full disk keeps nobody from getting at the files that are there.
+    """
     work.mkdir(mode=0o700, exist_ok=True)
     try:
         assignments = sorted(os.listdir(outbound))

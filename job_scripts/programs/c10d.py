@@ -25,7 +25,9 @@ PATIENCE = timedelta(seconds=60)  # a rank that waits longer for another one giv
 
 
 def set_up() -> torch.device:
-    """Join the other ranks: torchrun has left in the environment who we are and where to meet. Returns this rank's device."""
+    """Join the other ranks: torchrun has left in the environment who we are and where to meet. Returns this rank's
+    device.
+    """
     local_rank = int(os.environ["LOCAL_RANK"])
     placement.bind(local_rank, int(os.environ["LOCAL_WORLD_SIZE"]))
     if not torch.cuda.is_available():
@@ -38,7 +40,9 @@ def set_up() -> torch.device:
 
 
 def round_trip(other: int, numbers: torch.Tensor, repeats: int) -> float:
-    """Rank 0 sends `numbers` to rank `other`, which adds its rank and sends them back. Seconds of one way, the median; on rank 0."""
+    """Rank 0 sends `numbers` to rank `other`, which adds its rank and sends them back. Seconds of one way, the median;
+    on rank 0.
+    """
     rank, seconds = dist.get_rank(), []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -47,7 +51,9 @@ def round_trip(other: int, numbers: torch.Tensor, repeats: int) -> float:
             dist.send(numbers, dst=other)
             dist.recv(back, src=other)
             if not torch.equal(back, numbers + other):
-                raise RuntimeError(f"rank {other} should have sent the numbers plus {other}, but begins with {back[:3].tolist()}")
+                raise RuntimeError(
+                    f"rank {other} should have sent the numbers plus {other}, but begins with {back[:3].tolist()}"
+                )
         elif rank == other:
             dist.recv(numbers, src=0)
             numbers += rank
@@ -80,7 +86,12 @@ def main() -> None:
     device = set_up()
     rank, world_size = dist.get_rank(), dist.get_world_size()
 
-    place = {"rank": rank, "world_size": world_size, "local_rank": int(os.environ["LOCAL_RANK"]), "host": socket.gethostname()}
+    place = {
+        "rank": rank,
+        "world_size": world_size,
+        "local_rank": int(os.environ["LOCAL_RANK"]),
+        "host": socket.gethostname(),
+    }
     places = [None] * world_size
     dist.all_gather_object(places, place)
     count = max(1, int(options.megabytes * 1e6) // 4)  # float32: 4 bytes each

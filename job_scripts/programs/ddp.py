@@ -1,10 +1,13 @@
-"""Trains the course's MLP on digits with DistributedDataParallel, on any number of nodes; stops and goes on when told to.
+"""Trains the course's MLP on digits with DistributedDataParallel, on any number of nodes; stops and goes on when told
+to.
 
-    torchrun --nnodes 2 --nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT ddp.py --epochs 5 --checkpoint checkpoint.pt
+    torchrun --nnodes 2 --nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT \\
+        ddp.py --epochs 5 --checkpoint checkpoint.pt
 
-If the checkpoint is there, training goes on from it, in the middle of an epoch if need be, and ends with the same parameters as a run
-that was never interrupted. In the middle of an epoch that takes as many ranks and as large a batch as before: a step is other images with
-others. A checkpoint is written after each epoch, and when the job script says that the time is up.
+If the checkpoint is there, training goes on from it, in the middle of an epoch if need be, and ends with the same
+parameters as a run that was never interrupted. In the middle of an epoch that takes as many ranks and as large a batch
+as before: a step is other images with others. A checkpoint is written after each epoch, and when the job script says
+that the time is up.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-import torch.distributed.nn  # before a process group is there: else its functions hold on to the group, and so to gloo's threads
+
+# before a process group is there: else its functions hold on to the group, and so to gloo's threads
+import torch.distributed.nn
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
@@ -35,18 +40,30 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=5, help="passes over the training images (default: 5)")
     parser.add_argument("--batch-size", type=int, default=64, help="images per step on each rank (default: 64)")
-    parser.add_argument("--lr", type=float, default=0.05, help="learning rate, however many ranks there are (default: 0.05)")
-    parser.add_argument("--images", type=int, default=60_000, help="use only the first so many training images (default: all)")
-    parser.add_argument("--seed", type=int, default=0, help="decides first parameters and the order of the images (default: 0)")
-    parser.add_argument("--checkpoint", type=Path, required=True, help="go on from this file if it is there; write to it")
+    parser.add_argument(
+        "--lr", type=float, default=0.05, help="learning rate, however many ranks there are (default: 0.05)"
+    )
+    parser.add_argument(
+        "--images", type=int, default=60_000, help="use only the first so many training images (default: all)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="decides first parameters and the order of the images (default: 0)"
+    )
+    parser.add_argument(
+        "--checkpoint", type=Path, required=True, help="go on from this file if it is there; write to it"
+    )
     parser.add_argument("--run-log", "--log", dest="log", type=Path, help="write a run log to this file")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result to this file")
-    parser.add_argument("--pause", type=float, default=0, help="seconds to rest after each step: time to watch, or to interrupt")
+    parser.add_argument(
+        "--pause", type=float, default=0, help="seconds to rest after each step: time to watch, or to interrupt"
+    )
     return parser.parse_args()
 
 
 def set_up() -> torch.device:
-    """Join the other ranks: torchrun has left in the environment who we are and where to meet. Returns this rank's device."""
+    """Join the other ranks: torchrun has left in the environment who we are and where to meet. Returns this rank's
+    device.
+    """
     local_rank = int(os.environ["LOCAL_RANK"])
     placement.bind(local_rank, int(os.environ["LOCAL_WORLD_SIZE"]))
     if not torch.cuda.is_available():
@@ -73,7 +90,8 @@ def save(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, p
 
 
 def resume(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, batch_size: int) -> dict:
-    """Where to begin: the place in the data that a checkpoint tells, after its parameters are put back; or the start. Every rank reads.
+    """Where to begin: the place in the data that a checkpoint tells, after its parameters are put back; or the start.
+    Every rank reads.
 
     Ends the program on every rank where the place is in the middle of an epoch that other ranks or batches have begun.
     """
@@ -85,8 +103,10 @@ def resume(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer,
         epoch, step = state["place"]["epoch"] + 1, state["place"]["step"]
         begun = "an unknown number of ranks" if None in before else f"{before[0]} ranks with {before[1]} images each"
         sys.exit(
-            f"{path} stands in the middle of epoch {epoch}, behind {step} steps of {begun}; with {dist.get_world_size()} ranks and "
-            f"{batch_size} images some would be left out. Go on with as many ranks and the same --batch-size: only between two epochs "
+            f"{path} stands in the middle of epoch {epoch}, behind {step} steps of {begun}; with "
+            f"{dist.get_world_size()} ranks and "
+            f"{batch_size} images some would be left out. Go on with as many ranks and the same --batch-size: only "
+            "between two epochs "
             "both may change."
         )
     model.load_state_dict(state["parameters"])
@@ -121,7 +141,9 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
     """The result of the finished training, on every rank; None where it was stopped."""
     rank, world_size = dist.get_rank(), dist.get_world_size()
     x, y = (part.to(device) for part in load_tensors("digits", n=options.images))
-    test_x, test_y = (part.to(device) for part in load_tensors("digits", train=False, n=max(world_size, options.images // 6)))
+    test_x, test_y = (
+        part.to(device) for part in load_tensors("digits", train=False, n=max(world_size, options.images // 6))
+    )
 
     if len(x) < options.batch_size * world_size:
         sys.exit(f"{len(x)} images are not enough for one step of {options.batch_size} on each of {world_size} ranks")
@@ -130,8 +152,9 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
     optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9)
     place = resume(options.checkpoint, model, optimizer, options.batch_size)
     wrapped = DistributedDataParallel(model)
-    # After its first backward pass DDP rearranges the gradients in its buckets, and so the order in which ranks are added up. One pass
-    # before the first step, for nothing, and all steps are made alike: those of a run that goes on, too.
+    # After its first backward pass DDP rearranges the gradients in its buckets, and so the order in which ranks are
+    # added up. One pass before the first step, for nothing, and all steps are made alike: those of a run that goes on,
+    # too.
     cross_entropy(wrapped(x[:1]), y[:1]).backward()
 
     log = runlog.Writer(
@@ -154,14 +177,26 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
             here = train_step(wrapped, optimizer, x[mine], y[mine])
             log.step(samples=len(mine), learning_rate=options.lr)
             time.sleep(options.pause)
-            up = float(rank == 0 and checkpoint.time_is_up())  # rank 0 looks, all hear of it, and stop after the same step
+            # rank 0 looks, all hear of it, and stop after the same step
+            up = float(rank == 0 and checkpoint.time_is_up())
             *here, up = summed([*here, up], device)
             sums = [before + now for before, now in zip(sums, here, strict=True)]
             if up and step + 1 < len(batches):
-                save(options.checkpoint, model, optimizer, {"epoch": epoch, "step": step + 1, "sums": sums}, options.batch_size)
+                save(
+                    options.checkpoint,
+                    model,
+                    optimizer,
+                    {"epoch": epoch, "step": step + 1, "sums": sums},
+                    options.batch_size,
+                )
                 return None
         val_loss, val_accuracy = measure(model, test_x, test_y)
-        metrics = {"loss": sums[0] / sums[2], "accuracy": sums[1] / sums[2], "val_loss": val_loss, "val_accuracy": val_accuracy}
+        metrics = {
+            "loss": sums[0] / sums[2],
+            "accuracy": sums[1] / sums[2],
+            "val_loss": val_loss,
+            "val_accuracy": val_accuracy,
+        }
         log.end_epoch(**metrics)
         place = {**START, "epoch": epoch + 1, "metrics": metrics}
         save(options.checkpoint, model, optimizer, place, options.batch_size)
@@ -170,14 +205,23 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
         if up and epoch + 1 < options.epochs:
             return None
     log.close()
-    return {**place.get("metrics", {}), "epochs": options.epochs, "parameters_sha256": checkpoint.digest(model.parameters())}
+    return {
+        **place.get("metrics", {}),
+        "epochs": options.epochs,
+        "parameters_sha256": checkpoint.digest(model.parameters()),
+    }
 
 
 def main() -> None:
     options = parse_options()
     device = set_up()
     rank, world_size = dist.get_rank(), dist.get_world_size()
-    where = {"rank": rank, "world_size": world_size, "local_rank": int(os.environ["LOCAL_RANK"]), "host": os.uname().nodename}
+    where = {
+        "rank": rank,
+        "world_size": world_size,
+        "local_rank": int(os.environ["LOCAL_RANK"]),
+        "host": os.uname().nodename,
+    }
     ranks = runlog.torch_gather(where)
     if rank == 0:
         for one in ranks:
@@ -187,7 +231,10 @@ def main() -> None:
         if result is None:
             print(f"the time is up: checkpoint written to {options.checkpoint}")
         else:
-            print(f"finished: validation accuracy {result['val_accuracy']:.4f}, parameters {result['parameters_sha256'][:12]}")
+            print(
+                f"finished: validation accuracy {result['val_accuracy']:.4f}, parameters "
+                f"{result['parameters_sha256'][:12]}"
+            )
             if options.json:
                 options.json.write_text(json.dumps(result | {"ranks": ranks}) + "\n")
     dist.barrier()  # no rank closes its connections while another still needs them

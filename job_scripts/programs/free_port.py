@@ -1,7 +1,7 @@
 """Prints a TCP port that is free on this node, for ranks to meet at: `free_port.py JOB`.
 
-Two jobs on one node must not meet at the same port, so the search begins at one that depends on the job's number. It stays below
-32768, where the kernel begins to take ports for outgoing connections.
+Two jobs on one node must not meet at the same port, so the search begins at one that depends on the job's number. It
+stays below 32768, where the kernel begins to take ports for outgoing connections.
 """
 
 import socket

@@ -1,9 +1,10 @@
-"""Trains the course's small network on handwritten digits with Horovod (PyTorch), on any number of nodes; stops and goes on when told to.
+"""Trains the course's small network on handwritten digits with Horovod (PyTorch), on any number of nodes; stops and
+goes on when told to.
 
     srun python horovod_mnist.py --epochs 5 --checkpoint checkpoint.pt --log run_4.jsonl
 
-It has the options of the homework's script, so that your own port (TensorFlow) can take its place, and a few more. If the checkpoint is
-there, training goes on from it, in the middle of an epoch if need be.
+It has the options of the homework's script, so that your own port (TensorFlow) can take its place, and a few more. If
+the checkpoint is there, training goes on from it, in the middle of an epoch if need be.
 """
 
 from __future__ import annotations
@@ -34,13 +35,17 @@ def parse_options() -> argparse.Namespace:
         "--lr", type=float, default=0.005, help="learning rate of one rank; multiplied by their number (default: 0.005)"
     )
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where to compute (default: cpu)")
-    parser.add_argument("--seed", type=int, default=0, help="decides first parameters and the order of the images (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="decides first parameters and the order of the images (default: 0)"
+    )
     parser.add_argument("--data", choices=data.NAMES, default="digits", help="data set (default: digits)")
     parser.add_argument("--images", type=int, help="use only the first so many training images (default: all)")
     parser.add_argument("--log", "--run-log", type=Path, help="write a run log to this file")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result to this file")
     parser.add_argument("--checkpoint", type=Path, help="go on from this file if it is there; write to it")
-    parser.add_argument("--pause", type=float, default=0, help="seconds to rest after each step: time to watch, or to interrupt")
+    parser.add_argument(
+        "--pause", type=float, default=0, help="seconds to rest after each step: time to watch, or to interrupt"
+    )
     return parser.parse_args()
 
 
@@ -57,14 +62,18 @@ def choose_device(wish: str) -> torch.device:
 
 
 def load(name: str, count: int | None, device: torch.device) -> tuple[torch.Tensor, ...]:
-    """Training images and labels, test images and labels; count: only so many to train on, and a sixth of that to test with.
+    """Training images and labels, test images and labels; count: only so many to train on, and a sixth of that to test
+    with.
 
     One rank of a node reads first: where the data are not there yet, it is the one that draws or downloads them.
     """
     if hvd.local_rank() == 0:
         load_tensors(name, n=1)
     hvd.barrier()
-    parts = *load_tensors(name, n=count), *load_tensors(name, train=False, n=max(hvd.size(), count // 6) if count else None)
+    parts = (
+        *load_tensors(name, n=count),
+        *load_tensors(name, train=False, n=max(hvd.size(), count // 6) if count else None),
+    )
     return tuple(part.to(device) for part in parts)
 
 
@@ -91,7 +100,9 @@ def save(path: Path | None, model: torch.nn.Module, optimizer: torch.optim.Optim
 
 
 def resume(path: Path | None, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict:
-    """Where to begin: the place in the data that a checkpoint tells, after its parameters are put back; or the start. Every rank reads."""
+    """Where to begin: the place in the data that a checkpoint tells, after its parameters are put back; or the start.
+    Every rank reads.
+    """
     state = checkpoint.read(path) if path else None
     if state is None:
         return dict(START)
@@ -122,7 +133,8 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
     model = cnn().to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=options.lr * world_size, momentum=0.9)
     optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
-    place = resume(options.checkpoint, model, optimizer)  # into the wrapper: it keeps the momentum, not the optimizer inside
+    # into the wrapper: it keeps the momentum, not the optimizer inside
+    place = resume(options.checkpoint, model, optimizer)
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
 
@@ -146,14 +158,20 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
             here = train_step(model, optimizer, x[mine], y[mine])
             log.step(samples=len(mine), learning_rate=options.lr * world_size)
             time.sleep(options.pause)
-            up = float(rank == 0 and checkpoint.time_is_up())  # rank 0 looks, all hear of it, and stop after the same step
+            # rank 0 looks, all hear of it, and stop after the same step
+            up = float(rank == 0 and checkpoint.time_is_up())
             *here, up = summed([*here, up])
             sums = [before + now for before, now in zip(sums, here, strict=True)]
             if up and step + 1 < len(batches):
                 save(options.checkpoint, model, optimizer, {"epoch": epoch, "step": step + 1, "sums": sums})
                 return None
         val_loss, val_accuracy = measure(model, test_x, test_y)
-        metrics = {"loss": sums[0] / sums[2], "accuracy": sums[1] / sums[2], "val_loss": val_loss, "val_accuracy": val_accuracy}
+        metrics = {
+            "loss": sums[0] / sums[2],
+            "accuracy": sums[1] / sums[2],
+            "val_loss": val_loss,
+            "val_accuracy": val_accuracy,
+        }
         log.end_epoch(**metrics)
         place = {**START, "epoch": epoch + 1, "metrics": metrics}
         save(options.checkpoint, model, optimizer, place)
@@ -162,7 +180,11 @@ def train(options: argparse.Namespace, device: torch.device) -> dict | None:
         if up and epoch + 1 < options.epochs:
             return None
     log.close()
-    return {**place.get("metrics", {}), "epochs": options.epochs, "parameters_sha256": checkpoint.digest(model.parameters())}
+    return {
+        **place.get("metrics", {}),
+        "epochs": options.epochs,
+        "parameters_sha256": checkpoint.digest(model.parameters()),
+    }
 
 
 def main() -> None:
@@ -179,7 +201,10 @@ def main() -> None:
         if result is None:
             print(f"the time is up: checkpoint written to {options.checkpoint}")
         else:
-            print(f"finished: validation accuracy {result['val_accuracy']:.4f}, parameters {result['parameters_sha256'][:12]}")
+            print(
+                f"finished: validation accuracy {result['val_accuracy']:.4f}, parameters "
+                f"{result['parameters_sha256'][:12]}"
+            )
             if options.json:
                 options.json.write_text(json.dumps(result | {"ranks": ranks}) + "\n")
 

@@ -1,4 +1,5 @@
-"""Pi on many ranks: the area under 4 / (1 + x * x) from 0 to 1, cut into strips, each rank adding up every so-many-th of them.
+"""Pi on many ranks: the area under 4 / (1 + x * x) from 0 to 1, cut into strips, each rank adding up every so-many-th
+of them.
 
 srun python pi.py --strips 100000000 --json result.json
 """
@@ -19,7 +20,9 @@ AT_ONCE = 1_000_000  # strips in memory
 
 
 def area(strips: int, rank: int, world_size: int) -> float:
-    """The area of the strips rank, rank + world_size, rank + 2 * world_size ..., each as high as the curve at its middle."""
+    """The area of the strips rank, rank + world_size, rank + 2 * world_size ..., each as high as the curve at its
+    middle.
+    """
     total = 0.0
     for first in range(rank, strips, AT_ONCE * world_size):
         numbers = np.arange(first, min(first + AT_ONCE * world_size, strips), world_size)
@@ -39,7 +42,9 @@ def main() -> None:
     comm = MPI.COMM_WORLD
     rank, world_size = comm.Get_rank(), comm.Get_size()
     local_rank = comm.Split_type(MPI.COMM_TYPE_SHARED).Get_rank()  # among the ranks that share a node's memory
-    places = comm.gather({"rank": rank, "world_size": world_size, "local_rank": local_rank, "host": socket.gethostname()})
+    places = comm.gather(
+        {"rank": rank, "world_size": world_size, "local_rank": local_rank, "host": socket.gethostname()}
+    )
 
     comm.Barrier()
     start = time.perf_counter()
@@ -50,10 +55,17 @@ def main() -> None:
         for place in places:
             print(f"rank {place['rank']} of {world_size}: local rank {place['local_rank']} on {place['host']}")
         print(
-            f"pi = {pi:.12f}, error {abs(pi - math.pi):.1e}; {options.strips:,} strips in {seconds:.3f} s on {world_size} ranks"
+            f"pi = {pi:.12f}, error {abs(pi - math.pi):.1e}; {options.strips:,} strips in {seconds:.3f} s on "
+            f"{world_size} ranks"
         )
         if options.json:
-            record = {"pi": pi, "error": abs(pi - math.pi), "strips": options.strips, "seconds": seconds, "ranks": places}
+            record = {
+                "pi": pi,
+                "error": abs(pi - math.pi),
+                "strips": options.strips,
+                "seconds": seconds,
+                "ranks": places,
+            }
             options.json.write_text(json.dumps(record) + "\n")
 
 

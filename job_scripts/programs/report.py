@@ -63,7 +63,9 @@ def job() -> dict:
 
 
 def write(lines: list[str], path: Path) -> None:
-    """Print the table, and write it to `path` as JSON. lines: what the ranks have written; anything else among them is passed on."""
+    """Print the table, and write it to `path` as JSON. lines: what the ranks have written; anything else among them is
+    passed on.
+    """
     ranks = []
     for line in lines:
         if line.startswith('{"rank"'):
@@ -77,12 +79,18 @@ def write(lines: list[str], path: Path) -> None:
     record = {**job(), "nodes": nodes, "ranks": ranks, "warnings": placement.warnings(ranks)}
     path.write_text(json.dumps(record, indent=1) + "\n")
 
-    print(f"{record['name']}, job {record['job']}, attempt {record['attempt']}: {len(ranks)} ranks on {len(nodes)} nodes", end="")
+    print(
+        f"{record['name']}, job {record['job']}, attempt {record['attempt']}: {len(ranks)} ranks on {len(nodes)} nodes",
+        end="",
+    )
     print(f", binding: {record['binding']}")
     print("  rank  node          local rank  cores        threads  NUMA  GPU")
     for rank in ranks:
         cores, domains = shortened(rank["cores"]), shortened(rank["numa_domains"])
-        columns = f"{rank['rank']:6}  {rank['host']:<12}  {rank['local_rank']:10}  {cores:<11}  {rank['threads']:7}  {domains:<4}"
+        columns = (
+            f"{rank['rank']:6}  {rank['host']:<12}  {rank['local_rank']:10}  {cores:<11}  {rank['threads']:7}  "
+            f"{domains:<4}"
+        )
         print(f"{columns}  {gpu_of(rank)}")
     if [rank["rank"] for rank in ranks] != list(range(ranks[0]["world_size"])):
         record["warnings"].append(f"{len(ranks)} ranks have answered, but the world size is {ranks[0]['world_size']}")

@@ -2,7 +2,8 @@
 
     python scaling_table.py run_1.jsonl run_2.jsonl run_4.jsonl
 
-Images per second of all ranks together, the first epoch left out; speedup and efficiency against the baseline; each with its 95 % interval.
+Images per second of all ranks together, the first epoch left out; speedup and efficiency against the baseline; each
+with its 95 % interval.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Waits until the controller of a profile has so many engines: `wait_for_engines.py grading 4`. Fails after two minutes."""
+"""Waits until the controller of a profile has so many engines: `wait_for_engines.py grading 4`. Fails after two
+minutes.
+"""
 
 import sys
 import time

@@ -1,7 +1,8 @@
-"""`%%ranks` in a kernel that has run nothing yet: after a restart, say, when somebody runs the cell in the middle of the page.
+"""`%%ranks` in a kernel that has run nothing yet: after a restart, say, when somebody runs the cell in the middle of
+the page.
 
-The set-up lets every kernel of the environment load this (etc/ipython/ipython_config.py). It must cost nothing: all it does is to
-know the name. `labkit.ranks`, once imported, puts its own `%%ranks` in its place.
+The set-up lets every kernel of the environment load this (etc/ipython/ipython_config.py). It must cost nothing: all it
+does is to know the name. `labkit.ranks`, once imported, puts its own `%%ranks` in its place.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ def _not_yet(line: str, cell: str) -> None:
 
     from labkit.ranks.output import Message
 
-    why = "This kernel has just been started or restarted: no ranks are running, and nothing that you had run is known to it."
-    how = 'Run the cells above first, from the top (menu Run, "Run All Above Selected Cell"); one of them starts the ranks.'
+    why = (
+        "This kernel has just been started or restarted: no ranks are running, and nothing that you had run is known "
+        "to it."
+    )
+    how = (
+        'Run the cells above first, from the top (menu Run, "Run All Above Selected Cell"); '
+        "one of them starts the ranks."
+    )
     display(Message("The cell did not run.", (why, how)))

@@ -1,9 +1,10 @@
 """A Jupyter server of the course ends when it has stopped, whatever it was answering at that moment.
 
-jupyter_server stops its event loop and leaves what is still pending where it stands. A thread that works for a request (anyio's: they list
-folders, save notebooks, look for the formats that a notebook can be saved as) ends with the request's task; that task never goes on,
-and Python waits for the thread for ever. So what asyncio.run does at its end is done here, too: pending tasks are cancelled, and the
-loop runs until they have ended. tools/lab_settings/ lets every server load this, a Lab's and a hub's.
+jupyter_server stops its event loop and leaves what is still pending where it stands. A thread that works for a request
+(anyio's: they list folders, save notebooks, look for the formats that a notebook can be saved as) ends with the
+request's task; that task never goes on, and Python waits for the thread for ever. So what asyncio.run does at its end
+is done here, too: pending tasks are cancelled, and the loop runs until they have ended. tools/lab_settings/ lets every
+server load this, a Lab's and a hub's.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def _load_jupyter_server_extension(server) -> None:
 
 
 def end_tasks(loop: asyncio.AbstractEventLoop, limit: float = LIMIT_S) -> None:
-    """Cancel what is pending in a loop that has been stopped and run it until that has ended, or for `limit` seconds. The loop stays open:
-    threads that end later still report to it.
+    """Cancel what is pending in a loop that has been stopped and run it until that has ended, or for `limit` seconds.
+    The loop stays open: threads that end later still report to it.
 
     In short rounds, not by one run_until_complete: the loop may be stopped once more, by a second signal.
     """

@@ -1,10 +1,10 @@
 """Cases on real MPI: one `mpiexec` whose ranks run case after case, watched from outside through the flight recorder.
 
-The watching side never trusts the ranks to come back: it reads from their recorders who waits for whom, and ends the job when nobody can
-move any more.
+The watching side never trusts the ranks to come back: it reads from their recorders who waits for whom, and ends the
+job when nobody can move any more.
 
-With `isolation` (see `autograder.grading.isolation`) mpiexec and its ranks run in a jail. What they write there, their recordings too, is then
-read with care: through a handle of the folder, following no link, believing no size.
+With `isolation` (see `autograder.grading.isolation`) mpiexec and its ranks run in a jail. What they write there, their
+recordings too, is then read with care: through a handle of the folder, following no link, believing no size.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from pathlib import Path
 
 from labkit.environment import mpi_environment, mpiexec
 from labkit.launch import jail, reaper
-from labkit.launch.launcher import Limits
 from labkit.launch.children import PROCESSES
+from labkit.launch.launcher import Limits
 from labkit.launch.process import die_with_parent
 from labkit.relay import wire
 from labkit.relay.outcome import Outcome, RankOutcome
@@ -42,10 +42,11 @@ QUIET = 1.0  # seconds without any progress after which a circle of waiting coun
 
 
 class MpiRunner:
-    """Runs cases of up to `most` ranks under mpiexec; the job is started with the first case and again after a case that hung.
+    """Runs cases of up to `most` ranks under mpiexec; the job is started with the first case and again after a case
+    that hung.
 
-    isolation: the jail it runs in, None for none. Whatever a case's code has done to its processes is still there in the next case:
-    before another person's code, `close`.
+    isolation: the jail it runs in, None for none. Whatever a case's code has done to its processes is still there in
+    the next case: before another person's code, `close`.
     """
 
     def __init__(self, most: int, limits: Limits, isolation: dict | None = None):
@@ -72,12 +73,15 @@ class _Job:
         self.isolation, self.limits = isolation, limits
         self.lifeline: socket.socket | None = None  # of a jail: it ends when this closes
         self.handle: int | None = None  # of the job's folder within a jail
-        self.folder = Path(tempfile.mkdtemp(prefix="labkit-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+        self.folder = Path(
+            tempfile.mkdtemp(prefix="labkit-mpi-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        )
         self.errors = open(self.folder / "errors", "wb")
         self.number = 0
         self.pids: dict[int, int] = {}
         self.processes: dict[int, int] = {}  # process, as we know it -> rank
-        # Should this process be killed, the operating system ends mpiexec and its ranks, and the reaper removes the folder.
+        # Should this process be killed, the operating system ends mpiexec and its ranks, and the reaper removes the
+        # folder.
         self.reaper = subprocess.Popen(
             [sys.executable, "-I", "-S", reaper.__file__, str(self.folder)],
             stdin=subprocess.PIPE,
@@ -111,7 +115,8 @@ class _Job:
             del environment[name]  # a kernel that is a rank itself must not make its children believe they are
         environment.update(mpi_environment(most), MPLBACKEND="Agg", PYTHONPATH=str(Path(__file__).resolve().parents[2]))
         environment["TMPDIR"] = str(self.folder)
-        environment["OMPI_MCA_btl_vader_backing_directory"] = str(self.folder)  # a killed rank leaves its shared memory behind
+        # a killed rank leaves its shared memory behind
+        environment["OMPI_MCA_btl_vader_backing_directory"] = str(self.folder)
         return subprocess.Popen(
             [
                 *mpiexec(),
@@ -132,13 +137,16 @@ class _Job:
         )
 
     def _start_jail(self, most: int) -> subprocess.Popen:
-        """mpiexec in a jail; the jail's folder for the job comes over the lifeline, and the jail waits for a word before it begins."""
+        """mpiexec in a jail; the jail's folder for the job comes over the lifeline, and the jail waits for a word
+        before it begins.
+        """
         inside = "namespaces" in self.isolation["protections"]
         folder = "/tmp/job" if inside else str(self.folder / "job")
         os.chmod(self.folder, 0o700 if inside else 0o711)
         environment = {**self.isolation["environment"], **mpi_environment(most), "MPLBACKEND": "Agg", "TMPDIR": folder}
         environment["OMPI_MCA_btl_vader_backing_directory"] = "/dev/shm" if inside else folder
-        environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"  # one process may not read another's memory there
+        # one process may not read another's memory there
+        environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
         self.lifeline, theirs = socket.socketpair()
         limits = {
             "file_bytes": self.limits.file_bytes,
@@ -262,7 +270,9 @@ class _Job:
                     if seen is None or one != seen[r]:
                         silence.heard(r)
                 window = watch.look(self.processes)
-                if window is not None and silence.too_long(window, [r for r, s in enumerate(states) if s.state == "running"]):
+                if window is not None and silence.too_long(
+                    window, [r for r, s in enumerate(states) if s.state == "running"]
+                ):
                     return None, True
                 if now != seen:
                     seen, since = now, time.monotonic()
@@ -297,7 +307,9 @@ class _Job:
         return states
 
     def _ends(self, count: int, died: bool) -> list[dict]:
-        """What mpiexec says about a rank that a signal ended. died: whether one did, so that mpiexec will end by itself."""
+        """What mpiexec says about a rank that a signal ended. died: whether one did, so that mpiexec will end by
+        itself.
+        """
         if self.isolation is not None and died:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(LAST_WORDS)

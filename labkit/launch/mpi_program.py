@@ -1,7 +1,7 @@
 """One rank of an MPI job that runs cases: `mpiexec -n 5 python -m labkit.launch.mpi_program SOCKET FOLDER`.
 
-Started once per exercise. Each case comes over the socket with the number of ranks it wants; the first so many ranks of the job form a
-communicator of their own for it, and note what they do in the flight recorder.
+Started once per exercise. Each case comes over the socket with the number of ranks it wants; the first so many ranks of
+the job form a communicator of their own for it, and note what they do in the flight recorder.
 """
 
 from __future__ import annotations

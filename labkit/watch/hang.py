@@ -19,7 +19,8 @@ KINDS = {
     "isend/irecv.",
     "missing_rank": "A collective is complete only when every rank of its group has called it.",
     "mismatched_collective": "All ranks of a group must call the same collectives in the same order.",
-    "mismatched_shape": "Both sides of a message, and all members of a collective, must agree on the number of elements.",
+    "mismatched_shape": "Both sides of a message, and all members of a collective, must agree on the number of "
+    "elements.",
     "mismatched_dtype": "Both sides of a message, and all members of a collective, must agree on the data type.",
     "mismatched_tag": "A receive takes only a message with its own tag: both sides must name the same one.",
     "returned_early": "A message needs both its ends: a rank has returned while another one still waits for it.",

@@ -1,1 +1,3 @@
-"""What the course adds to JupyterHub: settings of one file, servers with limits, course files in every home, a careful collector."""
+"""What the course adds to JupyterHub: settings of one file, servers with limits, course files in every home, a careful
+collector.
+"""

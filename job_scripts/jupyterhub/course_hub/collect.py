@@ -1,7 +1,7 @@
 """nbgrader's `collect`, for an exchange that students can write to with more than `nbgrader submit`.
 
-Who handed in is who owns the files, not what the folder is called; and what is copied are files that this owner has written: no link to
-somebody else's work, which the grader could read and which would come back in the feedback.
+Who handed in is who owns the files, not what the folder is called; and what is copied are files that this owner has
+written: no link to somebody else's work, which the grader could read and which would come back in the feedback.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def owner(path: str | Path) -> str:
 def copy_owned(source: Path, target: Path, ignored, most_bytes: int) -> list[Path]:
     """Copy the regular files below `source` that belong to the owner of `source`, and return the others.
 
-    Every file is opened without following links and looked at when it is open: it may be exchanged at any moment. ignored(folder, names)
-    -> names to leave out.
+    Every file is opened without following links and looked at when it is open: it may be exchanged at any moment.
+    ignored(folder, names) -> names to leave out.
     """
     uid, left_out, copied = os.lstat(source).st_uid, [], 0
     for folder, folders, files, handle in os.fwalk(source, follow_symlinks=False):

@@ -1,7 +1,7 @@
 """Limits of a server on one machine: memory and processor time by control groups, the number of processes by both.
 
-A group per user, made by root below the hub's own: version 2 (every distribution since about 2021) or version 1. Where there is
-neither, as in a bare container, what a process by itself may have is limited, and the hub says so in its log.
+A group per user, made by root below the hub's own: version 2 (every distribution since about 2021) or version 1. Where
+there is neither, as in a bare container, what a process by itself may have is limited, and the hub says so in its log.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ _PERIOD_US = 100_000
 
 
 class Limits:
-    """The groups of one user's server. `enter` is called in the new process, before it becomes the user; `remove` when it has ended."""
+    """The groups of one user's server. `enter` is called in the new process, before it becomes the user; `remove` when
+    it has ended.
+    """
 
     def __init__(self, name: str, cores: int, memory_gb: float, processes: int):
         self.cores, self.bytes, self.processes = cores, int(memory_gb * 2**30), processes
@@ -24,11 +26,15 @@ class Limits:
     @property
     def in_words(self) -> str:
         held = f"{self.cores} cores, {self.bytes / 2**30:.1f} GB, {self.processes} processes"
-        how = "control groups" if self.groups else "limits of each process only: this machine lets the hub make no control groups"
+        how = (
+            "control groups"
+            if self.groups
+            else "limits of each process only: this machine lets the hub make no control groups"
+        )
         return f"{held} ({how})"
 
     def _values(self) -> dict[str, dict[str, str]]:
-        """Controller -> file -> value, for version 1 and 2 alike: a file that a version does not have is not written."""
+        """Controller -> file -> value, for version 1 and 2 alike: what a version does not have is not written."""
         quota = self.cores * _PERIOD_US
         return {
             "memory": {
@@ -50,7 +56,9 @@ class Limits:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def remove(self) -> None:
-        """What is left of the user's processes in the groups is ended: ranks, terminals, whatever was sent to the background."""
+        """What is left of the user's processes in the groups is ended: ranks, terminals, whatever was sent to the
+        background.
+        """
         for group in self.groups:
             end(group)
 
@@ -106,8 +114,9 @@ def _parents(controllers: list[str]) -> list[tuple[Path, list[str]]]:
 
 
 def _delegated(folder: Path, controllers: list[str]) -> Path:
-    """Version 2: a group that has groups below it holds no processes itself, so the hub moves into one of its own first. Where others
-    share its group (no `Delegate=yes` in its unit) the kernel refuses, and the hub moves back."""
+    """Version 2: a group that has groups below it holds no processes itself, so the hub moves into one of its own
+    first. Where others share its group (no `Delegate=yes` in its unit) the kernel refuses, and the hub moves back.
+    """
     if folder.name == "hub":
         folder = folder.parent
     missing = set(controllers) - set((folder / "cgroup.subtree_control").read_text().split())

@@ -1,4 +1,4 @@
-"""The hub's folders: who may do what in each, made so when the hub starts, and said plainly where that cannot be done."""
+"""The hub's folders: who may do what in each, made so when the hub starts, and said where that cannot be done."""
 
 from __future__ import annotations
 
@@ -28,15 +28,19 @@ def check_shared(settings: Settings) -> None:
     """Whether an ordinary user can run the course's Python; this is where a Python in somebody's home shows."""
     if (settings.shared / "solutions").exists():
         raise SettingsError(
-            f"{settings.shared} holds solutions/: `shared` is the students' course ({settings.class_root}/student), never the clone"
+            f"{settings.shared} holds solutions/: `shared` is the students' course ({settings.class_root}/student), "
+            "never the clone"
         )
     for path in (settings.python, settings.here / "start_server.py"):
         if not path.exists():
             raise SettingsError(f"{path} is missing: tools/hub.py publish {settings.class_root} {settings.shared}")
-    said = as_nobody([str(settings.python), "-c", "import autograder, labkit, jupyterhub, numpy; print(labkit.__file__)"])
+    said = as_nobody(
+        [str(settings.python), "-c", "import autograder, labkit, jupyterhub, numpy; print(labkit.__file__)"]
+    )
     if said.returncode:
         raise SettingsError(
-            f"an ordinary user cannot run {settings.python}: {shut_folder(settings.python) or said.stderr.strip()[-300:]}\n"
+            f"an ordinary user cannot run {settings.python}: "
+            f"{shut_folder(settings.python) or said.stderr.strip()[-300:]}\n"
             'README.md, "One environment for everybody", says how to make one that everybody can read'
         )
     if not Path(said.stdout.strip()).resolve().is_relative_to(settings.shared.resolve()):
@@ -56,7 +60,9 @@ def as_nobody(command: list[str]) -> subprocess.CompletedProcess:
 
 
 def shut_folder(path: Path) -> str:
-    """In words, the first folder on the way to a program (and to what it links to) that others may not enter; "" if there is none."""
+    """In words, the first folder on the way to a program (and to what it links to) that others may not enter; "" if
+    there is none.
+    """
     for way in (path, path.resolve()):
         for folder in reversed(way.parents):
             if folder.exists() and not folder.stat().st_mode & stat.S_IXOTH:
@@ -65,7 +71,9 @@ def shut_folder(path: Path) -> str:
 
 
 def check_class(settings: Settings, grader: int) -> None:
-    """The class belongs to the grader and is closed to all others: in it are solutions, keys, grades and everybody's work."""
+    """The class belongs to the grader and is closed to all others: in it are solutions, keys, grades and everybody's
+    work.
+    """
     root = settings.class_root
     if not (root / "nbgrader_config.py").exists():
         raise SettingsError(
@@ -78,8 +86,9 @@ def check_class(settings: Settings, grader: int) -> None:
 
 
 def make_exchange(settings: Settings, grader: int, group: int) -> None:
-    """nbgrader's exchange. nbgrader asks for a root in which everybody may write; sticky, so that nobody can move the course away and put
-    another in its place. What is handed in cannot be listed, nor removed, by other students."""
+    """nbgrader's exchange. nbgrader asks for a root in which everybody may write; sticky, so that nobody can move the
+    course away and put another in its place. What is handed in cannot be listed, nor removed, by other students.
+    """
     settings.exchange.mkdir(parents=True, exist_ok=True)
     settings.exchange.chmod(0o1777)
     for name, mode in (("", 0o755), ("outbound", 0o755), ("inbound", 0o1733), ("feedback", 0o711)):

@@ -20,7 +20,9 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class Profile:
-    """What one server may have. cores, gpus, processes: numbers of; memory_gb: in 2**30 bytes; hours: of run time in a batch system."""
+    """What one server may have. cores, gpus, processes: numbers of; memory_gb: in 2**30 bytes; hours: of run time in a
+    batch system.
+    """
 
     title: str
     about: str = ""
@@ -127,7 +129,9 @@ def _settings(told: dict) -> Settings:
     for name, kind in parts.items():
         values[name] = _made(kind, told.get(name, {}), f"[{name}] ")
     if "profiles" in told:
-        values["profiles"] = {name: _made(Profile, part, f"[profiles.{name}] ") for name, part in told["profiles"].items()}
+        values["profiles"] = {
+            name: _made(Profile, part, f"[profiles.{name}] ") for name, part in told["profiles"].items()
+        }
     settings = _made(Settings, values, "")
     wrong = list(_wrong(settings))
     if wrong:
@@ -156,7 +160,9 @@ def _made(kind, values: dict, where: str):
     try:
         return kind(**given)
     except TypeError:
-        needed = [n for n, f in fields.items() if f.default is f.default_factory is dataclasses.MISSING and n not in given]
+        needed = [
+            n for n, f in fields.items() if f.default is f.default_factory is dataclasses.MISSING and n not in given
+        ]
         raise SettingsError(f"{where}missing: {', '.join(needed)}") from None
 
 
@@ -184,7 +190,10 @@ def _wrong(settings: Settings):
     if not settings.profiles:
         yield "there is no profile: [profiles.cpu]"
     if settings.spawner.kind != "local" and settings.web.hub_host in ("127.0.0.1", "localhost"):
-        yield "[web] hub_host: a job on a node cannot reach this machine as 127.0.0.1; write its name on the nodes' network"
+        yield (
+            "[web] hub_host: a job on a node cannot reach this machine as 127.0.0.1; "
+            "write its name on the nodes' network"
+        )
 
 
 def students(settings: Settings) -> list[str]:

@@ -1,4 +1,6 @@
-"""How a server is started: on this machine with limits, or as a job of Slurm or PBS. A student chooses a profile and nothing else."""
+"""How a server is started: on this machine with limits, or as a job of Slurm or PBS. A student chooses a profile and
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +53,17 @@ class _Chosen:
 
     @property
     def profile(self) -> Profile:
-        """The chosen one, the first one if none was chosen. What else a request has put into the options is not looked at.
+        """The chosen one, the first one if none was chosen. What else a request has put into the options is not looked
+        at.
 
         Raises HTTP 400 for a name that is none of the profiles.
         """
         chosen = (self.user_options or {}).get("profile") or next(iter(self.settings.profiles))
         chosen = chosen[0] if isinstance(chosen, list) and chosen else chosen
         if not isinstance(chosen, str) or chosen not in self.settings.profiles:
-            raise web.HTTPError(400, f"There is no profile {str(chosen)[:40]!r}; there are {', '.join(self.settings.profiles)}.")
+            raise web.HTTPError(
+                400, f"There is no profile {str(chosen)[:40]!r}; there are {', '.join(self.settings.profiles)}."
+            )
         self.user_options = {"profile": chosen}
         return self.settings.profiles[chosen]
 
@@ -135,7 +140,9 @@ class _CourseJob(_Chosen):
 
 
 class CourseSlurmSpawner(_CourseJob, SlurmSpawner):
-    """A job of Slurm on one node. Every core is a task, so that as many ranks can be started in it; the script itself runs once."""
+    """A job of Slurm on one node. Every core is a task, so that as many ranks can be started in it; the script itself
+    runs once.
+    """
 
     _template = """#!/bin/bash
 #SBATCH --job-name={{course}}-lab

@@ -1,6 +1,7 @@
 """The grader's server: Lab shows the formgrader in a frame, which the hub's default policy forbids.
 
-And nothing that a student has written may fetch a picture from elsewhere: it would tell when and from where the answer is read.
+And nothing that a student has written may fetch a picture from elsewhere: it would tell when and from where the answer
+is read.
 """
 
 c = get_config()  # noqa: F821  (given by traitlets)
