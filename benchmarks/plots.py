@@ -452,8 +452,8 @@ def _seaborn(case, random, plt):
 
 _DRAWERS = {
     "plain": _plain, "styled": _styled, "panels": _panels, "errorbars": _errorbars, "log": _log, "symlog": _symlog,
-    "long": _long, "clipped": _clipped, "markers": _markers, "numbers": _numbers, "twin": _twin, "seaborn": _seaborn, "mixed": _mixed,
-    "stems": _stems,
+    "long": _long, "clipped": _clipped, "markers": _markers, "numbers": _numbers, "twin": _twin, "seaborn": _seaborn,
+    "mixed": _mixed, "stems": _stems,
 }  # fmt: skip
 
 

@@ -163,8 +163,7 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
         f'<span style="color:{colour};font-weight:600">{score}</span></div>{note}'
         f'<table style="border-collapse:collapse;border:none;margin:0;width:100%;table-layout:auto">'
         f'<colgroup><col style="width:7em"><col><col style="width:4em"><col style="width:9em"></colgroup>'
-        f"{''.join(rows)}</table>{footer}"
-        f"{drawn}</div>"
+        f"{''.join(rows)}</table>{footer}{drawn}</div>"
     )
 
 

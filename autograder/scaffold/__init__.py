@@ -48,17 +48,7 @@ def create(unit: str, function: str, kind: str = "torch", title: str = "", root:
     heading on the page; made from the function's name where it is left out. Raises CannotCreate before anything is
     written.
     """
-    if kind not in KINDS:
-        raise CannotCreate(f"no kind of exercise is called {kind}: choose one of {', '.join(KINDS)}")
-    if not function.isidentifier() or keyword.iskeyword(function) or function != function.lower():
-        raise CannotCreate(
-            f"{function} is no name for a function of the course: lower-case words joined by underscores"
-        )
-    taken = {exercise.function: exercise.unit for exercise in all_exercises()}
-    if function in taken:
-        raise CannotCreate(
-            f"unit {taken[function]} has an exercise {function}: `check(f)` finds an exercise by its name"
-        )
+    _check_names(function, kind)
     unit = _unit(root, unit)
     words = {
         "function": function,
@@ -87,6 +77,21 @@ def create(unit: str, function: str, kind: str = "torch", title: str = "", root:
         if path.name != "levels.txt":
             path.rename(path.with_suffix(""))
     return Created(unit, function, files)
+
+
+def _check_names(function: str, kind: str) -> None:
+    """Raises CannotCreate where there is no such kind, or no exercise can be called so."""
+    if kind not in KINDS:
+        raise CannotCreate(f"no kind of exercise is called {kind}: choose one of {', '.join(KINDS)}")
+    if not function.isidentifier() or keyword.iskeyword(function) or function != function.lower():
+        raise CannotCreate(
+            f"{function} is no name for a function of the course: lower-case words joined by underscores"
+        )
+    taken = {exercise.function: exercise.unit for exercise in all_exercises()}
+    if function in taken:
+        raise CannotCreate(
+            f"unit {taken[function]} has an exercise {function}: `check(f)` finds an exercise by its name"
+        )
 
 
 def _unit(root: Path, wanted: str) -> str:
