@@ -263,9 +263,7 @@ def harness(f, spec):
         held = {name: [full_width(rng, v, dtype) for v in values] for name, values in held.items()}
         kinds = {part.name: "int64" if "num_batches" in part.name else dtype for part in parts}
         for name, kind in kinds.items():
-            if (
-                kind == "int64"
-            ):  # neither float32 nor int32 has such numbers: a counter that travels as one arrives rounded
+            if kind == "int64":  # neither float32 nor int32 has such numbers: travelling as one they arrive rounded
                 held[name] = [np.rint(values).astype(np.int64) * 2**33 + 1 for values in held[name]]
         specs = [
             [[part.name, part.kind, Tensor(held[part.name][rank], kinds[part.name]), None] for part in parts]

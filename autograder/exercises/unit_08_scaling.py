@@ -959,35 +959,20 @@ class StepSeconds(NumbersExercise):
             case(overlapped, 5, 320, 0.6, 0.23, "p = 5, hidden = 0.6, all of it fits"),
         ]
 
-    def formula(
-        self,
-        case,
-        share=None,
-        size=4,
-        messages=None,
-        chunk=None,
-        latencies=None,
-        overlap="right",
-        ring=1.0,
-        hidden=None,
-        behind=None,
-    ) -> float:
+    def formula(self, case, overlap="right", **changed):
         """Source: as for labkit.scaling.step_time and ring_all_reduce_time."""
-        c = SimpleNamespace(**case.known)
-        hidden = c.hidden if hidden is None else hidden
-        compute = (math.ceil(c.batch / c.p) if share is None else share) * c.per_image
-        messages = 2 * (c.p - 1) if messages is None else messages
-        chunk = 1 / c.p if chunk is None else chunk
-        latencies = messages if latencies is None else latencies
-        ring = ring * (latencies * c.alpha + messages * chunk * size * c.parameters * c.beta)
+        c, get = SimpleNamespace(**case.known | changed), changed.get
+        compute = get("share", math.ceil(c.batch / c.p)) * c.per_image
+        messages, chunk = get("messages", 2 * (c.p - 1)), get("chunk", 1 / c.p) * get("size", 4) * c.parameters
+        ring = get("ring", 1.0) * (get("latencies", messages) * c.alpha + messages * chunk * c.beta)
         return {
-            "right": compute + max(0.0, ring - hidden * (compute if behind is None else behind)),
+            "right": compute + max(0.0, ring - c.hidden * get("behind", compute)),
             "nothing_hidden": compute + ring,
             "perfect_overlap": max(compute, ring),
-            "negative_rest": compute + ring - hidden * compute,
-            "fraction_of_communication": compute + (1 - hidden) * ring,
-            "exposed_part": compute + max(0.0, ring - (1 - hidden) * compute),
-            "communication_only": max(0.0, ring - hidden * compute),
+            "negative_rest": compute + ring - c.hidden * compute,
+            "fraction_of_communication": compute + (1 - c.hidden) * ring,
+            "exposed_part": compute + max(0.0, ring - (1 - c.hidden) * compute),
+            "communication_only": max(0.0, ring - c.hidden * compute),
         }[overlap]
 
     def worked(self, case):
