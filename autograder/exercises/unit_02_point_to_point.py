@@ -22,7 +22,7 @@ COLLECTIVE = Mistake("uses_collective", "The result was made by a collective, wh
                      "Use send and recv, or isend and irecv.")  # fmt: skip
 NOT_WAITED = Mistake("forgot_wait", "A message was started and never waited for. isend and irecv return at once, "
                      "before anything has moved; only wait() tells you that it has.",
-                     "Keep the request that isend or irecv returns and call its wait() before you use the tensor or "
+                     "Keep the request that isend or irecv returns; call its wait() before you use the tensor or "
                      "return.")  # fmt: skip
 NOT_RECEIVED = Mistake("not_received", "The message arrived, but zeros were returned: it went into another tensor, or "
                        "was overwritten afterwards.",
@@ -47,14 +47,12 @@ class WhoAmI(Exercise):
         Mistake("last_rank", "The second number is the highest rank, not how many ranks there are.",
                 "`dist.get_world_size()` is the highest rank plus one.", lambda c: [(r, c.p - 1) for r in range(c.p)]),
         Mistake("always_four",
-                "The number of ranks is written down as 4, but a program has as many ranks as it was started with.",
+                "The number of ranks is written down as 4; a program has as many as it was started with.",
                 value=lambda c: [(r, 4) for r in range(c.p)]),
-        Mistake("always_two",
-                "The number of ranks is written down as 2, but a program has as many ranks as it was started with.",
+        Mistake("always_two", "The number of ranks is written down as 2; a program has as many as it was started with.",
                 value=lambda c: [(r, 2) for r in range(c.p)]),
         Mistake("rank_zero_only", "Only rank 0 returned something.",
-                "All ranks run the same function, and all of them have an answer to give.",
-                lambda c: [(0, c.p)] + [None] * (c.p - 1)),
+                "All ranks run the same function, and all have an answer.", lambda c: [(0, c.p)] + [None] * (c.p - 1)),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -148,8 +146,7 @@ class MatrixMessage(Exercise):
         Mistake("wrong_way", "The message ran the wrong way, from the destination to the source.",
                 "The source sends to `destination`, the destination receives from `source`."),
         NOT_RECEIVED,
-        Mistake("no_message",
-                "No message was sent: the destination must get its numbers from the source, not make them itself."),
+        Mistake("no_message", "No message was sent: the destination has to get its numbers, not make them itself."),
         Mistake("more_than_one_message", "The matrix is to travel as one message, and no other rank takes part.",
                 "send takes a tensor of any shape."),
         Mistake("only_a_part_sent", "The message was smaller than the matrix: the destination made up the rest itself.",
@@ -226,8 +223,7 @@ class SendMatrix(MatrixMessage):
         *MatrixMessage.TRAVEL,
         Mistake("not_blocking", "The matrix arrived, but by isend or irecv. Here the calls block: the next line runs "
                 "when the message is complete.",
-                "`dist.send(matrix, dst=destination)`, `dist.recv(matrix, src=source)`. The next exercise does "
-                "without blocking."),
+                "`dist.send(matrix, dst=destination)`, `dist.recv(matrix, src=source)`."),
         Mistake("deadlock", "Ranks wait in recv for a message that nobody can send, because the sender waits as well.",
                 "Exactly one rank sends (the source) and exactly one receives (the destination)."),
     ]  # fmt: skip
@@ -267,8 +263,7 @@ class PrintInTurn(Exercise):
         Mistake("not_while_holding_the_token", "The token goes round, but a rank does not print while it holds it, so "
                 "it can be overtaken by the next one.",
                 "Receive, print, send, in this order."),
-        Mistake("not_printed", "Some ranks printed nothing.",
-                "Every rank prints its own line, the first and the last too."),
+        Mistake("not_printed", "Some ranks printed nothing.", "Every rank prints its own line, first and last too."),
         Mistake("printed_twice", "Some ranks printed more than their one line."),
         Mistake("printed_by_another", "Each rank is to print its own line. Here one rank printed for others.",
                 "Send a token, not the text."),
@@ -359,20 +354,16 @@ class FitAlphaBeta(Exercise):
                 "Halve the times before the fit: both numbers follow.", lambda c: (2 * c.alpha, c.beta)),
         Mistake("swapped", "You returned (beta, alpha). `np.polyfit` gives the slope first.",
                 "alpha is the value at size 0, beta the slope; return alpha first.", lambda c: (c.beta, c.alpha)),
-        Mistake("bandwidth",
-                "The second number is the bandwidth in bytes per second; beta is its inverse, seconds per byte.",
+        Mistake("bandwidth", "The second number is in bytes per second; beta is its inverse, seconds per byte.",
                 value=lambda c: (c.alpha, 1 / c.beta)),
         Mistake("bits", "Beta is given per bit. The sizes are bytes, and beta is seconds per byte, 8 times as much.",
                 value=lambda c: (c.alpha, c.beta / 8)),
-        Mistake("microseconds",
-                "The times are given in seconds, and both numbers are due in seconds. You returned microseconds.",
+        Mistake("microseconds", "Both numbers are due in seconds, as the times are. You returned microseconds.",
                 value=lambda c: (1e6 * c.alpha, 1e6 * c.beta)),
-        Mistake("smallest_message",
-                "Alpha is the time of the smallest message measured, which still contains its bytes.",
+        Mistake("smallest_message", "Alpha is the time of the smallest message measured, which contains its bytes.",
                 "Alpha is where the line meets size 0.", lambda c: (float(c.times.min() / 2), c.beta)),
         Mistake("through_zero", "The second number is time divided by size, as if a message of no bytes took no time.",
-                "Fit a line with both numbers free: t(n) = alpha + beta n.",
-                lambda c: (c.alpha, float(np.mean(c.times / 2 / c.sizes)))),
+                "Fit both numbers: t(n) = alpha + beta n.", lambda c: (c.alpha, float(np.mean(c.times / 2 / c.sizes)))),
         Mistake("two_points", "The line goes through the first and the last point only, so all other measurements are "
                 "wasted, and the scatter of those two goes straight into the result.",
                 "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.", two_points),
@@ -428,22 +419,19 @@ class Exchange(Exercise):
     mistakes = [
         Mistake("keeps_own", "Every rank returned its own tensor.",
                 "Receive into a second tensor, for example torch.empty_like(x), and return that.", lambda c: c.rows),
-        Mistake("through_float",
-                "The numbers went through float32 on their way, which keeps about 7 digits: the last ones are lost.",
+        Mistake("through_float", "The numbers went through float32 on their way, which keeps about 7 digits.",
                 "torch.empty_like(x) has the dtype of x: send x as it is.",
                 lambda c: [c.rows[r] if q == r else rounded(c.rows[q]) for r, q in enumerate(c.partners)]),
         Mistake("one_way", "The data went one way only: from the smaller rank of each pair to the larger.",
                 "Both send, and both receive.", lambda c: [c.rows[min(r, q)] for r, q in enumerate(c.partners)]),
         Mistake("assumes_neighbour", "Ranks 0 and 1, 2 and 3 ... exchanged. Who belongs to whom is said by `partner`.",
-                "Send to `partner` and receive from `partner`.",
-                lambda c: [c.rows[r ^ 1 if r ^ 1 < c.p else r] for r in range(c.p)]),
+                "Exchange with `partner`.", lambda c: [c.rows[r ^ 1 if r ^ 1 < c.p else r] for r in range(c.p)]),
         Mistake("nothing_for_the_single",
                 "A rank that is its own partner returned zeros. It has nobody to talk to: its answer is its own data.",
                 "`if partner == rank: return x.clone()`.",
                 lambda c: [0 * c.rows[q] if q == r else c.rows[q] for r, q in enumerate(c.partners)]),
         NOT_RECEIVED, *MESSAGES,
-        Mistake("reused_buffer",
-                "A rank received into the tensor it was still sending: the partner may get its own numbers back.",
+        Mistake("reused_buffer", "A rank received into the tensor it was sending: the partner may get its own back.",
                 "Receive into a second tensor: `y = torch.empty_like(x)`."),
         Mistake("talks_to_others", "A rank sent to somebody who is not its partner."),
         Mistake("deadlock", "Partners wait for each other: each is in a recv, and the send it needs comes later in the "
@@ -515,8 +503,7 @@ class RingPass(Exercise):
         Mistake("rows_mixed_up", "All rows are there, but not in the order of the ranks.", STEPS),
         Mistake("open_ring", "The last rank never sent to rank 0, so the ring is not closed: this is a chain.",
                 "Neighbours are counted modulo the world size: (rank + 1) % world_size and (rank - 1) % world_size."),
-        Mistake("other_direction",
-                "Left and right are swapped: the rows are filed as if the values had come the other way round.",
+        Mistake("other_direction", "Left and right are swapped: rows are filed as if values came the other way.",
                 "Send to (rank + 1) % p, receive from (rank - 1) % p; after s steps you hold the value of (rank - s) "
                 "% p.", lambda c: lambda r, row: (2 * r - row) % c.p),
         Mistake("off_by_one", "The right values arrived, but each was filed one row beside its own: the rows are "
@@ -527,15 +514,12 @@ class RingPass(Exercise):
                 "last of them over the rank's own row.", STEPS,
                 lambda c: lambda r, row: None if row == (r - 1) % c.p else (row + 1) % c.p),
         Mistake("only_neighbour", "Only one step was made: each rank knows its left neighbour's value and no other.",
-                "Pass on what arrived, p - 1 times.",
-                lambda c: lambda r, row: row if row in (r, (r - 1) % c.p) else None),
+                "Pass it on, p - 1 times.", lambda c: lambda r, row: row if row in (r, (r - 1) % c.p) else None),
         Mistake("one_step_short", "The last row to arrive is missing: a step was left out.",
-                "A value needs p - 1 steps to reach the last of p ranks.",
-                lambda c: lambda r, row: None if row == (r + 1) % c.p else row),
+                "p - 1 steps reach all p ranks.", lambda c: lambda r, row: None if row == (r + 1) % c.p else row),
         Mistake("always_sends_own",
                 "Every step brought the left neighbour's own value again: each rank kept sending its own.",
-                "In the next step send what has just arrived.",
-                lambda c: lambda r, row: r if row == r else (r - 1) % c.p),
+                "Next send what has just arrived.", lambda c: lambda r, row: r if row == r else (r - 1) % c.p),
         Mistake("own_row_missing", "All rows are there but the rank's own.",
                 "Put x into row `rank` before the first step.", lambda c: lambda r, row: None if row == r else row),
         Mistake("number_of_sends", "The table is right, but a rank made another number of sends than p - 1.",

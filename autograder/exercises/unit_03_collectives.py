@@ -16,16 +16,17 @@ from autograder.exercises.readings.messages import forbidden_collective, message
 
 NO_COMMUNICATION = Mistake("own_only", "Every rank returned its own values: nothing was added up.",
                            "Check that the call is reached and that you return its result.")  # fmt: skip
-ONLY_ONE_RANK = Mistake("only_one_rank", "Only one rank holds the whole sum. That is a reduce; an all-reduce leaves "
-                        "the sum on every rank.",
-                        "The sum has to travel back to the others.", lambda c: [c.total, *c.parts[1:]])  # fmt: skip
+ONLY_ONE_RANK = Mistake("only_one_rank",
+                        "Only one rank holds the sum. That is a reduce; an all-reduce leaves it on every rank.",
+                        "The sum has to travel back to the others.",  # fmt: skip
+                        lambda c: [c.total, *c.parts[1:]])  # fmt: skip
 DOUBLED_OWN = Mistake("doubled_own", "Each rank counted its own values twice.",
                       "Start from your own values or add them, not both; a rank does not add its own message.",
                       lambda c: [c.total + part for part in c.parts])  # fmt: skip
 NEVER_GATHERED = Mistake("never_gathered", "Each rank holds the sum of one chunk only.",
                          "The finished chunks have to reach every rank.")  # fmt: skip
 DROPS_REMAINDER = Mistake("drops_remainder",
-                          "The last elements were never added up: chunks of n // p elements leave n % p behind.",
+                          "The last elements were not added up: chunks of n // p elements leave n % p behind.",
                           "`torch.tensor_split` cuts into chunks that differ by at most one element; or pad to a "
                           "multiple of p and cut that off.")  # fmt: skip
 OVERWRITES = Mistake("overwrites", "Each element holds the values of a single rank: what arrived replaced the others.",
@@ -36,11 +37,9 @@ COUNTED_TWICE = Mistake("counted_twice", "Some values are in the sum more than o
 READINGS = [
     *(NO_COMMUNICATION, ONLY_ONE_RANK.giving(None), DOUBLED_OWN.giving(None)),
     *(NEVER_GATHERED, DROPS_REMAINDER, OVERWRITES, COUNTED_TWICE),
-    Mistake("running_sum",
-            "Each rank's sum ends with itself: a running sum. Only the last rank has heard of everybody.",
+    Mistake("running_sum", "Each rank's sum ends with itself: a running sum. Only the last rank has heard of all.",
             "The sum is over all ranks."),
-    Mistake("rank_0_left_out", "Rank 0's own values are not in the sum.",
-            "Rank 0 starts from a copy of its own x, not from zeros."),
+    Mistake("rank_0_left_out", "Rank 0's values are not in the sum.", "Start from a copy of x, not from zeros."),
     Mistake("ranks_missing", "The values of some ranks did not get into the sum.",
             "Follow one number from the rank that is missing."),
     Mistake("mixed_up", "Some values are in the sum twice and others not at all: pieces that do not belong together "
@@ -51,7 +50,7 @@ READINGS = [
 # What `contributions.read_chunks` finds besides.
 CHUNK_READINGS = [
     *READINGS,
-    Mistake("keeps_padding", "The padding is still there: the result must be as long as x.", "Cut it off with `[:n]`."),
+    Mistake("keeps_padding", "The padding is still there: the result is as long as x.", "Cut it off with `[:n]`."),
     Mistake("wrong_order", "All sums are right, but the chunks stand in the wrong order.",
             "Chunk i belongs at place i on every rank, whoever had it first."),
 ]  # fmt: skip
@@ -106,8 +105,7 @@ class SumOverRanks(SumExercise):
     mistakes = [
         *READINGS,
         ONLY_ONE_RANK.but(how="`dist.all_reduce` leaves it on every rank, `dist.reduce` on one."),
-        Mistake("times_world_size",
-                "x was multiplied by the number of ranks. That is the sum only if all ranks hold the same x.",
+        Mistake("times_world_size", "x was multiplied by p. That is the sum only if all ranks hold the same x.",
                 "The other ranks' values have to come from the other ranks: `dist.all_reduce`.",
                 lambda c: [part * c.p for part in c.parts]),
         Mistake("maximum", "This is the largest value over the ranks, not the sum.",
@@ -247,12 +245,10 @@ class ServerAllReduce(SumExercise):
     mistakes = [
         *READINGS, *FROM_SENDS,
         Mistake("answers_too_early", "Rank 0 answered each rank as soon as it had heard from it, with the sum so far.",
-                "Two loops: first receive from everybody, then send to everybody.",
-                lambda c: [c.total, *np.cumsum(c.parts, axis=0)[1:]]),
+                "Two loops: first receive, then send.", lambda c: [c.total, *np.cumsum(c.parts, axis=0)[1:]]),
         Mistake("not_through_rank_0", "The sum is right, but here all messages go to rank 0 or come from it.",
                 "Rank 0 is the meeting point."),
-        Mistake("too_many_messages",
-                "The sum is right, but one message each way is enough: a whole tensor is one message.",
+        Mistake("too_many_messages", "The sum is right, but one message each way is enough: a tensor is one message.",
                 "Send x itself, not its elements."),
     ]  # fmt: skip
 
@@ -288,15 +284,11 @@ class TreeAllReduce(SumExercise):
     mistakes = [
         *READINGS, *FROM_SENDS,
         ONLY_ONE_RANK.giving(None).but(how="Walk the tree a second time, from the root down to the leaves."),
-        Mistake("powers_of_two_only",
-                "The values of some ranks did not get into the sum: this works for 2, 4, 8 ... ranks only.",
-                "A partner whose number would be >= p does not exist, and what it should have passed on is lost. "
-                "Round log2 p up."),
-        Mistake("bottleneck",
-                "The sum is right, but one rank talks to all others, one after the other: its port is the bottleneck.",
+        Mistake("powers_of_two_only", "Some ranks are missing in the sum: this works for 2, 4, 8 ... ranks only.",
+                "A partner >= p does not exist, and what it should have passed on is lost. Round log2 p up."),
+        Mistake("bottleneck", "The sum is right, but one rank talks to all others in turn: its port is the bottleneck.",
                 "In a tree no rank talks to more than about log2 p others: pairs first, then pairs of pairs."),
-        Mistake("too_many_messages",
-                "The sum is right, but a rank sent or received more messages than a tree needs, 2 ceil(log2 p).",
+        Mistake("too_many_messages", "The sum is right, but a rank sent or received more messages than 2 ceil(log2 p).",
                 "A partial sum of many ranks is one message: pairs first, then pairs of pairs."),
         Mistake("too_many_steps", "The sum is right, but the ranks waited for each other in a long chain: the time "
                 "grows like p, not like log2 p.",
@@ -352,11 +344,9 @@ class AllReduceInTwoHalves(SumExercise):
     mistakes = [
         *CHUNK_READINGS,
         Mistake("own_chunk_only", "Each rank returned its own summed chunk: this is only the first half.",
-                "all_gather brings the chunks together.",
-                lambda c: np.split(np.pad(c.total, (0, -c.total.size % c.p)), c.p)),
+                "all_gather joins the chunks.", lambda c: np.split(np.pad(c.total, (0, -c.total.size % c.p)), c.p)),
         NEVER_GATHERED.but(how="all_gather brings the summed chunks to every rank."),
-        Mistake("not_summed",
-                "Each element is the value of a single rank: chunks were collected that nobody had added up.",
+        Mistake("not_summed", "Each element is a single rank's value: chunks were collected that nobody had added up.",
                 "reduce_scatter first; all_gather passes on its output."),
         DROPS_REMAINDER.but(how="Pad with zeros to a multiple of p before, and cut the padding off with `[:n]` after."),
         USES_ALL_REDUCE.but(why="The sum is right, but all_reduce did the work.",
@@ -366,8 +356,7 @@ class AllReduceInTwoHalves(SumExercise):
                 "With reduce_scatter each rank receives and adds only its own chunk: p times fewer bytes."),
         Mistake("no_all_gather", "The sum is right, but the second half is not an all_gather.",
                 "One all_gather passes all chunks on at once."),
-        Mistake("too_many_bytes",
-                "The sum is right, but more bytes went into the collectives than the two halves need.",
+        Mistake("too_many_bytes", "The sum is right, but more bytes went into collectives than the two halves need.",
                 "Each element goes into one reduce_scatter, and each rank's summed chunk into one all_gather; "
                 "nothing else is called for."),
     ]  # fmt: skip
@@ -436,8 +425,7 @@ class RingAllReduce(SumExercise):
         Mistake("deadlock", "Round the ring each rank waits in a recv, and the send it needs comes later in its "
                 "neighbour's program.", ALL_SEND),
         Mistake("one_after_the_other",
-                "The sum is right, but the ranks sent one after the other: while one link was busy the others waited.",
-                ALL_SEND),
+                "The sum is right, but the ranks sent one after the other: a single link was busy.", ALL_SEND),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -509,18 +497,14 @@ class AllReduceTime(PlainExercise):
         Mistake("bits_for_bytes", "The bandwidth is in bit/s.", "A byte has 8 bits.", lambda c: c.time(bits=1)),
         Mistake("divided_by_eight", "Bits and bytes were mixed up the wrong way round.",
                 "bandwidth / 8 is in bytes per second: nbytes / (bandwidth / 8).", lambda c: c.time(bits=1 / 8)),
-        Mistake("one_way", "This is the time of one half only.",
-                "The sum has to come back.", lambda c: c.time(halves=1)),
+        Mistake("one_way", "This is the time of one half.", "The sum has to come back.", lambda c: c.time(halves=1)),
         Mistake("p_for_p_minus_1", "One step too many in each half.",
-                "p ranks are joined by p - 1 messages: nobody sends to itself.",
-                lambda c: None if c.log2 else c.time(steps=c.world_size)),
+                "p - 1 messages join p ranks.", lambda c: None if c.log2 else c.time(steps=c.world_size)),
         Mistake("latency_once", "The latency was counted once.",
-                "Every message pays the latency, and the messages come one after the other.",
-                lambda c: c.time(latency=0) + c.latency),
+                "Every message pays it, one after the other.", lambda c: c.time(latency=0) + c.latency),
         Mistake("no_latency", "The latency is missing.", "Every message pays it.", lambda c: c.time(latency=0)),
         Mistake("floor_log2", "log2 p was rounded down.", "Round up.", lambda c: c.log2 and c.time(steps=int(c.log2))),
-        Mistake("log2_not_rounded", "No step is a fraction.",
-                "Round log2 p up.", lambda c: c.log2 and c.time(steps=c.log2)),
+        Mistake("log2_not_rounded", "No step is a fraction.", "Round up.", lambda c: c.log2 and c.time(steps=c.log2)),
         Mistake("natural_logarithm", "This is the natural logarithm of p.",
                 "A tree doubles: math.log2.", lambda c: c.log2 and c.time(steps=math.log(c.world_size))),
         Mistake("steps_like_p", "In a tree many messages travel at the same time.",
@@ -529,10 +513,8 @@ class AllReduceTime(PlainExercise):
                 "One of p chunks has nbytes / p bytes.", lambda c: c.time(part=1)),
         Mistake("too_small_a_message", "Here every message holds the whole vector.",
                 "Only the ring cuts it into p chunks.", lambda c: c.time(part=1 / c.world_size)),
-        Mistake("all_at_once",
-                "Rank 0 has one port: the messages of the others come in one after the other, and so do its answers.",
-                "p - 1 messages in, p - 1 messages out, one at a time.",
-                lambda c: c.time(steps=1) if c.algorithm == "server" else None),
+        Mistake("all_at_once", "Rank 0 has one port: messages come in one after the other, and answers go out so.",
+                "p - 1 messages in, p - 1 out.", lambda c: c.time(steps=1) if c.algorithm == "server" else None),
         Mistake("both_ends", "Every message was counted at both ends.", "Count it once.", lambda c: c.time(halves=4)),
         Mistake("wrong_unit", "The number is right, but not in seconds.", "Return seconds.", lambda c: c.right * 1e3),
         Mistake("one_chunk_only", "The bytes of one step were counted once.",

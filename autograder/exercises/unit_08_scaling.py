@@ -16,15 +16,15 @@ from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run
 from labkit.scaling import student_t
 
 SWAPPED = Mistake("swapped", "The two answers are swapped.",
-                  "Return the value first, then its error.", lambda c: (c.error, c.value))  # fmt: skip
-INTERVAL = Mistake("interval", "The error was multiplied by a factor, as for a 95 % interval. The standard error "
-                   "itself is asked for.",
+                  "Return the value first, then its error.",  # fmt: skip
+                  lambda c: (c.error, c.value))  # fmt: skip
+INTERVAL = Mistake("interval",
+                   "The error was multiplied, as for a 95 % interval. The standard error itself is asked for.",
                    "Leave 1.96 and Student's t to whoever draws the interval.")  # fmt: skip
 SD_FOR_SE = Mistake("sd_for_se", "This is the standard deviation: how far a single measurement scatters. A mean of n "
                     "measurements scatters less.",
                     "The standard error of a mean is s / sqrt(n).")  # fmt: skip
-DDOF_0 = Mistake("ddof_0",
-                 "The standard deviation was divided by n, as numpy does unasked. Of a sample it is divided by n - 1.",
+DDOF_0 = Mistake("ddof_0", "The standard deviation was divided by n, as numpy does unasked; of a sample it is n - 1.",
                  "`np.std(x, ddof=1)`.")  # fmt: skip
 RELATIVE = Mistake("relative_error", "This is the relative error, a fraction of the value.",
                    "Multiply it by the value.")  # fmt: skip
@@ -33,10 +33,8 @@ VARIANCE = Mistake("variance", "The square root is missing.",
 ROUNDED = Mistake("rounded", "The numbers were rounded.", "Return them as they are; round where they are printed.")
 NEGATIVE = Mistake("negative_error", "An error has no sign.",
                    "Take the absolute value: the slope 1/S² is meant without its minus.")  # fmt: skip
-FLOAT32 = Mistake("float32", "The numbers are right to 7 digits: somewhere they went through float32. Times come as "
-                  "float64 and have 16.",
-                  "Leave out the conversion. `torch.tensor` makes float32 of a list unasked: give it "
-                  "dtype=torch.float64.")  # fmt: skip
+FLOAT32 = Mistake("float32", "The numbers are right to 7 digits: somewhere they went through float32. Times have 16.",
+                  "Leave out the conversion. `torch.tensor` makes float32 of a list: give it dtype=torch.float64.")  # fmt: skip
 LOST_DIGITS = [ROUNDED, FLOAT32]
 # relative: every right way to compute in float64 agrees to far more, and nothing that went through float32 gets there
 EXACT = 1e-9
@@ -171,20 +169,16 @@ class Throughput(ValueAndError):
                 "Multiply by the number of counted steps.", lambda c: {"counted": 1}),
         Mistake("drops_one_more", "One step too many was left out.",
                 "`warmup` steps go: step_seconds[warmup:].", lambda c: {"times": c.seconds[c.warmup + 1 :]}),
-        Mistake("one_rank",
-                "These are the images of one rank. The ranks work at the same time, and all their images count.",
+        Mistake("one_rank", "These are the images of one rank. All work at the same time, and all images count.",
                 "A step has sum(local_batch_sizes) images.", lambda c: {"images": c.batches[0]}),
-        Mistake("rank_0_times_p",
-                "Rank 0's batch was multiplied by the number of ranks, but the others' batches differ from it.",
+        Mistake("rank_0_times_p", "Rank 0's batch was multiplied by the ranks, but the others' batches differ from it.",
                 "A step has sum(local_batch_sizes) images.", lambda c: {"images": c.batches[0] * len(c.batches)}),
         Mistake("warmup_included", "The warm-up steps are in it. The first steps load libraries and fill caches: they "
                 "measure something else.",
                 "Leave them out: step_seconds[warmup:].", lambda c: {"times": c.seconds}),
-        Mistake("warmup_images_counted",
-                "The seconds of the warm-up steps were left out, but their images were counted.",
+        Mistake("warmup_images_counted", "The seconds of the warm-up steps were left out, their images were counted.",
                 "Count the steps after the cut: len(step_seconds[warmup:]).", lambda c: {"counted": len(c.seconds)}),
-        Mistake("warmup_seconds_counted",
-                "The images of the warm-up steps were left out, but their seconds were counted.",
+        Mistake("warmup_seconds_counted", "The images of the warm-up steps were left out, their seconds were counted.",
                 "Cut first, then sum.", lambda c: {"times": c.seconds, "counted": len(c.seconds) - c.warmup}),
         Mistake("last_steps_dropped", "The last steps were left out instead of the first.",
                 "step_seconds[warmup:].", lambda c: {"times": c.seconds[: len(c.seconds) - c.warmup]}),
@@ -195,8 +189,7 @@ class Throughput(ValueAndError):
         Mistake("slowest_dropped", "The slowest steps were left out, wherever they lie. The warm-up is the beginning; "
                 "a slow step later on happened.",
                 "step_seconds[warmup:].", lambda c: {"times": np.sort(c.seconds)[: len(c.seconds) - c.warmup]}),
-        Mistake("last_steps_only",
-                "Only the last `warmup` steps were counted: a minus in front of warmup counts from the end.",
+        Mistake("last_steps_only", "Only the last `warmup` steps were counted: a minus there counts from the end.",
                 "step_seconds[warmup:].", lambda c: {"times": c.seconds[-c.warmup :]}),
         Mistake("upside_down", "These are seconds per image.", "Images divided by seconds.", lambda c: 1 / c.value),
         Mistake("per_rank", "The throughput was divided by the number of ranks.",
@@ -208,8 +201,7 @@ class Throughput(ValueAndError):
         SD_FOR_SE.giving(in_error(lambda c: c.error * math.sqrt(c.n))),
         SD_FOR_SE.but(name="sd_ddof_0").giving(in_error(lambda c: c.error * math.sqrt(c.n - 1))),
         DDOF_0.giving(in_error(lambda c: c.error * math.sqrt((c.n - 1) / c.n))),
-        Mistake("error_of_seconds",
-                "This is the error of the mean step time, in seconds. The error of a rate is in images per second.",
+        Mistake("error_of_seconds", "This is the error of the step time, in seconds; a rate's is in images per second.",
                 "The relative errors are the same: rate * (standard error of the step time) / (mean step time).",
                 in_error(lambda c: c.of_seconds)),
         Mistake("error_upside_down", "Dividing the images by the error of the time does not give an error: the surer "
@@ -225,8 +217,7 @@ class Throughput(ValueAndError):
                 "rates, so that is not its error.",
                 "Take the standard error of the step time and carry it over: rate * error / mean.",
                 in_error(lambda c: standard_error(c.images / c.times))),
-        Mistake("sd_of_rates",
-                "This is the standard deviation of the steps' rates: not the error of a mean, and not of this mean.",
+        Mistake("sd_of_rates", "This is the standard deviation of the steps' rates, not the error of a mean.",
                 "Take the standard error of the step time and carry it over: rate * error / mean.",
                 in_error(lambda c: np.std(c.images / c.times, ddof=1))),
         Mistake("n_with_warmup", "The warm-up steps are counted in n.",
@@ -303,8 +294,7 @@ class SpeedupWithError(ValueAndError):
                 "often you measure.",
                 "Compare the means.", lambda c: c.slow.min() / c.fast.min()),
         Mistake("median", "You compared the medians.",
-                "Compare the means: the error below is that of a mean.",
-                lambda c: np.median(c.slow) / np.median(c.fast)),
+                "Compare the means: the error is that of a mean.", lambda c: np.median(c.slow) / np.median(c.fast)),
         Mistake("mean_of_ratios", "You averaged ratios. The two columns are independent: the third run of one has "
                 "nothing to do with the third of the other.",
                 "Average first, divide then.",
@@ -318,16 +308,13 @@ class SpeedupWithError(ValueAndError):
         Mistake("saved_seconds", "The seconds were subtracted: that is the time saved.",
                 "How many times faster is a quotient of the means.", lambda c: c.slow.mean() - c.fast.mean()),
         Mistake("percent", "The speedup is given in percent.", "2.0 means twice as fast.", lambda c: 100 * c.value),
-        Mistake("first_runs", "You compared the first runs only.",
-                "Compare the means of all of them.", lambda c: c.slow[0] / c.fast[0]),
+        Mistake("first_runs", "You compared the first runs.", "Compare the means.", lambda c: c.slow[0] / c.fast[0]),
         SWAPPED,
-        Mistake("baseline_error_ignored",
-                "The error of the baseline is missing. It stands in every speedup that is computed from it.",
+        Mistake("baseline_error_ignored", "The error of the baseline is missing. It stands in every speedup.",
                 "Both relative errors, added in squares.", in_error(lambda c: c.value * c.b)),
         Mistake("parallel_error_ignored", "The error of the parallel run is missing.",
                 "Both relative errors, added in squares.", in_error(lambda c: c.value * c.a)),
-        Mistake("added_linearly",
-                "The relative errors were added. Independent errors rarely conspire: they add up in squares.",
+        Mistake("added_linearly", "The relative errors were added. Independent errors add up in squares.",
                 "math.hypot(a, b), which is sqrt(a² + b²).", in_error(lambda c: c.value * (c.a + c.b))),
         Mistake("absolute_errors", "The errors in seconds were added in squares. That is the rule for a sum or a "
                 "difference; for a quotient it is the relative errors that add up in squares.",
@@ -435,8 +422,7 @@ def harness(f, world_sizes, global_batch_sizes, step_seconds):
         Mistake("neither_overlooked", "Neither the global nor the local batch stays the same from row to row: this is "
                 "neither strong nor weak scaling.",
                 "Test both conditions on all rows.", lambda c: ("strong", c.right) if c.kind == "neither" else None),
-        Mistake("kind_missing", "The kind is missing: only numbers came back.",
-                "Return a pair: the kind, and the efficiencies."),
+        Mistake("kind_missing", "The kind is missing: numbers came back.", "Return the kind and the efficiencies."),
         Mistake("unknown_kind", "The kind is not one of the three words.", 'Return "strong", "weak" or "neither".'),
         Mistake("time_ratio", "You compared the seconds and divided by the ranks, as if the work were the same in "
                 "every row. Here it is not: a step with more images may take longer.",
@@ -454,12 +440,10 @@ def harness(f, world_sizes, global_batch_sizes, step_seconds):
                 "then not have efficiency 1 itself.",
                 "Divide by world_sizes / world_sizes[0].", lambda c: c.right / c.ranks[0]),
         Mistake("throughput", "These are images per second.",
-                "Divide by the first row's, and by how many times more ranks there are.",
-                lambda c: c.batches / c.seconds),
+                "Divide by the first row's and by world_sizes / world_sizes[0].", lambda c: c.batches / c.seconds),
         Mistake("throughput_per_rank", "These are images per second and rank.",
                 "Divide by the first row's.", lambda c: c.per_rank),
-        Mistake("percent", "The efficiency is given in percent.",
-                "Return fractions: 1.0 means perfect.", lambda c: 100 * c.right),
+        Mistake("percent", "The efficiency is given in percent.", "1.0 means perfect.", lambda c: 100 * c.right),
         Mistake("previous_row", "Each row was compared with the row before it.",
                 "Compare every row with the first one.", lambda c: np.append(1.0, c.per_rank[1:] / c.per_rank[:-1])),
         Mistake("ranks_counted_twice", "The ranks were divided out twice.",
@@ -469,16 +453,14 @@ def harness(f, world_sizes, global_batch_sizes, step_seconds):
                 "Compare every row with the first one.", lambda c: c.right / c.right.max()),
         Mistake("doubling_assumed", "The ranks were taken to double from row to row. In this table they do not.",
                 "Divide by world_sizes / world_sizes[0].", lambda c: c.right * c.more / 2.0 ** np.arange(len(c.ranks))),
-        Mistake("ranks_divided_whole",
-                "The ranks were divided without the fraction: 3 ranks are 1.5 times as many as 2.",
+        Mistake("ranks_divided_whole", "The ranks were divided without a fraction: 3 ranks are 1.5 times as many as 2.",
                 "`/`, not `//`.", lambda c: c.right * c.more / (c.ranks // c.ranks[0])),
         Mistake("clipped", "An efficiency above 1 was cut off. More than perfect is a finding: something besides the "
                 "ranks has changed.",
                 "Return what the formula gives.", lambda c: np.minimum(c.right, 1)),
         Mistake("without_first_row", "The first row is missing: its efficiency is 1.",
                 "One efficiency for each row.", lambda c: c.right[1:]),
-        Mistake("swapped", "The two answers are swapped.",
-                "Return the kind first, then the efficiencies.", lambda c: (c.right, c.kind)),
+        Mistake("swapped", "The two answers are swapped.", "Return the kind first.", lambda c: (c.right, c.kind)),
         *LOST_DIGITS,
     ]  # fmt: skip
 
@@ -567,8 +549,7 @@ class SerialFraction(ValueAndError):
                 "Divide by 1 - 1/p; or divide p/S - 1 by p - 1, not by p.", lambda c: 1 / c.s - 1 / c.p),
         Mistake("parallel_fraction", "This is the part that is shared, 1 - f.",
                 "The serial fraction is what is left.", lambda c: 1 - c.value),
-        Mistake("inverse_efficiency",
-                "p/S - 1 is how much the ranks do too much, per rank's share. f is that divided by p - 1.",
+        Mistake("inverse_efficiency", "p/S - 1 is how much the ranks do too much. f is that divided by p - 1.",
                 "Divide by p - 1.", lambda c: c.p / c.s - 1),
         Mistake("lost_efficiency", "1 - S/p is the efficiency that was lost. Amdahl's f is smaller: even a little "
                 "serial work idles all the other ranks.",
@@ -585,10 +566,8 @@ class SerialFraction(ValueAndError):
                 "Return what the formula gives.", lambda c: 0.0 if c.value < 0 else None),
         Mistake("absolute_value", "The sign was taken away. A negative fraction says that the speedup is superlinear.",
                 "Return what the formula gives.", lambda c: abs(c.value)),
-        Mistake("percent", "The fraction is given in percent.",
-                "1.0 would be a run of which nothing is shared.", lambda c: 100 * c.value),
-        Mistake("largest_speedup", "1/f is the speedup on infinitely many ranks, not f.",
-                "Return f.", lambda c: 1 / c.value),
+        Mistake("percent", "The fraction is given in percent.", "1.0: nothing is shared.", lambda c: 100 * c.value),
+        Mistake("largest_speedup", "1/f is the largest speedup, not f.", "Return f.", lambda c: 1 / c.value),
         SWAPPED,
         Mistake("error_not_carried", "This is the error of the speedup. The fraction is a function of it, and its "
                 "error is smaller or larger.",
@@ -604,22 +583,18 @@ class SerialFraction(ValueAndError):
                 "Multiply it by the fraction.", in_error(lambda c: c.error / c.value)),
         NEGATIVE.giving(in_error(lambda c: -c.error)),
         Mistake("inverse_of_error", "The error was put into the formula in the place of the speedup.",
-                "An error is multiplied by the slope: error / S² / (1 - 1/p).",
-                in_error(lambda c: (1 / c.ds - 1 / c.p) / c.scale)),
-        Mistake("difference",
-                "You took the difference of the fractions at S and at one error away. The slope at S is asked for.",
+                "Multiply by the slope: error / S² / (1 - 1/p).", in_error(lambda c: (1 / c.ds - 1 / c.p) / c.scale)),
+        Mistake("difference", "You took the difference of the fractions at S and one error away, not the slope at S.",
                 "error / S² / (1 - 1/p)."),
         INTERVAL,
         Mistake("ZeroDivisionError",
-                "On one rank 1 - 1/p is 0: from a run on one rank nobody can tell what part of it could be shared.",
-                ONE_RANK),
+                "On one rank 1 - 1/p is 0: from a run on one rank nobody can tell what could be shared.", ONE_RANK),
         Mistake("zero_on_one_rank", "On one rank the fraction is not 0, it is unknown: every f gives the speedup 1.",
                 ONE_RANK, lambda c: (0.0, ANYTHING) if c.single else None),
         Mistake("one_on_one_rank", "On one rank the fraction is not 1, it is unknown: every f gives the speedup 1.",
                 ONE_RANK, lambda c: (1.0, ANYTHING) if c.single else None),
-        Mistake("infinite_on_one_rank",
-                "On one rank the fraction is not infinite, it is unknown: every f gives the speedup 1.", ONE_RANK,
-                lambda c: (math.inf, ANYTHING) if c.single else None),
+        Mistake("infinite_on_one_rank", "On one rank it is not infinite, it is unknown: every f gives the speedup 1.",
+                ONE_RANK, lambda c: (math.inf, ANYTHING) if c.single else None),
         Mistake("error_0_on_one_rank", "On one rank the error of the fraction is not 0, as if the fraction were known "
                 "exactly: it is not known at all.", ONE_RANK, lambda c: (math.nan, 0.0) if c.single else None),
         Mistake("undefined_by_speedup", "The fraction was called undefined, or not, by its speedup. It is the number "
@@ -627,8 +602,7 @@ class SerialFraction(ValueAndError):
                 "has none.",
                 "Return (math.nan, math.nan) if world_size is 1, and only then.",
                 lambda c: math.nan if c.value < 0 or c.value > 1 else None),
-        Mistake("cut_off_at_1",
-                "A fraction above 1 was cut off. It says that the run on p ranks is slower than that on one.",
+        Mistake("cut_off_at_1", "A fraction above 1 was cut off. It says that p ranks are slower than one.",
                 "Return what the formula gives.", lambda c: 1.0 if c.value > 1 else None),
         Mistake("none_on_one_rank", "None cannot be drawn or averaged. A number that is not there is written nan.",
                 ONE_RANK, lambda c: (None, None) if c.single else None),
@@ -715,8 +689,7 @@ class AlphaBetaFromRing(NumbersExercise):
                 "other, of nbytes / p each.",
                 "alpha = constant / (2 (p - 1)), beta = slope * p / (2 (p - 1)).",
                 lambda c: (c.constant, c.slope) if c.p > 2 else None),
-        Mistake("alpha_of_all_messages",
-                "alpha is that of the whole all-reduce. It pays the latency of 2 (p - 1) messages.",
+        Mistake("alpha_of_all_messages", "alpha is that of the all-reduce. It pays the latency of 2 (p - 1) messages.",
                 "Divide by 2 (p - 1).", lambda c: (c.constant, c.beta)),
         Mistake("beta_of_all_messages",
                 "beta is that of the whole all-reduce. A port passes 2 (p - 1) / p bytes for each byte of the vector.",
@@ -728,8 +701,7 @@ class AlphaBetaFromRing(NumbersExercise):
                 "2 (p - 1) steps.", lambda c: (2 * c.alpha, 2 * c.beta)),
         Mistake("p_for_p_minus_1", "One step too many in each half: p ranks are joined by p - 1 messages.",
                 "2 (p - 1) steps of nbytes / p.", lambda c: (c.constant / (2 * c.p), c.slope / 2)),
-        Mistake("multiplied",
-                "The line's numbers were multiplied by the steps. One message takes less than all of them.",
+        Mistake("multiplied", "The line's numbers were multiplied by the steps. One message takes less than all.",
                 "Divide.", lambda c: (c.constant * c.steps, c.slope * c.steps / c.p)),
         Mistake("tree", "These are the steps of a tree, 2 ceil(log2 p) of the whole vector.",
                 "A ring: 2 (p - 1) steps of nbytes / p.", lambda c: (c.constant / c.tree, c.slope / c.tree)),
@@ -740,8 +712,7 @@ class AlphaBetaFromRing(NumbersExercise):
                 "Fit seconds against bytes; the weights 1 / seconds do what the logarithms were to do.", power_law),
         Mistake("swapped", "You returned (beta, alpha). `np.polyfit` gives the slope first.",
                 "Return alpha first.", lambda c: (c.beta, c.alpha)),
-        Mistake("swapped_line",
-                "You took the slope for alpha and the constant for beta: `np.polyfit` gives the slope first.",
+        Mistake("swapped_line", "Slope for alpha, constant for beta: `np.polyfit` gives the slope first.",
                 "beta comes from the slope, alpha from the constant.",
                 lambda c: (c.slope / c.steps, c.constant * c.p / c.steps)),
         Mistake("bandwidth", "The second number is the bandwidth; beta is its inverse, seconds per byte.",
@@ -762,12 +733,10 @@ class AlphaBetaFromRing(NumbersExercise):
         Mistake("through_zero", "beta comes from time divided by size, as if an empty vector took no time.",
                 "Fit a line with both numbers free.",
                 lambda c: (c.alpha, np.mean(c.times / c.sizes) * c.p / c.steps) if c.exact else None),
-        Mistake("two_points",
-                "The line goes through two measurements only, and their disturbances go straight into the result.",
+        Mistake("two_points", "The line goes through two measurements only, with their disturbances.",
                 "Fit all of them, for example with `np.polyfit(nbytes, seconds, 1)`.",
                 lambda c: None if c.exact else fit(c, [0, -1])),
-        Mistake("not_all_measurements",
-                "A measurement was left out of the fit. Every one of them says something about the line.",
+        Mistake("not_all_measurements", "A measurement was left out of the fit. Each says something about the line.",
                 "Fit all of them, for example with `np.polyfit(nbytes, seconds, 1)`."),
         Mistake("more_than_a_line",
                 "A parabola was fitted. The time of a ring is a line in the bytes: constant and slope, nothing else.",
@@ -775,8 +744,7 @@ class AlphaBetaFromRing(NumbersExercise):
         Mistake("slopes_averaged", "The slopes between neighbours, or between all pairs, were averaged, or their "
                 "median was taken. Neighbours are close together, so their disturbances make steep slopes.",
                 "Fit all of them by least squares, for example with `np.polyfit(nbytes, seconds, 1)`."),
-        Mistake("whole_chunks",
-                "The bytes of a message were rounded to whole ones. The model counts nbytes / p, whatever that is.",
+        Mistake("whole_chunks", "The bytes of a message were rounded to whole ones. The model counts nbytes / p.",
                 "`/`, not `//`.", lambda c: fit(c, sizes=c.sizes // c.p * c.p, power=1) if c.exact else None),
     ]  # fmt: skip
 
@@ -896,13 +864,11 @@ class StepSeconds(NumbersExercise):
                 "A rank's part is global_batch_size / world_size.", lambda c: {"share": c.batch}),
         Mistake("perfect_overlap", "The longer of the two was taken, as if communication could run during all of the "
                 "step. It cannot begin before the first gradients are there.",
-                "It can hide behind hidden * computation, not behind all of it.",
-                lambda c: {"overlap": "perfect_overlap"}),
+                "It can hide behind hidden * computation, not behind all.", lambda c: {"overlap": "perfect_overlap"}),
         Mistake("communication_only", "The computation is missing.",
                 "The step takes the computation and what is not hidden.", lambda c: {"overlap": "communication_only"}),
         Mistake("nothing_hidden", "All of the communication was added, although some of it can hide.",
-                "What does not fit behind hidden * computation is left over and is added.",
-                lambda c: {"overlap": "nothing_hidden"}),
+                "What does not fit behind hidden * computation is added.", lambda c: {"overlap": "nothing_hidden"}),
         Mistake("negative_rest", "More was hidden than there was: the step became shorter than its computation.",
                 "What is left over is never less than 0: max(0, ...).", lambda c: {"overlap": "negative_rest"}),
         Mistake("fraction_of_communication", "A fraction of the communication was taken away, however long it lasts. "
@@ -924,11 +890,9 @@ class StepSeconds(NumbersExercise):
                 "2 (p - 1) messages of n / p bytes.", lambda c: {"chunk": 1.0}),
         Mistake("latency_once", "The latency was counted once.",
                 "Each of the 2 (p - 1) messages pays it.", lambda c: {"latencies": 1} if c.p > 1 else None),
-        Mistake("no_latency", "The latency is missing.",
-                "Each of the 2 (p - 1) messages pays alpha.", lambda c: {"latencies": 0}),
+        Mistake("no_latency", "The latency is missing.", "Each message pays alpha.", lambda c: {"latencies": 0}),
         Mistake("tree", "These are the steps of a tree.",
-                "A ring: 2 (p - 1) messages of n / p bytes.",
-                lambda c: {"messages": 2 * (c.p - 1).bit_length(), "chunk": 1.0}),
+                "2 (p - 1) messages of n / p bytes.", lambda c: {"messages": 2 * (c.p - 1).bit_length(), "chunk": 1.0}),
         Mistake("one_message", "The gradients were sent once, as one message.",
                 "An all-reduce as a ring: 2 (p - 1) messages of n / p bytes.", lambda c: {"messages": 1, "chunk": 1.0}),
         Mistake("floor_share", "The share of a rank was rounded down, or to the nearest whole number. The ranks that "
@@ -953,8 +917,7 @@ class StepSeconds(NumbersExercise):
                 "n / p, without rounding.", lambda c: {"chunk": c.parameters // c.p / c.parameters}),
         Mistake("no_communication", "The communication is missing.",
                 "Add the time of a ring all-reduce, or what of it is not hidden.", lambda c: {"ring": 0.0}),
-        Mistake("images_per_second", "These are images per second.",
-                "Seconds of one step are asked for.", lambda c: c.batch / c.right),
+        Mistake("images_per_second", "These are images per second.", "Return seconds.", lambda c: c.batch / c.right),
         Mistake("milliseconds", "The number is right, but not in seconds.", "Return seconds.", lambda c: c.right * 1e3),
         *LOST_DIGITS,
     ]  # fmt: skip
@@ -996,35 +959,20 @@ class StepSeconds(NumbersExercise):
             case(overlapped, 5, 320, 0.6, 0.23, "p = 5, hidden = 0.6, all of it fits"),
         ]
 
-    def formula(
-        self,
-        case,
-        share=None,
-        size=4,
-        messages=None,
-        chunk=None,
-        latencies=None,
-        overlap="right",
-        ring=1.0,
-        hidden=None,
-        behind=None,
-    ) -> float:
+    def formula(self, case, overlap="right", **changed):
         """Source: as for labkit.scaling.step_time and ring_all_reduce_time."""
-        c = SimpleNamespace(**case.known)
-        hidden = c.hidden if hidden is None else hidden
-        compute = (math.ceil(c.batch / c.p) if share is None else share) * c.per_image
-        messages = 2 * (c.p - 1) if messages is None else messages
-        chunk = 1 / c.p if chunk is None else chunk
-        latencies = messages if latencies is None else latencies
-        ring = ring * (latencies * c.alpha + messages * chunk * size * c.parameters * c.beta)
+        c, get = SimpleNamespace(**case.known | changed), changed.get
+        compute = get("share", math.ceil(c.batch / c.p)) * c.per_image
+        messages, chunk = get("messages", 2 * (c.p - 1)), get("chunk", 1 / c.p) * get("size", 4) * c.parameters
+        ring = get("ring", 1.0) * (get("latencies", messages) * c.alpha + messages * chunk * c.beta)
         return {
-            "right": compute + max(0.0, ring - hidden * (compute if behind is None else behind)),
+            "right": compute + max(0.0, ring - c.hidden * get("behind", compute)),
             "nothing_hidden": compute + ring,
             "perfect_overlap": max(compute, ring),
-            "negative_rest": compute + ring - hidden * compute,
-            "fraction_of_communication": compute + (1 - hidden) * ring,
-            "exposed_part": compute + max(0.0, ring - (1 - hidden) * compute),
-            "communication_only": max(0.0, ring - hidden * compute),
+            "negative_rest": compute + ring - c.hidden * compute,
+            "fraction_of_communication": compute + (1 - c.hidden) * ring,
+            "exposed_part": compute + max(0.0, ring - (1 - c.hidden) * compute),
+            "communication_only": max(0.0, ring - c.hidden * compute),
         }[overlap]
 
     def worked(self, case):

@@ -202,9 +202,8 @@ def late_digits_lost(case: Case, held: list[dict[str, np.ndarray]]) -> Finding |
     """A mean in float64 that is right to seven digits and not to twelve."""
     for name, per_rank in case.known["brought"].items():
         mean = sum(per_rank) / case.world_size
-        apart = max(np.abs(values[name] - mean).max(initial=0) for values in held) / max(
-            np.abs(mean).max(initial=0), 1e-300
-        )
+        apart = max(np.abs(values[name] - mean).max(initial=0) for values in held)
+        apart /= max(np.abs(mean).max(initial=0), 1e-300)
         if case.known["dtype"] == "float64" and 10 * FULL < apart < 1e-5:
             return Finding("lost_digits", f"{name} is off by {apart:.0e} of its value.")
     return None
