@@ -124,12 +124,13 @@ class Writer:
 def writing(
     coursedir: CourseDirectory, config: Config, assignment: str, options: Autograde | None = None, wait: float = 0.0
 ) -> Iterator[Writer]:
-    """A writer that holds the course's lock and an open gradebook. Raises `autograder.grading.store.Busy` after
-    `wait` seconds."""
-    with (
-        Store(coursedir.root).lock(f"grades {assignment}", wait),
-        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
-    ):
+    """A writer that holds the course's lock and an open gradebook, in the course root, where hooks and plug-ins expect
+    to be. Raises `autograder.grading.store.Busy` after `wait` seconds.
+    """
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Store(coursedir.root).lock(f"grades {assignment}", wait))
+        stack.enter_context(contextlib.chdir(coursedir.root))
+        gradebook = stack.enter_context(Gradebook(coursedir.db_url, coursedir.course_id))
         yield Writer(coursedir, config, assignment, gradebook, options or Autograde(coursedir=coursedir, config=config))
 
 

@@ -121,9 +121,9 @@ worker.main()
 """
 
 
-def again(root: Path, **wish) -> dict[str, str]:
+def again(root: Path, **options) -> dict[str, str]:
     """Grade once more where nothing is left to judge: student -> what was done."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pool, "_PROGRAM", CANNOT_JUDGE)
-        report = grading.grade(root, GradingOptions("homework", workers=1, weak=True, **wish))
+        report = grading.grade(root, GradingOptions("homework", workers=1, weak=True, **options))
     return {line.student: line.how for line in report.submissions}

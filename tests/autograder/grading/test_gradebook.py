@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -18,10 +20,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # n
 DUE = datetime(2026, 11, 20, 12)
 
 
-@pytest.fixture
-def gradebook(tmp_path):
-    """An assignment of one notebook: two checks, a check without points, a written answer, a task."""
-    with Gradebook(f"sqlite:///{tmp_path}/gradebook.db") as book:
+@pytest.fixture(scope="module")
+def released(tmp_path_factory) -> Path:
+    """A gradebook with an assignment of one notebook: two checks, one without points, a written answer, a task."""
+    path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
+    with Gradebook(f"sqlite:///{path}") as book:
         book.add_assignment("own", duedate=DUE)
         book.add_notebook("own", "own")
         for name, points in (("check_a", 2), ("check_b", 3), ("bonus", 0)):
@@ -30,6 +33,12 @@ def gradebook(tmp_path):
         for name in ("a", "why"):
             book.add_solution_cell(name, "own", "own")
         book.add_task_cell("job", "own", "own", max_score=1, cell_type="markdown")
+    return path
+
+
+@pytest.fixture
+def gradebook(released, tmp_path):
+    with Gradebook(f"sqlite:///{shutil.copy(released, tmp_path)}") as book:
         yield book
 
 

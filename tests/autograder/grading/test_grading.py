@@ -229,13 +229,13 @@ def test_one_worker_says_what_two_say_and_a_new_submission_alone_is_judged(grade
 
 def test_refusals_in_one_sentence(graded_class, tmp_path):
     root = graded_class[0]
-    for wish, said in (
+    for options, said in (
         (GradingOptions("homwork"), "there are: homework"),
         (GradingOptions("homework", students=("anna", "nobody")), "no submission of nobody"),
         (GradingOptions("homework", engines="no_such_cluster"), "ipcluster start"),
     ):
         with pytest.raises(CannotGrade, match=said):
-            grading.grade(root, GradingOptions(**{**vars(wish), "weak": True}))
+            grading.grade(root, GradingOptions(**{**vars(options), "weak": True}))
     assert not (root / "overlay/keys/homwork.key").exists(), "a mistyped name draws no key"
     with pytest.raises(CannotGrade, match="no course root"):
         grading.grade(tmp_path, GradingOptions("homework"))

@@ -32,7 +32,8 @@ from submissions import (
 import autograder
 import labkit
 import probes
-from autograder.grading.submission import carding, harmless, identity, reading, rebuilding
+from autograder.grading import store
+from autograder.grading.submission import carding, harmless, reading, rebuilding
 from autograder.grading.submission import judging as submission
 from autograder.grading.submission.finishing import Terms, digest
 from autograder.grading.submission.grades import Graded
@@ -749,6 +750,6 @@ def test_only_what_decides_a_result_decides_its_digest():
 @pytest.mark.parametrize("package", [autograder, labkit, probes], ids=lambda package: package.__name__)
 def test_a_change_of_what_judges_changes_every_digest(package, monkeypatch):
     changed, read = sorted(Path(package.__file__).parent.rglob("*.py"))[-1], Path.read_bytes
-    before = identity._our_code.__wrapped__()
+    before = store.code_version.__wrapped__()
     monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path == changed))
-    assert identity._our_code.__wrapped__() != before
+    assert store.code_version.__wrapped__() != before
