@@ -50,8 +50,8 @@ def main() -> None:
     (home / "secret").write_text(SECRET)
     for path in (home, home / "secret"):
         os.chown(path, uid, uid)
-    environment = {"HOME": str(home), "TMPDIR": "/dev/shm", "MPLCONFIGDIR": str(home / "matplotlib"), "USER": "student"}
-    os.environ.update(environment, PYTHONDONTWRITEBYTECODE="1")
+    environment = {"HOME": str(home), "TMPDIR": "/dev/shm", "MPLCONFIGDIR": str(home / "matplotlib")}
+    os.environ.update(environment, USER="student", LOGNAME="student", PYTHONDONTWRITEBYTECODE="1")
     os.chdir("/")
     jail._become(uid)
     jail._prctl(jail._NO_NEW_PRIVS, 1)
