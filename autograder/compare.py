@@ -109,6 +109,7 @@ def _first_difference(expected: Any, observed: Any, rtol, atol, indent: int) -> 
 
 
 def name_of_type(value: Any) -> str:
+    """What a card calls a value: "a torch tensor of type float32", "a list"."""
     if isinstance(value, Tensor):
         return f"a torch tensor of type {value.dtype}"
     if isinstance(value, np.ndarray):

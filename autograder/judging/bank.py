@@ -38,6 +38,7 @@ class Answer:
 
     @property
     def right(self) -> bool:
+        """Whether it is a right answer, by its name."""
         return self.path.name.startswith("right_")
 
 
@@ -50,10 +51,12 @@ class Tried:
 
     @property
     def accepted(self) -> bool:
+        """Whether the judge has passed it."""
         return self.result.verdict == "passed"
 
     @property
     def levels(self) -> tuple[bool, ...]:
+        """Which of the levels that were judged it has passed."""
         return tuple(level.verdict == "passed" for level in self.result.levels)
 
     @property
@@ -64,6 +67,7 @@ class Tried:
 
     @property
     def as_declared(self) -> bool:
+        """Whether the judge has said of it what its first line does."""
         if self.answer.right:
             return self.accepted
         named = self.result.verdict == self.answer.verdict and self.result.diagnosis == self.answer.diagnosis

@@ -127,6 +127,7 @@ class Launcher:
         return [sys.executable, "-I", "-S", jail.__file__, json.dumps(inside), "serve", *command], environment
 
     def wait_until_ready(self, timeout: float = 120.0) -> None:
+        """Wait until the process has imported its frameworks. Raises LauncherError where it does not come up."""
         with self._lock:
             self._start()
             if self._ready:
@@ -150,6 +151,7 @@ class Launcher:
 
     @property
     def pid(self) -> int | None:
+        """Of the process; None where none was started."""
         return self._process.pid if self._process is not None else None
 
     def with_frameworks(self, frameworks: Sequence[str]) -> Launcher:
@@ -204,6 +206,7 @@ class Launcher:
                     raise LauncherError("the launcher has gone away twice; run `labkit doctor`") from None
 
     def close(self) -> None:
+        """End the process, and a second one that belongs to it."""
         if self._beside is not None:
             self._beside.close()
             self._beside = None

@@ -45,6 +45,7 @@ def die_with_parent() -> None:
 
 
 def apply_limits(limits: dict) -> None:
+    """Hold this process to `limits` (the fields of `labkit.launch.launcher.Limits`): processor time, sizes, memory."""
     import resource
 
     def set_limit(which, value, grace=0):

@@ -103,6 +103,7 @@ def student_traceback(error: BaseException, labels: set[str]) -> list[str]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
+    """Whether this exception, of Python, torch or C++, says that there is no more memory."""
     text = _text_of(error)
     return (
         isinstance(error, MemoryError)

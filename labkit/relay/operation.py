@@ -50,6 +50,7 @@ class Operation:
 
     @property
     def done(self) -> bool:
+        """Whether it is complete."""
         return self.ended is not None
 
     @property

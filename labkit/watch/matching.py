@@ -1,4 +1,4 @@
-"""Which operations of a recording belong together: the two ends of a message, the members of a collective."""
+"""Which recorded operations belong together: the two ends of a message, the members of a collective."""
 
 from __future__ import annotations
 
