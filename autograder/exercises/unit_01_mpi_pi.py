@@ -203,7 +203,7 @@ def watched(n, hidden, names):
 
     def watch(original, always):
         def call(*arguments, **options):
-            if always or any(map(of_points, arguments[1:])):
+            if always or any(of_points(a) for a in arguments[1:]):  # `map` is watched itself
                 hidden.append(original)
             return original(*arguments, **options)
 

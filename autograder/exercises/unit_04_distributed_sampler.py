@@ -279,7 +279,8 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
         if found and found.diagnosis in ("out_of_range", "ignores_rank"):
             return found
         if drop_last:
-            return "sample_twice" if len(set(order)) < len(order) else None
+            shuffled = "always_shuffles" if order != sorted(order) else None
+            return "sample_twice" if len(set(order)) < len(order) else shuffled
         if found and found.diagnosis == "sample_left_out":
             return found
         if order[:n] == list(range(n)):
