@@ -225,7 +225,7 @@ def test_what_cannot_be_fetched_leads_to_one_clear_error(place, tmp_path):
 
 
 def test_make_passes_on_which_python_and_which_torch():
-    command = ["make", "--dry-run", "--no-print-directory", "lab", "PYTHON=3.11", "TORCH=cpu", "SHELL=/bin/sh"]
+    command = ["make", "--dry-run", "--no-print-directory", "lab", "PYTHON=3.11", "TORCH=cpu", "SHELL=/bin/sh", "OPTIONS="]
     assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=20).stdout.endswith("bootstrap.py lab \n")
     printed = ["make", "--no-print-directory", "-f", "-", "PYTHON=3.11", "TORCH=cpu", "show"]
     makefile = f"include {ROOT}/Makefile\nshow:\n\t@echo $$COURSE_PYTHON $$COURSE_TORCH\n"

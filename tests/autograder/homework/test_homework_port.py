@@ -17,6 +17,7 @@ from labkit.watch.hang import HangReport
 from probes import script as script_probe
 
 ROOT = Path(__file__).resolve().parents[3]
+pytestmark = pytest.mark.timeout(600)  # a script is run on one, two and three ranks
 REFERENCE = ROOT / "solutions" / "scaling_mnist" / "tensorflow2_mnist_hvd.py"
 
 
