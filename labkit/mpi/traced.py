@@ -26,6 +26,7 @@ from mpi4py import MPI
 from labkit.mpi.requests import TracedMessage, TracedPrequest, TracedRequest, heard
 from labkit.watch import recorder
 
+_TRACED = (__name__, TracedMessage.__module__)
 _SENDS = ("Send", "Ssend", "Bsend", "Rsend", "send", "ssend", "bsend")
 _ISENDS = ("Isend", "Issend", "Ibsend", "Irsend", "isend", "issend", "ibsend")
 _PROBES = ("Probe", "Mprobe", "probe", "mprobe")
@@ -122,10 +123,10 @@ class _TracedNeighbours:
 
 
 def _recording() -> bool:
-    """Whether the traced call that asks was made by a program (perhaps through another one of this module), with the
-    recorder open."""
+    """Whether the traced call that asks was made by a program, perhaps through another traced one, with the recorder
+    open."""
     caller = sys._getframe(2).f_globals.get("__name__", "")
-    return recorder.is_open() and (caller == __name__ or not caller.startswith(("labkit.", "probes.")))
+    return recorder.is_open() and (caller in _TRACED or not caller.startswith(("labkit.", "probes.")))
 
 
 def _argument(args: tuple, keywords: dict, position: int, name: str, default: Any = None) -> Any:
