@@ -163,7 +163,7 @@ def nothing_left_behind_at_the_end(pytestconfig):
 
 
 @pytest.fixture(scope="session")
-def warm():
+def warm(nothing_left_behind_at_the_end):
     """The warm launcher, one for all tests that judge or simulate."""
     from labkit.launch import launcher
 
@@ -184,7 +184,7 @@ def warm_horovod(warm):
 
 
 @pytest.fixture(scope="session")
-def slurm(tmp_path_factory):
+def slurm(tmp_path_factory, nothing_left_behind_at_the_end):
     """A real Slurm of 4 nodes with 4 slots and 2 pretended GPUs each, one for all tests; "student" and "classmate" are users of it."""
     from slurm_cluster import SlurmCluster
 
