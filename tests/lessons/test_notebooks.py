@@ -351,8 +351,8 @@ def with_values(source: str, values: dict[str, str]) -> str:
     """A cell's source with other values assigned to those names that it assigns at its top level. Takes them out of `values`."""
     lines = source.splitlines(keepends=True)
     tree = ast.parse(re.sub(r"\A%%.*", "", source))
-    for statement in reversed([one for one in tree.body if isinstance(one, ast.Assign)]):
-        (target,) = statement.targets
+    for statement in reversed([one for one in tree.body if isinstance(one, ast.Assign) and len(one.targets) == 1]):
+        target = statement.targets[0]
         several = isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple)
         pairs = zip(target.elts, statement.value.elts, strict=True) if several else [(target, statement.value)]
         for name, value in reversed(list(pairs)):
@@ -366,8 +366,8 @@ def with_values(source: str, values: dict[str, str]) -> str:
 def test_other_values_for_parameters():
     values = {"A": "[1]", "C": "30", "D": "4"}
     assert (
-        with_values("%%ranks 0\nA = [\n    7,\n]  # é\nB, C = 'é', 3\nprint(A)", values)
-        == "%%ranks 0\nA = [1]  # é\nB, C = 'é', 30\nprint(A)"
+        with_values("%%ranks 0\nA = [\n    7,\n]  # é\nB, C = 'é', 3\nA = E = 2", values)
+        == "%%ranks 0\nA = [1]  # é\nB, C = 'é', 30\nA = E = 2"
     )
     assert values == {"D": "4"}
 
