@@ -118,10 +118,11 @@ def _written(path):
 
 @trial
 def look(place: Place):
-    with tempfile.NamedTemporaryFile() as file:
+    with tempfile.NamedTemporaryFile() as file, tempfile.NamedTemporaryFile(dir=Path.home()) as own:
         paths = [
             *(str(ROOT / name) for name in ("autograder", "tests", "solutions", ".git")),
             file.name,
+            own.name,
             os.path.expanduser("~/secret"),
         ]
         return place.values(LOOK, arguments=(paths,))[0]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -397,3 +398,27 @@ def test_doctor_lists_every_protection():
     assert result.exit_code == (0 if all(row["holds"] for row in told["protections"]) else 1)
     assert len(told["protections"]) == 12
     assert all(row["says"] and row["remedy"] for row in told["protections"])
+
+
+# What the jail is made of, asked of the kernel itself: status 0 where this user may have it.
+NAMESPACES = """
+import ctypes, os, sys
+libc, uid = ctypes.CDLL(None), os.getuid()
+if libc.unshare(0x10000000 | 0x20000 | 0x20000000 | 0x40000000):  # of users, mounts, processes, network
+    sys.exit(1)
+open("/proc/self/setgroups", "w").write("deny")
+open("/proc/self/uid_map", "w").write(f"0 {uid} 1")
+if os.fork() == 0:
+    made = not libc.mount(None, b"/", None, 0x44000, None) and not libc.mount(b"proc", b"/proc", b"proc", 0, None)
+    os._exit(not made)
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+
+
+def test_the_jail_has_every_wall_that_this_kernel_offers():
+    """Else a jail that has lost one would look like a machine that has none, and the tests above would be left out."""
+    namespaces = subprocess.run([sys.executable, "-c", NAMESPACES], stderr=subprocess.DEVNULL, timeout=60).returncode == 0
+    filters = "Seccomp:" in Path("/proc/self/status").read_text() and os.uname().machine in ("x86_64", "aarch64")
+    release = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
+    if namespaces and filters and release >= (5, 14):
+        assert [item.name for item in isolation.probe().missing] == []
