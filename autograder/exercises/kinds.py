@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from autograder.exercise import Case, Exercise, Finding, Run
+from autograder.compare import difference, same
+from autograder.exercise import ANYTHING, Case, Exercise, Finding, Run
 
-__all__ = ["AS_LISTS", "PlainExercise", "names_of", "plain"]
+__all__ = ["AS_LISTS", "PlainExercise", "ReportExercise", "fits", "names_of", "on_ranks", "plain"]
 
 # Numbers may come as a list, a tuple, a range, an array, a tensor or an iterator; a set has no order.
 AS_LISTS = """
@@ -39,7 +41,9 @@ class PlainExercise(Exercise):
     """
 
     runtime = "plain"
-    given: tuple[str, ...]  # names of a case's arguments, in the order of the signature; an exercise with a harness says them itself
+    given: tuple[
+        str, ...
+    ]  # names of a case's arguments, in the order of the signature; an exercise with a harness says them itself
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -83,8 +87,51 @@ class PlainExercise(Exercise):
         return [value]
 
     def facts(self, case: Case, run: Run):
-        answer, right = run.ranks[0].value, self.right(**case.known)
-        return (self.read_right if answer == right else self.read)(answer, **case.known)
+        (right,), answer = self.expected(case), run.ranks[0].value
+        is_right = difference(right, answer, case.rtol, case.atol) is None
+        return (self.read_right if is_right else self.read)(answer, **case.known)
+
+
+class ReportExercise(Exercise):
+    """Every rank returns a dict of parts, such as its weights after a training run and the losses on the way.
+
+    parts: their names, in the order in which they are to be mended; those that are to be mended together are a tuple of their own.
+    A mistake's `value` holds the parts that it changes: a dict if they are the same on every rank, else a list of such dicts. What is
+    no dict is the first part. The parts before those are right; those after them may be anything, so that of two mistakes at once
+    the one to be mended first gets its name.
+    """
+
+    parts: tuple[str | tuple[str, ...], ...]
+
+    def per_rank(self, case: Case, value: Any) -> list[dict] | None:
+        groups = [(group,) if isinstance(group, str) else group for group in self.parts]
+        values = value if isinstance(value, list) else [value] * case.world_size
+        changes = [one if isinstance(one, dict) else {groups[0][0]: one} for one in values]
+        rights, wrong = self.expected(case), set()
+        for right, change in zip(rights, changes, strict=True):
+            for name, new in change.items():
+                if right[name] is not ANYTHING and not same(right[name], new, case.rtol, case.atol):
+                    wrong.add(name)
+        first = next((k for k, group in enumerate(groups) if wrong & set(group)), None)
+        if first is None:
+            return None
+        later = {name: ANYTHING for name in chain(*groups[first + 1 :]) if name in rights[0]}
+        return [right | change | later for right, change in zip(rights, changes, strict=True)]
+
+
+def fits(case: Case, wanted: Iterable, values: Iterable) -> bool:
+    """Whether the ranks hold these values, one per rank, within the case's tolerance."""
+    return all(difference(w, v, case.rtol, case.atol) is None for w, v in zip(wanted, values, strict=True))
+
+
+def on_ranks(level: str, p: int, names: str, known: dict[str, Any], says: str = "", **options: Any) -> Case:
+    """A case whose arguments are entries of `known`, in this order; rank r gets entry r of those whose name ends in [r]: "x[r] lr"."""
+
+    def argument(name: str, rank: int) -> Any:
+        return known[name.removesuffix("[r]")][rank] if name.endswith("[r]") else known[name]
+
+    arguments = [tuple(argument(name, rank) for name in names.split()) for rank in range(p)]
+    return Case(level, p, arguments, says, known, **options)
 
 
 def names_of(signature: str) -> list[str]:

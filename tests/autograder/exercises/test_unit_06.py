@@ -83,8 +83,8 @@ def test_sgd_in_numpy_is_pytorchs(sizes, steps, seed):
         optimizer.zero_grad()
         functional.cross_entropy(model(torch.from_numpy(x)), torch.from_numpy(y)).backward()
         optimizer.step()
-    ours, _ = sgd(values, batches, sizes, 0.3)
-    assert relative(ours, nn.utils.parameters_to_vector(model.parameters()).detach().numpy()) < 1e-6
+    ours, _ = sgd([values], [batches], sizes, 0.3)
+    assert relative(ours[0], nn.utils.parameters_to_vector(model.parameters()).detach().numpy()) < 1e-6
 
 
 @pytest.mark.parametrize("exercise", [UnevenLoss(), Accumulate()], ids=lambda e: e.function)
