@@ -121,18 +121,16 @@ def test_the_memory_of_a_rank_is_what_a_real_optimizer_holds(optimizer):
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
     gradients = sum(p.grad.numel() * p.grad.element_size() for p in model.parameters())
     tensors = [v for state in made.state.values() for v in state.values() if torch.is_tensor(v) and v.dim() > 0]
-    known = {"parameters": weights // 4, "optimizer": optimizer, "precision": "float32", "activations": 0, "batch": 8, "p": 4}
-    parts = unit.training_bytes(known)
+    known = {"parameters": weights // 4, "optimizer": optimizer, "precision": "float32", "activations": 0}
+    parts = unit.training_bytes(**known, global_batch_size=8, world_size=4)
     assert (parts["weights"], parts["gradients"], parts["copy"]) == (weights, gradients, 0)
     assert parts["optimizer"] == sum(v.numel() * v.element_size() for v in tensors)
 
 
 def test_175_billion_parameters_are_700_gigabytes_and_adam_takes_16_bytes_for_each():
-    known = {"parameters": 175 * 10**9, "optimizer": "adam", "activations": 0, "batch": 1, "p": 1}
-    for precision in ("float32", "mixed"):
-        parts = unit.training_bytes(known | {"precision": precision})
-        assert sum(parts.values()) == 16 * 175e9
-    assert unit.training_bytes(known | {"precision": "float32"})["weights"] == 700e9
+    parts = [unit.training_bytes(175 * 10**9, "adam", precision, 0, 1, 1) for precision in ("float32", "mixed")]
+    assert [sum(one.values()) for one in parts] == [16 * 175e9] * 2
+    assert parts[0]["weights"] == 700e9
 
 
 @every_key
