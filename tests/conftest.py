@@ -1,4 +1,6 @@
-"""What holds for every test: it leaves nothing behind, it knows nothing of the user's settings, and in CI it is not skipped."""
+"""What holds for every test: it leaves nothing behind, it knows nothing of the user's settings, and in CI it is not
+skipped.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,14 @@ import leaks
 import machine
 
 ROOT = Path(__file__).resolve().parents[1]
-# With pytest-xdist a file's tests run one after the other in one process; the files of a group here share a Slurm, or the jail's users.
+# With pytest-xdist a file's tests run one after the other in one process; the files of a group here share a Slurm, or
+# the jail's users.
 GROUPS = {
-    "slurm": ("job_scripts/test_slurm_scripts.py", "tools/test_slurm_cluster.py", "labkit/ranks/test_ranks_in_allocation.py"),
+    "slurm": (
+        "job_scripts/test_slurm_scripts.py",
+        "tools/test_slurm_cluster.py",
+        "labkit/ranks/test_ranks_in_allocation.py",
+    ),
     "users": ("autograder/grading/test_attacks.py", "autograder/grading/test_isolation.py"),
 }
 BY_UNIT = ("lessons/test_notebooks.py", "autograder/exercises/test_exercises.py")  # these are divided by unit
@@ -37,16 +44,21 @@ IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--tier", choices=machine.TIERS, help="the tests of `make test` or `make test-cluster` (tests/support/machine.py)"
+        "--tier",
+        choices=machine.TIERS,
+        help="the tests of `make test` or `make test-cluster` (tests/support/machine.py)",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A temporary folder and configuration folders of our own, and a marker in the environment by which descendants are known.
+    """A temporary folder and configuration folders of our own, and a marker in the environment by which descendants are
+    known.
 
     The folder's path is short: sockets in it may have 108 characters.
     """
-    config.addinivalue_line("markers", "needs(*words): what a test needs that a machine may lack (tests/support/machine.py)")
+    config.addinivalue_line(
+        "markers", "needs(*words): what a test needs that a machine may lack (tests/support/machine.py)"
+    )
     config.addinivalue_line("markers", "full: a test of `make test-all` alone")
     config.course_elsewhere = Counter()
     config.course_scratch = tempfile.mkdtemp(prefix="t-")
@@ -57,7 +69,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         os.environ[name] = str(scratch / name.lower())
     os.environ["MPLCONFIGDIR"] = str(ROOT / ".cache" / "matplotlib")  # its list of fonts takes seconds to make: kept
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "torchinductor")  # made on import of torch's compiler, by any optimizer
+    # made on import of torch's compiler, by any optimizer
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(scratch / "torchinductor")
     os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
     config.course_before = leaks.Snapshot.now(machine=not SHARED_WORK)
 
@@ -68,15 +81,21 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def group_of(nodeid: str) -> str:
-    """The group of tests that one of pytest-xdist's processes runs: of `GROUPS`, or those of one file, or of one unit in it."""
+    """The group of tests that one of pytest-xdist's processes runs: of `GROUPS`, or those of one file, or of one unit
+    in it.
+    """
     path, _, test = nodeid.partition("::")
     name = os.path.relpath(path, "tests")
     unit = re.search(r"[\[-](\d\d)[-_]", test) if name in BY_UNIT else None
-    return next((group for group, paths in GROUPS.items() if name.startswith(paths)), f"{name} {unit[1] if unit else ''}")
+    return next(
+        (group for group, paths in GROUPS.items() if name.startswith(paths)), f"{name} {unit[1] if unit else ''}"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The tests of the chosen tier, the long groups first. TensorFlow takes seconds to import: only where it is needed, and first."""
+    """The tests of the chosen tier, the long groups first. TensorFlow takes seconds to import: only where it is needed,
+    and first.
+    """
     chosen, config.course_elsewhere = machine.choose(items, config.getoption("tier"), IN_CI)
     kept = set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
@@ -128,8 +147,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind(request, pytestconfig):
-    """Fails a test that leaves a process, a file, a mount or a network interface. What a module's or the session's fixtures hold
-    was there before the test and may stay until they end."""
+    """Fails a test that leaves a process, a file, a mount or a network interface. What a module's or the session's
+    fixtures hold was there before the test and may stay until they end.
+    """
     before = leaks.Snapshot.now(machine=not SHARED_WORK)
     yield
     found = leaks.leaks_since(before)
@@ -151,7 +171,9 @@ def environment_of_its_own():
 
 @pytest.fixture(autouse=True, scope="session")
 def nothing_left_behind_at_the_end(pytestconfig):
-    """The same for what the fixtures of modules and of the session hold; and, where nobody edits meanwhile, for the working tree."""
+    """The same for what the fixtures of modules and of the session hold; and, where nobody edits meanwhile, for the
+    working tree.
+    """
     tree = working_tree()
     yield
     found = leaks.leaks_since(pytestconfig.course_before)
@@ -185,7 +207,9 @@ def warm_horovod(warm):
 
 @pytest.fixture(scope="session")
 def slurm(tmp_path_factory, nothing_left_behind_at_the_end):
-    """A real Slurm of 4 nodes with 4 slots and 2 pretended GPUs each, one for all tests; "student" and "classmate" are users of it."""
+    """A real Slurm of 4 nodes with 4 slots and 2 pretended GPUs each, one for all tests; "student" and "classmate" are
+    users of it.
+    """
     from slurm_cluster import SlurmCluster
 
     folder = tmp_path_factory.mktemp("slurm")

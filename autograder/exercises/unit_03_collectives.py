@@ -29,14 +29,12 @@ DROPS_REMAINDER = Mistake("drops_remainder",
                           "The last elements were not added up: chunks of n // p elements leave n % p behind.",
                           "`torch.tensor_split` cuts into chunks that differ by at most one element; or pad to a "
                           "multiple of p and cut that off.")  # fmt: skip
-OVERWRITES = Mistake("overwrites", "Each element holds the values of a single rank: what arrived replaced the others.",
-                     "What arrives is added, not copied, as long as it is not finished.")  # fmt: skip
 COUNTED_TWICE = Mistake("counted_twice", "Some values are in the sum more than once.",
                         "A sum that is complete is copied, not added again.")  # fmt: skip
 # What `contributions.read` can find in any sum; an exercise replaces the texts it can say better.
 READINGS = [
     *(NO_COMMUNICATION, ONLY_ONE_RANK.giving(None), DOUBLED_OWN.giving(None)),
-    *(NEVER_GATHERED, DROPS_REMAINDER, OVERWRITES, COUNTED_TWICE),
+    *(DROPS_REMAINDER, COUNTED_TWICE),
     Mistake("running_sum", "Each rank's sum ends with itself: a running sum. Only the last rank has heard of all.",
             "The sum is over all ranks."),
     Mistake("rank_0_left_out", "Rank 0's values are not in the sum.", "Start from a copy of x, not from zeros."),
@@ -92,7 +90,10 @@ class SumExercise(Exercise):
 
     def facts(self, case: Case, run: Run):
         found = self.reading(case, run)
-        return Finding(self.named(case, found.diagnosis), found.detail) if found else self.rules(case, run)
+        if found is None:
+            return self.rules(case, run)
+        name = self.named(case, found.diagnosis)
+        return Finding(name, found.detail) if name in self.diagnoses else None
 
 
 class SumOverRanks(SumExercise):
@@ -141,7 +142,7 @@ class SumOverRanks(SumExercise):
         return Case("the matrix 1..12", 4, (Tensor(matrix, "float32"),), says=says, known=known)
 
     def facts(self, case: Case, run: Run):
-        return contributions.read(case, run) if case.known["base"] else None
+        return super().facts(case, run) if case.known["base"] else None
 
 
 class MeanOverRanks(SumExercise):
@@ -405,8 +406,9 @@ class RingAllReduce(SumExercise):
         Mistake("one_step_short", "Some sums lack a rank: a step is missing.",
                 "Reduce-scatter and all-gather take p - 1 steps each; not p - 2, and not p steps in all.",
                 lambda c: the_chunks_that_never_moved(c.parts) if c.p > 2 else None),
-        OVERWRITES.but(how="In the first half what arrives is added; the second half starts with the finished chunk, "
-                       "(rank + 1) % p."),
+        Mistake("overwrites", "Each element holds the values of a single rank: what arrived replaced the others.",
+                "In the first half what arrives is added; the second half starts with the finished chunk, "
+                "(rank + 1) % p."),
         COUNTED_TWICE.but(how="In the all-gather a finished chunk replaces yours; it is not added to it."),
         Mistake("not_a_ring", "The sum is right, but in a ring a rank talks to its two neighbours only.",
                 "Right is (rank + 1) % p, left is (rank - 1) % p."),

@@ -21,14 +21,20 @@ CELLS = {
     "missing": "check('ring_pass')",
     "unknown": "def no_exercise():\n    pass\ncheck(no_exercise)",
     "called": "check(3)",
-    "stub": "def right_neighbour(rank, world_size):\n    raise NotImplementedError('write this function')\ncheck(right_neighbour)",
+    "stub": (
+        "def right_neighbour(rank, world_size):\n    raise NotImplementedError('write this "
+        "function')\ncheck(right_neighbour)"
+    ),
     "helper": "STEP = 1\ndef wrapped(k, size):\n    return k % size",
     "experiment": "data = [wrapped(k, 3) for k in range(5)]\nopen('ran', 'a').write('once ')",
     "right": "def right_neighbour(rank, world_size):\n    return wrapped(rank + STEP, world_size)\ncheck(right_neighbour)",
     "broken": "def right_neighbour(rank, world_size:\n    return 0",
     "after broken": "check('right_neighbour')",
     "lambda": "right_neighbour = lambda rank, world_size: (rank + 1) % world_size\ncheck('right_neighbour')",
-    "wrong": "def right_neighbour(rank, world_size):\n    print('looking right')\n    return rank + 1\ncheck(right_neighbour)",
+    "wrong": (
+        "def right_neighbour(rank, world_size):\n    print('looking right')\n    return rank + "
+        "1\ncheck(right_neighbour)"
+    ),
     "raises": "def right_neighbour(rank, world_size):\n    return rank / 0\n\ncheck(right_neighbour)",
     "exits": "def right_neighbour(rank, world_size):\n    os._exit(3)\ncheck(right_neighbour)",
     "slow": "import time\ndef right_neighbour(rank, world_size):\n    time.sleep(1.6 * (rank == 0))\n"

@@ -31,7 +31,11 @@ class SumOfTwo(Exercise):
 
     def misconceptions(self, case):
         n, p = case.arguments
-        return {"product": [n * p], "squared": [n * n] if n != p else None, "even": [n + p + 1] if (n + p) % 2 else None}
+        return {
+            "product": [n * p],
+            "squared": [n * n] if n != p else None,
+            "even": [n + p + 1] if (n + p) % 2 else None,
+        }
 
 
 def names(answer: str, warm) -> list[str]:
@@ -84,7 +88,8 @@ def test_what_facts_say_gives_way_where_another_case_shows_that_it_cannot_be(war
     assert said("-1 if n == 4 else n * p") == ["product", "product", "product"]  # the other cases confirm it
     assert said("-1 if n == 4 else 100") == ["unrecognised"] * 3  # a product of 5 and 2 is 10
     assert said("-1") == ["product", "negative", "negative"]  # facts are said where they were found
-    assert said("n + p if n == 4 else -1 if n == 5 else 100") == ["", "negative", "unrecognised"]  # nothing speaks against it
+    # nothing speaks against it
+    assert said("n + p if n == 4 else -1 if n == 5 else 100") == ["", "negative", "unrecognised"]
 
 
 def test_a_level_ends_where_the_reason_is_no_guess(warm):

@@ -32,7 +32,9 @@ def test_float32_loses_something_of_each_number_and_of_their_sum(key):
 
 
 @pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize(("dtype", "most"), [("int64", 16), ("int32", 5), ("float64", 8), ("float32", 5), ("bfloat16", 3)])
+@pytest.mark.parametrize(
+    ("dtype", "most"), [("int64", 16), ("int32", 5), ("float64", 8), ("float32", 5), ("bfloat16", 3)]
+)
 def test_a_sum_of_contributions_is_exact_twice_over_and_says_who_is_in_it(key, dtype, most):
     for world_size in range(2, most + 1):
         parts, base = contributions.summands(np.random.default_rng(key), world_size, (3,), dtype)

@@ -1,4 +1,6 @@
-"""python -m bank_homework DIR [NAME ...]: writes homework folders to look at; folders of these names in DIR are replaced."""
+"""python -m bank_homework DIR [NAME ...]: writes homework folders to look at; folders of these names in DIR are
+replaced.
+"""
 
 import shutil
 import sys

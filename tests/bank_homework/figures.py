@@ -1,6 +1,7 @@
 """Figures as students draw them: each style is two functions, one for accuracy_P.pdf and one for scaling.pdf.
 
-What they are given is what the logs say. What differs is the library, the fonts, the axes, the words, and where the curves' names are.
+What they are given is what the logs say. What differs is the library, the fonts, the axes, the words, and where the
+curves' names are.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class Curves:
 
 @dataclass(frozen=True)
 class Table:
-    """What scaling.csv and scaling.pdf show, a value for each number of ranks. errors: half of the 95 % interval of each rate."""
+    """What scaling.csv and scaling.pdf show, a value for each number of ranks. errors: half of the 95 % interval of
+    each rate.
+    """
 
     ranks: Sequence[int]
     rates: np.ndarray
@@ -68,7 +71,7 @@ def titled(ranks: int) -> str:
     return f"MNIST on {ranks} rank" + ("" if ranks == 1 else "s")
 
 
-# -- accuracy -------------------------------------------------------------------------------------------------------------------------
+# -- accuracy ----------------------------------------------------------------------------------------------------------
 
 
 def plain(c: Curves) -> Figure:
@@ -188,7 +191,7 @@ def logarithmic(c: Curves) -> Figure:
     return figure
 
 
-# -- scaling --------------------------------------------------------------------------------------------------------------------------
+# -- scaling -----------------------------------------------------------------------------------------------------------
 
 
 def scaling_plain(t: Table) -> Figure:
@@ -291,7 +294,7 @@ def scaling_decimal_commas(t: Table) -> Figure:
     return figure
 
 
-# -- plotly ---------------------------------------------------------------------------------------------------------------------------
+# -- plotly ------------------------------------------------------------------------------------------------------------
 
 
 class WithPlotly(Style):
@@ -307,12 +310,14 @@ class WithPlotly(Style):
             figure.update_layout(title=titled(what.ranks), xaxis_title="epoch", yaxis_title="accuracy")
         else:
             figure.add_scatter(x=list(what.ranks), y=what.rates, name="measured", mode="lines+markers")
-            figure.add_scatter(x=list(what.ranks), y=what.rates[0] * np.array(what.ranks), name="ideal", line_dash="dash")
+            figure.add_scatter(
+                x=list(what.ranks), y=what.rates[0] * np.array(what.ranks), name="ideal", line_dash="dash"
+            )
             figure.update_layout(title="Scaling", xaxis_title="ranks", yaxis_title="images per second")
         figure.write_image(path, format="pdf")
 
 
-# -- by name --------------------------------------------------------------------------------------------------------------------------
+# -- by name -----------------------------------------------------------------------------------------------------------
 
 STYLES: dict[str, Style] = {
     "plain": Style(plain, scaling_plain),

@@ -30,8 +30,9 @@ PERSON = None  # as a diagnosis: a person must decide
 
 @dataclass(frozen=True)
 class Folder:
-    """One submission. says: what is special about it. expected: line -> diagnosis for all lines that do not get full marks (PERSON: the
-    line waits for a person; several: one of these). flags: must be raised; may: these may be, too. bonus: the warm-up earns its points.
+    """One submission. says: what is special about it. expected: line -> diagnosis for all lines that do not get full
+    marks (PERSON: the line waits for a person; several: one of these). flags: must be raised; may: these may be, too.
+    bonus: the warm-up earns its points.
 
     script: of the bank, "" for none. like_base: all but the script is that of right_plain.
     """
@@ -56,7 +57,7 @@ class Folder:
         return place
 
 
-# -- making one -----------------------------------------------------------------------------------------------------------------------
+# -- making one --------------------------------------------------------------------------------------------------------
 
 
 def script_text(name: str) -> str:
@@ -70,7 +71,9 @@ def log_name(ranks: int) -> str:
     return f"run_{ranks}.jsonl"
 
 
-def write(place: Path, script: str = "loop.py", style: str = "plain", sizes=SIZES, run: Run | None = None, **csv) -> None:
+def write(
+    place: Path, script: str = "loop.py", style: str = "plain", sizes=SIZES, run: Run | None = None, **csv
+) -> None:
     """A whole right folder. run: what the runs on all sizes have in common."""
     (place / SCRIPT).write_text(script_text(script), encoding="utf-8")
     for ranks in sizes:

@@ -43,7 +43,11 @@ add(
 add("right_logarithmic", "logarithmic axes with powers of ten", partial(write, style="logarithmic"))
 add("right_percent", "accuracies in percent, labelled so", partial(write, style="percent", percent=True))
 add("right_percent_signs", "percent signs at the ticks; TrueType fonts; base 2", partial(write, style="percent signs"))
-add("right_decimal_commas", "decimal commas in the table and at the ticks", partial(write, style="decimal commas", comma=True))
+add(
+    "right_decimal_commas",
+    "decimal commas in the table and at the ticks",
+    partial(write, style="decimal commas", comma=True),
+)
 add("right_legend_outside", "legends outside, error bars, the page cut to size", partial(write, style="legend outside"))
 add("right_from_zero", "epochs counted from 0 in the figures", partial(write, style="from zero"))
 add("right_core_fonts", "fonts that are not embedded; three panels", partial(write, style="core fonts"))
@@ -51,9 +55,18 @@ add("right_uncompressed", "an uncompressed PDF; both axes logarithmic", partial(
 add("right_plotly", "plotly", partial(write, style="plotly"))
 add("right_sixteen_ranks", "16 ranks, too", partial(write, style="percent signs", sizes=(*SIZES, 16)))
 add("right_two_cores", "two cores: no speedup beyond two ranks, said honestly", lambda place: two_cores(place))
-add("right_early_stopping", "runs that stopped after 5 to 8 epochs", lambda place: early_stopping(place), script="early_stopping")
+add(
+    "right_early_stopping",
+    "runs that stopped after 5 to 8 epochs",
+    lambda place: early_stopping(place),
+    script="early_stopping",
+)
 add("right_other_names", "the files have other names and places", lambda place: other_names(place))
-add("right_other_columns", "a table with columns of one's own names and more of them", lambda place: other_columns(place))
+add(
+    "right_other_columns",
+    "a table with columns of one's own names and more of them",
+    lambda place: other_columns(place),
+)
 add("right_extra_files", "a notebook, figures and a README beside what was asked for", lambda place: extra_files(place))
 add(
     "right_old_metrics",
@@ -120,7 +133,9 @@ def other_columns(place: Path) -> None:
 
 def extra_files(place: Path) -> None:
     write(place)
-    (place / "scaling_mnist.ipynb").write_text(json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    (place / "scaling_mnist.ipynb").write_text(
+        json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    )
     (place / "README.md").write_text("# My homework\n")
     (place / "tensorflow2_mnist.py").write_text("print('the sequential program')\n")
     (place / "accuracy_all.pdf").write_bytes((place / "accuracy_1.pdf").read_bytes())

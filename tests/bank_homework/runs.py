@@ -1,7 +1,7 @@
 """Made-up training runs on a made-up cluster, written by the course's own run log with a clock that is made up, too.
 
-A run on P ranks shares the images of an epoch; each step takes what one rank needs for its batch, an all-reduce that grows with the number
-of ranks, and some noise. Everything comes from the seed.
+A run on P ranks shares the images of an epoch; each step takes what one rank needs for its batch, an all-reduce that
+grows with the number of ranks, and some noise. Everything comes from the seed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ RANKS_PER_NODE = 4
 
 @dataclass(frozen=True)
 class Run:
-    """One run. images: of an epoch, all ranks together. step_seconds: of one rank's batch. all_reduce: seconds added for each doubling.
-    noise: the scatter of a step's time."""
+    """One run. images: of an epoch, all ranks together. step_seconds: of one rank's batch. all_reduce: seconds added
+    for each doubling. noise: the scatter of a step's time.
+    """
 
     ranks: int
     epochs: int = 8
@@ -51,9 +52,15 @@ class Run:
         return self.images // (self.batch_size * self.ranks)
 
     def rates(self, epoch: int) -> list[float]:
-        """The learning rate of every step of an epoch (from 0): scaled by the ranks, reached step by step where there is a warm-up."""
+        """The learning rate of every step of an epoch (from 0): scaled by the ranks, reached step by step where there
+        is a warm-up.
+        """
         done = epoch * self.steps + np.arange(self.steps)
-        share = np.minimum(1.0, (done + 1) / (self.warmup_epochs * self.steps)) if self.warmup_epochs else np.ones(self.steps)
+        share = (
+            np.minimum(1.0, (done + 1) / (self.warmup_epochs * self.steps))
+            if self.warmup_epochs
+            else np.ones(self.steps)
+        )
         return list(self.learning_rate * (1 + (self.ranks - 1) * share))
 
     def write(self, path: Path, program: Path) -> None:
@@ -132,10 +139,12 @@ def _pretending(clock: _Clock, run: Run):
         "scheduler": "slurm",
         "nodes": [f"node{1 + node:02d}" for node in range(-(-run.ranks // RANKS_PER_NODE))],
     }
-    return mock.patch.multiple(runlog, time=clock, hardware=lambda: run.hardware, software=lambda: about, datetime=_Started)
+    return mock.patch.multiple(
+        runlog, time=clock, hardware=lambda: run.hardware, software=lambda: about, datetime=_Started
+    )
 
 
-# -- what a student makes of the logs -------------------------------------------------------------------------------------------------
+# -- what a student makes of the logs ----------------------------------------------------------------------------------
 
 
 def curves(path: Path, ranks: int) -> Curves:
@@ -145,21 +154,27 @@ def curves(path: Path, ranks: int) -> Curves:
     def column(name: str) -> np.ndarray:
         return np.array([getattr(epoch, name) for epoch in run.epochs])
 
-    return Curves(ranks, column("number"), column("accuracy"), column("val_accuracy"), column("loss"), column("val_loss"))
+    return Curves(
+        ranks, column("number"), column("accuracy"), column("val_accuracy"), column("loss"), column("val_loss")
+    )
 
 
 def table(paths: dict[int, Path]) -> Table:
     """What the scaling table says: the throughput of each log, its first epoch left out where there are more."""
     logs = [runlog.read(path, ranks) for ranks, path in sorted(paths.items())]
     rates = [log.throughput(skip_epochs=min(1, len(log.epochs) - 1)) for log in logs]
-    return Table(sorted(paths), np.array([rate.value for rate in rates]), np.array([rate.high - rate.value for rate in rates]))
+    return Table(
+        sorted(paths), np.array([rate.value for rate in rates]), np.array([rate.high - rate.value for rate in rates])
+    )
 
 
 def write_table(path: Path, what: Table, *, comma: bool = False, percent: bool = False) -> None:
     """scaling.csv. comma: with decimal commas, as a German spreadsheet writes it. percent: efficiencies as 61 %."""
     rows = ["ranks,images_per_second,speedup,efficiency"]
     for p, rate, speedup, efficiency in zip(what.ranks, what.rates, what.speedups, what.efficiencies, strict=True):
-        rows.append(f"{p},{rate:.2f},{speedup:.4f}," + (f"{100 * efficiency:.1f} %" if percent else f"{efficiency:.4f}"))
+        rows.append(
+            f"{p},{rate:.2f},{speedup:.4f}," + (f"{100 * efficiency:.1f} %" if percent else f"{efficiency:.4f}")
+        )
     if comma:
         rows = [row.replace(",", ";").replace(".", ",") for row in rows]
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -172,7 +187,7 @@ def write_old_table(log: Path, path: Path) -> None:
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
-# -- logs that were changed -----------------------------------------------------------------------------------------------------------
+# -- logs that were changed --------------------------------------------------------------------------------------------
 
 
 def records(path: Path) -> list[dict]:
@@ -180,7 +195,9 @@ def records(path: Path) -> list[dict]:
 
 
 def rewrite(path: Path, changed: list[dict], digests: bool = True) -> None:
-    """Writes the records again. digests: computed anew, as somebody who knows how would do; else those that were there stay."""
+    """Writes the records again. digests: computed anew, as somebody who knows how would do; else those that were there
+    stay.
+    """
     lines, digest = [], ""
     for record in changed:
         if digests:

@@ -23,7 +23,9 @@ def curves(place: Path, ranks: int) -> Curves:
     return runs.curves(place / log_name(ranks), ranks)
 
 
-def redrawn(change: Callable[[Curves], Curves], draw=figures.plain, settings: dict | None = None) -> Callable[[Path], None]:
+def redrawn(
+    change: Callable[[Curves], Curves], draw=figures.plain, settings: dict | None = None
+) -> Callable[[Path], None]:
     """The base, with accuracy_4.pdf drawn from something else, or differently."""
 
     def fill(place: Path) -> None:
@@ -64,7 +66,7 @@ def epochs_of(records: list[dict]) -> list[dict]:
     return [record for record in records if record["kind"] == "epoch"]
 
 
-# -- figures --------------------------------------------------------------------------------------------------------------------------
+# -- figures -----------------------------------------------------------------------------------------------------------
 
 CURVES, VALUES, LABELS = (f"accuracy_{OTHER}_{what}" for what in ("curves", "values", "labels"))
 
@@ -78,7 +80,9 @@ def loss(c: Curves) -> Curves:
 
 
 def short(c: Curves) -> Curves:
-    return Curves(c.ranks, *(values[:5] for values in (c.epochs, c.training, c.validation, c.training_loss, c.validation_loss)))
+    return Curves(
+        c.ranks, *(values[:5] for values in (c.epochs, c.training, c.validation, c.training_loss, c.validation_loss))
+    )
 
 
 def prettier(c: Curves) -> Curves:
@@ -181,12 +185,29 @@ def many_pages(path: Path) -> bytes:
 NAME = f"accuracy_{OTHER}.pdf"
 UNREADABLE = {CURVES: PERSON, VALUES: PERSON, LABELS: PERSON}
 GONE = dict.fromkeys((CURVES, VALUES, LABELS), "missing_file")
-add("wrong_swapped_curves", "training and validation are swapped", redrawn(swapped), expected={VALUES: "swapped_curves"})
-add("wrong_another_run", "accuracy_4.pdf shows the run on 2 ranks", changed(another_run), expected={VALUES: "another_run"})
+add(
+    "wrong_swapped_curves", "training and validation are swapped", redrawn(swapped), expected={VALUES: "swapped_curves"}
+)
+add(
+    "wrong_another_run",
+    "accuracy_4.pdf shows the run on 2 ranks",
+    changed(another_run),
+    expected={VALUES: "another_run"},
+)
 add("wrong_loss", "the loss, under the name of accuracy", redrawn(loss), expected={VALUES: "loss_as_accuracy"})
 add("wrong_short_curves", "the last three epochs are not shown", redrawn(short), expected={CURVES: "epochs_missing"})
-add("wrong_prettier", "validation accuracies nicer than they were", redrawn(prettier), expected={VALUES: "values_differ"})
-add("wrong_percent_unsaid", "95 without a word of percent", redrawn(percent_unsaid), expected={LABELS: "percent_not_said"})
+add(
+    "wrong_prettier",
+    "validation accuracies nicer than they were",
+    redrawn(prettier),
+    expected={VALUES: "values_differ"},
+)
+add(
+    "wrong_percent_unsaid",
+    "95 without a word of percent",
+    redrawn(percent_unsaid),
+    expected={LABELS: "percent_not_said"},
+)
 add("wrong_training_only", "no validation curve", redrawn(same, training_only), expected={CURVES: "validation_missing"})
 add("wrong_unlabelled", "no labels, no legend", redrawn(same, unlabelled), expected={LABELS: "axes_not_labelled"})
 add("wrong_no_legend", "which curve is which is not said", redrawn(same, no_legend), expected={LABELS: "no_legend"})
@@ -207,7 +228,7 @@ add("wrong_svg", "an SVG renamed to .pdf", replaced(NAME, svg), expected=UNREADA
 add("wrong_torn_pdf", "half of a PDF", replaced(NAME, lambda path: path.read_bytes()[:4000]), expected=UNREADABLE)
 
 
-# -- logs and the scaling test --------------------------------------------------------------------------------------------------------
+# -- logs and the scaling test -----------------------------------------------------------------------------------------
 
 
 def nicer_log(records: list[dict]) -> None:
@@ -246,7 +267,8 @@ def other_speedups(place: Path, compute: Callable[[Table], np.ndarray], drawn: b
     gains = compute(found)
     rows = ["ranks,images_per_second,speedup,efficiency"]
     rows += [
-        f"{p},{r:.2f},{s:.4f},{e:.4f}" for p, r, s, e in zip(found.ranks, found.rates, gains, found.efficiencies, strict=True)
+        f"{p},{r:.2f},{s:.4f},{e:.4f}"
+        for p, r, s, e in zip(found.ranks, found.rates, gains, found.efficiencies, strict=True)
     ]
     (place / "scaling.csv").write_text("\n".join(rows) + "\n")
     if drawn:
@@ -272,7 +294,8 @@ def images_of_one_rank(place: Path) -> None:
     rates = found.rates / np.array(found.ranks)
     rows = ["ranks,images_per_second,speedup,efficiency"]
     rows += [
-        f"{p},{r:.2f},{s:.4f},{e:.4f}" for p, r, s, e in zip(found.ranks, rates, found.speedups, found.efficiencies, strict=True)
+        f"{p},{r:.2f},{s:.4f},{e:.4f}"
+        for p, r, s, e in zip(found.ranks, rates, found.speedups, found.efficiencies, strict=True)
     ]
     (place / "scaling.csv").write_text("\n".join(rows) + "\n")
 
@@ -280,7 +303,9 @@ def images_of_one_rank(place: Path) -> None:
 def inverse_efficiency(place: Path) -> None:
     found = table(place)
     rows = ["ranks,images_per_second,speedup,efficiency"]
-    rows += [f"{p},{r:.2f},{s:.4f},{p / s:.4f}" for p, r, s in zip(found.ranks, found.rates, found.speedups, strict=True)]
+    rows += [
+        f"{p},{r:.2f},{s:.4f},{p / s:.4f}" for p, r, s in zip(found.ranks, found.rates, found.speedups, strict=True)
+    ]
     (place / "scaling.csv").write_text("\n".join(rows) + "\n")
 
 
@@ -302,7 +327,9 @@ def superlinear(run: Run) -> Run:
 
 
 def other_batches(run: Run) -> Run:
-    """The global batch was kept: each rank's is smaller, and so the steps are as many as before. Not what was asked for."""
+    """The global batch was kept: each rank's is smaller, and so the steps are as many as before. Not what was asked
+    for.
+    """
     return replace(run, batch_size=64 // run.ranks, step_seconds=0.02 * run.ranks**0.5)
 
 
@@ -393,11 +420,17 @@ add(
 )
 add(
     "wrong_made_up_beside_noise",
-    "noisy runs, and a table and a figure that were thought up within their error: nobody can tell, so nothing is given",
+    "noisy runs, and a table and a figure that were thought up within their error: nobody can tell, so nothing is "
+    "given",
     lambda place: made_up(place),
     expected=dict.fromkeys((*TABLE, "figure"), PERSON),
 )
-add("wrong_superlinear", "faster than perfect, in the logs, too", regenerated(superlinear), flags={"negative_karp_flatt"})
+add(
+    "wrong_superlinear",
+    "faster than perfect, in the logs, too",
+    regenerated(superlinear),
+    flags={"negative_karp_flatt"},
+)
 add(
     "wrong_batch_size",
     "each number of ranks with another batch per rank",
@@ -453,7 +486,7 @@ add(
 )
 
 
-# -- files that are out to harm -------------------------------------------------------------------------------------------------------
+# -- files that are out to harm ----------------------------------------------------------------------------------------
 
 
 def bomb(place: Path) -> bytes:
@@ -462,11 +495,14 @@ def bomb(place: Path) -> bytes:
 
     size, count = 1 << 20, 2048
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
-    block = deflate.compress(b" " * size) + deflate.flush(zlib.Z_FULL_FLUSH)  # such blocks can be put one behind the other
+    # such blocks can be put one behind the other
+    block = deflate.compress(b" " * size) + deflate.flush(zlib.Z_FULL_FLUSH)
     last = deflate.compress(b"") + deflate.flush()
     inner = b"\x78\xda" + block * count + last  # without the checksum, which readers do not ask for
     content = zlib.compress(inner, 9)
-    return pdf(b"<< /Length %d /Filter [/FlateDecode /FlateDecode] >>\nstream\n" % len(content) + content + b"\nendstream")
+    return pdf(
+        b"<< /Length %d /Filter [/FlateDecode /FlateDecode] >>\nstream\n" % len(content) + content + b"\nendstream"
+    )
 
 
 def deep(place: Path) -> bytes:
@@ -476,9 +512,7 @@ def deep(place: Path) -> bytes:
 
 def huge_image(place: Path) -> bytes:
     """A picture of 60,000 x 60,000 pixels, which are not there."""
-    about = (
-        b"<< /Type /XObject /Subtype /Image /Width 60000 /Height 60000 /BitsPerComponent 8 /ColorSpace /DeviceRGB /Length 1 >>"
-    )
+    about = b"<< /Type /XObject /Subtype /Image /Width 60000 /Height 60000 /BitsPerComponent 8 /ColorSpace /DeviceRGB /Length 1 >>"
     return pdf(b"<< /Length 7 >>\nstream\n/Im Do \nendstream", about + b"\nstream\nx\nendstream")
 
 
@@ -495,8 +529,14 @@ def pdf(content: bytes, picture: bytes = b"<<>>") -> bytes:
     for number, one in enumerate(objects, 1):
         places.append(len(written))
         written += b"%d 0 obj\n" % number + one + b"\nendobj\n"
-    table = b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + b"".join(b"%010d 00000 n \n" % at for at in places)
-    return written + table + b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(written))
+    table = b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + b"".join(
+        b"%010d 00000 n \n" % at for at in places
+    )
+    return (
+        written
+        + table
+        + b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(written))
+    )
 
 
 def deep_log(place: Path) -> bytes:
@@ -519,7 +559,7 @@ add(
 )
 
 
-# -- the port -------------------------------------------------------------------------------------------------------------------------
+# -- the port ----------------------------------------------------------------------------------------------------------
 
 for script, line, diagnosis in (
     ("no_init", "init", "not_initialised"),
@@ -548,7 +588,18 @@ for script, line, diagnosis in (
         script=script,
         like_base=True,
     )
-PORT = ("init", "devices", "shards", "steps", "learning_rate", "gradients", "broadcast", "rank_zero", "global_metrics", "run_log")
+PORT = (
+    "init",
+    "devices",
+    "shards",
+    "steps",
+    "learning_rate",
+    "gradients",
+    "broadcast",
+    "rank_zero",
+    "global_metrics",
+    "run_log",
+)
 REST = [line for line in PORT if line != "devices"]  # how devices are chosen is read from the source
 LAST = ("rank_zero", "global_metrics", "run_log")  # what is known only of a script that comes to its end
 for script, expected in (

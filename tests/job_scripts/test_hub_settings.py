@@ -1,4 +1,6 @@
-"""The hub's parts without a hub: settings and their errors, profiles, job scripts, the collector, delivery, the shared course."""
+"""The hub's parts without a hub: settings and their errors, profiles, job scripts, the collector, delivery, the shared
+course.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ import hub as hub_tool  # noqa: E402
 from course_hub import collect, places, settings, spawners  # noqa: E402
 
 MINIMAL = {
-    **{"course": "dl", "class_root": "/srv/class", "shared": "/opt/dl", "exchange": "/srv/exchange", "state": "/var/lib/dl"},
+    **{
+        "course": "dl",
+        "class_root": "/srv/class",
+        "shared": "/opt/dl",
+        "exchange": "/srv/exchange",
+        "state": "/var/lib/dl",
+    },
     **{"grader": "grader", "instructors": ["ada"]},
 }
 
@@ -32,12 +40,15 @@ def written(tmp_path: Path, **changes) -> Path:
     lines = [f"{name} = {json.dumps(value)}" for name, value in top.items()]
     for name, values in changes.items():
         if isinstance(values, dict):
-            lines += [f"[{name.replace('__', '.')}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
+            lines += [
+                f"[{name.replace('__', '.')}]",
+                *(f"{key} = {json.dumps(value)}" for key, value in values.items()),
+            ]
     path.write_text("\n".join(lines))
     return path
 
 
-# -- settings -------------------------------------------------------------------------------------------------------------------------
+# -- settings ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_settings_that_we_give_out_can_be_read():
@@ -59,7 +70,10 @@ def test_the_settings_that_we_give_out_can_be_read():
         ({"spawner": {"kind": "slurm"}}, "a job on a node cannot reach this machine as 127.0.0.1"),
         ({"login": {"by": "oauth"}}, "client_id is needed for oauth"),
         ({"profiles__cpu": {"cores": 2}}, "[profiles.cpu] missing: title"),
-        ({"profiles__cpu": {"title": "CPU", "cores": "two"}}, "[profiles.cpu] cores should be a whole number, not 'two'"),
+        (
+            {"profiles__cpu": {"title": "CPU", "cores": "two"}},
+            "[profiles.cpu] cores should be a whole number, not 'two'",
+        ),
         ({"web": {"port": 80}}, "[web] there is no setting 'port'"),
     ],
 )
@@ -114,7 +128,7 @@ def test_the_exchange_cannot_be_moved_away_or_listed(tmp_path):
     assert (tmp_path / "exchange" / "dl").stat().st_uid == 61234
 
 
-# -- servers --------------------------------------------------------------------------------------------------------------------------
+# -- servers -----------------------------------------------------------------------------------------------------------
 
 
 def spawner(kind, told):
@@ -143,7 +157,14 @@ def test_a_student_chooses_a_profile_and_nothing_else():
 def test_the_script_of_a_job_asks_for_what_the_profile_gives(kind):
     from batchspawner.batchspawner import format_template
 
-    values = {"course": "dl", "homedir": "/home/ben", "keepvars": "PATH,HOME", "nprocs": "4", "memory": "16384", "ngpus": "1"}
+    values = {
+        "course": "dl",
+        "homedir": "/home/ben",
+        "keepvars": "PATH,HOME",
+        "nprocs": "4",
+        "memory": "16384",
+        "ngpus": "1",
+    }
     values |= {
         "runtime": "01:30:00",
         "cmd": "start",
@@ -156,19 +177,27 @@ def test_the_script_of_a_job_asks_for_what_the_profile_gives(kind):
     script = format_template(spawners.KINDS[kind]._template, **values)
     lines = script.splitlines()
     wanted = {
-        "slurm": ["--nodes=1 --ntasks=4 --cpus-per-task=1", "--mem=16384M", "--time=01:30:00", "--gres=gpu:1", "--partition=gpu"],
+        "slurm": [
+            "--nodes=1 --ntasks=4 --cpus-per-task=1",
+            "--mem=16384M",
+            "--time=01:30:00",
+            "--gres=gpu:1",
+            "--partition=gpu",
+        ],
         "pbs": ["-l select=1:ncpus=4:mpiprocs=4:mem=16384mb:ngpus=1", "-l walltime=01:30:00", "-q gpu", "-v PATH,HOME"],
     }[kind]
     directive = {"slurm": "#SBATCH", "pbs": "#PBS"}[kind]
     for option in wanted:
         assert f"{directive} {option}" in lines
     last = max(number for number, line in enumerate(lines) if line.startswith(directive))
-    assert [line for line in lines[1:last] if not line.startswith(directive)] == [], "directives after a command do not count"
+    assert [line for line in lines[1:last] if not line.startswith(directive)] == [], (
+        "directives after a command do not count"
+    )
     assert lines[-1] == "exec start"
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 
 
-# -- files ----------------------------------------------------------------------------------------------------------------------------
+# -- files -------------------------------------------------------------------------------------------------------------
 
 
 @needs("root")
@@ -189,7 +218,9 @@ def test_only_ones_own_files_are_collected(tmp_path):
     for path in (handed_in, *handed_in.rglob("*")):
         os.chown(path, student, student, follow_symlinks=False)
     os.chown(handed_in / "given.ipynb", other, other)
-    left = collect.copy_owned(handed_in, tmp_path / "got", lambda folder, names: {n for n in names if n.endswith(".pyc")}, 4000)
+    left = collect.copy_owned(
+        handed_in, tmp_path / "got", lambda folder, names: {n for n in names if n.endswith(".pyc")}, 4000
+    )
     got = {
         path.relative_to(tmp_path / "got").as_posix(): path.read_text()
         for path in (tmp_path / "got").rglob("*")
@@ -201,7 +232,9 @@ def test_only_ones_own_files_are_collected(tmp_path):
 
 @needs("root")
 def test_nobody_hands_in_for_another(tmp_path):
-    """nbgrader's collect takes the newest folder with a student's name on it, whoever made it: ours takes the student's own."""
+    """nbgrader's collect takes the newest folder with a student's name on it, whoever made it: ours takes the student's
+    own.
+    """
     from nbgrader.coursedir import CourseDirectory
     from traitlets.config import Config
 
@@ -262,12 +295,19 @@ def test_a_home_is_closed_and_temporary_files_are_ones_own(tmp_path):
     (tmp_path / "dl-eve").mkdir(mode=0o777)
     (tmp_path / "dl-eve").chmod(0o777)
     other = Path(server.own_folder(tmp_path / "dl-eve"))
-    assert other.name != "dl-eve" and other.stat().st_mode & 0o777 == 0o700, "somebody else may have put something there"
+    assert other.name != "dl-eve" and other.stat().st_mode & 0o777 == 0o700, (
+        "somebody else may have put something there"
+    )
 
 
 def test_publish_keeps_the_environment_and_removes_only_what_it_brought(tmp_path):
     student, shared = tmp_path / "class" / "student", tmp_path / "shared"
-    for name, text in {"requirements.lock.txt": "", "labkit/a.py": "1", "labkit/old.py": "2", "tools/run.py": "3"}.items():
+    for name, text in {
+        "requirements.lock.txt": "",
+        "labkit/a.py": "1",
+        "labkit/old.py": "2",
+        "tools/run.py": "3",
+    }.items():
         (student / name).parent.mkdir(parents=True, exist_ok=True)
         (student / name).write_text(text)
     (student / "tools" / "run.py").chmod(0o700)
@@ -294,7 +334,9 @@ def test_publish_never_makes_a_clone_public(tmp_path, capsys):
 def test_who_is_not_root_is_told_so(monkeypatch, capsys):
     monkeypatch.setattr(hub_tool.os, "geteuid", lambda: 1000)
     assert hub_tool.main(["try"]) == 1
-    assert capsys.readouterr().err == "hub: a hub starts servers as their users, so it must run as root: sudo make hub\n"
+    assert (
+        capsys.readouterr().err == "hub: a hub starts servers as their users, so it must run as root: sudo make hub\n"
+    )
 
 
 def test_real_accounts_of_these_names_are_not_touched(monkeypatch):

@@ -326,9 +326,11 @@ def test_the_emulation_is_as_bare_as_pbs(pbs, tmp_path):
     script.write_text(
         "#PBS -l select=2:ncpus=6:mpiprocs=3:ompthreads=2,place=scatter -J 0-1\n"
         "pwd; hostname; cat $PBS_NODEFILE; echo $NCPUS $OMP_NUM_THREADS ${PBS_JOBID%%.*}; export SECRET=1; cd /tmp\n"
-        "pbs_tmrsh node2 /bin/sh -c 'pwd; hostname; echo secret:$SECRET $GIVEN; wc -l < $PBS_NODEFILE; exit 3' > file; echo status $?\n"
+        "pbs_tmrsh node2 /bin/sh -c 'pwd; hostname; echo secret:$SECRET $GIVEN; wc -l < $PBS_NODEFILE; exit 3' > "
+        "file; echo status $?\n"
         "pbs_tmrsh node2 hostname; echo status $?; pbs_tmrsh node2 torchrun; echo status $?\n"
-        "pbs_tmrsh node3 /bin/hostname; echo status $?; pbs_tmrsh node2 /bin/sh -c 'kill -9 $$'; echo status $?; umask; cat file\n"
+        "pbs_tmrsh node3 /bin/hostname; echo status $?; pbs_tmrsh node2 /bin/sh -c 'kill -9 $$'; echo status $?; "
+        "umask; cat file\n"
         "sleep 1000 &\n"
     )
     job = pbs.qsub(script, folder=Path("/home/student"), variables={"GIVEN": "by qsub -v"})

@@ -89,8 +89,10 @@ class Job:
             time.sleep(0.1)
 
     def until_back_in_the_queue(self) -> None:
-        """Return when it waits for its second attempt and nothing of the first is left on a node: what the first still says at its end
-        would be taken for the second's. On the way there Slurm shows it as completing or even as failed."""
+        """Return when it waits for its second attempt and nothing of the first is left on a node: what the first still
+        says at its end would be taken for the second's. On the way there Slurm shows it as completing or even as
+        failed.
+        """
         deadline = time.monotonic() + LIMIT
         while True:
             shown = self.cluster.job(self.number)
@@ -110,7 +112,10 @@ class Job:
         """Whether a process of this job runs, or one of Slurm's that looks after it."""
         for process in psutil.process_iter():
             try:
-                if f"[{self.number}." in " ".join(process.cmdline()) or process.environ().get("SLURM_JOB_ID") == self.number:
+                if (
+                    f"[{self.number}." in " ".join(process.cmdline())
+                    or process.environ().get("SLURM_JOB_ID") == self.number
+                ):
                     return True
             except psutil.Error:
                 continue
@@ -146,7 +151,8 @@ class Desk:
             "COURSE_ENVIRONMENT": str(Path(sys.executable).parents[1]),
             "PYTHONPATH": str(ROOT),
             "LABKIT_DATA": str(self.place / "data"),
-            "HOROVOD_FUSION_THRESHOLD": "0",  # what is fused is a matter of time, and decides in which order numbers are added up
+            # what is fused is a matter of time, and decides in which order numbers are added up
+            "HOROVOD_FUSION_THRESHOLD": "0",
             "PATH": os.environ["PATH"],
         }
         command = ["sbatch", "--parsable", *options, str(SCRIPTS / f"{name}.sh"), *map(str, arguments)]
@@ -170,7 +176,10 @@ def jobs(desk) -> dict[str, Job]:
     """All jobs that run by themselves. The one that Slurm will stop comes first: it mostly sleeps."""
     notebook = nbformat.v4.new_notebook()
     where = "%%ranks\nimport socket\nprint(f'rank {rank} of {world_size} on {socket.gethostname()}')"
-    notebook.cells = [nbformat.v4.new_code_cell("from labkit import ranks\nranks.start(4)"), nbformat.v4.new_code_cell(where)]
+    notebook.cells = [
+        nbformat.v4.new_code_cell("from labkit import ranks\nranks.start(4)"),
+        nbformat.v4.new_code_cell(where),
+    ]
     nbformat.write(notebook, desk.place / "where.ipynb")
     products.draw(desk.place, products=(2, 1), photos=2)  # 48 photos to train on
     small = ("--image-size", "32", "--width", "4", "--batch-size", "2", "--num-steps", "2", "--warmup-steps", "1")
@@ -237,7 +246,9 @@ def test_messages_reach_the_other_node(jobs):
     job = jobs["c10d"].finished()
     result = job.read("result.json")
     assert result["backend"] == "gloo" and len(result["send_seconds"]) == 3
-    assert "rank 0 -> rank 1 (same node): 1 MB" in job.output() and "rank 0 -> rank 2 (other node): 1 MB" in job.output()
+    assert (
+        "rank 0 -> rank 1 (same node): 1 MB" in job.output() and "rank 0 -> rank 2 (other node): 1 MB" in job.output()
+    )
 
 
 @pytest.mark.parametrize(("name", "images"), [("ddp", 1024), ("horovod_mnist", 1024), ("own port", 512)])
@@ -322,7 +333,9 @@ def check_same_result(job: Job, uninterrupted: Job) -> None:
 
 
 def test_ddp_survives_a_killed_rank_and_a_requeue(jobs, desk):
-    """One training in three pieces: a rank is killed; the next job goes on, is told to stop, and goes on after the queue."""
+    """One training in three pieces: a rank is killed; the next job goes on, is told to stop, and goes on after the
+    queue.
+    """
     first = desk.submit("ddp", *DDP, "--pause", "0.5")
     first.until(lambda: "epoch 1:" in first.output(), "the first epoch")
     first.kill(3, "ddp.py")
@@ -333,7 +346,8 @@ def test_ddp_survives_a_killed_rank_and_a_requeue(jobs, desk):
     second.until(lambda: "goes on from" in second.output(), "the beginning")
     desk.cluster.run(["scancel", "--signal=USR1", "--batch", second.number])  # as Slurm does before the time is up
     second.until_back_in_the_queue()
-    # Slurm lets it rest for two minutes; within the same second a node would still refuse it ("Job credential revoked").
+    # Slurm lets it rest for two minutes; within the same second a node would still refuse it ("Job credential
+    # revoked").
     desk.cluster.run(["scontrol", "update", f"JobId={second.number}", "StartTime=now+3seconds"])
     second.finished()
     assert "attempt 1 stopped before its end: the job goes back into the queue" in second.output()
@@ -344,7 +358,10 @@ def test_ddp_survives_a_killed_rank_and_a_requeue(jobs, desk):
 
 @pytest.mark.parametrize(
     ("name", "arguments", "program"),
-    [("pi", ("--strips", 10**13), "pi.py"), ("horovod_mnist", ("--epochs", 10**6, "--images", 512), "horovod_mnist.py")],
+    [
+        ("pi", ("--strips", 10**13), "pi.py"),
+        ("horovod_mnist", ("--epochs", 10**6, "--images", 512), "horovod_mnist.py"),
+    ],
 )
 def test_a_killed_rank_ends_the_job(desk, jobs, name, arguments, program):
     job = desk.submit(name, *arguments)
@@ -361,7 +378,11 @@ def test_a_killed_rank_ends_the_job(desk, jobs, name, arguments, program):
 def test_an_interactive_session_has_the_courses_environment(desk, slurm):
     commands = f"which python\nsrun python {ROOT}/job_scripts/programs/report.py </dev/null\nexit 3\n"
     session = f"printf '{commands}' | bash {SCRIPTS}/interactive.sh --time=5"
-    environment = {"COURSE": str(ROOT), "COURSE_ENVIRONMENT": str(Path(sys.executable).parents[1]), "PYTHONPATH": str(ROOT)}
+    environment = {
+        "COURSE": str(ROOT),
+        "COURSE_ENVIRONMENT": str(Path(sys.executable).parents[1]),
+        "PYTHONPATH": str(ROOT),
+    }
     done = slurm.run(["bash", "-c", session], cwd=desk.place, env=environment, timeout=LIMIT)
     assert done.returncode == 3, done.stderr
     python, *lines = done.stdout.splitlines()
@@ -370,7 +391,7 @@ def test_an_interactive_session_has_the_courses_environment(desk, slurm):
     assert places(list(dict.fromkeys(one["host"] for one in ranks)), ranks) == FOUR
 
 
-# --- where ranks run ------------------------------------------------------------------------------------------------------------------
+# --- where ranks run --------------------------------------------------------------------------------------------------
 
 
 def a_rank(rank: int, host: str = "node1", **more) -> dict:

@@ -65,7 +65,7 @@ def put(folder, files: dict[str, bytes]) -> None:
         (folder / name).write_bytes(content)
 
 
-# ---------------------------------------------------------------------------------------------------------------- built-in digits
+# ------------------------------------------------------------------------------------------------------ built-in digits
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
@@ -176,12 +176,17 @@ def test_a_linear_model_stays_clearly_below_a_small_cnn(drawn, monkeypatch):
     assert of_cnn > of_linear + 0.07
 
 
-# ------------------------------------------------------------------------------------------------------- MNIST and Fashion-MNIST
+# ---------------------------------------------------------------------------------------------- MNIST and Fashion-MNIST
 
 
 @pytest.mark.parametrize(
     ("name", "where"),
-    [("mnist", "mnist"), ("mnist", "MNIST/raw"), ("fashion_mnist", "fashion_mnist"), ("fashion_mnist", "FashionMNIST/raw")],
+    [
+        ("mnist", "mnist"),
+        ("mnist", "MNIST/raw"),
+        ("fashion_mnist", "fashion_mnist"),
+        ("fashion_mnist", "FashionMNIST/raw"),
+    ],
 )
 def test_a_local_copy_in_idx_format(folder, name, where):
     train, test = small_set(12, 1), small_set(7, 2)
@@ -243,7 +248,11 @@ def test_a_broken_file_is_named_and_left_alone(folder, file, content, says):
     put(folder / "mnist", GOOD | {file: content})
     with pytest.raises(data.DataError) as caught:
         data.load("mnist")
-    assert says in str(caught.value) and str(folder / "mnist" / file) in str(caught.value) and "delete it" in str(caught.value)
+    assert (
+        says in str(caught.value)
+        and str(folder / "mnist" / file) in str(caught.value)
+        and "delete it" in str(caught.value)
+    )
     assert (folder / "mnist" / file).read_bytes() == content
     assert sorted(path.name for path in (folder / "mnist").iterdir()) == sorted(GOOD)
 
@@ -277,12 +286,14 @@ def test_wrong_arguments_are_explained(folder, arguments, says):
 
 
 def test_more_digits_than_there_are(folder, monkeypatch):
-    monkeypatch.setattr(digits, "draw_block", lambda split, block: (np.zeros((5000, 28, 28), np.uint8), np.zeros(5000, np.uint8)))
+    monkeypatch.setattr(
+        digits, "draw_block", lambda split, block: (np.zeros((5000, 28, 28), np.uint8), np.zeros(5000, np.uint8))
+    )
     with pytest.raises(data.DataError, match="n = 10001, but digits has 10000 test images"):
         data.load("digits", train=False, n=10_001)
 
 
-# ----------------------------------------------------------------------------------------------------------------------- download
+# ------------------------------------------------------------------------------------------------------------- download
 
 
 class Mirror:
@@ -390,7 +401,7 @@ def test_the_published_files_are_the_ones_torchvision_knows():
         assert all(len(bytes.fromhex(checksum)) == 16 for checksum in data.CHECKSUMS[name].values())
 
 
-# -------------------------------------------------------------------------------------------------------------------------- ranks
+# ---------------------------------------------------------------------------------------------------------------- ranks
 
 
 def on_ranks(count: int, work) -> list:

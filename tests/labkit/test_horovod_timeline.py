@@ -1,7 +1,7 @@
 """Horovod's timeline files: read as they really are, torn ends too, and drawn.
 
-recordings/horovod_timeline.json was written by Horovod 0.28.1 over MPI on 2 ranks: three steps with four gradients at once (rank 1 came
-20 ms late to the first), then twice four gradients one by one, then a broadcast.
+recordings/horovod_timeline.json was written by Horovod 0.28.1 over MPI on 2 ranks: three steps with four gradients at
+once (rank 1 came 20 ms late to the first), then twice four gradients one by one, then a broadcast.
 """
 
 from pathlib import Path
@@ -49,7 +49,9 @@ def test_phases_in_order_with_their_tensor_and_size(phases):
 def test_parts_of_an_operation_lie_inside_of_it(phases):
     for outer in (phase for phase in phases if phase.name == "ALLREDUCE"):
         parts = [
-            p for p in phases if p.tensor == outer.tensor and p.inside == "ALLREDUCE" and outer.start <= p.start <= outer.end
+            p
+            for p in phases
+            if p.tensor == outer.tensor and p.inside == "ALLREDUCE" and outer.start <= p.start <= outer.end
         ]
         assert parts and all(part.end <= outer.end for part in parts)
         assert sum(part.is_transfer for part in parts) == 1

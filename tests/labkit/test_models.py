@@ -1,4 +1,6 @@
-"""The models: as many parameters as published, the shapes they promise, and the same function in PyTorch and in TensorFlow."""
+"""The models: as many parameters as published, the shapes they promise, and the same function in PyTorch and in
+TensorFlow.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def test_height_and_width_after_each_stage():
 
 
 def copy_parameters(torch_model, keras_model) -> None:
-    """The Keras model's values into the PyTorch model; layers are matched by name, or by position where they have no common one."""
+    """The Keras model's values into the PyTorch model; layers are matched by name, or by position where they have no
+    common one.
+    """
     named = dict(torch_model.named_modules())
     trained = [module for module in torch_model.modules() if isinstance(module, torch.nn.Linear | torch.nn.Conv2d)]
     weighted = [layer for layer in keras_model.layers if layer.weights]
@@ -105,7 +109,9 @@ def test_the_seed_decides_the_parameters():
 
 @needs("tensorflow")
 def test_mobilenet_is_the_published_one():
-    """The parameters of Howard et al. 2017 as Keras has them, and with Keras' weights the logits behind its probabilities."""
+    """The parameters of Howard et al. 2017 as Keras has them, and with Keras' weights the logits behind its
+    probabilities.
+    """
     import tensorflow as tf
 
     published = tf.keras.applications.MobileNet(input_shape=(64, 64, 3), alpha=0.25, weights=None, classes=7)

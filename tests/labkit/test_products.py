@@ -1,4 +1,6 @@
-"""Stanford Online Products: the published layout, what is wrong with a copy, images prepared whole or not at all, and the look-alike."""
+"""Stanford Online Products: the published layout, what is wrong with a copy, images prepared whole or not at all, and
+the look-alike.
+"""
 
 from __future__ import annotations
 

@@ -77,7 +77,12 @@ def test_metrics_that_are_no_numbers(tmp_path):
     log.end_epoch(loss=np.float32("inf"), accuracy=np.float32(0.5), val_loss=math.nan)
     log.close()
     [epoch] = runlog.read(tmp_path / "log.jsonl").epochs
-    assert math.isnan(epoch.loss) and math.isnan(epoch.val_loss) and math.isnan(epoch.val_accuracy) and epoch.accuracy == 0.5
+    assert (
+        math.isnan(epoch.loss)
+        and math.isnan(epoch.val_loss)
+        and math.isnan(epoch.val_accuracy)
+        and epoch.accuracy == 0.5
+    )
 
 
 def test_without_a_path_nothing_is_written_and_ranks_above_0_write_nothing(tmp_path):
@@ -138,12 +143,16 @@ model.fit(x, y, 4, epochs=2, validation_data=(x, y), verbose=0, callbacks=[Avera
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "2"}
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
+    )
     assert done.returncode == 0, done.stderr
     run = runlog.read(tmp_path / "run_1.jsonl")
     assert run.problems == [] and run.complete and run.curve("loss") == ([1, 2], [0.5, 0.5])
     for epoch in run.epochs:
-        assert len(epoch.step_seconds) == 5 and epoch.samples_per_rank == [20] and list(epoch.learning_rates) == [0.25] * 5
+        assert (
+            len(epoch.step_seconds) == 5 and epoch.samples_per_rank == [20] and list(epoch.learning_rates) == [0.25] * 5
+        )
         assert all(0 <= value <= 1 for value in (epoch.accuracy, epoch.val_accuracy)) and epoch.val_loss > 0
 
 
@@ -201,7 +210,9 @@ def test_throughput_leaves_the_first_epoch_out():
     run = with_times([9.0, 1.0], [0.1, 0.3], [0.2, 0.2], [0.3, 0.2])
     found = run.throughput()
     assert found.value == pytest.approx(6 * 20 / 1.3)
-    assert found.error / found.value == pytest.approx(np.std([0.4, 0.4, 0.5], ddof=1) / math.sqrt(3) / np.mean([0.4, 0.4, 0.5]))
+    assert found.error / found.value == pytest.approx(
+        np.std([0.4, 0.4, 0.5], ddof=1) / math.sqrt(3) / np.mean([0.4, 0.4, 0.5])
+    )
     assert run.throughput(skip_epochs=0).value == pytest.approx(8 * 20 / 11.3)
 
 
@@ -389,7 +400,12 @@ def test_no_line_brings_the_reader_down(tmp_path, line):
 
 def test_texts_and_lists_in_the_first_line_are_cut(tmp_path):
     path = tmp_path / "run_1.jsonl"
-    first = json.loads(RUN) | {"nonce": "n" * 10_000, "program": 7, "seed": 1.5, "arguments": {"a": "b" * 10_000, "c": [[[[1]]]]}}
+    first = json.loads(RUN) | {
+        "nonce": "n" * 10_000,
+        "program": 7,
+        "seed": 1.5,
+        "arguments": {"a": "b" * 10_000, "c": [[[[1]]]]},
+    }
     first |= {"hosts": ["h" * 10_000, 3], "hardware": [1], "data": {str(k): k for k in range(1000)}}
     path.write_text(json.dumps(first) + "\n")
     run = runlog.read(path)

@@ -72,7 +72,9 @@ def test_the_published_resnet_of_alcf():
     speedups = {p: scaling.scaled_speedup(rates[1], rate) for p, rate in rates.items()}
     percent = [round(100 * scaling.efficiency(speedups[p], p).value) for p in (2, 4, 8)]
     assert percent == [68, 61, 60]
-    assert scaling.efficiency(scaling.scaled_speedup(rates[2], rates[8]), 8, baseline_p=2).value == pytest.approx(0.878, abs=1e-3)
+    assert scaling.efficiency(scaling.scaled_speedup(rates[2], rates[8]), 8, baseline_p=2).value == pytest.approx(
+        0.878, abs=1e-3
+    )
     serial = [scaling.karp_flatt(speedups[p], p).value for p in (2, 4, 8)]
     assert serial == sorted(serial, reverse=True), "it falls, so no serial fraction describes these runs"
 
@@ -81,7 +83,9 @@ def test_the_laws_are_each_others_inverse():
     p = np.array([2, 3, 8, 64, 4096])
     for f in (0.0, 0.03, 0.5, 1.0):
         speedups = scaling.amdahl(f, p)
-        assert [scaling.karp_flatt(s, n).value for s, n in zip(speedups, p, strict=True)] == pytest.approx([f] * len(p), abs=1e-9)
+        assert [scaling.karp_flatt(s, n).value for s, n in zip(speedups, p, strict=True)] == pytest.approx(
+            [f] * len(p), abs=1e-9
+        )
         assert scaling.fit_amdahl(p, speedups) == pytest.approx(f, abs=1e-12)
     assert scaling.amdahl(0.1, 10**9) == pytest.approx(10, rel=1e-6)
     assert scaling.gustafson(0.1, 10) == pytest.approx(9.1)
@@ -177,7 +181,9 @@ def test_figures_have_labels_and_name_their_curves(draw):
 
 
 def test_names_of_curves_that_end_together_do_not_overlap():
-    ax = plots.training({name: ([1, 2], [0.1, 0.9 + k / 1000]) for k, name in enumerate(("one", "two", "three", "four"))})
+    ax = plots.training(
+        {name: ([1, 2], [0.1, 0.9 + k / 1000]) for k, name in enumerate(("one", "two", "three", "four"))}
+    )
     ax.figure.draw_without_rendering()
     boxes = sorted((text.get_window_extent() for text in ax.texts), key=lambda box: box.y0)
     assert len(boxes) == 4

@@ -120,7 +120,8 @@ def test_a_collective_is_a_band_between_the_lanes_of_its_members():
 
 
 @pytest.mark.parametrize(
-    ("missing", "says"), [((3,), "waits for rank 3"), ((1, 3), "waits for ranks 1, 3"), (tuple(range(1, 7)), "waits for 6 ranks")]
+    ("missing", "says"),
+    [((3,), "waits for rank 3"), ((1, 3), "waits for ranks 1, 3"), (tuple(range(1, 7)), "waits for 6 ranks")],
 )
 def test_an_unfinished_collective_names_the_missing_ranks(missing, says):
     events = all_reduce(8, missing)
@@ -133,7 +134,9 @@ def test_a_deadlock_runs_to_the_right_edge_and_says_who_waits_for_whom():
     diagram = layout.layout(events)
     assert [label.text for label in diagram.of("stuck")] == [f"waits for rank {r}" for r in (3, 0, 1, 2)]
     edge = diagram.of("axis")[0].x2
-    assert all(max(x for x, _ in p.points) == edge and len(p.points) > 4 for p in diagram.of("waiting")), "torn off at the edge"
+    assert all(max(x for x, _ in p.points) == edge and len(p.points) > 4 for p in diagram.of("waiting")), (
+        "torn off at the edge"
+    )
     assert not diagram.of("message") and not diagram.of("moving")
     assert texts(events, "tick") == ["0"], "no time passed, so none is shown"
     assert "Rank 0 waits for rank 3 in recv (cell 7, line 3)." in diagram.description
@@ -141,7 +144,9 @@ def test_a_deadlock_runs_to_the_right_edge_and_says_who_waits_for_whom():
 
 
 def test_what_a_recording_cannot_know_is_filled_in():
-    """Real ranks record when a call begins and ends: who talked to whom follows from the order, the waiting from the partners."""
+    """Real ranks record when a call begins and ends: who talked to whom follows from the order, the waiting from the
+    partners.
+    """
     events = [
         Event(0, "send", 0.0, None, 9.0, peer=1, tag=5),
         Event(0, "send", 9.0, None, 9.5, peer=1, tag=6),
@@ -153,7 +158,10 @@ def test_what_a_recording_cannot_know_is_filled_in():
     full = words.matched(events)
     of = {(e.rank, e.kind, e.tag, e.posted): e for e in full}
     assert (
-        of[0, "send", 5, 0.0].match == of[1, "recv", 5, 4.0].match != of[0, "send", 6, 9.0].match == of[1, "recv", 6, 20.0].match
+        of[0, "send", 5, 0.0].match
+        == of[1, "recv", 5, 4.0].match
+        != of[0, "send", 6, 9.0].match
+        == of[1, "recv", 6, 20.0].match
     )
     assert of[0, "send", 5, 0.0].started == of[1, "recv", 5, 4.0].started == 4.0
     assert of[0, "send", 6, 9.0].started == 9.0, "a buffered send does not wait for its recv"
@@ -172,7 +180,8 @@ def test_operations_at_the_same_time_share_the_height_of_their_lane():
     diagram = layout.layout(ring_steps(4, 3))
     assert len(diagram.of("moving")) == 24
     boxes = [
-        (min(x for x, _ in p.points), max(x for x, _ in p.points), min(y for _, y in p.points)) for p in diagram.of("moving")
+        (min(x for x, _ in p.points), max(x for x, _ in p.points), min(y for _, y in p.points))
+        for p in diagram.of("moving")
     ]
     assert len({(round(left), round(top)) for left, _, top in boxes}) == 24, "no block covers another"
 
@@ -201,7 +210,9 @@ def test_operations_without_length_and_no_operations_at_all():
         [Event(0, "send", 0.0, 0.0, 0.0, peer=1, match=0), Event(1, "recv", 0.0, 0.0, 0.0, peer=0, match=0)]
     )
     assert len(diagram.of("moving")) == 2 and len(diagram.of("message")) == 1
-    assert all(max(x for x, _ in p.points) - min(x for x, _ in p.points) >= 2 for p in diagram.of("moving")), "still visible"
+    assert all(max(x for x, _ in p.points) - min(x for x, _ in p.points) >= 2 for p in diagram.of("moving")), (
+        "still visible"
+    )
     empty = layout.layout([], 4)
     assert len(empty.of("lane")) == 4 and [label.text for label in empty.of("note")] == ["no communication"]
     assert classes(timeline.svg([], 4), "lane") == 4
@@ -209,7 +220,14 @@ def test_operations_without_length_and_no_operations_at_all():
 
 @pytest.mark.parametrize(
     ("nbytes", "says"),
-    [(0, "0 B"), (4096, "4096 B"), (65536, "65.5 kB"), (1 << 20, "1.05 MB"), (64 << 20, "67.1 MB"), (5 * 10**12, "5e+03 GB")],
+    [
+        (0, "0 B"),
+        (4096, "4096 B"),
+        (65536, "65.5 kB"),
+        (1 << 20, "1.05 MB"),
+        (64 << 20, "67.1 MB"),
+        (5 * 10**12, "5e+03 GB"),
+    ],
 )
 def test_bytes_in_words(nbytes, says):
     assert words.in_words(nbytes) == says
@@ -223,7 +241,10 @@ def test_svg_is_one_self_contained_element_with_a_text_for_those_who_cannot_see_
     assert root.find("{*}desc").text == "4 ranks, 4 messages (192 B), 0 collectives, 20 µs."
     assert classes(text, "message") == 4 and classes(text, "bytes") == 4
     outside = [
-        value for e in root.iter() for name, value in e.attrib.items() if name.endswith(("href", "src")) or "http" in value
+        value
+        for e in root.iter()
+        for name, value in e.attrib.items()
+        if name.endswith(("href", "src")) or "http" in value
     ]
     assert outside == [] and "@import" not in text and "<script" not in text and "<style" not in text
 

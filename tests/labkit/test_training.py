@@ -23,7 +23,9 @@ def samples() -> tuple[torch.Tensor, torch.Tensor]:
     return torch.from_numpy(rng.normal(size=(10, 4))), torch.from_numpy(rng.integers(0, 3, 10))
 
 
-def numpy_steps(model: nn.Linear, x, y, batches, lr: float, momentum: float) -> tuple[list[float], np.ndarray, np.ndarray]:
+def numpy_steps(
+    model: nn.Linear, x, y, batches, lr: float, momentum: float
+) -> tuple[list[float], np.ndarray, np.ndarray]:
     """SGD of softmax regression by its formulas: dL/dz = (softmax(z) - onehot(y)) / n; v = m v + g; w = w - lr v."""
     w, b, x, y = (t.detach().numpy().copy() for t in (model.weight, model.bias, x, y))
     vw, vb, losses = np.zeros_like(w), np.zeros_like(b), []
@@ -65,7 +67,9 @@ def test_minibatches_hold_every_index_once():
             batches = training.minibatches(n, size, seed=seed)
             assert sorted(torch.cat(batches).tolist()) == list(range(n))
             assert [len(batch) for batch in batches] == [size] * (n // size) + [n % size] * (n % size > 0)
-            assert [len(batch) for batch in training.minibatches(n, size, seed=seed, drop_last=True)] == [size] * (n // size)
+            assert [len(batch) for batch in training.minibatches(n, size, seed=seed, drop_last=True)] == [size] * (
+                n // size
+            )
     assert training.minibatches(0, 4) == []
     assert torch.cat(training.minibatches(7, 3)).tolist() == list(range(7))
     with pytest.raises(ValueError, match="batch_size = 0"):

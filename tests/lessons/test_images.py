@@ -1,4 +1,6 @@
-"""The concept figures: what is committed is what the scripts draw, every figure has its alternative text, and what they claim holds."""
+"""The concept figures: what is committed is what the scripts draw, every figure has its alternative text, and what they
+claim holds.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def script(name: str) -> dict:
 
 
 def numbered(svg: str) -> str:
-    """With ids counted: matplotlib makes them from what numpy prints, and that differs between the numpys of the course's Pythons."""
+    """With ids counted: matplotlib makes them from what numpy prints, and that differs between the numpys of the
+    course's Pythons.
+    """
     seen: dict[str, str] = {}
     return re.sub(r"\b([a-z])[0-9a-f]{10}\b", lambda found: seen.setdefault(found[0], f"{found[1]}{len(seen)}"), svg)
 
@@ -38,7 +42,9 @@ def numbered(svg: str) -> str:
 def test_a_figure_is_what_its_script_draws(name, source, tmp_path):
     figures = script(source)["FIGURES"]
     drawn = sys.modules["drawing"].save(name, figures[name], tmp_path)
-    assert numbered(drawn.read_text()) == numbered((IMAGES / drawn.name).read_text()), f"stale: run python images/{source}"
+    assert numbered(drawn.read_text()) == numbered((IMAGES / drawn.name).read_text()), (
+        f"stale: run python images/{source}"
+    )
 
 
 def test_every_figure_is_listed_and_every_listed_figure_exists():
@@ -53,7 +59,9 @@ def test_a_figure_carries_its_alternative_text_and_needs_nothing_else(name, text
     root = ElementTree.parse(path).getroot()
     assert [element.text for element in root.iter("{http://www.w3.org/2000/svg}desc")] == [text]
     texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
-    assert texts and all("sans-serif" in element.attrib["style"] for element in texts), "text with a font that every viewer has"
+    assert texts and all("sans-serif" in element.attrib["style"] for element in texts), (
+        "text with a font that every viewer has"
+    )
     links = [value for e in root.iter() for key, value in e.attrib.items() if key.endswith("}href")]
     assert all(link.startswith("#") for link in links)
     assert path.stat().st_size < 100_000
@@ -75,12 +83,16 @@ def test_the_grids_of_the_collectives_follow_from_their_definitions():
 
 def test_the_ring_sums_in_three_steps_and_spreads_in_three_more():
     steps = script("ring_all_reduce.py")["steps"]()
-    assert len(steps) == 7 and all(len(arrived) == 4 for _, _, arrived in steps[1:]), "every rank receives one chunk per step"
+    assert len(steps) == 7 and all(len(arrived) == 4 for _, _, arrived in steps[1:]), (
+        "every rank receives one chunk per step"
+    )
     everyone = {0, 1, 2, 3}
     complete = [sum(ranks == everyone for row in held for ranks in row) for _, held, _ in steps]
     assert complete == [0, 0, 0, 4, 8, 12, 16]
     _, scattered, _ = steps[3]
-    assert all(sum(ranks == everyone for ranks in row) == 1 for row in scattered), "after reduce-scatter each rank holds one sum"
+    assert all(sum(ranks == everyone for ranks in row) == 1 for row in scattered), (
+        "after reduce-scatter each rank holds one sum"
+    )
 
 
 def test_the_traffic_in_the_comparison_adds_up():

@@ -1,4 +1,6 @@
-"""The notebooks of every unit in solutions/: built as they should be, without an answer in them, and run from start to end."""
+"""The notebooks of every unit in solutions/: built as they should be, without an answer in them, and run from start to
+end.
+"""
 
 import ast
 import base64
@@ -47,8 +49,14 @@ def solved(unit: str) -> nbformat.NotebookNode:
 
 # --- the build --------------------------------------------------------------------------------------------------------
 
-SOLUTION = '{"grade": false, "grade_id": "twice", "locked": false, "schema_version": 3, "solution": true, "task": false}'
-CHECK = SOLUTION.replace("true", "false").replace('"grade": false', '"grade": true, "points": 1').replace("twice", "check_twice")
+SOLUTION = (
+    '{"grade": false, "grade_id": "twice", "locked": false, "schema_version": 3, "solution": true, "task": false}'
+)
+CHECK = (
+    SOLUTION.replace("true", "false")
+    .replace('"grade": false', '"grade": true, "points": 1')
+    .replace("twice", "check_twice")
+)
 LESSON = f"""# %% [markdown]
 # # A lesson
 
@@ -117,7 +125,11 @@ def test_the_release_has_the_other_files_but_neither_answers_nor_hidden_tests_no
     build_here(course)
     paths = {path.relative_to(course).as_posix() for path in course.rglob("*") if path.is_file()}
     notebooks = {path for path in paths if path.startswith("notebooks/")}
-    assert notebooks == {"notebooks/01_lesson/lesson.ipynb", "notebooks/01_lesson/starter.py", "notebooks/01_lesson/numbers.csv"}
+    assert notebooks == {
+        "notebooks/01_lesson/lesson.ipynb",
+        "notebooks/01_lesson/starter.py",
+        "notebooks/01_lesson/numbers.csv",
+    }
     assert not [path for path in paths if path.endswith(".db")]
     text = (course / "notebooks/01_lesson/lesson.ipynb").read_text()
     for secret in ("secret_of_the_solution", "4711", *MARKERS):
@@ -145,7 +157,9 @@ def test_stock_nbgrader_makes_the_same_release(course):
     shutil.rmtree(course / "notebooks")
     command = [sys.executable, "-m", "nbgrader", "generate_assignment", "01_lesson"]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # a new gradebook calls alembic
-    done = subprocess.run(command, cwd=course, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, cwd=course, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     assert (course / "notebooks/01_lesson/lesson.ipynb").read_bytes() == ours
     assert sorted(path.name for path in (course / "notebooks/01_lesson").iterdir()) == [
@@ -202,7 +216,9 @@ def test_outputs_do_not_say_where_they_were_made(monkeypatch):
 
 
 def split_by_region(text: str) -> tuple[list[str], list[str]]:
-    """The lines of a source inside and outside of its solutions and hidden tests, stripped, without empty ones and markers."""
+    """The lines of a source inside and outside of its solutions and hidden tests, stripped, without empty ones and
+    markers.
+    """
     inside, outside, secret = [], [], False
     for line in text.splitlines():
         if re.search(r"(BEGIN|END) (SOLUTION|HIDDEN TESTS)", line):
@@ -219,14 +235,24 @@ def test_no_answer_reaches_the_notebooks(unit):
     inside, outside = split_by_region(source_text(unit))
     assert inside, "a unit without a solution"
     texts = {
-        path: path.read_text(encoding="utf-8", errors="replace") for path in (ROOT / "notebooks").rglob("*") if path.is_file()
+        path: path.read_text(encoding="utf-8", errors="replace")
+        for path in (ROOT / "notebooks").rglob("*")
+        if path.is_file()
     }
-    cells = [cell.source for path in texts if path.suffix == ".ipynb" for cell in nbformat.reads(texts[path], as_version=4).cells]
+    cells = [
+        cell.source
+        for path in texts
+        if path.suffix == ".ipynb"
+        for cell in nbformat.reads(texts[path], as_version=4).cells
+    ]
     there = {line.strip() for text in [*cells, *texts.values()] for line in text.splitlines()}
     elsewhere = {line for other in UNITS for line in split_by_region(source_text(other))[1]}
-    scripts = set(ROOT.glob("solutions/[0-9]*/*.py")) - {builder.source_of(ROOT / "solutions" / other) for other in UNITS}
+    scripts = set(ROOT.glob("solutions/[0-9]*/*.py")) - {
+        builder.source_of(ROOT / "solutions" / other) for other in UNITS
+    }
     scripts = [path for path in scripts if path.name not in builder.not_released(path.parent.name)]
-    worked = {line.strip() for path in scripts for line in path.read_text(encoding="utf-8").splitlines()}  # given to students
+    # given to students
+    worked = {line.strip() for path in scripts for line in path.read_text(encoding="utf-8").splitlines()}
     leaked = set(inside) & there - set(outside) - elsewhere - worked
     assert not leaked
     for path, text in texts.items():
@@ -253,10 +279,16 @@ def test_only_two_units_ask_for_a_written_answer_and_its_rubric_stays_with_the_i
             marks = cell.metadata.nbgrader
             assert marks.grade and not marks.locked and marks.points > 0
             assert "Write your answer here" in cell.source
-            (whole,) = [c.source for c in solved(unit).cells if c.metadata.get("nbgrader", {}).get("grade_id") == marks.grade_id]
+            (whole,) = [
+                c.source for c in solved(unit).cells if c.metadata.get("nbgrader", {}).get("grade_id") == marks.grade_id
+            ]
             rubric = whole.partition("### BEGIN SOLUTION")[2].partition("### END SOLUTION")[0]
-            points = [float(number) for number in re.findall(r"^\s*[-*] \**(\d+(?:\.5)?) points?\b", rubric, re.MULTILINE)]
-            assert sum(points) == marks.points, f"{unit}: the rubric gives {points}, the question is worth {marks.points}"
+            points = [
+                float(number) for number in re.findall(r"^\s*[-*] \**(\d+(?:\.5)?) points?\b", rubric, re.MULTILINE)
+            ]
+            assert sum(points) == marks.points, (
+                f"{unit}: the rubric gives {points}, the question is worth {marks.points}"
+            )
             assert not [line for line in rubric.splitlines() if len(line) > 20 and line in cell.source]
 
 
@@ -285,7 +317,9 @@ def test_each_exercise_is_a_solution_cell_followed_by_its_check(unit):
             continue
         name = marks["grade_id"]
         assert re.search(rf"^def {name}\(", cell.source, re.MULTILINE), f"cell {name} does not define {name}"
-        assert following and following.metadata.get("nbgrader", {}).get("grade_id") == f"check_{name}", f"no check after {name}"
+        assert following and following.metadata.get("nbgrader", {}).get("grade_id") == f"check_{name}", (
+            f"no check after {name}"
+        )
         assert following.source.strip() == f"check({name})"
         assert following.metadata.nbgrader.grade and following.metadata.nbgrader.locked
         found[name] = following.metadata.nbgrader.points
@@ -331,8 +365,8 @@ def test_links_to_other_pages_of_the_course_lead_somewhere(unit, work):
 # --- from start to end ------------------------------------------------------------------------------------------------
 
 CELL_DEADLINE = 90  # seconds; two notebooks run at a time, so a cell may take longer here than a student will see
-# What a cell tagged `parameters` is given here instead of what it says: name -> Python. `make test-all`, and whoever executes a notebook
-# to keep its outputs, runs everything in full.
+# What a cell tagged `parameters` is given here instead of what it says: name -> Python. `make test-all`, and whoever
+# executes a notebook to keep its outputs, runs everything in full.
 SMALL: dict[str, dict[str, str]] = {
     "01_mpi_pi": {"WORK": "40_000"},
     "05_gradient_all_reduce": {"batches": "training.minibatches(len(x), BATCH, seed=5)", "PIECES": "[1, 4, 16]"},
@@ -348,7 +382,9 @@ every_unit_runs = pytest.mark.parametrize(
 
 
 def with_values(source: str, values: dict[str, str]) -> str:
-    """A cell's source with other values assigned to those names that it assigns at its top level. Takes them out of `values`."""
+    """A cell's source with other values assigned to those names that it assigns at its top level. Takes them out of
+    `values`.
+    """
     lines = source.splitlines(keepends=True)
     tree = ast.parse(re.sub(r"\A%%.*", "", source))
     for statement in reversed([one for one in tree.body if isinstance(one, ast.Assign) and len(one.targets) == 1]):
@@ -390,7 +426,9 @@ def text_of(cell: nbformat.NotebookNode) -> str:
     """What a reader sees under a cell, as plain text."""
     texts = []
     for output in cell.outputs:
-        texts.append(output.get("text") or output.get("data", {}).get("text/plain") or "\n".join(output.get("traceback", [])))
+        texts.append(
+            output.get("text") or output.get("data", {}).get("text/plain") or "\n".join(output.get("traceback", []))
+        )
     return "\n".join(texts)
 
 
@@ -414,7 +452,9 @@ def assert_every_cell_ran(notebook: nbformat.NotebookNode) -> None:
 @every_unit_runs
 @pytest.mark.timeout(600)
 def test_a_student_can_run_all_cells_before_anything_is_solved(unit):
-    """A cell that needs a function the student has not written yet is tagged raises-exception: Run All goes on behind it."""
+    """A cell that needs a function the student has not written yet is tagged raises-exception: Run All goes on behind
+    it.
+    """
     notebook = execute(unit, "student")
     assert_every_cell_ran(notebook)
     assert not builder.failures(notebook, but_tagged=True)

@@ -1,4 +1,6 @@
-"""The two ResNet-34 throughput scripts, tiny: on 1 and 2 ranks, on the three kinds of data, and what Horovod adds in between."""
+"""The two ResNet-34 throughput scripts, tiny: on 1 and 2 ranks, on the three kinds of data, and what Horovod adds in
+between.
+"""
 
 from __future__ import annotations
 
@@ -68,13 +70,19 @@ def run(*command: object, ranks: int = 1) -> list[str]:
     """The lines that the command printed."""
     environment = {**os.environ, **mpi_environment(ranks), "PYTHONWARNINGS": "ignore"}
     words = [str(word) for word in command]
-    finished = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    finished = subprocess.run(
+        words, env=environment, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
+    )
     assert finished.returncode == 0, finished.stdout + finished.stderr
     return finished.stdout.splitlines()
 
 
 def check_record(record: dict, world_size: int) -> None:
-    assert (record["world_size"], record["local_batch_size"], record["global_batch_size"]) == (world_size, 2, 2 * world_size)
+    assert (record["world_size"], record["local_batch_size"], record["global_batch_size"]) == (
+        world_size,
+        2,
+        2 * world_size,
+    )
     assert (record["num_steps"], record["parameters"], record["device"]) == (2, PARAMETERS, "cpu")
     rates = [2 * world_size / seconds for seconds in record["seconds_per_step"]]
     assert len(rates) == 2
@@ -83,7 +91,9 @@ def check_record(record: dict, world_size: int) -> None:
 
 
 def test_one_process_on_a_folder_of_class_folders(pictures, tmp_path):
-    lines = run(sys.executable, SEQUENTIAL, *TINY, "--data", pictures, "--workers", 1, "--json", tmp_path / "record.json")
+    lines = run(
+        sys.executable, SEQUENTIAL, *TINY, "--data", pictures, "--workers", 1, "--json", tmp_path / "record.json"
+    )
     record = json.loads(lines[-1])
     check_record(record, 1)
     assert json.loads((tmp_path / "record.json").read_text()) == record
@@ -104,7 +114,8 @@ def test_two_ranks_share_a_list_of_pictures_and_end_with_equal_parameters(pictur
     assert json.loads((tmp_path / "record.json").read_text()) == record
     assert sum(line.startswith("images/s") for line in lines) == 1, "one rank reports for all"
     assert found["equal"]
-    # The ranks take turns: what they took, one after the other, is every picture once, then every picture once again, and so on.
+    # The ranks take turns: what they took, one after the other, is every picture once, then every picture once again,
+    # and so on.
     taken = [[label for batch in rank for label in batch] for rank in found["seen"]]
     together = [label for turn in zip(*taken, strict=True) for label in turn]
     assert len(together) == 12
@@ -123,7 +134,10 @@ def script():
 
 
 def test_paths_and_labels(script, pictures):
-    names = [str(pictures / name) for name in ("n01440764/a.JPEG", "n01440764/b b.JPEG", "n01443537/c.JPEG", "n01443537/d.jpeg")]
+    names = [
+        str(pictures / name)
+        for name in ("n01440764/a.JPEG", "n01440764/b b.JPEG", "n01443537/c.JPEG", "n01443537/d.jpeg")
+    ]
     assert script.list_pictures(str(pictures)) == (names, [0, 0, 1, 1])
     assert script.list_pictures(str(pictures / "train.txt")) == (names[:3], [10, 11, 12])
 
@@ -141,7 +155,11 @@ def test_a_picture_becomes_numbers(script, pictures, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("a.JPEG\n", "a path, a space and a label"), ("a.JPEG 1000\n", "labels must be below 1000"), ("\n", "no pictures")],
+    [
+        ("a.JPEG\n", "a path, a space and a label"),
+        ("a.JPEG 1000\n", "labels must be below 1000"),
+        ("\n", "no pictures"),
+    ],
 )
 def test_a_bad_list_is_explained(script, tmp_path, text, complaint):
     (tmp_path / "train.txt").write_text(text)

@@ -1,4 +1,6 @@
-"""The homework as it is given out: nothing of the finished work is in it, the scripts run, the handout says what the rubric says."""
+"""The homework as it is given out: nothing of the finished work is in it, the scripts run, the handout says what the
+rubric says.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +49,15 @@ def released_lines(folder: Path) -> set[str]:
 
 
 def solution_lines() -> set[str]:
-    """What students must not read: the solutions in the notebook, and whatever is in the finished port and not in the starter."""
+    """What students must not read: the solutions in the notebook, and whatever is in the finished port and not in the
+    starter.
+    """
     regions = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", text_of(SOURCE / f"{NAME}.py"), re.DOTALL)
     outside = re.sub(r"### BEGIN SOLUTION\n.*?### END SOLUTION", "", text_of(SOURCE / f"{NAME}.py"), flags=re.DOTALL)
     inside = {line.strip().removeprefix("# ") for region in regions for line in region.splitlines()}
-    port = {line.strip() for line in text_of(PORT).splitlines()} - {line.strip() for line in text_of(STARTER).splitlines()}
+    port = {line.strip() for line in text_of(PORT).splitlines()} - {
+        line.strip() for line in text_of(STARTER).splitlines()
+    }
     known = {line.strip().removeprefix("# ") for line in outside.splitlines()}
     return {line for line in inside | port if len(line) > 1} - known
 
@@ -78,7 +84,12 @@ def course(tmp_path) -> Path:
     """A root with the homework alone, and beside its notebook everything that a finished folder may hold."""
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
     shutil.copytree(SOURCE, tmp_path / "solutions" / NAME)
-    finished = ["warmup_8.jsonl", "scaling.csv", "scaling.pdf", *(f"{kind}" for p in (*SIZES, 16) for kind in products_of(p))]
+    finished = [
+        "warmup_8.jsonl",
+        "scaling.csv",
+        "scaling.pdf",
+        *(f"{kind}" for p in (*SIZES, 16) for kind in products_of(p)),
+    ]
     for name in finished:
         (tmp_path / "solutions" / NAME / name).write_text("finished work\n")
     return tmp_path
@@ -90,7 +101,9 @@ def products_of(p: int) -> tuple[str, str]:
 
 def test_finished_work_beside_the_notebook_does_not_reach_students(course):
     built = builder.build(course)
-    assert sorted(name for name in built if name.startswith("homework/")) == [f"homework/{NAME}/{name}" for name in GIVEN]
+    assert sorted(name for name in built if name.startswith("homework/")) == [
+        f"homework/{NAME}/{name}" for name in GIVEN
+    ]
     assert not [name for name, content in built.items() if b"finished work" in content]
 
 
@@ -225,7 +238,9 @@ def test_the_port_on_two_ranks(tmp_path):
     options = "--epochs 3 --batch-size 8 --warmup-epochs 2 --lr 0.1".split()
     files = ["--data", tmp_path / "mnist.npz", "--run-log", tmp_path / "run_2.jsonl"]
     lines = run(*mpiexec(), "-n", 2, sys.executable, PORT, *options, *files, ranks=2)
-    assert [line.split(",")[0] for line in lines] == [f"epoch {k}: 4 steps" for k in (1, 2, 3)], "one rank prints for all"
+    assert [line.split(",")[0] for line in lines] == [f"epoch {k}: 4 steps" for k in (1, 2, 3)], (
+        "one rank prints for all"
+    )
     log = runlog.read(tmp_path / "run_2.jsonl")
     assert log.problems == [] and log.complete and log.world_size == 2
     assert [epoch.samples_per_rank for epoch in log.epochs] == [[32, 32]] * 3

@@ -43,7 +43,7 @@ def only_curve(figure):
     return curve
 
 
-# -- known curves in random styles ----------------------------------------------------------------------------------------------------
+# -- known curves in random styles -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [kind for kind in bench.KINDS if kind != "plotly"])
@@ -77,7 +77,7 @@ def test_the_benchmark_notices_a_wrong_reading(tmp_path):
     assert bench.compare(case, figure)[0] == "wrong"
 
 
-# -- scales ---------------------------------------------------------------------------------------------------------------------------
+# -- scales ------------------------------------------------------------------------------------------------------------
 
 
 def test_powers_of_ten_are_not_read_as_ten_and_some(tmp_path):
@@ -287,7 +287,7 @@ def test_other_alphabets(kind, tmp_path):
     assert (panel.x.label, panel.y.label) == ("эпоха", "ακρίβεια")
 
 
-# -- panels and curves ----------------------------------------------------------------------------------------------------------------
+# -- panels and curves -------------------------------------------------------------------------------------------------
 
 
 def test_panels_are_not_mixed_up(tmp_path):
@@ -394,7 +394,7 @@ def test_points_are_kept_in_page_coordinates(tmp_path):
     assert figure.pages == [(pytest.approx(460.8), pytest.approx(345.6))]
 
 
-# -- what cannot be read --------------------------------------------------------------------------------------------------------------
+# -- what cannot be read -----------------------------------------------------------------------------------------------
 
 
 def test_a_rasterised_curve_needs_a_person(tmp_path):
@@ -450,7 +450,7 @@ def test_a_damaged_page_is_not_read_in_part(tmp_path):
     assert figure.verdict == NEEDS_PERSON or only_curve(figure).y == pytest.approx(TRAINING)
 
 
-# -- hostile files --------------------------------------------------------------------------------------------------------------------
+# -- hostile files -----------------------------------------------------------------------------------------------------
 
 
 def pdf_of(objects):
@@ -480,7 +480,9 @@ def form(inner, content):
 
 HOSTILE = {
     "bomb": lambda: page_of(stream(b"0 0 m 1 1 l S\n" * 5_000_000, packed=True)),
-    "twice packed": lambda: page_of(stream(zlib.compress(bytes(400_000_000)), b"/Filter[/FlateDecode/FlateDecode]", True)),
+    "twice packed": lambda: page_of(
+        stream(zlib.compress(bytes(400_000_000)), b"/Filter[/FlateDecode/FlateDecode]", True)
+    ),
     "deep arrays": lambda: page_of(stream(b"[" * 100_000)),
     "deep dictionaries": lambda: page_of(stream(b""), b"<</A" * 20_000 + b"<<>>" + b">>" * 20_000),
     "a billion laughs": lambda: page_of(
@@ -489,8 +491,12 @@ HOSTILE = {
         [form(k, b"/F Do 0 0 m 9 9 l S " * 10) for k in range(6, 15)] + [form(5, b"")],
     ),
     "a form of itself": lambda: page_of(stream(b"/F Do"), b"<</XObject<</F 5 0 R>>>>", [form(5, b"/F Do")]),
-    "huge numbers": lambda: page_of(stream(b"1e308 0 0 1e308 0 0 cm 0 0 9e307 9e307 re W n 1e308 1e308 m 1 1 l 1e400 5 l S")),
-    "pages of pages": lambda: pdf_of([b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[2 0 R 2 0 R]/Count 99999>>"]),
+    "huge numbers": lambda: page_of(
+        stream(b"1e308 0 0 1e308 0 0 cm 0 0 9e307 9e307 re W n 1e308 1e308 m 1 1 l 1e400 5 l S")
+    ),
+    "pages of pages": lambda: pdf_of(
+        [b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[2 0 R 2 0 R]/Count 99999>>"]
+    ),
     "a huge picture": lambda: page_of(
         stream(b"q 400 0 0 300 0 0 cm /I Do Q"),
         b"<</XObject<</I 5 0 R>>>>",
@@ -535,7 +541,7 @@ def test_bytes_changed_at_random_never_raise(tmp_path):
         assert pdf_figure.read(tmp_path / "b.pdf").verdict in (READABLE, NEEDS_PERSON)
 
 
-# -- as JSON, as a program, and alive -------------------------------------------------------------------------------------------------
+# -- as JSON, as a program, and alive ----------------------------------------------------------------------------------
 
 
 def test_json_there_and_back(tmp_path):
@@ -549,7 +555,14 @@ def test_json_there_and_back(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '{"panels": 3}', "[" * 100_000, json.dumps({"panels": [{"curves": [{"x": [0] * (MAX_JSON_POINTS + 1)}]}]})],
+    [
+        "",
+        "[]",
+        "{}",
+        '{"panels": 3}',
+        "[" * 100_000,
+        json.dumps({"panels": [{"curves": [{"x": [0] * (MAX_JSON_POINTS + 1)}]}]}),
+    ],
 )
 def test_json_from_a_jail_is_checked(text):
     with pytest.raises(ValueError, match="not a figure"):
@@ -578,7 +591,13 @@ def test_a_live_figure_gives_what_its_pdf_gives(tmp_path):
     live, read = pdf_figure.from_matplotlib(figure), saved(tmp_path / "a.pdf", figure)
     assert live.verdict == read.verdict == READABLE
     for a, b in zip(live.panels, read.panels, strict=True):
-        assert (a.x.label, a.y.label, a.title, a.x.scale, a.y.scale) == (b.x.label, b.y.label, b.title, b.x.scale, b.y.scale)
+        assert (a.x.label, a.y.label, a.title, a.x.scale, a.y.scale) == (
+            b.x.label,
+            b.y.label,
+            b.title,
+            b.x.scale,
+            b.y.scale,
+        )
         np.testing.assert_allclose(a.frame, b.frame, atol=0.01)
         for one, other in zip(a.curves, b.curves, strict=True):
             assert (one.name, one.colour, one.marker) == (other.name, other.colour, other.marker)

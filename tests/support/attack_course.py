@@ -1,7 +1,8 @@
-"""What the attacks are after, and running them: a course full of secrets, an honest neighbour, and what each attack got.
+"""What the attacks are after, and running them: a course full of secrets, an honest neighbour, and what each attack
+got.
 
-`tests/attacks/NN_name.py` is what a dishonest student hands in for one exercise. Its first lines are comments that say how it is run and
-what must come of it:
+`tests/attacks/NN_name.py` is what a dishonest student hands in for one exercise. Its first lines are comments that say
+how it is run and what must come of it:
 
     # exercise: count_inside
     # must not: read the secret key of the assignment
@@ -10,8 +11,9 @@ what must come of it:
     # beside an honest neighbour            (who is judged at the same time, in another slot)
     # memory: 256 MB, # processor time: 1 s, # deadline: 2  (limits other than the usual ones)
 
-An attack says what it reached by printing lines that begin with GOT. @COURSE@, @HOME@, @PROJECT@, @PORT@, @ABSTRACT@, @PID@ and @ADDRESS@
-(of a secret in the grader's memory) are put in. `python tests/support/attack_course.py` runs them all and prints one JSON object a line.
+An attack says what it reached by printing lines that begin with GOT. @COURSE@, @HOME@, @PROJECT@, @PORT@, @ABSTRACT@,
+@PID@ and @ADDRESS@ (of a secret in the grader's memory) are put in. `python tests/support/attack_course.py` runs them
+all and prints one JSON object a line.
 """
 
 from __future__ import annotations
@@ -57,12 +59,14 @@ def count_inside(x, y):
 USUAL = Limits(cpu_seconds=4, memory_bytes=1 << 30, file_bytes=64 << 20, deadline=12.0)
 
 
-# -- an attack ------------------------------------------------------------------------------------------------------------------------
+# -- an attack ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Attack:
-    """One file of tests/attacks. reaches: without a jail it gets what it wants. beside: run it beside an honest neighbour."""
+    """One file of tests/attacks. reaches: without a jail it gets what it wants. beside: run it beside an honest
+    neighbour.
+    """
 
     name: str
     exercise: str
@@ -100,11 +104,13 @@ def all_attacks() -> list[Attack]:
     return [read_attack(path) for path in sorted(ATTACKS.glob("[0-9]*.py"))]
 
 
-# -- what they are after --------------------------------------------------------------------------------------------------------------
+# -- what they are after -----------------------------------------------------------------------------------------------
 
 
 class Outside:
-    """A course root, an instructor's home, two listening sockets and a secret in memory; `disturbed` says what was changed or reached."""
+    """A course root, an instructor's home, two listening sockets and a secret in memory; `disturbed` says what was
+    changed or reached.
+    """
 
     def __init__(self, folder: Path):
         self.course, self.home = folder / "course", folder / "home"
@@ -171,12 +177,14 @@ class Outside:
         self.abstract.close()
 
 
-# -- running them ---------------------------------------------------------------------------------------------------------------------
+# -- running them ------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Report:
-    """What came of one attack. got: what it says it has reached. secrets: those found in the result or the cards. left: what still runs."""
+    """What came of one attack. got: what it says it has reached. secrets: those found in the result or the cards. left:
+    what still runs.
+    """
 
     name: str
     verdict: str
@@ -194,8 +202,18 @@ class Report:
 
     def problems(self, attack: Attack) -> list[str]:
         """Everything that must not have come of it."""
-        found = [] if attack.agrees(self.verdict) else [f"the verdict is {self.verdict}, not {attack.verdict} ({self.diagnosis})"]
-        found += [*self.got, *(f"in the result: {secret}" for secret in self.secrets), *self.unclean, *self.disturbed, *self.left]
+        found = (
+            []
+            if attack.agrees(self.verdict)
+            else [f"the verdict is {self.verdict}, not {attack.verdict} ({self.diagnosis})"]
+        )
+        found += [
+            *self.got,
+            *(f"in the result: {secret}" for secret in self.secrets),
+            *self.unclean,
+            *self.disturbed,
+            *self.left,
+        ]
         found += self.trouble
         return found if self.neighbour == "passed" else [*found, f"an honest neighbour: {self.neighbour}"]
 
@@ -231,7 +249,9 @@ class Range:
 
         def attacked() -> None:
             try:
-                results.append(self._judge(0, attack.exercise, self.outside.source_of(attack), attack.name, attack.limits))
+                results.append(
+                    self._judge(0, attack.exercise, self.outside.source_of(attack), attack.name, attack.limits)
+                )
             except Exception as error:  # whatever an attack does, the judge must not end with it
                 trouble.append(f"the judge failed: {type(error).__name__}: {error}")
 
@@ -239,7 +259,8 @@ class Range:
             thread = threading.Thread(target=attacked)
             thread.start()
             neighbours = []
-            while not neighbours or thread.is_alive():  # honest work, again and again, for as long as the attack goes on
+            # honest work, again and again, for as long as the attack goes on
+            while not neighbours or thread.is_alive():
                 neighbours.append(self._neighbour(1))
             thread.join()
             neighbour = next((verdict for verdict in neighbours if verdict != "passed"), "passed")
@@ -261,7 +282,9 @@ class Range:
         result = self._judge(which, "count_inside", HONEST, "honest", Limits(cpu_seconds=20))
         return result.verdict if result.verdict == "passed" else f"{result.verdict} ({result.diagnosis}) {result.hint}"
 
-    def _report(self, attack: Attack, result: Result | None, neighbour: str, trouble: list[str], seconds: float) -> Report:
+    def _report(
+        self, attack: Attack, result: Result | None, neighbour: str, trouble: list[str], seconds: float
+    ) -> Report:
         text, html = (cards.text_card(result), cards.html_card(result)) if result else ("", "")
         said = json.dumps(result.to_json()) if result else ""
         printed = [line for case in result.cases for line in case.printed] if result else []
@@ -286,7 +309,9 @@ class Range:
         end = time.monotonic() + 3
         while True:
             found = [
-                text for launcher in self.launchers for text in _descendants(launcher.pid)[1 if self.level != "none" else 0 :]
+                text
+                for launcher in self.launchers
+                for text in _descendants(launcher.pid)[1 if self.level != "none" else 0 :]
             ]
             if not found or time.monotonic() > end:
                 return found
@@ -307,7 +332,9 @@ _HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\uf
 
 
 def unclean(text: str, html: str) -> list[str]:
-    """What no card may hold: control characters of terminals, characters that turn the direction of text, elements that run something."""
+    """What no card may hold: control characters of terminals, characters that turn the direction of text, elements that
+    run something.
+    """
     found = [
         f"the {name} holds {sorted(set(_HARMFUL.findall(card)))}"
         for name, card in (("text", text), ("HTML", html))

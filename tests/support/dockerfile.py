@@ -57,7 +57,8 @@ def command(stage: Stage) -> list[str]:
 def is_ignored(name: str, patterns: list[str]) -> bool:
     """Whether a file, relative to the build context, is kept out of the build. patterns: the lines of .dockerignore.
 
-    A pattern means a file or a folder with all that is in it; ** stands for any number of folders. Lines with ! are not known.
+    A pattern means a file or a folder with all that is in it; ** stands for any number of folders. Lines with ! are not
+    known.
     """
     parts = Path(name).parts
     heads = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]

@@ -1,4 +1,5 @@
-"""`python isolation_trials.py TRIAL...`: runs trials in the jail of whoever runs it and prints {trial: what came out} as JSON.
+"""`python isolation_trials.py TRIAL...`: runs trials in the jail of whoever runs it and prints {trial: what came out}
+as JSON.
 
 A program of its own, so that the tests can run it as root and as an ordinary user.
 """
@@ -376,7 +377,9 @@ def killed_launcher(place: Place):
     """How many of its processes are there after the launcher is killed in the middle of a case."""
     with Launcher(("numpy",), isolation=place.spec) as launcher:
         case = launcher.case(2, LIMITS)
-        job, payload = make_jobs([Chunk("cell 1", 1, BACKGROUND + "\n    time.sleep(300)")], "f", [()], runtime="plain")[0]
+        job, payload = make_jobs(
+            [Chunk("cell 1", 1, BACKGROUND + "\n    time.sleep(300)")], "f", [()], runtime="plain"
+        )[0]
         wire.send(case.sockets[0], wire.JOB, job, payload)
         wire.receive(case.sockets[0])
         family = psutil.Process(launcher.pid).children(recursive=True)

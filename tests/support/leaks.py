@@ -1,10 +1,12 @@
-"""What a test may leave behind: processes, files in shared memory and in the temporary folder, mounts, network interfaces.
+"""What a test may leave behind: processes, files in shared memory and in the temporary folder, mounts, network
+interfaces.
 
-`Snapshot.now()` before, `leaks_since(snapshot)` after. Where several pytests share the work (pytest-xdist), a test of one sees the mounts,
-interfaces and shared memory of the others: `Snapshot.now(machine=False)` leaves these out. Everything started from a test, detached
-grandchildren too, inherits the marker variable and is found by it, wherever its parent went. Files in /dev/shm carry no owner's mark: one
-counts only if no process from outside of the tests uses it. A process is (pid, when it started, in ticks). Two snapshots are taken for each
-of thousands of tests, so /proc is read without psutil, and each process's environment once.
+`Snapshot.now()` before, `leaks_since(snapshot)` after. Where several pytests share the work (pytest-xdist), a test of
+one sees the mounts, interfaces and shared memory of the others: `Snapshot.now(machine=False)` leaves these out.
+Everything started from a test, detached grandchildren too, inherits the marker variable and is found by it, wherever
+its parent went. Files in /dev/shm carry no owner's mark: one counts only if no process from outside of the tests uses
+it. A process is (pid, when it started, in ticks). Two snapshots are taken for each of thousands of tests, so /proc is
+read without psutil, and each process's environment once.
 """
 
 from __future__ import annotations
@@ -58,8 +60,16 @@ def leaks_since(before: Snapshot) -> list[str]:
 
 def _leaks(before: Snapshot) -> list[str]:
     processes = our_processes()
-    found = [text for identity, text in processes.items() if identity not in before.processes and not held(identity[0], before)]
-    found += [f"file {path}" for path in sorted(files(before.machine) - before.files) if not used_from_outside(path, processes)]
+    found = [
+        text
+        for identity, text in processes.items()
+        if identity not in before.processes and not held(identity[0], before)
+    ]
+    found += [
+        f"file {path}"
+        for path in sorted(files(before.machine) - before.files)
+        if not used_from_outside(path, processes)
+    ]
     if not before.machine:
         return found
     found += [f"mount {mount}" for mount in sorted(mounts() - before.mounts)]
@@ -67,7 +77,9 @@ def _leaks(before: Snapshot) -> list[str]:
 
 
 def held(pid: int, before: Snapshot) -> bool:
-    """Whether a process descends from one that was there before: a fixture's kernel may replace its ranks by fresh ones."""
+    """Whether a process descends from one that was there before: a fixture's kernel may replace its ranks by fresh
+    ones.
+    """
     there = table()
     while pid in there:
         parent, started, _ = there[pid]
@@ -91,7 +103,8 @@ def table() -> dict[int, tuple[int, int, bytes]]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb", buffering=0) as file:
-                words = file.read(1024).rpartition(b")")[2].split(None, 20)  # a program's name may hold spaces and brackets
+                # a program's name may hold spaces and brackets
+                words = file.read(1024).rpartition(b")")[2].split(None, 20)
                 found[int(name)] = int(words[1]), int(words[19]), words[0]
     return found
 
@@ -155,8 +168,10 @@ def files(machine: bool = True) -> set[str]:
 
 
 def used_from_outside(path: str, processes: dict[tuple[int, float], str]) -> bool:
-    """Whether a file or folder in /dev/shm, which all programs share, belongs to others: made by another user while we are not root, or
-    in use (mapped, open, or named in the command or the environment) by a process that is none of ours."""
+    """Whether a file or folder in /dev/shm, which all programs share, belongs to others: made by another user while we
+    are not root, or in use (mapped, open, or named in the command or the environment) by a process that is none of
+    ours.
+    """
     if not path.startswith("/dev/shm/"):
         return False
     try:

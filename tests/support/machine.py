@@ -1,12 +1,13 @@
-"""What a machine may lack that some tests need, and which of the three tiers a test belongs to for it. Everything about tiers is here.
+"""What a machine may lack that some tests need, and which of the three tiers a test belongs to for it. Everything about
+tiers is here.
 
     make test           what any Linux gives an ordinary user, without root, ssh, a browser or a compiler
     make test-cluster   what needs one of `CLUSTER`: root, a Slurm, hosts of one's own, ssh, a browser, Debian
     make test-all       both, each with many more random cases (`FULL`), and what is marked `full`
 
-A test says what it needs by `@needs("browser")`, by `pytest.param(..., marks=needs("root"))`, or by a fixture of `FIXTURES`. What its tier
-has, but this machine lacks (Horovod needs a compiler once, a jail needs user namespaces), is left out of `make test` and counted in its
-last lines; elsewhere it is skipped with a sentence. With CI=true it fails.
+A test says what it needs by `@needs("browser")`, by `pytest.param(..., marks=needs("root"))`, or by a fixture of
+`FIXTURES`. What its tier has, but this machine lacks (Horovod needs a compiler once, a jail needs user namespaces), is
+left out of `make test` and counted in its last lines; elsewhere it is skipped with a sentence. With CI=true it fails.
 """
 
 from __future__ import annotations

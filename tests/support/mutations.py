@@ -81,7 +81,12 @@ ODD_OUTPUTS = [
     [{"output_type": "stream"}],
     [{"output_type": "error", "traceback": 5}],
     [{"output_type": "display_data", "data": {"image/png": "not base64"}}],
-    [{"output_type": "display_data", "data": {"image/png": base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 50).decode()}}],
+    [
+        {
+            "output_type": "display_data",
+            "data": {"image/png": base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 50).decode()},
+        }
+    ],
     [{"output_type": 7, "data": []}, 3, None],
     {"a": 1},
     "text",
@@ -147,7 +152,13 @@ def shuffle(notebook, functions, rng):
 
 @on_the_list
 def insert_code(notebook, functions, rng):
-    cell = {"cell_type": "code", "metadata": {}, "source": _code(functions, rng), "outputs": [], "execution_count": None}
+    cell = {
+        "cell_type": "code",
+        "metadata": {},
+        "source": _code(functions, rng),
+        "outputs": [],
+        "execution_count": None,
+    }
     notebook["cells"].insert(_place(notebook, rng), cell)
 
 
@@ -205,7 +216,13 @@ def odd_marks(notebook, functions, rng):
 
 def foreign_marks(notebook, functions, rng):
     names = [cell.get("id") for cell in _cells(notebook)] + ["other", "../../etc/passwd", SCRIPT]
-    marks = {"grade_id": rng.choice(names), "grade": True, "points": 99, "solution": rng.random() < 0.5, "locked": False}
+    marks = {
+        "grade_id": rng.choice(names),
+        "grade": True,
+        "points": 99,
+        "solution": rng.random() < 0.5,
+        "locked": False,
+    }
     _one(notebook, rng)["metadata"] = {"nbgrader": marks}
 
 

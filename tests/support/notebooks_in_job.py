@@ -1,7 +1,8 @@
 """What a job of the tests runs: cells in a notebook, or whole units, on the nodes of its allocation.
 
 python notebooks_in_job.py cells CELLS.json RESULTS.json    results: [[text of the output, error or null], ...]
-python notebooks_in_job.py units RESULTS.json UNIT...       results: {unit: {"failures": [...], "cells": [outputs as text, ...]}}
+python notebooks_in_job.py units RESULTS.json UNIT... results: {unit: {"failures": [...], "cells": [outputs as text,
+...]}}
 """
 
 from __future__ import annotations

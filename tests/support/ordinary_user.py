@@ -2,9 +2,9 @@
 
     subprocess.run(ordinary_user.command([sys.executable, ...]), ...)
 
-The user has no rights, can read Python, the course and nothing that root keeps to itself, even where these lie in a private home, and has a
-/dev/shm of its own for home and temporary files, which goes with its last process. The process that is started replaces itself by the
-command, so that whoever started it can wait for it and kill it.
+The user has no rights, can read Python, the course and nothing that root keeps to itself, even where these lie in a
+private home, and has a /dev/shm of its own for home and temporary files, which goes with its last process. The process
+that is started replaces itself by the command, so that whoever started it can wait for it and kill it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def command(words: list[str], uid: int = UID) -> list[str]:
 
 
 def make_reachable(paths: list[Path]) -> None:
-    """In a mount namespace of our own: a folder that only root may enter (its home) shows these paths, to everybody, and nothing else."""
+    """In a mount namespace of our own: a folder that only root may enter (its home) shows these paths, to everybody,
+    and nothing else.
+    """
     shut = {path: first_shut_folder(path) for path in paths}
     shown = {path: os.open(path, os.O_PATH) for path in paths if shut[path]}
     for folder in {folder for folder in shut.values() if folder}:

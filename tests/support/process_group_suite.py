@@ -1,8 +1,9 @@
 """What a torch.distributed backend must do: one function per behaviour, run by every backend on 2, 3 and 4 ranks.
 
-Each `case_...` is called on all ranks of an initialised default group and asserts values; what it returns is compared between
-backends. `run_rank` runs them all on one rank and leaves a JSON file. As a program, `process_group_suite.py gloo FOLDER 2 3 4` forks
-ranks for each world size, and `process_group_suite.py mpi FOLDER` is one of the ranks that mpiexec has started.
+Each `case_...` is called on all ranks of an initialised default group and asserts values; what it returns is compared
+between backends. `run_rank` runs them all on one rank and leaves a JSON file. As a program,
+`process_group_suite.py gloo FOLDER 2 3 4` forks ranks for each world size, and `process_group_suite.py mpi FOLDER` is
+one of the ranks that mpiexec has started.
 """
 
 from __future__ import annotations
@@ -371,7 +372,9 @@ def case_all_to_all(rank: int, world_size: int) -> None:
 def case_all_to_all_of_lists(rank: int, world_size: int) -> None:
     outputs = [torch.empty(source + rank) for source in range(world_size)]
     dist.all_to_all(outputs, [torch.full((rank + k,), 10.0 * rank + k) for k in range(world_size)])
-    assert [tensor.tolist() for tensor in outputs] == [[10 * source + rank] * (source + rank) for source in range(world_size)]
+    assert [tensor.tolist() for tensor in outputs] == [
+        [10 * source + rank] * (source + rank) for source in range(world_size)
+    ]
 
 
 def case_strided_collectives(rank: int, world_size: int) -> None:
@@ -403,7 +406,8 @@ def case_sizes_must_fit(rank: int, world_size: int) -> None:
         lambda: dist.all_gather_single(torch.empty(3 * world_size + 1), torch.empty(3)),
         lambda: dist.all_gather([torch.empty(3)] * (world_size - 1), torch.empty(3)),
     ]
-    if dist.get_backend() != "gloo":  # whose "Check failed" now and then ends the process, or comes with a later operation
+    # whose "Check failed" now and then ends the process, or comes with a later operation
+    if dist.get_backend() != "gloo":
         wrong.append(lambda: dist.all_to_all_single(torch.empty(world_size), torch.empty(world_size + 1)))
         wrong.append(lambda: dist.reduce_scatter_single(torch.empty(3), torch.empty(3 * world_size - 1)))
     for call in wrong:
@@ -441,7 +445,9 @@ def case_objects(rank: int, world_size: int) -> None:
 
 
 def case_all_gather_of_several_tensors(rank: int, world_size: int) -> None:
-    """Outputs are [rank][tensor]; once with as many tensors as ranks, where a transposed result would have the right shape."""
+    """Outputs are [rank][tensor]; once with as many tensors as ranks, where a transposed result would have the right
+    shape.
+    """
     for number in (world_size, world_size + 2):
         inputs = [torch.full((2,), 10.0 * rank + k) for k in range(number)]
         outputs = [[torch.empty(2) for _ in range(number)] for _ in range(world_size)]
@@ -511,7 +517,11 @@ def case_ranks_that_do_not_agree(rank: int, world_size: int) -> None:
         lambda: dist.all_to_all([torch.ones(3 if last else 2)] * world_size, lists),
         lambda: dist.all_to_all_single(torch.ones(world_size), torch.ones(world_size), [1] * world_size, uneven),
         lambda: dist.barrier() if root else dist.all_reduce(torch.ones(1)),
-        lambda: dist.gather(torch.ones(2), lists if root else None, dst=0) if root else dist.scatter(torch.ones(2), None, src=0),
+        lambda: (
+            dist.gather(torch.ones(2), lists if root else None, dst=0)
+            if root
+            else dist.scatter(torch.ones(2), None, src=0)
+        ),
     ]
     uneven = [2, 0, *[1] * (world_size - 2)] if root else [1] * world_size
     for number, call in enumerate(wrong):
@@ -587,7 +597,9 @@ def case_profiler_events(rank: int, world_size: int) -> None:
         elif rank == 1:
             dist.recv(torch.ones(2), 0)
     prefix = dist.get_backend() + ":"
-    events = sorted(event.name.removeprefix(prefix) for event in profile.function_events if event.name.startswith(prefix))
+    events = sorted(
+        event.name.removeprefix(prefix) for event in profile.function_events if event.name.startswith(prefix)
+    )
     assert events == sorted(["all_reduce", "broadcast", *{0: ["send"], 1: ["recv"]}.get(rank, [])])
 
 
@@ -650,13 +662,17 @@ def case_groups_do_not_mix_messages(rank: int, world_size: int) -> None:
 
 
 def case_ddp(rank: int, world_size: int) -> list[float]:
-    """20 steps in float64; every rank starts from other weights, so the broadcast at the start counts. Returns the parameters."""
+    """20 steps in float64; every rank starts from other weights, so the broadcast at the start counts. Returns the
+    parameters.
+    """
     from torch.nn.parallel import DistributedDataParallel
 
     torch.manual_seed(0)
     inputs, targets = torch.randn(60, 8, dtype=torch.float64), torch.randn(60, 3, dtype=torch.float64)
     torch.manual_seed(1 + rank)
-    model = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Tanh(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 3))
+    model = nn.Sequential(
+        nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Tanh(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 3)
+    )
     model.double()
     model[3].bias.requires_grad_(False)
     parallel = DistributedDataParallel(model, bucket_cap_mb=0.001)  # several buckets
@@ -689,15 +705,17 @@ def case_sparse_gradients(rank: int, world_size: int) -> None:
 
 
 def case_powersgd(rank: int, world_size: int) -> None:
-    """A communication hook whose callbacks start collectives and wait for them. One bucket: with more of them, their callbacks call
-    collectives in an order that may differ between ranks, on any backend whose callbacks run in threads.
+    """A communication hook whose callbacks start collectives and wait for them. One bucket: with more of them, their
+    callbacks call collectives in an order that may differ between ranks, on any backend whose callbacks run in threads.
     """
     from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
     from torch.nn.parallel import DistributedDataParallel
 
     torch.manual_seed(0)
     parallel = DistributedDataParallel(nn.Sequential(nn.Linear(30, 30), nn.Linear(30, 30)))
-    state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=1, start_powerSGD_iter=2, min_compression_rate=1)
+    state = powerSGD_hook.PowerSGDState(
+        None, matrix_approximation_rank=1, start_powerSGD_iter=2, min_compression_rate=1
+    )
     parallel.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
     for step in range(5):
         parallel.zero_grad()
@@ -767,7 +785,10 @@ def case_fsdp2(rank: int, world_size: int) -> None:
     optimizers = [torch.optim.SGD(each.parameters(), lr=0.1) for each in (model, reference)]
     for _ in range(4):
         data = torch.randn(6 * world_size, 10, dtype=torch.float64)
-        for each, optimizer, batch in ((model, optimizers[0], data[6 * rank : 6 * rank + 6]), (reference, optimizers[1], data)):
+        for each, optimizer, batch in (
+            (model, optimizers[0], data[6 * rank : 6 * rank + 6]),
+            (reference, optimizers[1], data),
+        ):
             optimizer.zero_grad()
             each(batch).square().mean().backward()
             optimizer.step()

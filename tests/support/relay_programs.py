@@ -276,7 +276,9 @@ def asks_once_and_goes(x):
 
 
 def waits_in_many_ways():
-    """Right, each of it: receives into columns of one matrix, waits in the other order, by polling, by a future, on a batch, in place."""
+    """Right, each of it: receives into columns of one matrix, waits in the other order, by polling, by a future, on a
+    batch, in place.
+    """
     rank, size = dist.get_rank(), dist.get_world_size()
     left, right = neighbours()
     table = torch.zeros(3, size)

@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SOLUTION = '{"grade": false, "grade_id": "solve_halve", "locked": false, "schema_version": 3, "solution": true, "task": false}'
+SOLUTION = (
+    '{"grade": false, "grade_id": "solve_halve", "locked": false, "schema_version": 3, "solution": true, "task": false}'
+)
 CHECK = '{"grade": true, "grade_id": "check_halve", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}'
 OWN_UNIT = f"""# %% [markdown]
 # # A unit of one's own
@@ -45,4 +47,6 @@ class Halve(Exercise):
 
 def course_release(root: Path, *arguments: str) -> subprocess.CompletedProcess:
     command = [sys.executable, ROOT / "tools" / "course_release.py", root, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )

@@ -54,7 +54,9 @@ def answer_cell(name: str) -> NotebookNode:
 
 
 def graded_cell(grade_id: str, source: str) -> NotebookNode:
-    return new_code_cell(source, id=grade_id, metadata=marks(grade_id, grade=True, locked=True, points=POINTS[grade_id]))
+    return new_code_cell(
+        source, id=grade_id, metadata=marks(grade_id, grade=True, locked=True, points=POINTS[grade_id])
+    )
 
 
 def source_notebook() -> NotebookNode:

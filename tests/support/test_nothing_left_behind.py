@@ -1,4 +1,6 @@
-"""The tests' own guards: what leaks is found and named, what is skipped in CI fails. Tried on small test suites of their own."""
+"""The tests' own guards: what leaks is found and named, what is skipped in CI fails. Tried on small test suites of
+their own.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def test_every_kind_of_leak_is_named_and_processes_are_ended(suite):
         for culprit in ("sleep 987", "sleep 986", "forgotten-folder-", "/dev/shm/forgotten-segment-"):
             assert culprit in output
         assert "ERROR test_it.py::test_tidy" not in output
-        assert not [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] in (["sleep", "987"], ["sleep", "986"])]
+        assert not [
+            p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] in (["sleep", "987"], ["sleep", "986"])
+        ]
     finally:
         for path in Path("/dev/shm").glob("forgotten-segment-*"):
             path.unlink()

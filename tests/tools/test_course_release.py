@@ -1,4 +1,6 @@
-"""`make course-release`: what an instructor's root and the students' tree hold, and what building them again leaves alone."""
+"""`make course-release`: what an instructor's root and the students' tree hold, and what building them again leaves
+alone.
+"""
 
 import ast
 import os
@@ -42,7 +44,9 @@ def test_the_layout_is_nbgraders(root):
         assert (root / "release" / unit / f"{name}.ipynb").is_file()
         assert not list((root / "source" / unit).glob("*.py"))
     assert (root / "gradebook.db").is_file()
-    assert not [path for path in root.rglob(".*-*") if "git" not in path.name], "what was prepared beside its place is gone"
+    assert not [path for path in root.rglob(".*-*") if "git" not in path.name], (
+        "what was prepared beside its place is gone"
+    )
 
 
 def test_keys_are_secret(root):
@@ -75,7 +79,10 @@ def test_students_get_no_solution(root):
 def test_students_can_check_an_exercise_of_ones_own(root, tmp_path):
     answer = tmp_path / "answer.py"
     answer.write_text("def halve(x):\n    return 0.5 * x\n")
-    program = "import sys; from autograder.cli import main; sys.argv = ['autograder', 'try', '77', 'halve', sys.argv[1]]; main()"
+    program = (
+        "import sys; from autograder.cli import main; sys.argv = ['autograder', 'try', '77', 'halve', sys.argv[1]]; "
+        "main()"
+    )
     environment = {name: value for name, value in os.environ.items() if name != "COURSE_OVERLAY"}
     tried = subprocess.run(
         [sys.executable, "-c", program, answer],
@@ -117,12 +124,15 @@ def test_students_get_no_right_answers_with_the_exercises(root):
     folder = root / "student" / "autograder" / "exercises"
     script = (
         "from autograder.registry import all_exercises\n"
-        "print(len(all_exercises()), [e.function for e in all_exercises() if e.reference], [e.function for e in all_exercises() if e.uses])"
+        "print(len(all_exercises()), [e.function for e in all_exercises() if e.reference], [e.function for e in "
+        "all_exercises() if e.uses])"
     )
 
     def told(tree: Path) -> str:
         environment = {**os.environ, "PYTHONPATH": str(tree), "COURSE_OVERLAY": ""}
-        return subprocess.run([sys.executable, "-c", script], cwd=tree, env=environment, capture_output=True, text=True).stdout
+        return subprocess.run(
+            [sys.executable, "-c", script], cwd=tree, env=environment, capture_output=True, text=True
+        ).stdout
 
     ours, theirs = told(ROOT), told(root / "student")
     assert " [] [" not in ours and " [] [" in theirs, (ours, theirs)

@@ -27,7 +27,7 @@ ANSWER = "return np.count_nonzero(x * x + y * y < 0.25)"
 ADA, BEN, INSTRUCTOR = "hub-student1", "hub-student2", "hub-instructor"
 
 
-# -- a browser with three people in it ------------------------------------------------------------------------------------------------
+# -- a browser with three people in it ---------------------------------------------------------------------------------
 
 
 class Person:
@@ -61,7 +61,9 @@ class Person:
         self.page.locator(".jp-DirListing-item").first.wait_for()
 
     def fetch(self, path: str, method: str = "GET", body: object = None) -> tuple[int, str]:
-        """(status, text) of a request made from this person's page, with this person's cookies; redirections to a login are followed."""
+        """(status, text) of a request made from this person's page, with this person's cookies; redirections to a login
+        are followed.
+        """
         program = """async ([path, method, body]) => {
             const xsrf = document.cookie.match(/_xsrf=([^;]*)/);
             const options = {method, headers: {"X-XSRFToken": xsrf ? xsrf[1] : "", "Content-Type": "application/json"}};
@@ -121,7 +123,9 @@ class Person:
 
     def save(self) -> None:
         """Save the open notebook, and return when the server has it."""
-        with self.page.expect_response(lambda answer: answer.request.method == "PUT" and "/api/contents/" in answer.url):
+        with self.page.expect_response(
+            lambda answer: answer.request.method == "PUT" and "/api/contents/" in answer.url
+        ):
             self.page.keyboard.press("Control+s")
 
     def validate(self, notebook) -> str:
@@ -195,7 +199,7 @@ class Formgrader:
         return row.locator("td.score").inner_text()
 
 
-# -- the hub --------------------------------------------------------------------------------------------------------------------------
+# -- the hub -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", params=["local", "slurm"])
@@ -205,7 +209,17 @@ def hub(request, tmp_path_factory) -> dict:
         pytest.skip(f"no hub on this machine: {reason}")
     folder = tmp_path_factory.mktemp("hub")
     command = [sys.executable, ROOT / "tools" / "hub.py", "try", "--port=0", f"--spawner={request.param}"]
-    command += ["--units", UNIT, TORCH_UNIT, "--assign", UNIT, "--ready", folder / "ready.json", "--log", folder / "log.txt"]
+    command += [
+        "--units",
+        UNIT,
+        TORCH_UNIT,
+        "--assign",
+        UNIT,
+        "--ready",
+        folder / "ready.json",
+        "--log",
+        folder / "log.txt",
+    ]
     with (folder / "said.txt").open("wb") as said:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
     try:
@@ -227,10 +241,18 @@ def people(hub):
     """{name: Person}: two students whose servers run, and the instructor."""
     from playwright.sync_api import sync_playwright
 
-    quiet = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
+    quiet = [
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+    ]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, headless=True, args=[*quiet, "--disable-sync", "--disable-dev-shm-usage", "--no-sandbox"]
+            executable_path=CHROMIUM,
+            headless=True,
+            args=[*quiet, "--disable-sync", "--disable-dev-shm-usage", "--no-sandbox"],
         )
         try:
             people = {name: Person(browser, hub, name) for name in (ADA, BEN, INSTRUCTOR)}
@@ -267,7 +289,7 @@ def memory_of(hub: dict, name: str) -> tuple[float, int]:
     return total / 2**20, count
 
 
-# -- tests ----------------------------------------------------------------------------------------------------------------------------
+# -- tests -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.timeout(600)
@@ -276,12 +298,16 @@ def test_an_afternoon(hub, people):
     ada, instructor = people[ADA], people[INSTRUCTOR]
 
     panel = ada.assignments()
-    assert UNIT not in panel.locator("#fetched_assignments_list").inner_text(), "what is handed out is fetched, not delivered"
+    assert UNIT not in panel.locator("#fetched_assignments_list").inner_text(), (
+        "what is handed out is fetched, not delivered"
+    )
     panel.get_by_role("button", name="Fetch", exact=True).click()
     panel.get_by_role("button", name="Submit").wait_for()
 
     notebook = ada.open(f"{UNIT}/{NOTEBOOK}.ipynb")
-    assert "cm-lineWrapping" in notebook.locator(".jp-CodeCell .cm-content").first.get_attribute("class"), "no code is cut"
+    assert "cm-lineWrapping" in notebook.locator(".jp-CodeCell .cm-content").first.get_attribute("class"), (
+        "no code is cut"
+    )
     ada.type_answer(notebook, "count_inside", ANSWER)
     cell = ada.run_up_to(notebook, "%%ranks")
     output = cell.locator(".jp-OutputArea-output", has_text="of 150 inside").first
@@ -323,8 +349,14 @@ def ways_by_url(hub: dict) -> list[tuple[str, str, str, object]]:
         ("another's work", "GET", f"/user/{ADA}/api/contents/{UNIT}/{NOTEBOOK}.ipynb", None),
         ("another's work", "GET", f"/user/{ADA}/files/{UNIT}/{NOTEBOOK}.ipynb", None),
         ("another's work", "GET", f"/user/{BEN}/api/contents/..%2F..%2F{ADA}%2F{hub_tool.COURSE}", None),
-        ("another's work", "GET", f"/user/{BEN}/files/..%2f..%2f{ADA}%2f{hub_tool.COURSE}%2f{UNIT}%2f{NOTEBOOK}.ipynb", None),
-        ("another's work", "GET", f"/user/{BEN}/api/contents/handed_to_me.ipynb", None),  # a link to Ada's notebook, made before
+        (
+            "another's work",
+            "GET",
+            f"/user/{BEN}/files/..%2f..%2f{ADA}%2f{hub_tool.COURSE}%2f{UNIT}%2f{NOTEBOOK}.ipynb",
+            None,
+        ),
+        # a link to Ada's notebook, made before
+        ("another's work", "GET", f"/user/{BEN}/api/contents/handed_to_me.ipynb", None),
         ("another's terminal", "POST", f"/user/{ADA}/api/terminals", {}),
         ("another's server", "DELETE", f"/hub/api/users/{ADA}/server", None),
         ("another's rights", "POST", f"/hub/api/users/{ADA}/tokens", {}),
@@ -400,7 +432,9 @@ import os; os.rename("found.part", "found.json")
 
 @pytest.mark.timeout(300)
 def test_a_student_reaches_nothing_of_others(hub, people):
-    """By address, from the file system and in a terminal: each way is tried, and ways to what is his own show that trying works."""
+    """By address, from the file system and in a terminal: each way is tried, and ways to what is his own show that
+    trying works.
+    """
     ben, lines, open_ways = people[BEN], [], []
     course = f"{hub['base']}/home/{ADA}/{hub_tool.COURSE}"
     own = "cat images/data_parallel.svg | grep -c svg"
@@ -451,7 +485,8 @@ def test_memory_of_a_student(hub, people):
         ben.page.wait_for_timeout(300)
     ben.shoot("torch_unit")
     print(
-        f"\nidle, with Lab open: {idle:.0f} MB; unit {TORCH_UNIT} on 4 ranks: at most {most:.0f} MB in {processes} processes (PSS)"
+        f"\nidle, with Lab open: {idle:.0f} MB; unit {TORCH_UNIT} on 4 ranks: at most {most:.0f} MB in {processes} "
+        "processes (PSS)"
     )
     assert processes >= 7, "server, kernel, controller and four ranks"
     assert 50 < idle < most <= 1536

@@ -1,4 +1,6 @@
-"""`make lab`, as a student meets it: JupyterLab serves within its deadline, with its extensions, and a browser shows the launcher."""
+"""`make lab`, as a student meets it: JupyterLab serves within its deadline, with its extensions, and a browser shows
+the launcher.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,19 @@ def lab(tmp_path_factory):
 
 @contextlib.contextmanager
 def running_lab(folder: Path):
-    """{"url", "token", "seconds", "work", "log", "server"} of a Lab started by the command behind `make lab`, on a free port. At the end
-    it is told to stop; it must end by itself, or AssertionError is raised.
+    """{"url", "token", "seconds", "work", "log", "server"} of a Lab started by the command behind `make lab`, on a free
+    port. At the end it is told to stop; it must end by itself, or AssertionError is raised.
     """
     work, log = folder / "work", folder / "output.txt"
-    command = [sys.executable, ROOT / "tools" / "bootstrap.py", "lab", "--work", work, "--no-browser", "--ServerApp.port=0"]
+    command = [
+        sys.executable,
+        ROOT / "tools" / "bootstrap.py",
+        "lab",
+        "--work",
+        work,
+        "--no-browser",
+        "--ServerApp.port=0",
+    ]
     start = time.monotonic()
     with log.open("wb") as output:
         server = subprocess.Popen(
@@ -87,9 +97,13 @@ def test_lab_has_its_extensions(lab):
     with open_url(lab, "/lab") as answer:
         page = answer.read().decode()
     settings = json.loads(re.search(r'<script id="jupyter-config-data"[^>]*>(.*?)</script>', page, flags=re.DOTALL)[1])
-    assert {"@jupyter/nbgrader", "jupyterlab-jupytext"} <= {extension["name"] for extension in settings["federated_extensions"]}
+    assert {"@jupyter/nbgrader", "jupyterlab-jupytext"} <= {
+        extension["name"] for extension in settings["federated_extensions"]
+    }
     disabled = set(settings["disabledExtensions"])
-    assert {"@jupyter/nbgrader:create-assignment", "@jupyter/nbgrader:formgrader"} <= disabled, "these are for instructors"
+    assert {"@jupyter/nbgrader:create-assignment", "@jupyter/nbgrader:formgrader"} <= disabled, (
+        "these are for instructors"
+    )
     assert not {"@jupyter/nbgrader", "@jupyter/nbgrader:validate-assignment", "jupyterlab-jupytext"} & disabled
 
 
@@ -128,7 +142,9 @@ def test_a_kernel_finds_the_course_and_mpi(lab):
 
 
 def test_a_lab_that_is_told_to_stop_while_it_answers_ends(tmp_path):
-    """What a browser asks for when it opens a notebook: the formats it can be saved as. A thread imports them, for half a second."""
+    """What a browser asks for when it opens a notebook: the formats it can be saved as. A thread imports them, for half
+    a second.
+    """
     with running_lab(tmp_path) as lab:
         server = psutil.Process(lab["server"].pid)
         before = {thread.id for thread in server.threads()}
@@ -145,7 +161,9 @@ def test_a_lab_that_is_told_to_stop_while_it_answers_ends(tmp_path):
 
 
 def test_the_tasks_of_a_stopped_loop_end():
-    """One that waits, one that was hit by Ctrl-C and whose result is asked for, one that does not let itself be cancelled."""
+    """One that waits, one that was hit by Ctrl-C and whose result is asked for, one that does not let itself be
+    cancelled.
+    """
     ended, held = [], [True]
 
     async def wait():
@@ -185,7 +203,13 @@ def test_the_tasks_of_a_stopped_loop_end():
 def test_a_browser_shows_the_launcher_and_a_notebook_whose_code_is_not_cut(lab, tmp_path):
     from playwright.sync_api import sync_playwright
 
-    quiet = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
+    quiet = [
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+    ]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch_persistent_context(
             str(tmp_path / "profile"),
@@ -207,7 +231,8 @@ def test_a_browser_shows_the_launcher_and_a_notebook_whose_code_is_not_cut(lab, 
             editor = page.locator(".jp-CodeCell .cm-content").first
             editor.wait_for(state="visible", timeout=60_000)
             page.wait_for_function(
-                "[...document.querySelectorAll('.jp-CodeCell .cm-scroller')].every(e => e.scrollWidth <= e.clientWidth)",
+                "[...document.querySelectorAll('.jp-CodeCell .cm-scroller')].every(e => e.scrollWidth <= "
+                "e.clientWidth)",
                 timeout=20_000,
             )
             assert "cm-lineWrapping" in editor.get_attribute("class")

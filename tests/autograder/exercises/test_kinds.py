@@ -1,4 +1,6 @@
-"""What the kinds of exercises derive: a plain exercise's harness, cases and right values, and mistakes that are told apart."""
+"""What the kinds of exercises derive: a plain exercise's harness, cases and right values, and mistakes that are told
+apart.
+"""
 
 from __future__ import annotations
 

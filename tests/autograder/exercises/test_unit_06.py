@@ -47,7 +47,9 @@ def relative(a: np.ndarray, b: np.ndarray) -> float:
 @given(st.lists(st.integers(1, 60), max_size=25), st.integers(1, 80), st.integers(1, 80))
 @settings(max_examples=200, deadline=None)
 def test_the_rule_of_the_buckets_is_pytorchs(numbers, first_cap, cap):
-    """torch assigns in the order it is given, so it is given the last parameter first, as DDP does after its first step."""
+    """torch assigns in the order it is given, so it is given the last parameter first, as DDP does after its first
+    step.
+    """
     sizes = [4 * number for number in numbers]
     case = Case("equal caps", 1, (sizes, first_cap, cap), known={"sizes": sizes, "first_cap": first_cap, "cap": cap})
     (ours,) = Buckets().expected(case)
@@ -136,7 +138,9 @@ print([name for name in left if "gloo" in name])
     ],
 )
 def test_no_thread_of_gloo_is_left_when_a_program_ends(tmp_path, program):
-    """One that still held a tensor while the interpreter ends would want the interpreter's lock then, and abort the rank (signal 6)."""
+    """One that still held a tensor while the interpreter ends would want the interpreter's lock then, and abort the
+    rank (signal 6).
+    """
     where = {
         "RANK": "0",
         "LOCAL_RANK": "0",

@@ -1,4 +1,6 @@
-"""Unit 07: what the course's own answers compute on real Horovod, held against sequential training written without the exercises."""
+"""Unit 07: what the course's own answers compute on real Horovod, held against sequential training written without the
+exercises.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the exercises of unit 08 expect, against truth from elsewhere: definitions, derivatives, and messages sent one by one."""
+"""What the exercises of unit 08 expect, against truth from elsewhere: definitions, derivatives, and messages sent one
+by one.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def test_a_speedup_has_the_error_of_many_repetitions(key):
     rng = np.random.default_rng(0)
     for case in cases_of(unit.SpeedupWithError(), key):
         slow, fast = case.arguments_of(0)
-        drawn = [one.mean() + one.std(ddof=1) / math.sqrt(len(one)) * rng.standard_normal(100_000) for one in (slow, fast)]
+        drawn = [
+            one.mean() + one.std(ddof=1) / math.sqrt(len(one)) * rng.standard_normal(100_000) for one in (slow, fast)
+        ]
         value, error = unit.SpeedupWithError().right(case)
         assert value == pytest.approx(np.mean(slow) / np.mean(fast))
         low, high = np.quantile(drawn[0] / drawn[1], [0.1587, 0.8413])
@@ -94,7 +98,9 @@ def test_the_times_to_fit_are_those_of_a_ring_whose_messages_are_sent(key):
         assert np.abs(seconds / sent - 1).min() > 1e-4, "no measurement lies on the line"
         for weights in (None, 1 / seconds, seconds**-0.5, seconds**-2, 1 / sizes, sizes**-0.5):
             slope, constant = np.polyfit(sizes, seconds, 1, w=weights)
-            assert [constant / (2 * (p - 1)), slope * p / (2 * (p - 1))] == pytest.approx([alpha, beta], rel=case.rtol / 2)
+            assert [constant / (2 * (p - 1)), slope * p / (2 * (p - 1))] == pytest.approx(
+                [alpha, beta], rel=case.rtol / 2
+            )
 
 
 @every_key

@@ -1,4 +1,6 @@
-"""What unit 09's exercises expect, against truth from elsewhere: bytes moved one by one, real optimizers; and the finished port, run."""
+"""What unit 09's exercises expect, against truth from elsewhere: bytes moved one by one, real optimizers; and the
+finished port, run.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def test_the_lists_are_read_as_labkit_reads_them(key, tmp_path):
 
 
 def reduce_scatter(p, holds, send):
-    """On chunk sets: step by step, rank r sends chunk r - step to its right neighbour, which adds it. send(from, to, chunk)."""
+    """On chunk sets: step by step, rank r sends chunk r - step to its right neighbour, which adds it. send(from, to,
+    chunk).
+    """
     for step in range(p - 1):
         for r in range(p):
             send(r, (r + 1) % p, (r - step) % p)
@@ -62,7 +66,9 @@ def all_gather(p, holds, send):
 
 
 def ring(members, vectors, sent, node_of):
-    """A ring all-reduce of `vectors` (rank -> array, its length divides) among `members`; counts bytes between nodes in `sent`."""
+    """A ring all-reduce of `vectors` (rank -> array, its length divides) among `members`; counts bytes between nodes in
+    `sent`.
+    """
     p = len(members)
     if p == 1:
         return
@@ -78,7 +84,9 @@ def ring(members, vectors, sent, node_of):
 
 @every_key
 def test_the_bytes_between_nodes_are_those_of_messages_sent_one_by_one(key):
-    """A real all-reduce on arrays, in one ring and in two levels: the sums are right, and the bytes counted are the expected ones."""
+    """A real all-reduce on arrays, in one ring and in two levels: the sums are right, and the bytes counted are the
+    expected ones.
+    """
     for case in cases_of(unit.NetworkBytes(), key):
         node_of, nbytes, two_levels = case.arguments_of(0)
         p, nodes = len(node_of), max(node_of) + 1
@@ -148,12 +156,14 @@ def test_the_finished_port_stays_with_the_instructor_and_its_starter_does_not():
     assert (released / "train_products.py").read_bytes() == (LAB / "train_products.py").read_bytes()
     assert "horovod" not in (LAB / "train_products.py").read_text().replace("with Horovod", "").lower()
     assert not (released / "train_products_hvd.py").exists()
-    secret = {line.strip() for line in (LAB / "train_products_hvd.py").read_text().splitlines() if "Horovod, step" in line}
+    secret = {
+        line.strip() for line in (LAB / "train_products_hvd.py").read_text().splitlines() if "Horovod, step" in line
+    }
     course = "".join(path.read_text(errors="replace") for path in released.rglob("*") if path.is_file())
     assert len(secret) > 8 and not [line for line in secret if line in course]
 
 
-# -- the finished port -----------------------------------------------------------------------------------------------------------------
+# -- the finished port -------------------------------------------------------------------------------------------------
 
 
 PROGRAM = """
@@ -168,14 +178,19 @@ def go(program, *options):
 
 @pytest.fixture
 def train(warm_horovod, tmp_path):
-    """Run the finished port on two ranks; what it printed. (mpiexec runs it in the unit, and Slurm in tests/job_scripts/test_slurm_scripts.py.)"""
+    """Run the finished port on two ranks; what it printed. (mpiexec runs it in the unit, and Slurm in
+    tests/job_scripts/test_slurm_scripts.py.)
+    """
 
     def train(*options: str) -> str:
         places = ("--data", f"{tmp_path}/Stanford_Online_Products", "--scratch", f"{tmp_path}/scratch")
         arguments = (str(LAB / "train_products_hvd.py"), *places, "--side", "32", "--batch-size", "6", *options)
         jobs = make_jobs([Chunk("program", 1, PROGRAM)], "go", [arguments] * 2, runtime="horovod")
         outcome, _ = horovod_job.run(warm_horovod, jobs, limits=Limits(cpu_seconds=120, deadline=150))
-        assert [rank.state for rank in outcome.ranks] == ["returned"] * 2, (outcome.hang, [rank.error for rank in outcome.ranks])
+        assert [rank.state for rank in outcome.ranks] == ["returned"] * 2, (
+            outcome.hang,
+            [rank.error for rank in outcome.ranks],
+        )
         return "".join(text for _, text in outcome.printed)
 
     return train

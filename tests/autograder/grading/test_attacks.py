@@ -35,8 +35,9 @@ from labkit.relay import wire
 from labkit.relay.network import Relay
 
 ALL = all_attacks()
-# Attacks that the machine has to withstand in another way where an ordinary user grades: files, processes, rights, what ranks hear of each
-# other. Those left out end by a limit or a signal of the attacker's own process, or are the judge's matter.
+# Attacks that the machine has to withstand in another way where an ordinary user grades: files, processes, rights, what
+# ranks hear of each other. Those left out end by a limit or a signal of the attacker's own process, or are the judge's
+# matter.
 NUMBERS = {attack.name: int(attack.name.split("_")[0]) for attack in ALL}
 MACHINE = [attack for attack in ALL if NUMBERS[attack.name] < 18 or 50 <= NUMBERS[attack.name] < 67 or 120 <= NUMBERS[attack.name] < 128
            or NUMBERS[attack.name] in (24, 25, 69, 72, 73, 74, 76, 83, 96, 97, 98, 99)]  # fmt: skip
@@ -127,25 +128,31 @@ def test_attack_as_an_ordinary_user(reports_of_an_ordinary_user, attack):
 
 
 def test_without_a_jail_the_attacks_reach_what_they_are_after(tmp_path):
-    """Otherwise the tests above would prove nothing. Some move data between ranks by hitting a moment: on a busy machine they may miss."""
+    """Otherwise the tests above would prove nothing. Some move data between ranks by hitting a moment: on a busy
+    machine they may miss.
+    """
     with Range(tmp_path, "none") as place:
         for attack in (attack for attack in ALL if attack.reaches):
             assert any(place.run(attack).got for _ in range(4)), attack.name
 
 
-# -- the wire -------------------------------------------------------------------------------------------------------------------------
+# -- the wire ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fields", FIELDS, ids=lambda fields: f"{fields['op']}-{sorted(fields)[0]}")
 def test_a_hostile_operation_ends_its_rank_and_nothing_else(fields):
-    """Whatever a rank posts, the relay comes to its end in order, and says that this rank broke the rules or that nobody can move."""
+    """Whatever a rank posts, the relay comes to its end in order, and says that this rank broke the rules or that
+    nobody can move.
+    """
     pairs = [socket.socketpair() for _ in range(2)]
     operation = {"ticket": 1, "group": "0", "members": [0, 1], **fields}
 
     def rank(r: int) -> None:
         sock = pairs[r][1]
         wire.receive(sock)
-        sock.sendall(_record(wire.POST, operation if r == 0 else {**operation, "op": "barrier", "ticket": 1, "members": [0, 1]}))
+        sock.sendall(
+            _record(wire.POST, operation if r == 0 else {**operation, "op": "barrier", "ticket": 1, "members": [0, 1]})
+        )
         sock.sendall(_record(wire.WAIT, {"ticket": 1}))
 
     threads = [threading.Thread(target=rank, args=(r,)) for r in range(2)]
@@ -193,7 +200,17 @@ def test_the_same_bytes_are_not_taken_twice():
 )
 @pytest.mark.parametrize(
     "expected",
-    [np.arange(20.0), Tensor(np.arange(20, dtype=np.int64), "int64"), [2.5] * 20, (1, 2), {"a": 1.0}, 7, 7.5, "text", None],
+    [
+        np.arange(20.0),
+        Tensor(np.arange(20, dtype=np.int64), "int64"),
+        [2.5] * 20,
+        (1, 2),
+        {"a": 1.0},
+        7,
+        7.5,
+        "text",
+        None,
+    ],
     ids=lambda expected: type(expected).__name__,
 )
 def test_comparing_never_fails_and_tells_little(expected, value):
@@ -204,13 +221,15 @@ def test_comparing_never_fails_and_tells_little(expected, value):
     assert len(show(value)) < 20_000
 
 
-# -- whole submissions ----------------------------------------------------------------------------------------------------------------
+# -- whole submissions -------------------------------------------------------------------------------------------------
 
 
 @needs("jail")
 @pytest.mark.parametrize("path", SUBMISSIONS, ids=lambda path: path.stem)
 def test_submission(place, tmp_path, path):
-    """Read, rebuilt, judged and shown: the points are those of the answers alone, and nothing of the student's runs where it is shown."""
+    """Read, rebuilt, judged and shown: the points are those of the answers alone, and nothing of the student's runs
+    where it is shown.
+    """
     source = path.read_text(encoding="utf-8").replace("@HOME@", str(place.outside.home))
     points, of = map(float, re.search(r"^# points: (\d+) of (\d+)$", source, re.MULTILINE).groups())
     namespace: dict = {}
@@ -226,7 +245,9 @@ def test_submission(place, tmp_path, path):
     rebuilt.flags += reading.file_flags(folder)
     with Runners(place.launchers[0], Limits(cpu_seconds=8, deadline=30)) as runners:
         graded = judging.judge(rebuilt, None, runners, key=place.outside.key)
-    assert (graded.points, graded.max_points) == (points, of), [(item.grade_id, item.verdict, item.said) for item in graded.items]
+    assert (graded.points, graded.max_points) == (points, of), [
+        (item.grade_id, item.verdict, item.said) for item in graded.items
+    ]
     assert not [item.fault for item in graded.items if item.fault]
     shown = carding.carded(rebuilt, graded)
     nbformat.validate(shown)
@@ -238,8 +259,9 @@ def test_submission(place, tmp_path, path):
 
 
 def test_an_archive_stays_in_its_folder(tmp_path):
-    """Files that students upload elsewhere come through `nbgrader zip_collect`: none leaves its folder, by dots, by an absolute name, by a
-    link, or under a name of its own making."""
+    """Files that students upload elsewhere come through `nbgrader zip_collect`: none leaves its folder, by dots, by an
+    absolute name, by a link, or under a name of its own making.
+    """
     archives, extracted = tmp_path / "archive", tmp_path / "course" / "extracted"
     archives.mkdir()
     extracted.mkdir(parents=True)
@@ -264,7 +286,9 @@ def test_an_archive_stays_in_its_folder(tmp_path):
 
 
 class Elements(HTMLParser):
-    """What a browser would run of the student's: text is harmless, a script, an attribute of an event or an address of a script is not."""
+    """What a browser would run of the student's: text is harmless, a script, an attribute of an event or an address of
+    a script is not.
+    """
 
     def __init__(self):
         super().__init__()
@@ -279,7 +303,11 @@ class Elements(HTMLParser):
         self.pre += tag == "pre"
         for name, value in attributes:
             address = re.sub(r"[\x00-\x20]", "", value or "").lower()
-            if name.startswith("on") or name == "srcdoc" or address.startswith(("javascript:", "vbscript:", "data:text")):
+            if (
+                name.startswith("on")
+                or name == "srcdoc"
+                or address.startswith(("javascript:", "vbscript:", "data:text"))
+            ):
                 self.bad.append(f"{tag} {name}={value}")
 
     def handle_data(self, data):

@@ -417,7 +417,9 @@ sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 
 def test_the_jail_has_every_wall_that_this_kernel_offers():
     """Else a jail that has lost one would look like a machine that has none, and the tests above would be left out."""
-    namespaces = subprocess.run([sys.executable, "-c", NAMESPACES], stderr=subprocess.DEVNULL, timeout=60).returncode == 0
+    namespaces = (
+        subprocess.run([sys.executable, "-c", NAMESPACES], stderr=subprocess.DEVNULL, timeout=60).returncode == 0
+    )
     filters = "Seccomp:" in Path("/proc/self/status").read_text() and os.uname().machine in ("x86_64", "aarch64")
     release = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
     if namespaces and filters and release >= (5, 14):

@@ -251,7 +251,10 @@ def test_the_text_of_students_runs_nothing_where_it_is_shown(text):
 
 
 def test_ordinary_text_stays_as_it_was():
-    text = "**Latency** counts: $t = \\alpha + n \\beta$, `a < b`, see [it](https://example.org/x).\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+    text = (
+        "**Latency** counts: $t = \\alpha + n \\beta$, `a < b`, see [it](https://example.org/x).\n\n| a | b "
+        "|\n|---|---|\n| 1 | 2 |"
+    )
     assert harmless.harmless_markdown(text) == text
 
 
@@ -656,8 +659,12 @@ def test_a_notebook_of_sleepers_is_given_up_when_its_time_is_used_up(warm):
 
 
 def test_a_module_beside_the_notebook_can_be_imported(runners, tmp_path):
-    (tmp_path / "cutting.py").write_text("from sizes import base_and_rest\n\n\ndef first(n, rank, p):\n"
-                                         "    base, rest = base_and_rest(n, p)\n    return rank * base + min(rank, rest)\n")  # fmt: skip
+    (tmp_path / "cutting.py").write_text(
+        "from sizes import base_and_rest\n\n\ndef first(n, rank, p):\n"
+        # fmt: skip
+        "    base, rest = base_and_rest(n, p)\n    return rank * base + min(rank, "
+        "rest)\n"
+    )
     (tmp_path / "sizes.py").write_text("import cutting\n\n\ndef base_and_rest(n, p):\n    return divmod(n, p)\n")
     (tmp_path / "math.py").write_text("raise RuntimeError('in place of the real one')\n")
     (tmp_path / "numpy.py").write_text("raise RuntimeError('in place of the real one')\n")

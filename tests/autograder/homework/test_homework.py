@@ -39,7 +39,7 @@ def collect(handed_in) -> folder.Homework:
     return folder.collect(handed_in, handed_in.parent / "copies")
 
 
-# -- the rubric -------------------------------------------------------------------------------------------------------------------------
+# -- the rubric --------------------------------------------------------------------------------------------------------
 
 
 def test_points_of_the_parts():
@@ -67,7 +67,7 @@ def test_a_students_text_is_shortened_and_cannot_steer_a_terminal():
     rubric.shown("\udcff" * 50).encode()
 
 
-# -- which file is what -----------------------------------------------------------------------------------------------------------------
+# -- which file is what ------------------------------------------------------------------------------------------------
 
 
 def test_the_names_that_were_asked_for(handed_in):
@@ -171,7 +171,7 @@ def test_no_folder(tmp_path):
         folder.collect(tmp_path / "none", tmp_path)
 
 
-# -- the parts together -----------------------------------------------------------------------------------------------------------------
+# -- the parts together ------------------------------------------------------------------------------------------------
 
 
 def small_pdf(path) -> None:
@@ -256,7 +256,7 @@ def test_no_folder_for_the_command(tmp_path):
     assert run.exit_code == 2 and "no folder" in run.output
 
 
-# -- programs that open a student's file ------------------------------------------------------------------------------------------------
+# -- programs that open a student's file -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weak", [False, True])
@@ -290,7 +290,7 @@ def test_no_more_is_read_than_a_figure_can_hold(tmp_path, monkeypatch):
         inside.run("probes.figure.pixels", tmp_path / "a.pdf", "400")
 
 
-# -- the page ---------------------------------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 
 class Tags(HTMLParser):

@@ -1,4 +1,6 @@
-"""The bank of homework folders: right ones get full marks, wrong ones lose just what they must, under the name that teaches."""
+"""The bank of homework folders: right ones get full marks, wrong ones lose just what they must, under the name that
+teaches.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ HOSTILE = {
     "wrong_huge_image",
     "wrong_500_pages",
 }  # read as the grader does: in a process of its own
-# In CI Keras, and the one mistake that no other test makes for real: test_homework_port.py judges a loop of one's own with seven mistakes
-# at once, test_homework_grading.py the script of right_warmup. `make test-all` judges every script.
+# In CI Keras, and the one mistake that no other test makes for real: test_homework_port.py judges a loop of one's own
+# with seven mistakes at once, test_homework_grading.py the script of right_warmup. `make test-all` judges every script.
 PORTS = ("right_keras_fit", "wrong_own_shuffle")
 NONCE = "a-students-own"
 
@@ -75,7 +77,8 @@ def compare(folder: Folder, findings: list[LineResult], lines: set[str]) -> list
             if finding.verdict != "passed":
                 wrong.append(f"should have full marks. {said}")
         elif (
-            got not in (expected[name] if isinstance(expected[name], tuple) else [expected[name]]) or finding.verdict == "passed"
+            got not in (expected[name] if isinstance(expected[name], tuple) else [expected[name]])
+            or finding.verdict == "passed"
         ):
             wrong.append(f"should be {expected[name] or 'left to a person'}. {said}")
         elif finding.earned is not None and not finding.teach:

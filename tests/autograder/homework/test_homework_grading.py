@@ -1,4 +1,6 @@
-"""The homework in nbgrader: given out without what students are to make, graded with the files beside the notebook, and fed back."""
+"""The homework in nbgrader: given out without what students are to make, graded with the files beside the notebook, and
+fed back.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def hand_in(root: Path, student: str, folder: str, *, notebook: bool = True, scr
     place = FOLDERS[folder].make(root / "submitted" / student / NAME)
     if notebook:
         released = nbformat.read(root / "release" / NAME / f"{NAME}.ipynb", as_version=4)
-        next(c for c in released.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "discussion").source = "All-reduce."
+        next(
+            c for c in released.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "discussion"
+        ).source = "All-reduce."
         nbformat.write(released, place / f"{NAME}.ipynb")
     if not script:
         (place / "tensorflow2_mnist_hvd.py").unlink()
@@ -57,7 +61,9 @@ def hand_in(root: Path, student: str, folder: str, *, notebook: bool = True, scr
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    """A class of four, graded. ada did everything, and the bonus; the others did not hand in a script, so that no ranks have to run."""
+    """A class of four, graded. ada did everything, and the bonus; the others did not hand in a script, so that no ranks
+    have to run.
+    """
     root = tmp_path_factory.mktemp("class") / "dl"
     made = course_release(root, "--units", NAME)
     assert made.returncode == 0, made.stderr
@@ -87,7 +93,11 @@ def grades(root: Path, student: str) -> dict[str, tuple[float | None, float | No
     """cell -> (points, extra credit, whether a person must look)."""
     with Gradebook(f"sqlite:///{root}/gradebook.db") as gradebook:
         found = gradebook.find_submission(NAME, student)
-        return {g.name: (g.auto_score, g.extra_credit, bool(g.needs_manual_grade)) for n in found.notebooks for g in n.grades}
+        return {
+            g.name: (g.auto_score, g.extra_credit, bool(g.needs_manual_grade))
+            for n in found.notebooks
+            for g in n.grades
+        }
 
 
 def noticed(root: Path, student: str) -> str:
@@ -98,13 +108,17 @@ def shown(root: Path, student: str) -> nbformat.NotebookNode:
     return nbformat.read(root / "autograded" / student / NAME / f"{NAME}.ipynb", as_version=4)
 
 
-# -- given out ------------------------------------------------------------------------------------------------------------------------
+# -- given out ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("where", ["source", "release", "student/homework"])
 def test_what_students_are_to_make_is_not_there(root, where):
     """nbgrader releases all of source/, and copies it over what students hand in."""
-    assert {path.name for path in (root / where / NAME).rglob("*")} == {f"{NAME}.ipynb", "README.md", "tensorflow2_mnist.py"}
+    assert {path.name for path in (root / where / NAME).rglob("*")} == {
+        f"{NAME}.ipynb",
+        "README.md",
+        "tensorflow2_mnist.py",
+    }
     finished = (ROOT / "solutions" / NAME / "tensorflow2_mnist_hvd.py").read_text()
     line = next(line.strip() for line in finished.splitlines() if "DistributedGradientTape(" in line)
     for path in (root / where).rglob("*.py"):
@@ -130,7 +144,7 @@ def test_the_students_tree_can_check_the_homework(root):
     assert done.returncode == 0, done.stderr
 
 
-# -- graded ---------------------------------------------------------------------------------------------------------------------------
+# -- graded ------------------------------------------------------------------------------------------------------------
 
 
 @needs("horovod")
@@ -183,7 +197,9 @@ def test_again_nothing_is_judged(root):
     path = root / "submitted/ada" / NAME / f"{NAME}.ipynb"
     path.write_text(path.read_text().replace("All-reduce.", "The all-reduce."))
     report = grading.grade(root, GradingOptions(NAME, weak=True, students=("ada",)))
-    assert {line.student: line.how for line in report.submissions} == {"ada": "kept"}, "another discussion is not another port"
+    assert {line.student: line.how for line in report.submissions} == {"ada": "kept"}, (
+        "another discussion is not another port"
+    )
     assert grades(root, "ada")[CHECKS["bonus"]] == (0.0, 5.0, False)
 
 
@@ -216,10 +232,14 @@ def test_the_report_on_the_class(root):
     shared = {who for who, why in todo if "handed in, too" in why}
     assert shared == {"ben", "chloe"}, "both handed in the bank's run logs; the others' are of other runs"
     mistakes = {mistake.name: mistake.students for exercise in made.exercises for mistake in exercise.mistakes}
-    assert mistakes["perfect_scaling_assumed"] == ("ben",) and set(mistakes["missing_file"]) == {"ben", "chloe", "dario"}
+    assert mistakes["perfect_scaling_assumed"] == ("ben",) and set(mistakes["missing_file"]) == {
+        "ben",
+        "chloe",
+        "dario",
+    }
 
 
-# -- codes ----------------------------------------------------------------------------------------------------------------------------
+# -- codes -------------------------------------------------------------------------------------------------------------
 
 
 def test_each_student_has_a_code_of_their_own(tmp_path):
@@ -244,10 +264,15 @@ def test_the_command_for_codes(root):
     assert nonces("no_such_thing").returncode == 2
     assert nonces(NAME).returncode == 0
     lines = (root / "overlay/nonces" / f"{NAME}.csv").read_text().splitlines()
-    assert lines[0] == "student,nonce" and {line.split(",")[0] for line in lines[1:]} == {"ada", "ben", "chloe", "dario"}
+    assert lines[0] == "student,nonce" and {line.split(",")[0] for line in lines[1:]} == {
+        "ada",
+        "ben",
+        "chloe",
+        "dario",
+    }
 
 
-# -- in a notebook --------------------------------------------------------------------------------------------------------------------
+# -- in a notebook -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -283,7 +308,7 @@ def test_the_students_own_check(tmp_path, monkeypatch, warm):
     assert "choose one of" in said.getvalue() and "there is no folder" in said.getvalue()
 
 
-# -- on the way to the judge ----------------------------------------------------------------------------------------------------------
+# -- on the way to the judge -------------------------------------------------------------------------------------------
 
 
 def test_files_travel_as_they_are(tmp_path):

@@ -1,4 +1,6 @@
-"""The judge of the homework's figures: right ones in many styles get full marks, each mistake gets its name, what is unclear a person."""
+"""The judge of the homework's figures: right ones in many styles get full marks, each mistake gets its name, what is
+unclear a person.
+"""
 
 import matplotlib
 import numpy as np
@@ -66,7 +68,7 @@ def two(x=X, training=T, validation=V, names=("training", "validation"), xlabel=
     ax.legend()
 
 
-# -- right figures --------------------------------------------------------------------------------------------------------------------
+# -- right figures -----------------------------------------------------------------------------------------------------
 
 
 def from_zero():
@@ -220,7 +222,7 @@ def test_curves_that_coincide_are_two(tmp_path):
     assert diagnoses(tmp_path / "a.pdf", logs={**LOGS, P: log}) == {}
 
 
-# -- right ones that are not all lines: a person looks, and nothing is lost -----------------------------------------------------------
+# -- right ones that are not all lines: a person looks, and nothing is lost --------------------------------------------
 
 
 def bars_beside_a_line():
@@ -282,7 +284,7 @@ def test_what_is_not_read_waits_for_a_person_and_loses_nothing(draw, why, tmp_pa
     assert why in {one.diagnosis for one in found if one.verdict == "needs_person"}
 
 
-# -- wrong ones -----------------------------------------------------------------------------------------------------------------------
+# -- wrong ones --------------------------------------------------------------------------------------------------------
 
 
 def swapped():
@@ -452,7 +454,7 @@ def test_curves_that_look_the_same_are_for_a_person(tmp_path):
     assert found["values"].verdict == "passed"
 
 
-# -- files and logs -------------------------------------------------------------------------------------------------------------------
+# -- files and logs ----------------------------------------------------------------------------------------------------
 
 
 def test_nothing_handed_in():
@@ -553,7 +555,7 @@ def test_a_live_figure_is_judged_by_the_same_rules():
     assert [one.diagnosis for one in found] == ["", "swapped_curves", ""]
 
 
-# -- scaling.pdf ----------------------------------------------------------------------------------------------------------------------
+# -- scaling.pdf -------------------------------------------------------------------------------------------------------
 
 RANKS = np.array(SIZES)
 SPEEDUP = np.array([1, 1.9, 3.5, 6.1])

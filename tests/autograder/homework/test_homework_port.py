@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(600)  # a script is run on one, two and three r
 REFERENCE = ROOT / "solutions" / "scaling_mnist" / "tensorflow2_mnist_hvd.py"
 
 
-# -- images that know their number -----------------------------------------------------------------------------------------------
+# -- images that know their number -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(-1, 28, 28, 1), (-1, 28, 28), (-1, 784)])
@@ -54,7 +54,7 @@ def test_the_data_come_from_the_key():
     assert script_probe.numbers(one["x_train"]) == list(range(64))
 
 
-# -- what is read from the source ------------------------------------------------------------------------------------------------
+# -- what is read from the source --------------------------------------------------------------------------------------
 
 PINS = {
     "gpus = tf.config.list_physical_devices('GPU')\ntf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')": "local_rank",
@@ -87,7 +87,7 @@ def test_growth_horovod_and_errors_are_read_from_the_source():
     assert port_source.read("x\0").error
 
 
-# -- what the ranks tell is not believed -----------------------------------------------------------------------------------------
+# -- what the ranks tell is not believed -------------------------------------------------------------------------------
 
 
 def test_notes_that_no_probe_would_write_are_left_out():
@@ -108,7 +108,7 @@ def test_notes_that_no_probe_would_write_are_left_out():
     assert rank.steps == [] and rank.shapes == [] and rank.ended == "" and rank.batches == 0
 
 
-# -- lines, from what was seen ---------------------------------------------------------------------------------------------------
+# -- lines, from what was seen -----------------------------------------------------------------------------------------
 
 
 def seen(setting: Setting, numbers, rates=None, **more) -> ObservedRun:
@@ -282,7 +282,7 @@ def test_where_ranks_stand_still_says_which_step_is_at_fault():
     assert evidence.stuck_in(one) == "broadcast"
 
 
-# -- for real --------------------------------------------------------------------------------------------------------------------
+# -- for real ----------------------------------------------------------------------------------------------------------
 
 
 def verdicts(tmp_path, launcher, edits=()) -> dict:

@@ -1,4 +1,6 @@
-"""The scaling test of the homework: right tables in all shapes, named mistakes, and flags that honest runs must not raise."""
+"""The scaling test of the homework: right tables in all shapes, named mistakes, and flags that honest runs must not
+raise.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,7 @@ def two_cores(tmp_path) -> Submission:
     )
 
 
-# -- right ones -------------------------------------------------------------------------------------------------------------------------
+# -- right ones --------------------------------------------------------------------------------------------------------
 
 
 def test_an_honest_table_earns_everything_and_raises_no_flag(honest):
@@ -184,7 +186,7 @@ def test_sixteen_ranks_count_where_they_are_handed_in(tmp_path):
     assert submission.lost()["throughput"] == ("not_from_the_logs", 4.0)
 
 
-# -- wrong ones -------------------------------------------------------------------------------------------------------------------------
+# -- wrong ones --------------------------------------------------------------------------------------------------------
 
 
 def columns(submission: Submission, rate=None, gain=None, share=None) -> None:
@@ -287,7 +289,7 @@ def test_what_is_no_table_is_said_in_a_sentence(honest, content):
     assert {honest.lost()[name] for name in ("throughput", "speedup", "efficiency")} == {("unreadable_table", 0.0)}
 
 
-# -- the runs ---------------------------------------------------------------------------------------------------------------------------
+# -- the runs ----------------------------------------------------------------------------------------------------------
 
 
 def test_missing_cut_off_and_unreadable_logs(honest):
@@ -362,7 +364,7 @@ def test_nothing_at_all(tmp_path):
     assert found.score == 0 and not found.needs_person and {f.diagnosis for f in found.findings} == {"missing_file"}
 
 
-# -- the figure -------------------------------------------------------------------------------------------------------------------------
+# -- the figure --------------------------------------------------------------------------------------------------------
 
 
 def test_every_quantity_may_be_drawn(two_cores):
@@ -455,7 +457,7 @@ def test_a_reader_that_fails_costs_nobody_anything(honest):
     assert honest.lost() == {"figure": ("unreadable_figure", None)}
 
 
-# -- flags ------------------------------------------------------------------------------------------------------------------------------
+# -- flags -------------------------------------------------------------------------------------------------------------
 
 
 def epochs(found: list[dict]) -> list[dict]:
@@ -581,7 +583,7 @@ def test_runs_of_two_students_that_are_one(tmp_path):
     assert found["ben"][0].kind == "another_students_times" and "cem" in found["ben"][0].sentence
 
 
-# -- the pieces -------------------------------------------------------------------------------------------------------------------------
+# -- the pieces --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -631,7 +633,7 @@ def test_the_hash_is_of_the_script_that_was_handed_in(honest):
     assert first["source_sha256"] == hashlib.sha256((honest.root / SCRIPT).read_bytes()).hexdigest()
 
 
-# -- once more, on this machine ---------------------------------------------------------------------------------------------------------
+# -- once more, on this machine ----------------------------------------------------------------------------------------
 
 
 def here(run: Run) -> Run:

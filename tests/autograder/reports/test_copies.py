@@ -182,10 +182,14 @@ def test_layout_names_and_comments_make_no_tokens():
 
 def test_written_answers_are_compared_word_by_word():
     text = (
-        "The efficiency falls because every rank sends the same number of bytes while its share of the work shrinks, so that the "
+        "The efficiency falls because every rank sends the same number of bytes while its share of the work shrinks, "
+        "so that the "
         "time of the all-reduce stays and the time of the step does not; with 64 ranks we measured forty percent."
     )
-    other = "Communication takes longer than computation at the end, as Amdahl's law says, and the curve bends away from the line."
+    other = (
+        "Communication takes longer than computation at the end, as Amdahl's law says, and the curve bends away from "
+        "the line."
+    )
     answers = {
         "ada": {"explain": text},
         "bob": {"explain": text.replace("forty", "40").upper()},

@@ -108,7 +108,9 @@ def test_free_and_bound_names():
         "z",
         "w",
     }
-    assert bound_names("import a.b as c\nfor i in range(3):\n    pass\nx, (y, *z) = 1, (2, 3)\nclass K:\n    inner = 1") == {
+    assert bound_names(
+        "import a.b as c\nfor i in range(3):\n    pass\nx, (y, *z) = 1, (2, 3)\nclass K:\n    inner = 1"
+    ) == {
         "c",
         "i",
         "x",
@@ -122,7 +124,9 @@ def test_free_and_bound_names():
         "text",
         "pairs",
     }
-    assert free_names("try:\n    y = f()\nexcept E as e:\n    print(e)\nwhile n > 0:\n    n -= 1\nif y:\n    z = 1\nz") == {
+    assert free_names(
+        "try:\n    y = f()\nexcept E as e:\n    print(e)\nwhile n > 0:\n    n -= 1\nif y:\n    z = 1\nz"
+    ) == {
         "f",
         "E",
         "n",

@@ -625,7 +625,10 @@ def without_history(server: dict[str, str]) -> dict[str, str]:
 
 
 def test_a_job_on_a_server_without_history_is_known_while_it_runs(course, monkeypatch, capsys):
-    ends = f"mkdir -p {course}/jobs/ddp-12; echo done > {course}/jobs/ddp-12/output.txt; echo 0 > {course}/jobs/ddp-12/exit_status"
+    ends = (
+        f"mkdir -p {course}/jobs/ddp-12; echo done > {course}/jobs/ddp-12/output.txt; echo 0 > "
+        f"{course}/jobs/ddp-12/exit_status"
+    )
     waiting, running = of_course(course, job_state="Q", comment=""), of_course(course, job_state="R")
     on_path(
         monkeypatch, course / "bin", **without_history(pbs_server(course, waiting, running, None, happens={3: ends}))
@@ -646,7 +649,10 @@ def test_the_advice_after_a_time_limit_asks_for_the_same_job_again(course, monke
     limit = {"nodect": 2, "mpiprocs": 2, "select": "2:ncpus=4:mpiprocs=1", "walltime": "00:03:00"}
     facts = of_course(course, Exit_status=-29, Resource_List=limit)
     facts["Variable_List"]["ARGS"] = "--epochs 500 --checkpoint old.pt"
-    leaves = f"mkdir -p {course}/jobs/ddp-12; echo x > {course}/jobs/ddp-12/output.txt; echo x > {course}/jobs/ddp-12/checkpoint.pt"
+    leaves = (
+        f"mkdir -p {course}/jobs/ddp-12; echo x > {course}/jobs/ddp-12/output.txt; echo x > "
+        f"{course}/jobs/ddp-12/checkpoint.pt"
+    )
     on_path(
         monkeypatch, course / "bin", **pbs_server(course, of_course(course, job_state="R"), facts, happens={2: leaves})
     )
@@ -658,7 +664,10 @@ def test_the_advice_after_a_time_limit_asks_for_the_same_job_again(course, monke
 
 
 def test_without_history_the_jobs_own_files_tell_how_it_ended(course, monkeypatch, capsys):
-    ends = f"mkdir -p {course}/jobs/ddp-12; echo lost > {course}/jobs/ddp-12/output.txt; echo 4 > {course}/jobs/ddp-12/exit_status"
+    ends = (
+        f"mkdir -p {course}/jobs/ddp-12; echo lost > {course}/jobs/ddp-12/output.txt; echo 4 > "
+        f"{course}/jobs/ddp-12/exit_status"
+    )
     server = pbs_server(course, of_course(course, job_state="R"), None, happens={2: ends})
     on_path(monkeypatch, course / "bin", **server)
     assert submit.command("ddp.sh", [], None, None, None, None, False, False, None, None) == 4

@@ -1,4 +1,6 @@
-"""Backends of torch.distributed: the behavioural suite on gloo, mpi and the relay, and what only the mpi backend promises."""
+"""Backends of torch.distributed: the behavioural suite on gloo, mpi and the relay, and what only the mpi backend
+promises.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def folder():
 
 
 def run(command: list[str], folder: Path, seconds: float = 120, **variables: str) -> subprocess.CompletedProcess:
-    """Run a command, its temporary files in `folder`. Fails the test when it takes too long, and then ends all of its ranks."""
+    """Run a command, its temporary files in `folder`. Fails the test when it takes too long, and then ends all of its
+    ranks.
+    """
     environ = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "", "TMPDIR": str(folder), **variables}
     process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -81,7 +85,9 @@ RUNNERS: dict[str, Callable[[Path, int], None]] = {"gloo": suite_on_gloo, "mpi":
 
 @pytest.fixture(scope="module")
 def results(folder, warm):
-    """results(backend, world_size) -> for each rank {case: {"value": ...} or {"error": traceback}}. Every suite runs once."""
+    """results(backend, world_size) -> for each rank {case: {"value": ...} or {"error": traceback}}. Every suite runs
+    once.
+    """
     known: dict[tuple[str, int], list[dict]] = {}
 
     def results_of(backend: str, world_size: int) -> list[dict]:
@@ -155,7 +161,13 @@ def test_a_plain_script_needs_torch_only(folder):
 
 def test_a_plain_python_is_a_world_of_one(folder):
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_"))}
-    command = ["env", "-i", *[f"{name}={value}" for name, value in environ.items()], sys.executable, script(folder, PLAIN)]
+    command = [
+        "env",
+        "-i",
+        *[f"{name}={value}" for name, value in environ.items()],
+        sys.executable,
+        script(folder, PLAIN),
+    ]
     done = run(command, folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "rank 0 of 1 is done\n"
@@ -227,7 +239,10 @@ def test_the_deadline_names_what_each_rank_is_stuck_in(folder):
     assert reports == {
         "0": f"recv from rank 1, tag 7, float32[3] (12 B): operation 2 of all ranks, called at {name}, line 11",
         "1": f"all_reduce, float64[2, 2] (32 B): operation 2 of all ranks, called at {name}, line 13",
-        "2": f"broadcast with root 1, float32[4] (16 B): operation 1 of the group of ranks 1 and 2, called at {name}, line 15",
+        "2": (
+            f"broadcast with root 1, float32[4] (16 B): operation 1 of the group of ranks 1 and 2, called at {name}, "
+            "line 15"
+        ),
     }
 
 

@@ -1,4 +1,6 @@
-"""Ranks of a notebook that are forked: in what a program sees of itself, and in how they end, they are what mpiexec started."""
+"""Ranks of a notebook that are forked: in what a program sees of itself, and in how they end, they are what mpiexec
+started.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +120,9 @@ def test_fresh_ranks_come_from_the_same_forker(warm):
         cluster.renew()
         cluster.wait_until_ready()
         after = {psutil.Process(member.pid) for member in cluster.members}
-        assert not {process.pid for process in after} & before.keys() and {process.ppid() for process in after} == parents
+        assert (
+            not {process.pid for process in after} & before.keys() and {process.ppid() for process in after} == parents
+        )
         gone, alive = psutil.wait_procs(list(before.values()), timeout=10)
         assert not alive
         hosts = cluster.call(engine.identify)
@@ -198,7 +202,9 @@ def stub(tmp_path):
             listener.listen()
             listener.settimeout(30)
             command = [sys.executable, "-I", "-S", str(STUB), path]
-            process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
+            process = subprocess.Popen(
+                command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+            )
             started.append(process)
             connection, _ = listener.accept()
         request, streams = forker._receive(connection)

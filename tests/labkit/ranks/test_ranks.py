@@ -97,12 +97,17 @@ def test_what_is_said_asks_for_the_process_group_where_it_is_needed(notebook, be
 
 
 def test_before_the_ranks_are_started(before):
-    assert before.text == "The cell did not run.\nNo ranks are running yet. Start them in a cell of their own: ranks.start(4)"
+    assert (
+        before.text
+        == "The cell did not run.\nNo ranks are running yet. Start them in a cell of their own: ranks.start(4)"
+    )
     assert before.error is None
 
 
 def test_output_by_rank_and_what_all_print_alike_once(ranks):
-    assert ranks("print('I am', rank, 'of', world_size)").text == "\n".join(f"rank {k}  I am {k} of 4" for k in range(4))
+    assert ranks("print('I am', rank, 'of', world_size)").text == "\n".join(
+        f"rank {k}  I am {k} of 4" for k in range(4)
+    )
     assert ranks("print('alike')\nworld_size").text == "ranks 0-3  alike\n           4"
     assert ranks("print('low' if rank < 3 else 'high')").text == "ranks 0-2  low\nrank 3     high"
     assert ranks("rank;").text == ""
@@ -123,11 +128,16 @@ def test_figures_and_rich_displays_stand_under_their_rank(ranks):
     )
     shown = [next(kind for kind in ("image/png", "text/html") if kind in output) for output in cell.outputs]
     assert shown == ["text/html", "image/png", "text/html"] * 2  # label, figure, HTML
-    assert [output["text/html"] for output in cell.outputs if "<b>" in output.get("text/html", "")] == ["<b>0</b>", "<b>1</b>"]
+    assert [output["text/html"] for output in cell.outputs if "<b>" in output.get("text/html", "")] == [
+        "<b>0</b>",
+        "<b>1</b>",
+    ]
 
 
 def test_output_is_shown_while_the_cell_runs(notebook, ranks):
-    cell = ranks("import time\nfor k in range(3):\n    print('epoch', k)\n    time.sleep(0.4)\nprint('\\r10%\\r20%', end='')")
+    cell = ranks(
+        "import time\nfor k in range(3):\n    print('epoch', k)\n    time.sleep(0.4)\nprint('\\r10%\\r20%', end='')"
+    )
     assert cell.text == "ranks 0-3  epoch 0\n           epoch 1\n           epoch 2\n           20%"
     assert len(cell.outputs) == 1
 
@@ -206,8 +216,16 @@ def test_a_syntax_error_is_shown_with_its_line_and_nothing_runs(ranks, works_aga
     ("define", "use", "told"),
     [
         ("log = open('/dev/null')", "log", "log cannot be sent to the ranks (cannot pickle "),
-        ("import numpy\nbig = numpy.zeros(25_000_000)", "big", "big: 200 MB, and at most 50 MB travel to the ranks with a cell."),
-        ("many = [bytes(1000)] * 60000 + [bytes(60_000_000)]", "many", "many: more than 50 MB, and at most 50 MB travel"),
+        (
+            "import numpy\nbig = numpy.zeros(25_000_000)",
+            "big",
+            "big: 200 MB, and at most 50 MB travel to the ranks with a cell.",
+        ),
+        (
+            "many = [bytes(1000)] * 60000 + [bytes(60_000_000)]",
+            "many",
+            "many: more than 50 MB, and at most 50 MB travel",
+        ),
     ],
 )
 def test_a_name_that_cannot_travel(notebook, ranks, works_again, define, use, told):
@@ -264,7 +282,8 @@ def test_an_exception_is_shown_once_with_the_students_lines(notebook, ranks, wor
     cell = ranks("print('before')\ndivide(rank)", "1")
     assert cell.text == (
         "rank 1  before\nRank 1 raised ZeroDivisionError: division by zero\n"
-        f"  cell {cell.number}, line 3\n      divide(rank)\n  cell {defined.number}, line 2, in divide\n      return x / 0"
+        f"  cell {cell.number}, line 3\n      divide(rank)\n  cell {defined.number}, line 2, in divide\n      return "
+        "x / 0"
     )
     everybody = ranks("undefined")
     assert everybody.text.count("NameError") == 1 and everybody.text.startswith("Ranks 0-3 raised NameError")
@@ -378,10 +397,12 @@ def test_the_students_stop_button(ranks, works_again):
 def test_torch_distributed_is_ready_and_its_hangs_are_explained(torch_ranks):
     assert torch_ranks("t = torch.ones(2) * rank\ndist.all_reduce(t)\nt").text == "ranks 0-3  tensor([6., 6.])"
     cell = torch_ranks(
-        "t = torch.zeros(3)\nif rank:\n    dist.all_reduce(t)\nelse:\n    dist.broadcast(t, 0)", f"--deadline {DEADLINE}"
+        "t = torch.zeros(3)\nif rank:\n    dist.all_reduce(t)\nelse:\n    dist.broadcast(t, 0)",
+        f"--deadline {DEADLINE}",
     )
     assert "ranks 1, 2 and 3 called all_reduce; rank 0 called broadcast" in cell.text
-    assert torch_ranks("dist.get_rank()", "2", limit=120).text == "rank 2  2"  # the fresh ranks have their process group, too
+    # the fresh ranks have their process group, too
+    assert torch_ranks("dist.get_rank()", "2", limit=120).text == "rank 2  2"
 
 
 # --- nothing is left behind
@@ -400,7 +421,10 @@ def test_the_controller_listens_only_at_ports_that_were_held_for_it(warm, monkey
         started = psutil.Process(cluster._reaper.pid).children(recursive=True)
         controllers = [process for process in started if "ipyparallel.controller" in process.cmdline()]
         listening = {
-            link.laddr for each in controllers for link in each.net_connections("tcp") if link.status == psutil.CONN_LISTEN
+            link.laddr
+            for each in controllers
+            for link in each.net_connections("tcp")
+            if link.status == psutil.CONN_LISTEN
         }
         assert len(listening) > 10 and listening <= held
         assert not cluster._reserved, "nothing is held longer than it must be"

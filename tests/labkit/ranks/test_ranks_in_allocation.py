@@ -20,7 +20,9 @@ HANGS = "%%ranks --deadline 1\nif rank == 0:\n    comm.recv(source=1)\nif rank =
 DIES = "%%ranks\nimport os\nif rank == 3: os.kill(os.getpid(), 9)\ncomm.barrier()"
 RAISES = "%%ranks\nif rank == 1: 1 / 0\ncomm.barrier()"
 MESSAGE = "%%ranks\nif rank == 0: comm.send('x', dest=3)\nif rank == 3: comm.recv(source=0)"
-TEMPORARY = "%%ranks\nimport os, tempfile\nprint(os.path.isdir(tempfile.gettempdir()), 'labkit' in tempfile.gettempdir())"
+TEMPORARY = (
+    "%%ranks\nimport os, tempfile\nprint(os.path.isdir(tempfile.gettempdir()), 'labkit' in tempfile.gettempdir())"
+)
 SEEN = "[(e.rank, e.kind, e.peer, e.match) for e in sorted(ranks.events(), key=lambda e: e.rank)]"
 IN_ORDER = "[e.posted >= 0 and e.ended >= e.posted and e.ended < 30 for e in ranks.events()]"
 
@@ -39,7 +41,9 @@ def submitted(slurm, folder: Path, command: str, limit: float, user: str | None 
 
 @pytest.fixture
 def left_on_the_nodes(slurm):
-    """Call it after the job: {host: what is new in its /tmp and /dev/shm, and which processes of jobs}; {} when there is nothing, soon."""
+    """Call it after the job: {host: what is new in its /tmp and /dev/shm, and which processes of jobs}; {} when there
+    is nothing, soon.
+    """
     before = {host: set(seen_on(slurm, host)) for host in HOSTS}
 
     def left() -> dict[str, list[str]]:
@@ -55,12 +59,16 @@ def left_on_the_nodes(slurm):
 
 
 def seen_on(slurm, host: str) -> list[str]:
-    """Files, but for those of a /tmp that all share (the course and the tests' folder, where they lie there), and processes of jobs."""
+    """Files, but for those of a /tmp that all share (the course and the tests' folder, where they lie there), and
+    processes of jobs.
+    """
     files = slurm.run(["ls", "/tmp", "/dev/shm"], host=host).stdout.split()
     processes = slurm.run(["ps", "-eo", "pid,args"], host=host).stdout.splitlines()
     shared = {path.name for path in Path("/tmp").iterdir()}
     seen = [name for name in files if name not in {"/tmp:", "/dev/shm:", *shared}]
-    return seen + [line for line in processes if re.search(r"labkit|ipyparallel|ipykernel|mpiexec|orted|slurmstepd", line)]
+    return seen + [
+        line for line in processes if re.search(r"labkit|ipyparallel|ipykernel|mpiexec|orted|slurmstepd", line)
+    ]
 
 
 def read_cells(found: Path) -> list[str]:

@@ -1,4 +1,6 @@
-"""A cell that uses a function which is not written yet gets one calm line, and so do the cells that miss what it would have made."""
+"""A cell that uses a function which is not written yet gets one calm line, and so do the cells that miss what it would
+have made.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ def told(kind, text, function="", source=""):
 
 def test_the_function_is_named():
     assert f'NotImplementedError("{unwritten.STUB}")' in CODE_STUB
-    assert told("NotImplementedError", unwritten.STUB, "train_step") == "This cell uses train_step, which is not written yet."
+    assert (
+        told("NotImplementedError", unwritten.STUB, "train_step")
+        == "This cell uses train_step, which is not written yet."
+    )
     assert told("RuntimeError", IN_RANKS) == "This cell uses average_gradients, which is not written yet."
 
 
@@ -32,9 +37,12 @@ def test_a_name_that_such_a_cell_would_have_made_leads_to_the_function():
     assert told("NameError", "name 'losses' is not defined") is None
     told("NotImplementedError", unwritten.STUB, "train_step", "losses = train_step()\ntotal = sum(losses)")
     why = "from a cell above that uses train_step, which is not written yet."
-    assert told("NameError", "name 'losses' is not defined", source="curve = losses") == f"This cell needs losses, {why}"
+    assert (
+        told("NameError", "name 'losses' is not defined", source="curve = losses") == f"This cell needs losses, {why}"
+    )
     assert told("NameError", "rank 0 has no total") == f"This cell needs total, {why}"
-    assert told("NameError", "name 'curve' is not defined") == f"This cell needs curve, {why}"  # what misses a name makes none
+    # what misses a name makes none
+    assert told("NameError", "name 'curve' is not defined") == f"This cell needs curve, {why}"
 
 
 @pytest.mark.parametrize(
