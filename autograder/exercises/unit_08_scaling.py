@@ -33,8 +33,12 @@ VARIANCE = Mistake("variance", "The square root is missing.",
 ROUNDED = Mistake("rounded", "The numbers were rounded.", "Return them as they are; round where they are printed.")
 NEGATIVE = Mistake("negative_error", "An error has no sign.",
                    "Take the absolute value: the slope 1/S² is meant without its minus.")  # fmt: skip
-FLOAT32 = Mistake("float32", "The numbers are right to 7 digits: somewhere they went through float32. Times have 16.",
-                  "Leave out the conversion. `torch.tensor` makes float32 of a list: give it dtype=torch.float64.")  # fmt: skip
+FLOAT32 = Mistake(
+    "float32",
+    "The numbers are right to 7 digits: somewhere they went through float32. Times have 16.",
+    # fmt: skip
+    "Leave out the conversion. `torch.tensor` makes float32 of a list: give it dtype=torch.float64.",
+)
 LOST_DIGITS = [ROUNDED, FLOAT32]
 # relative: every right way to compute in float64 agrees to far more, and nothing that went through float32 gets there
 EXACT = 1e-9
