@@ -36,7 +36,6 @@ NEGATIVE = Mistake("negative_error", "An error has no sign.",
 FLOAT32 = Mistake(
     "float32",
     "The numbers are right to 7 digits: somewhere they went through float32. Times have 16.",
-    # fmt: skip
     "Leave out the conversion. `torch.tensor` makes float32 of a list: give it dtype=torch.float64.",
 )
 LOST_DIGITS = [ROUNDED, FLOAT32]

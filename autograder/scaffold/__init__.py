@@ -1,7 +1,7 @@
 """`autograder new UNIT FUNCTION`: the files of a new exercise, complete and judged as right, for its author to change.
 
 What is written is an exercise that works: a function of its own (the largest value over the ranks, or a fair number of
-samples) with a mistake that has a name and seven answers in the bank. An author changes one thing after the other and
+samples) with a mistake that has a name and its answers in the bank. An author changes one thing after the other and
 always has an exercise that can be judged.
 """
 
@@ -67,7 +67,7 @@ def create(unit: str, function: str, kind: str = "torch", title: str = "", root:
     files = {
         module: "the class: what is asked, its cases, what is right, its mistakes",
         page: "a markdown cell, the solution and its check",
-        bank: "two right and five wrong answers",
+        bank: "right and wrong answers",
     }
     _add_class(module, _filled(kind, "exercise.py.txt", words), words)
     _add_cells(page, _filled(kind, "cells.py.txt", words), words)
