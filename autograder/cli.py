@@ -135,7 +135,8 @@ def new(
         f"\nIt can be judged as it stands:\n  autograder bank {name}\n"
         f"After every change of its class or its answers:\n  autograder bank {name} --record\n"
         f"Its tests:\n  python -m pytest -n 0 tests/autograder/exercises -k {function}\n"
-        f'Move its cells to where the page needs them; then the page:\n  make notebooks OPTIONS="--execute {created.unit}"'
+        "Move its cells to where the page needs them; then the page:\n"
+        f'  make notebooks OPTIONS="--execute {created.unit}"'
     )
 
 
