@@ -443,12 +443,12 @@ def harness(f, steps, base_rate, world_size, warmup_steps):
     def _rates(factor, steps, base_rate, world_size, warmup_steps) -> list[float]:
         return [base_rate * factor(step / warmup_steps if warmup_steps else 1 + step) for step in steps]
 
-    def right(self, **case):
-        return self._rates(self._climb(1, case["world_size"]), **case)
+    def right(self, world_size, **case):
+        return self._climb(1, world_size)
 
     def worked(self, case):
         t = super().worked(case)
-        t.p, t.climb = t.world_size, self._climb
+        t.climb = self._climb
         return t
 
     def per_rank(self, case, value):
