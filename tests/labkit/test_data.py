@@ -233,15 +233,15 @@ IMAGES_FILE, LABELS_FILE = "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyt
         (IMAGES_FILE, GOOD[IMAGES_FILE][:200] + b"\xff\x00" + GOOD[IMAGES_FILE][202:], "cannot be unpacked"),
         (IMAGES_FILE, b"", "found nothing"),
         (IMAGES_FILE, b"<html>404 Not Found</html>", "does not begin like an IDX file"),
-        (IMAGES_FILE, gzip.compress(idx(IMAGES)[:5000]), "announces 9,408 bytes of data and 4,984 follow"),
-        (IMAGES_FILE, gzip.compress(idx(IMAGES)[:10]), "follow"),
+        (IMAGES_FILE, gzip.compress(idx(IMAGES)[:5000], mtime=0), "announces 9,408 bytes of data and 4,984 follow"),
+        (IMAGES_FILE, gzip.compress(idx(IMAGES)[:10], mtime=0), "follow"),
         (
             IMAGES_FILE,
-            gzip.compress(idx(IMAGES[:, :20])),
+            gzip.compress(idx(IMAGES[:, :20]), mtime=0),
             "expected bytes of shape (n, 28, 28), found uint8 of shape (12, 20, 28)",
         ),
-        (LABELS_FILE, gzip.compress(idx(LABELS[:9])), "expected 12 labels, one per image, found shape (9,)"),
-        (LABELS_FILE, gzip.compress(idx(LABELS + 90)), "not numbers from 0 to 9"),
+        (LABELS_FILE, gzip.compress(idx(LABELS[:9]), mtime=0), "expected 12 labels, one per image, found shape (9,)"),
+        (LABELS_FILE, gzip.compress(idx(LABELS + 90), mtime=0), "not numbers from 0 to 9"),
     ],
 )
 def test_a_broken_file_is_named_and_left_alone(folder, file, content, says):
