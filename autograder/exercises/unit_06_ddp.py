@@ -785,7 +785,7 @@ class SaveCheckpoint(Exercise):
     )
     levels = {"what is in the file": 1, "who writes it, and when": 2}
     # Each rank's DDP has a group of its own here, so that nothing but the student's code makes a rank wait for another:
-    # rank 0 starts when all others have returned or wait for it. Writing takes a while, as on a real disk.
+    # rank 0 starts when all others have returned or wait for it. Writing and renaming take a while, as on a real disk.
     shares_files = True
     harness = with_model("""
 def harness(f, values, velocity, sizes, epoch, seen, older):
@@ -811,11 +811,22 @@ def harness(f, values, velocity, sizes, epoch, seen, older):
             wrote.append(os.fspath(place))
         return python_open(place, mode, *arguments, **options)
 
+    def slow(move):
+        def moved(*arguments, **options):
+            if rank == 0:
+                time.sleep(0.15)
+            return move(*arguments, **options)
+
+        return moved
+
+    moves = os.replace, os.rename
     torch.save, builtins.open, io.open = noted_save, noted_open, noted_open
+    os.replace, os.rename = map(slow, moves)
     try:
         f(path, model, optimizer, epoch)
     finally:
         torch.save, builtins.open, io.open = save, python_open, python_open
+        os.replace, os.rename = moves
     there = os.path.exists(path)
     if rank != 0:
         mine = any(os.path.abspath(place).startswith(folder) for place in wrote)
