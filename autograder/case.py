@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from labkit.relay.topology import Topology, flat
 from labkit.relay.wire import COMM, Opaque, Tensor
 
 __all__ = ["ANYTHING", "COMM", "Case", "Finding", "Opaque", "RankRun", "Run", "Tensor", "Typed"]
@@ -49,7 +50,7 @@ class Case:
     rtol, atol: tolerance of floating-point comparisons; integers are compared exactly. None: what the type of the
         expected value promises (`autograder.compare.TOLERANCES`), so that float64 is not mistaken for float32. Sums in
         another order pass.
-    alpha, beta: seconds per message and per byte of the relay's network (virtual time).
+    network: the relay's, in virtual time (`labkit.relay.topology`).
     ranks_per_node: runtime "horovod": `hvd.local_rank()` counts within nodes of so many ranks; 0: all ranks on one
         node.
     """
@@ -62,8 +63,7 @@ class Case:
     late: tuple[int, ...] = ()
     rtol: float | None = None
     atol: float | None = None
-    alpha: float = 5e-6
-    beta: float = 1e-10
+    network: Topology = flat()
     ranks_per_node: int = 0
 
     def arguments_of(self, rank: int) -> tuple:
@@ -89,6 +89,8 @@ class RankRun:
     collective_bytes: bytes it handed to them. finish: virtual time at which it returned, seconds.
     unwaited: isend/irecv and asynchronous collectives it never waited for. carried: bytes it handed to Horovod's
         collectives; infinite where it called MPI more often than can be recorded.
+    busy: virtual seconds of computing that the harness has charged. memory: what it has counted, as (virtual seconds,
+        bytes alive from then on).
     """
 
     value: Any
@@ -103,6 +105,13 @@ class RankRun:
     finish: float = 0.0
     unwaited: int = 0
     carried: float = 0.0
+    busy: float = 0.0
+    memory: tuple[tuple[float, int], ...] = ()
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that were alive at a time."""
+        return max((nbytes for _, nbytes in self.memory), default=0)
 
 
 @dataclass(frozen=True)
@@ -111,10 +120,12 @@ class Run:
     it took.
 
     printed: [(rank, line), ...]. elapsed: virtual seconds until the last rank returned. events:
-        `labkit.watch.events.Event` list.
+        `labkit.watch.events.Event` list. link_bytes: that went over links "inside" nodes and "between" them; of a
+        collective, what the library's algorithm sends.
     """
 
     ranks: tuple[RankRun, ...]
     printed: tuple[tuple[int, str], ...] = ()
     elapsed: float = 0.0
     events: tuple = ()
+    link_bytes: dict[str, float] = field(default_factory=dict)

@@ -161,7 +161,9 @@ def run_of(outcome: Outcome) -> Run:
             finish=rank.clock,
             unwaited=rank.unwaited,
             carried=rank.carried,
+            busy=rank.busy,
+            memory=rank.memory,
         )
         for r, rank in enumerate(outcome.ranks)
     )
-    return Run(ranks, tuple(outcome.printed), outcome.elapsed, tuple(outcome.events))
+    return Run(ranks, tuple(outcome.printed), outcome.elapsed, tuple(outcome.events), outcome.link_bytes)

@@ -30,6 +30,7 @@ from labkit.launch.leader import MAX_RANKS, SCRATCH, VERSION
 from labkit.relay import wire
 from labkit.relay.network import Relay
 from labkit.relay.outcome import Outcome
+from labkit.relay.topology import Topology
 
 _QUIET_FRAMEWORKS = {
     "OMP_NUM_THREADS": "1",
@@ -242,8 +243,7 @@ class Launcher:
         self,
         jobs: Sequence[tuple[dict, bytes]],
         *,
-        alpha: float = 5e-6,
-        beta: float = 1e-10,
+        topology: Topology | None = None,
         late: Sequence[int] = (),
         seed: int = 0,
         limits: Limits | None = None,
@@ -254,7 +254,7 @@ class Launcher:
         limits = limits or Limits()
         case = self.case(len(jobs), limits)
         try:
-            network = {"alpha": alpha, "beta": beta, "late": late, "seed": seed}
+            network = {"topology": topology, "late": late, "seed": seed}
             watched = {"case": case, "patience": limits.patience}
             outcome = Relay(
                 case.sockets, jobs, **network, deadline=limits.deadline, cancelled=cancelled, **watched

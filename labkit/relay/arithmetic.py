@@ -1,8 +1,6 @@
-"""What a collective does to bytes, and how long it takes on a network of one latency and one bandwidth."""
+"""What a collective does to bytes."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -44,24 +42,3 @@ def reduce_bytes(payloads: list[bytes], dtype: str, how: str) -> bytes:
         if how == "avg":
             total = total / len(arrays) if np.issubdtype(kind, np.inexact) else total // len(arrays)
     return wire.to_bytes(total, dtype)
-
-
-def collective_seconds(kind: str, p: int, nbytes: int, alpha: float, beta: float) -> float:
-    """Virtual seconds of a library collective on p ranks; nbytes: the largest contribution of one rank.
-
-    The usual costs (Thakur, Rabenseifner, Gropp 2005): ring all-reduce 2 (p-1) (alpha + n/p beta); trees ceil(log2 p)
-    (alpha + n beta); all-gather, gather and scatter p-1 steps of one contribution; reduce-scatter and all-to-all p-1
-    steps of n/p.
-    """
-    if p == 1:
-        return 0.0
-    depth = math.ceil(math.log2(p))
-    if kind == "all_reduce":
-        return 2 * (p - 1) * (alpha + nbytes / p * beta)
-    if kind in ("broadcast", "reduce"):
-        return depth * (alpha + nbytes * beta)
-    if kind in ("all_gather", "gather"):
-        return (p - 1) * (alpha + nbytes * beta)
-    if kind in ("reduce_scatter", "all_to_all", "scatter"):
-        return (p - 1) * (alpha + nbytes / p * beta)
-    return depth * alpha

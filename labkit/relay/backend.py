@@ -11,6 +11,7 @@ for.
 
 from __future__ import annotations
 
+import functools
 import socket
 import weakref
 
@@ -18,7 +19,7 @@ import torch
 import torch._C._distributed_c10d as c10d
 import torch.distributed as dist
 
-from labkit.relay import wire
+from labkit.relay import charging, wire
 from labkit.relay.buffers import Claim, ReusedBuffer, UsedBeforeWait, checksum, fill, overlap, spoil, tensor_bytes
 from labkit.relay.connection import Connection, asked_by_the_program
 
@@ -465,9 +466,23 @@ def rehearse() -> None:
 
 def register(connection: Connection) -> None:
     """Make "relay" a backend of torch.distributed in this process, speaking through `connection`."""
+    charging.speak_through(connection)
+    register_backend()
 
-    def create(options, _backend_options=None):
-        members = list(options.global_ranks_in_group) or list(range(options.group_size))
-        return RelayProcessGroup(connection, options.group_rank, options.group_size, str(options.group_id), members)
 
-    dist.Backend.register_backend("relay", create, extended_api=True, devices=["cpu"])
+def register_backend() -> None:
+    """Make "relay" a backend of torch.distributed in this process, for whoever speaks (`labkit.relay.charging`)."""
+    if "relay" not in dist.Backend.backend_list:
+        dist.Backend.register_backend("relay", _create, extended_api=True, devices=["cpu"])
+
+
+@functools.lru_cache
+def _everybody(size: int) -> list[int]:
+    """One list for all ranks of this process."""
+    return list(range(size))
+
+
+def _create(options, _backend_options=None) -> RelayProcessGroup:
+    members = list(options.global_ranks_in_group) or _everybody(options.group_size)
+    group = str(options.group_id)
+    return RelayProcessGroup(charging.speaker(), options.group_rank, options.group_size, group, members)

@@ -1,32 +1,58 @@
-"""What keeps time: virtual seconds on a network of one latency and one bandwidth, and which line was said
-before which."""
+"""What keeps time: virtual seconds of computing and of a network's links, and which line was said before which."""
 
 from __future__ import annotations
 
+import heapq
+from collections import Counter
 from collections.abc import Sequence
 
-from labkit.relay.arithmetic import collective_seconds
-from labkit.relay.operation import Operation
+from labkit.relay.operation import Group, Operation
+from labkit.relay.topology import Card, Collective, Topology
+from labkit.watch.events import Event
 
-Pair = tuple[Operation, Operation]  # a send and its receive
+LARGEST = 1e9  # seconds of computing, at a time
+ROOTED = ("broadcast", "reduce", "gather", "scatter")
 
 
 class Clock:
     """The time of one case.
 
-    Computing costs nothing; a message costs alpha + bytes x beta; every rank has one full-duplex port, so messages
-    through the same port queue up. Lines are ordered by vector clocks (Mattern 1989).
+    Computing takes what is charged for it (`compute`). Messages take what the links of the topology cost, and queue for
+    the cards; a group's collectives queue behind each other besides, as a library runs them. Lines are ordered by
+    vector clocks (Mattern 1989).
 
-    now: virtual seconds, of each rank. known: each rank's vector clock, how many lines of every rank came before what
-    it does next.
+    now: virtual seconds, of each rank; busy: those of them in which it computed. computed: an event for each piece of
+    computing. memory: of each rank, (virtual seconds, bytes alive from then on). link_bytes: that went over links of
+    each class. known: each rank's vector clock, how many lines of every rank came before what it does next.
     """
 
-    def __init__(self, n: int, alpha: float, beta: float):
-        self.alpha, self.beta = alpha, beta
-        self.now = [0.0] * n
+    def __init__(self, n: int, topology: Topology):
+        self.topology = topology
+        self.now, self.busy = [0.0] * n, [0.0] * n
+        self.computed: list[Event] = []
+        self.memory: list[list[tuple[float, int]]] = [[] for _ in range(n)]
+        self.link_bytes: Counter[str] = Counter()
         self.known: list[tuple[int, ...]] = [(0,) * n] * n
-        self._out_free, self._in_free = [0.0] * n, [0.0] * n
+        self._out_free: dict[Card, float] = {}
+        self._in_free: dict[Card, float] = {}
+        self._group_free: dict[str, float] = {}
+        self._costs: dict[tuple[Group, str, int | None], Collective] = {}
+        self._ready: list[tuple] = []  # a heap: when it can begin at the earliest, who and which, the operations
         self._lines: list[list[tuple[str, tuple[int, ...]]]] = [[] for _ in range(n)]  # what it said, what it knew
+
+    def compute(self, rank: int, seconds: float, label: str = "", line: str = "") -> None:
+        """A rank computes for so long. Raises ValueError where that is no time."""
+        if not 0 <= seconds <= LARGEST:
+            raise ValueError(f"computing for {seconds} seconds")
+        began, self.now[rank] = self.now[rank], self.now[rank] + seconds
+        self.busy[rank] += seconds
+        self.computed.append(Event(rank, "compute", began, began, self.now[rank], line=line, label=label))
+
+    def holds(self, rank: int, nbytes: int) -> None:
+        """From now on so many bytes of a rank are alive. Raises ValueError where that is no size."""
+        if not 0 <= nbytes < 1 << 62:
+            raise ValueError(f"{nbytes} bytes alive")
+        self.memory[rank].append((self.now[rank], nbytes))
 
     def start(self, rank: int) -> None:
         """A rank starts now: after all that was said before."""
@@ -48,35 +74,72 @@ class Clock:
         if op.clock_after and op.clock_after != self.known[op.rank]:
             self.known[op.rank] = _latest([self.known[op.rank], op.clock_after])
 
-    def complete(self, ops: Sequence[Operation]) -> None:
-        """A collective that all members have called: when it began and ended."""
-        started = max(op.posted for op in ops)
-        nbytes = max(len(op.payload) for op in ops)
-        ended = started + collective_seconds(ops[0].kind, len(ops), nbytes, self.alpha, self.beta)
+    def ready(self, ops: Sequence[Operation]) -> None:
+        """A send and its receive, or all members of a collective, have found each other."""
+        self._push(ops, self._start_of(ops))
+
+    def next_start(self) -> float:
+        """When the next of what is ready can begin; infinite where nothing is."""
+        return self._ready[0][0] if self._ready else float("inf")
+
+    def complete_earliest(self) -> list[Sequence[Operation]]:
+        """Of what is ready, that which begins first is complete now; the cards it occupies make the others wait."""
+        complete: list[Sequence[Operation]] = []
+        earliest = float("inf")
+        while self._ready and self._ready[0][0] <= earliest:
+            *_, ops = heapq.heappop(self._ready)
+            start = self._start_of(ops)
+            if start > self.next_start() or start > earliest:  # a card has been taken meanwhile
+                self._push(ops, start)
+                continue
+            earliest = start
+            self._transfer(*ops, start) if ops[0].kind == "send" else self._exchange(ops, start)
+            complete.append(ops)
+        return complete
+
+    def _push(self, ops: Sequence[Operation], start: float) -> None:
+        first, last = ops[0], ops[-1]
+        heapq.heappush(self._ready, (start, first.rank, last.rank, first.ticket, ops))
+
+    def _start_of(self, ops: Sequence[Operation]) -> float:
+        start = max(op.posted for op in ops)
+        if ops[0].kind == "send":
+            out, into = self.topology.cards(ops[0].rank, ops[1].rank)
+            return max(start, self._out_free.get(out, 0.0), self._in_free.get(into, 0.0))
+        cost, start = self._cost(ops[0]), max(start, self._group_free.get(ops[0].group.name, 0.0))
+        for free, cards in ((self._out_free, cost.out), (self._in_free, cost.into)):
+            start = max(start, max((free.get(card, 0.0) for card in cards), default=0.0))
+        return start
+
+    def _transfer(self, send: Operation, recv: Operation, start: float) -> None:
+        link, nbytes = self.topology.link(send.rank, recv.rank), len(send.payload)
+        out, into = self.topology.cards(send.rank, recv.rank)
+        self._out_free[out] = self._in_free[into] = start + link.occupied(nbytes)
+        self.link_bytes[self.topology.kind(send.rank, recv.rank)] += nbytes
+        send.started = recv.started = start
+        send.ended = recv.ended = start + link.seconds(nbytes)
+        recv.clock_after = send.clock  # not the other way round: a send may be over before it is received
+
+    def _exchange(self, ops: Sequence[Operation], start: float) -> None:
+        cost, nbytes = self._cost(ops[0]), max(len(op.payload) for op in ops)
+        for free, cards in ((self._out_free, cost.out), (self._in_free, cost.into)):
+            for card, (overhead, per_byte) in cards.items():
+                free[card] = start + overhead + nbytes * per_byte
+        for kind, share in cost.shares.items():
+            self.link_bytes[kind] += share * nbytes
+        ended = start + cost.seconds(nbytes)
+        self._group_free[ops[0].group.name] = ended
         latest = _latest([op.clock for op in ops])
         for op in ops:
-            op.started, op.ended, op.clock_after = started, ended, latest
+            op.started, op.ended, op.clock_after = start, ended, latest
 
-    def transfer_earliest(self, pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
-        """(the pairs that start first and are complete now, the others): ports make these wait."""
-        earliest = min(map(self._start_of, pairs))
-        complete, rest = [], []
-        for pair in sorted(pairs, key=lambda p: (p[0].rank, p[1].rank, p[0].ticket)):
-            if self._start_of(pair) > earliest:
-                rest.append(pair)
-                continue
-            send, recv = pair
-            ended = earliest + self.alpha + len(send.payload) * self.beta
-            self._out_free[send.rank] = self._in_free[recv.rank] = ended
-            send.started = recv.started = earliest
-            send.ended = recv.ended = ended
-            recv.clock_after = send.clock  # not the other way round: a send may be over before it is received
-            complete.append(pair)
-        return complete, rest
-
-    def _start_of(self, pair: Pair) -> float:
-        send, recv = pair
-        return max(send.posted, recv.posted, self._out_free[send.rank], self._in_free[recv.rank])
+    def _cost(self, op: Operation) -> Collective:
+        root = op.root if op.kind in ROOTED else None
+        key = op.group, op.kind, root
+        if key not in self._costs:
+            at = 0 if root is None else op.group.position[root]
+            self._costs[key] = self.topology.collective(op.kind, op.members[at:] + op.members[:at])
+        return self._costs[key]
 
     def lines_in_causal_order(self) -> list[tuple[int, str]]:
         """All lines: (rank, line). Where no message decides who was first, the highest rank is: a program that relies
@@ -95,4 +158,5 @@ class Clock:
 
 def _latest(clocks: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The element-wise largest of several vector clocks."""
-    return tuple(map(max, *clocks)) if len(clocks) > 1 else clocks[0]
+    different = list({id(clock): clock for clock in clocks}.values())
+    return tuple(map(max, *different)) if len(different) > 1 else different[0]

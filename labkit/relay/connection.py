@@ -72,6 +72,7 @@ class Connection:
     def begin(self, seed: int) -> None:
         """A case begins."""
         self.open: dict[int, Claim] = {}
+        self._groups: dict[str, list[int]] = {}  # whose members the relay has been told
         self.random = np.random.default_rng(seed)
 
     def sendall(self, data: bytes) -> None:
@@ -121,9 +122,24 @@ class Connection:
         if not -1 << 31 <= meta.get("tag", 0) < 1 << 31:
             raise ValueError(f"tag {meta['tag']} is too large: a tag is a small number, the same on both sides")
         with self._alone():
-            self.tickets += 1
-            self._keep_back(wire.pack(wire.POST, {**meta, "ticket": self.tickets, "line": user_line()}, payload))
-            return self.tickets
+            meta = self._ticketed(meta)
+            self._keep_back(wire.pack(wire.POST, meta, payload))
+            return meta["ticket"]
+
+    def _ticketed(self, meta: dict) -> dict:
+        """What the relay is told of an operation: who the members of its group are is said once."""
+        self.tickets += 1
+        meta = {**meta, "ticket": self.tickets, "line": user_line()}
+        if self._groups.get(meta["group"]) is meta["members"]:
+            del meta["members"]
+        else:
+            self._groups[meta["group"]] = meta["members"]
+        return meta
+
+    def say(self, kind: int, meta: dict) -> None:
+        """Say something that needs no answer, in its turn."""
+        with self._alone():
+            self._keep_back(wire.pack(kind, meta))
 
     def ask(self, frame: int, ticket: int, later: bool = False) -> tuple[dict, bytearray]:
         """The relay's answer (meta, payload) to a WAIT or a POLL. Raises RuntimeError where it refuses the operation,

@@ -22,21 +22,25 @@ class Mismatch(Exception):
         self.what, self.ops = what, ops
 
 
+Pair = tuple[Operation, Operation]  # a send and its receive
+Queue = tuple[int, str]  # receiver and group
+
+
 class Matcher:
-    """The operations of one case that are not complete. random: decides which of several waiting senders an any-source
+    """The operations of one case that are not matched. random: decides which of several waiting senders an any-source
     receive takes.
 
-    sends, recvs: by receiver and group, in the order in which they were posted. pairs: a send and its receive, not
-    transferred yet.
+    sends, recvs: of each queue, in the order in which they were posted.
     """
 
     def __init__(self, random: np.random.Generator):
         self.random = random
-        self.sends: dict[tuple[int, str], list[Operation]] = {}
-        self.recvs: dict[tuple[int, str], list[Operation]] = {}
-        self.pairs: list[tuple[Operation, Operation]] = []
+        self.sends: dict[Queue, list[Operation]] = {}
+        self.recvs: dict[Queue, list[Operation]] = {}
+        self._changed: set[Queue] = set()  # since `pair` was called
+        self._open: set[Queue] = set()  # those whose first unmatched receive has senders to choose from, in time
         self._slots: dict[tuple[str, int], list[Operation]] = {}
-        self._sequence: dict[tuple[int, str], int] = {}
+        self._sequence: dict[Queue, int] = {}
         self._matches = 0
 
     def post(self, op: Operation) -> list[Operation] | None:
@@ -46,19 +50,22 @@ class Matcher:
         Raises Mismatch where members have called different ones, the moment they do, and WireError for an unknown
         operation.
         """
+        name = op.group.name
         if op.kind in ("send", "recv"):
             queues, to = (self.sends, op.peer) if op.kind == "send" else (self.recvs, op.rank)
-            queues.setdefault((to, op.group), []).append(op)
+            queues.setdefault((to, name), []).append(op)
+            self._changed.add((to, name))
             return None
-        number = self._sequence.get((op.rank, op.group), 0)
-        self._sequence[op.rank, op.group] = number + 1
-        slot = self._slots.setdefault((op.group, number), [])
+        number = self._sequence.get((op.rank, name), 0)
+        self._sequence[op.rank, name] = number + 1
+        slot = self._slots.setdefault((name, number), [])
         slot.append(op)
         _check_agreement(slot)
         if len(slot) < len(op.members):
             return None
-        del self._slots[op.group, number]
-        ops = sorted(slot, key=lambda o: o.members.index(o.rank))
+        del self._slots[name, number]
+        position = op.group.position
+        ops = sorted(slot, key=lambda o: position[o.rank])
         self._match(ops)
         exchange(ops)
         return ops
@@ -68,33 +75,56 @@ class Matcher:
         for op in ops:
             op.match = self._matches
 
-    def pair(self) -> None:
+    def pair(self, in_time: bool = False) -> list[Pair]:
         """Pair receives with sends: per receiver in the order of the receives, per sender in the order of the sends.
-        Raises Mismatch."""
-        for key in sorted(self.recvs):
-            sends, rest = self.sends.get(key, []), []
-            for recv in self.recvs[key]:
-                send = self._partner(recv, sends) if sends else None
-                if send is None:
+        Raises Mismatch.
+
+        in_time: leave the any-source receives, and what comes behind them, for `pair_earliest`.
+        """
+        pairs: list[Pair] = []
+        for queue in sorted(self._changed):
+            self._open.discard(queue)
+            sends, rest = self.sends.get(queue, []), []
+            recvs = self.recvs.get(queue, ())
+            for k, recv in enumerate(recvs):
+                first = _first_of_each_sender(recv, sends)
+                if in_time and recv.peer is None and first:
+                    self._open.add(queue)
+                    rest += recvs[k:]
+                    break
+                if not first:
                     rest.append(recv)
                     continue
-                sends.remove(send)
-                if (send.dtype, send.elements) != (recv.dtype, recv.elements):
-                    raise Mismatch("message", [send, recv])
-                self._match((send, recv))
-                recv.data = send.payload
-                recv.meta = {"source": recv.members.index(send.rank) if send.rank in recv.members else send.rank}
-                self.pairs.append((send, recv))
-            self.recvs[key] = rest
+                chosen = sorted(first)[self.random.integers(len(first)) if len(first) > 1 else 0]
+                pairs.append(self._pair(first[chosen], recv, sends))
+            if recvs:
+                self.recvs[queue] = rest
+        self._changed.clear()
+        return pairs
 
-    def _partner(self, recv: Operation, sends: list[Operation]) -> Operation | None:
-        first: dict[int, Operation] = {}
-        for send in sends:
-            if send.tag == recv.tag and recv.peer in (None, send.rank):
-                first.setdefault(send.rank, send)
-        if len(first) < 2:
-            return next(iter(first.values()), None)
-        return first[sorted(first)[self.random.integers(len(first))]]
+    def pair_earliest(self, before: float) -> Pair | None:
+        """Of all any-source receives that have senders, the one that can begin first, with the sender that called
+        first: where computing takes time, time decides. None where nothing can begin by `before`. Raises Mismatch."""
+        candidates = []
+        for queue in self._open:
+            recv = next(r for r in self.recvs[queue] if _first_of_each_sender(r, self.sends[queue]))
+            for send in _first_of_each_sender(recv, self.sends[queue]).values():
+                candidates.append((max(send.posted, recv.posted), send.posted, queue, send.rank, send, recv))
+        if not candidates or min(candidates)[0] > before:
+            return None
+        *_, queue, _, send, recv = min(candidates, key=lambda c: c[:4])
+        self.recvs[queue].remove(recv)
+        self._changed.add(queue)
+        return self._pair(send, recv, self.sends[queue])
+
+    def _pair(self, send: Operation, recv: Operation, sends: list[Operation]) -> Pair:
+        sends.remove(send)
+        if (send.dtype, send.elements) != (recv.dtype, recv.elements):
+            raise Mismatch("message", [send, recv])
+        self._match((send, recv))
+        recv.data = send.payload
+        recv.meta = {"source": recv.group.position.get(send.rank, send.rank)}
+        return send, recv
 
     def with_other_tags(self) -> list[tuple[Operation, Operation]]:
         """Sends and receives of the same two ranks that differ in their tags alone."""
@@ -107,11 +137,19 @@ class Matcher:
         ]
 
 
+def _first_of_each_sender(recv: Operation, sends: list[Operation]) -> dict[int, Operation]:
+    first: dict[int, Operation] = {}
+    for send in sends:
+        if send.tag == recv.tag and recv.peer in (None, send.rank):
+            first.setdefault(send.rank, send)
+    return first
+
+
 def _check_agreement(slot: list[Operation]) -> None:
     """Raises Mismatch where the newest member of a collective has not called what the first one has, with the same
     sizes."""
     first, last = slot[0], slot[-1]
-    same = (first.kind, first.root, first.reduce, first.members) == (last.kind, last.root, last.reduce, last.members)
+    same = (first.kind, first.root, first.reduce, first.group) == (last.kind, last.root, last.reduce, last.group)
     if same and (first.kind not in _SIZED or (first.dtype, first.elements) == (last.dtype, last.elements)):
         return
     raise Mismatch("reductions" if first.kind == last.kind and first.reduce != last.reduce else "calls", slot)

@@ -3,11 +3,55 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from labkit.relay import wire
 
 MAX_DIMENSIONS = 64
+
+
+@dataclass(eq=False)
+class Group:
+    """The ranks that communicate under one name. position: of each member within the group."""
+
+    name: str
+    members: tuple[int, ...]
+    position: Mapping[int, int] = field(init=False)
+
+    def __post_init__(self):
+        self.position = {rank: k for k, rank in enumerate(self.members)}
+
+
+class Groups:
+    """The groups of one case. A rank says who the members are when it uses a group for the first time; ranks that say
+    the same share one `Group`."""
+
+    def __init__(self, n: int):
+        self.n = n
+        self._all: dict[tuple[str, tuple[int, ...]], Group] = {}
+        # what was named last: all ranks of one process name one and the same list
+        self._latest: tuple[object, Group | None] = (None, None)
+        self._known: list[dict[str, Group]] = [{} for _ in range(n)]
+
+    def of(self, rank: int, meta: dict) -> Group:
+        """The group that a POST of `rank` names. Raises WireError, KeyError, TypeError or ValueError for what is
+        none."""
+        name = str(meta["group"])[:100]
+        if "members" not in meta:
+            return self._known[rank][name]
+        if meta["members"] is self._latest[0] and self._latest[1].name == name and rank in self._latest[1].position:
+            self._known[rank][name] = self._latest[1]
+            return self._latest[1]
+        members = tuple(map(int, meta["members"]))
+        group = self._all.get((name, members)) or Group(name, members)
+        if not members or min(members) < 0 or max(members) >= self.n or len(group.position) < len(members):
+            raise wire.WireError("a group of ranks that do not exist")
+        if rank not in group.position:
+            raise wire.WireError("an operation outside its group")
+        self._all[name, members] = self._known[rank][name] = group
+        self._latest = meta["members"], group
+        return group
 
 
 @dataclass(eq=False)
@@ -22,8 +66,7 @@ class Operation:
     rank: int
     ticket: int
     kind: str
-    group: str
-    members: tuple[int, ...]
+    group: Group
     peer: int | None
     tag: int
     dtype: str
@@ -49,6 +92,11 @@ class Operation:
         self.elements = math.prod(self.shape)
 
     @property
+    def members(self) -> tuple[int, ...]:
+        """The ranks of its group."""
+        return self.group.members
+
+    @property
     def done(self) -> bool:
         """Whether it is complete."""
         return self.ended is not None
@@ -59,18 +107,16 @@ class Operation:
         return len(self.payload) if self.kind != "recv" else self.elements * wire.DTYPES.get(self.dtype, 1)
 
 
-def read(rank: int, meta: dict, payload: bytes, n: int) -> Operation:
-    """The operation that a POST of one of `n` ranks describes. Raises WireError, KeyError, TypeError or ValueError for
-    what is none."""
-    members = tuple(map(int, meta["members"]))
+def read(rank: int, meta: dict, payload: bytes, groups: Groups) -> Operation:
+    """The operation that a POST of a rank describes. Raises WireError, KeyError, TypeError or ValueError for what is
+    none."""
+    group, n = groups.of(rank, meta), groups.n
     peer, root = meta.get("peer"), meta.get("root")
     shape = tuple(map(int, meta.get("shape", ())))
     sizes = list(map(int, meta.get("sizes", ())))
-    if rank not in members or min(members) < 0 or max(members) >= n or len(set(members)) < len(members):
-        raise wire.WireError("an operation outside its group")
     if len(shape) > MAX_DIMENSIONS or len(sizes) > n or (shape and not 0 <= min(shape) <= max(shape) < 1 << 48):
         raise wire.WireError("an operation of impossible size")
-    if root is not None and (type(root) is not int or root not in members):
+    if root is not None and (type(root) is not int or root not in group.position):
         raise wire.WireError("a root outside its group")
     if peer is not None and not 0 <= int(peer) < n:
         raise wire.WireError("a peer that does not exist")
@@ -78,8 +124,7 @@ def read(rank: int, meta: dict, payload: bytes, n: int) -> Operation:
         rank=rank,
         ticket=int(meta["ticket"]),
         kind=str(meta["op"])[:40],
-        group=str(meta["group"])[:100],
-        members=members,
+        group=group,
         peer=None if peer is None else int(peer),
         tag=_tag(meta.get("tag", 0)),
         dtype=str(meta.get("dtype", ""))[:20],

@@ -23,6 +23,8 @@ class RankOutcome:
     after: tuple = ()
     error: dict = field(default_factory=dict)  # type, text, rows of a rank that raised
     clock: float = 0.0
+    busy: float = 0.0  # virtual seconds of computing
+    memory: tuple[tuple[float, int], ...] = ()  # (virtual seconds, bytes alive from then on)
     sends: int = 0
     sent_bytes: int = 0
     recvs: int = 0
@@ -75,13 +77,18 @@ class RankOutcome:
 
 @dataclass
 class Outcome:
-    """The end of a case. hang: a report, or None. too_slow: the deadline passed while a rank was running."""
+    """The end of a case. hang: a report, or None. too_slow: the deadline passed while a rank was running.
+
+    link_bytes: that went over links of each class, "inside" nodes and "between" them; of a collective, what the
+    library's algorithm sends.
+    """
 
     ranks: list[RankOutcome]
     printed: list[tuple[int, str]]
     events: list[Event]
     hang: hang.HangReport | None
     too_slow: bool
+    link_bytes: dict[str, float] = field(default_factory=dict)
 
     @property
     def elapsed(self) -> float:

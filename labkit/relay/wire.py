@@ -41,6 +41,7 @@ _NODE_BYTES = len('["n"],')  # the shortest value there is
 # types of frames
 JOB, REPLY, FAIL = 1, 2, 3  # to a rank
 POST, WAIT, POLL, PRINT, RESULT, RAISED, READY, NOTE = 10, 11, 12, 13, 14, 15, 16, 17  # from a rank
+COMPUTE, HOLDS = 18, 19  # from a rank: virtual seconds of computing, bytes alive
 STALL = 20  # from a leader
 
 DTYPES = {

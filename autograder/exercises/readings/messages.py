@@ -47,4 +47,4 @@ def time_without_barriers(run: Run) -> float:
 
 def message_time(case: Case, nbytes: int) -> float:
     """Virtual seconds of one message."""
-    return case.alpha + nbytes * case.beta
+    return case.network.between.seconds(nbytes)

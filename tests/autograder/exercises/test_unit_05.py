@@ -96,7 +96,7 @@ def test_the_mean_of_the_shares_gradients_is_the_gradient_of_the_whole_minibatch
     chunks = [Chunk("test", 1, AVERAGED.format(references=references))]
     tensors = (wire.Tensor(x.numpy(), "float64"), wire.Tensor(y.numpy(), "int64"), function)
     jobs = make_jobs(chunks, "gradients", [tensors] * world_size, runtime="torch", harness="", seed=0)
-    outcome, _ = warm.run(jobs, alpha=0.0, beta=0.0, late=(), seed=0, limits=Limits())
+    outcome, _ = warm.run(jobs, late=(), seed=0, limits=Limits())
 
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)).double()

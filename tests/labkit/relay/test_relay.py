@@ -163,10 +163,10 @@ def test_two_threads_of_a_rank_are_told_to_take_turns():
         connection = Connection(mine)
         with connection._alone():
             with pytest.raises(RuntimeError, match="two threads of this rank"):
-                connection.post({"op": "barrier"})
+                connection.post({"op": "barrier", "group": "0", "members": [0]})
             with pytest.raises(RuntimeError, match="two threads of this rank"):
                 connection.ask(wire.WAIT, 1)
-        assert connection.post({"op": "barrier"}) == 1
+        assert connection.post({"op": "barrier", "group": "0", "members": [0]}) == 1
 
 
 def test_an_exception_without_words_is_an_exception():

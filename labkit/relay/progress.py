@@ -1,0 +1,234 @@
+"""What ranks ask for, what completes and when, and what is to be said when nobody can move any more.
+
+Time is virtual (`labkit.relay.clock`). Messages and collectives complete only when no rank is running, the earliest
+first (a discrete-event simulation): that makes virtual times, any-source receives and verdicts the same on every
+machine, however busy it is. What matches is `labkit.relay.matcher`'s to say, what is told of a hang
+`labkit.relay.words`'. How ranks are reached is not known here: see `labkit.relay.network` (processes) and
+`labkit.relay.threads`.
+
+Only numpy is needed here: torch is never imported, and nothing a rank has sent is ever executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from labkit.relay import operation, wire, words
+from labkit.relay.clock import Clock
+from labkit.relay.matcher import Matcher
+from labkit.relay.operation import Operation
+from labkit.relay.outcome import Outcome, RankOutcome
+from labkit.relay.topology import Topology, flat
+from labkit.watch import hang
+from labkit.watch.events import POINT_TO_POINT, RankState
+
+# What the ranks of one case may ask of the relay. Far more than any exercise needs; what goes beyond is a rank that
+# means harm.
+MAX_OPERATIONS = 100_000
+MAX_PENDING = 2_000  # messages of one rank that are under way: matching them takes time with the square
+MAX_FRUITLESS_POLLS = 2_000
+ENDED = ("returned", "raised", "dead")
+
+
+class ProgressEngine:
+    """The operations of one case of `n` ranks. A subclass says how a rank is told something (`_send`) and started
+    (`_start`).
+
+    topology: of the network; None: `topology.flat()`. late: ranks that start only when all others wait or are done.
+    seed: decides which of several waiting senders an any-source receive takes, where computing takes no time.
+    """
+
+    max_operations = MAX_OPERATIONS
+
+    def __init__(self, n: int, *, topology: Topology | None = None, late: Sequence[int] = (), seed: int = 0):
+        self.n = n
+        self.late = [r for r in late if 0 <= r < n]
+        self.groups = operation.Groups(n)
+        self.clock, self.matcher = Clock(n, topology or flat()), Matcher(np.random.default_rng(seed))
+        self.ranks = [RankOutcome() for _ in range(n)]
+        self.operations: list[dict[int, Operation]] = [{} for _ in range(n)]
+        self.history: list[Operation] = []
+        self.waiting_for: list[Operation | None] = [None] * n
+        # of each rank, tickets of sends that are complete, which it has not heard yet
+        self.over: list[list[int]] = [[] for _ in range(n)]
+        self.pending = [0] * n  # sends and receives that are not complete
+        self.polls = 0  # answered with a no since somebody heard something
+        self.records = 0  # of computing and memory
+        self.report: hang.HangReport | None = None
+
+    def _send(self, r: int, kind: int, meta: dict, payload: bytes = b"") -> None:
+        """Tell a rank: a REPLY or a FAIL."""
+        raise NotImplementedError
+
+    def _start(self, r: int) -> None:
+        """Let a rank begin."""
+        self.ranks[r].state = "running"
+        self.clock.start(r)
+
+    def outcome(self, too_slow: bool) -> Outcome:
+        """What came of the case, which is over."""
+        for r, rank in enumerate(self.ranks):
+            rank.unwaited = sum(not op.awaited for op in self.operations[r].values())
+            rank.clock, rank.busy = self.clock.now[r], self.clock.busy[r]
+            rank.memory = tuple(self.clock.memory[r])
+        events = [words.event_of(op) for op in self.history] + self.clock.computed
+        lines, sent = self.clock.lines_in_causal_order(), dict(self.clock.link_bytes)
+        return Outcome(self.ranks, lines, events, self.report, too_slow, sent)
+
+    def handle(self, r: int, kind: int, meta: dict, payload: bytes) -> None:
+        """What a rank says. Raises Mismatch; WireError, KeyError, TypeError or ValueError for what no rank of ours
+        says."""
+        rank = self.ranks[r]
+        if rank.state in ENDED:
+            raise wire.WireError("a record after the end")
+        if kind == wire.POST:
+            self._post(r, meta, payload)
+        elif kind in (wire.WAIT, wire.POLL):
+            self._wait(r, kind, meta)
+        elif kind == wire.COMPUTE:
+            self._count_record()
+            self.clock.compute(r, float(meta["seconds"]), str(meta.get("label", ""))[:20])
+        elif kind == wire.HOLDS:
+            self._count_record()
+            self.clock.holds(r, int(meta["bytes"]))
+        else:
+            for line in rank.record(kind, meta, payload):
+                self.clock.say(r, line)
+
+    def _count_record(self) -> None:
+        self.records += 1
+        if self.records > self.max_operations:
+            raise wire.TooMuch(f"more than {self.max_operations} records of computing in one case")
+
+    # -- what ranks ask for
+
+    def _post(self, r: int, meta: dict, payload: bytes) -> None:
+        op, rank = operation.read(r, meta, payload, self.groups), self.ranks[r]
+        if len(self.history) >= self.max_operations:
+            raise wire.TooMuch(f"more than {self.max_operations} operations in one case")
+        if op.ticket in self.operations[r]:
+            raise wire.WireError("a ticket used twice")
+        if op.kind in POINT_TO_POINT:
+            self.pending[r] += 1
+            if self.pending[r] > MAX_PENDING:
+                raise wire.TooMuch(f"more than {MAX_PENDING} messages at a time")
+        self.operations[r][op.ticket] = op
+        self.history.append(op)
+        self.clock.post(op)
+        if op.kind == "send":
+            rank.sends += 1
+            rank.sent_bytes += len(payload)
+        elif op.kind != "recv":
+            rank.collectives.append(op.kind)
+            rank.collective_bytes += len(payload)
+        members = self.matcher.post(op)
+        if members is not None:
+            self.clock.ready(members)
+
+    def _wait(self, r: int, kind: int, meta: dict) -> None:
+        """A WAIT or a POLL. told: the rank has heard already that this send is over, and asks for no answer."""
+        rank, op = self.ranks[r], self.operations[r].get(meta.get("ticket"))
+        if op is None:
+            raise wire.WireError("a wait for something that was never posted")
+        rank.deferred += bool(meta.get("later"))
+        if meta.get("told"):
+            if not op.done or op.kind != "send":
+                raise wire.WireError("a wait for something that is not over")
+            op.awaited = True
+            self.clock.learn(op)
+            return
+        op.awaited = op.awaited or kind == wire.WAIT  # asking is not waiting, unless the answer is yes
+        if kind == wire.POLL and not op.asked:  # nothing is done at once: who asks must be ready for a no
+            op.asked = True
+            self._send(r, wire.REPLY, {"done": False})
+            return
+        self.waiting_for[r] = op
+        rank.state = "waiting" if kind == wire.WAIT else "polling"
+        if op.done:
+            self._deliver(op)
+
+    def _deliver_to_who_waits(self, ops: Sequence[Operation]) -> None:
+        for op in ops:
+            if self.waiting_for[op.rank] is op:
+                self._deliver(op)
+
+    def _deliver(self, op: Operation) -> None:
+        """Tell a rank that waits for `op` what came of it, and which of its sends are over besides."""
+        r, rank = op.rank, self.ranks[op.rank]
+        polled = rank.state == "polling"
+        self.clock.learn(op)
+        rank.state = "running"
+        op.awaited = True
+        self.waiting_for[r] = None
+        self.polls = 0
+        if op.refused:
+            self._send(r, wire.FAIL, {"error": op.refused})
+        else:
+            meta = {**op.meta, "done": True} if polled else op.meta
+            if self.over[r]:
+                meta, self.over[r] = {**meta, "over": self.over[r]}, []
+            self._send(r, wire.REPLY, meta, op.data)
+        op.data = b""
+
+    # -- when nobody runs
+
+    def _advance(self) -> bool:
+        """Nobody is running: let the earliest thing happen. False when the case is over. Raises Mismatch."""
+        self._pair()
+        if completed := self.clock.complete_earliest():
+            for ops in completed:
+                self._hand_over(ops)
+            return True
+        if self.late:
+            self._start(self.late.pop(0))
+            return True
+        polling = [r for r, rank in enumerate(self.ranks) if rank.state == "polling"]
+        if polling and self.polls < MAX_FRUITLESS_POLLS:
+            self.polls += 1
+            for r in polling:
+                self.ranks[r].state = "running"
+                self.waiting_for[r] = None
+                self._send(r, wire.REPLY, {"done": False})
+            return True
+        if polling:
+            self.report = words.of_endless_polls(polling, self._states())
+        elif any(rank.state == "waiting" for rank in self.ranks):
+            states, waited = self._states(), {(op.rank, op.ticket) for op in self.waiting_for if op is not None}
+            self.report = words.of_tags(self.matcher.with_other_tags(), waited, states) or hang.explain(states)
+        return False
+
+    def _pair(self) -> None:
+        """Pair what can be paired. Where computing takes time, time decides who is first, once all that may happen
+        earlier has happened."""
+        in_time = bool(self.clock.computed)
+        for pair in self.matcher.pair(in_time):
+            self.clock.ready(pair)
+        if in_time and (pair := self.matcher.pair_earliest(self.clock.next_start())):
+            self.clock.ready(pair)
+
+    def _hand_over(self, ops: Sequence[Operation]) -> None:
+        if ops[0].kind == "send":
+            send, recv = ops
+            receiver = self.ranks[recv.rank]
+            receiver.recvs += 1
+            receiver.received_bytes += len(send.payload)
+            for op in ops:
+                self.pending[op.rank] -= 1
+            if self.waiting_for[send.rank] is not send:
+                self.over[send.rank].append(send.ticket)
+        self._deliver_to_who_waits(ops)
+
+    def _states(self) -> list[RankState]:
+        states = []
+        for r, rank in enumerate(self.ranks):
+            op = self.waiting_for[r]
+            if rank.state in ("waiting", "polling") and op is not None:
+                completed = sum(o.done for o in self.operations[r].values())
+                states.append(words.state_of(op, len(self.ranks), completed))
+            elif rank.state == "raised":
+                states.append(RankState(r, "raised", detail=f"{rank.error['type']}: {rank.error['text']}"))
+            else:
+                states.append(RankState(r, "running" if rank.state == "late" else rank.state))
+        return states

@@ -1,0 +1,190 @@
+"""The network's shape: which link two ranks are joined by, which cards it occupies, and what a library's collective
+costs on the links it uses.
+
+Costs are those of the LogGP model (Alexandrov, Ionescu, Schauser, Scheiman 1995): a message of n bytes arrives after
+alpha + n beta; for overhead + n beta of that it occupies the card it leaves by and the card it comes in by. The rest of
+the latency passes beside other messages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+OVERHEAD = 0.1  # of a link's latency, where nothing else is said
+MAX_SECONDS = 1e6  # a latency, or what a byte takes: more is a slip
+
+Card = tuple[str, int]  # ("rank", r) or ("node", n): what a message occupies
+
+
+@dataclass(frozen=True)
+class Link:
+    """alpha: seconds until an empty message arrives. beta: seconds per byte. overhead: seconds for which every message
+    occupies its cards, beside its bytes; at most alpha."""
+
+    alpha: float
+    beta: float
+    overhead: float = -1.0
+
+    def __post_init__(self):
+        if self.overhead < 0:
+            object.__setattr__(self, "overhead", OVERHEAD * self.alpha)
+        if not (0 <= self.overhead <= self.alpha <= MAX_SECONDS and 0 <= self.beta <= MAX_SECONDS):
+            raise ValueError(f"a link of {self}: seconds are not negative, and the overhead is a part of alpha")
+
+    def seconds(self, nbytes: float) -> float:
+        """Until a message of so many bytes has arrived."""
+        return self.alpha + nbytes * self.beta
+
+    def occupied(self, nbytes: float) -> float:
+        """Seconds for which it occupies its cards."""
+        return self.overhead + nbytes * self.beta
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Ranks on nodes: rank r is on node r // ranks_per_node.
+
+    between: the link of two nodes, whose one card all ranks of a node share. inside: the link of two ranks of one node,
+    each of which has a card of its own there. ranks_per_node: 1 is a flat network, in which every rank has a card.
+    """
+
+    between: Link
+    inside: Link | None = None
+    ranks_per_node: int = 1
+
+    def __post_init__(self):
+        if self.ranks_per_node < 1 or (self.ranks_per_node > 1) != (self.inside is not None):
+            raise ValueError(f"{self.ranks_per_node} ranks per node: with more than one, say what `inside` costs")
+
+    def node_of(self, rank: int) -> int:
+        """The node that a rank is on."""
+        return rank // self.ranks_per_node
+
+    def kind(self, source: int, destination: int) -> str:
+        """The class of the link: "inside" a node or "between" nodes."""
+        return "inside" if self.node_of(source) == self.node_of(destination) else "between"
+
+    def link(self, source: int, destination: int) -> Link:
+        """The link that a message takes."""
+        return self.between if self.inside is None or self.kind(source, destination) == "between" else self.inside
+
+    def cards(self, source: int, destination: int) -> tuple[Card, Card]:
+        """The card it leaves by, and the card it comes in by."""
+        if self.inside is None or self.kind(source, destination) == "inside":
+            return ("rank", source), ("rank", destination)
+        return ("node", self.node_of(source)), ("node", self.node_of(destination))
+
+    def collective(self, kind: str, members: Sequence[int]) -> Collective:
+        """What a library's collective of these ranks costs; of one with a root, the root is the first of them."""
+        steps = []
+        total = _Loads()
+        for often, share, messages in rounds(kind, len(members), self.inside is None):
+            now = _Loads()
+            for a, b in messages:
+                now.add(self, members[a], members[b], share)
+            total.take(now, often)
+            steps.append((often, now.beside, tuple({*now.out.values(), *now.into.values()})))
+        return Collective(tuple(steps), total.out, total.into, total.shares)
+
+
+def flat(alpha: float = 5e-6, beta: float = 1e-10) -> Topology:
+    """A network in which every rank has a card and every message costs alpha + bytes x beta."""
+    return Topology(Link(alpha, beta))
+
+
+def nodes(
+    ranks_per_node: int,
+    inside: Link | tuple[float, float] = (1e-6, 1 / 300e9),
+    between: Link | tuple[float, float] = (5e-6, 1 / 12.5e9),
+) -> Topology:
+    """Nodes of several ranks; links as (alpha, beta), in seconds and seconds per byte. As it stands: 1 us and 300 GB/s
+    inside, 5 us and 100 Gbit/s between."""
+    inside, between = (link if isinstance(link, Link) else Link(*link) for link in (inside, between))
+    return Topology(between, inside if ranks_per_node > 1 else None, ranks_per_node)
+
+
+# -- collectives -----------------------------------------------------------------------------------
+
+Message = tuple[int, int]  # source and destination, as positions within the group
+Load = tuple[float, float]  # what occupies a card: seconds, and seconds for each byte of a contribution
+
+
+def rounds(kind: str, p: int, alike: bool = False) -> Iterable[tuple[int, float, Sequence[Message]]]:
+    """The steps of a library's algorithm on p ranks, the root being position 0: (how often, share of the contribution
+    that each message carries, messages at the same time).
+
+    The usual ones (Thakur, Rabenseifner, Gropp 2005): ring all-reduce, 2 (p-1) steps of n/p; binomial trees for
+    broadcast and reduce, ceil(log2 p) steps of n; all-gather and reduce-scatter on the ring, all-to-all by shifts,
+    gather and scatter one after the other at the root: p-1 steps each; barrier by dissemination. alike: all links are,
+    so that one shift stands for all of them.
+    """
+    if p == 1:
+        return []
+    ring = [(k, (k + 1) % p) for k in range(p)]
+    distances = [1 << k for k in range(math.ceil(math.log2(p)))]
+    if kind == "all_reduce":
+        return [(2 * (p - 1), 1 / p, ring)]
+    if kind == "all_gather":
+        return [(p - 1, 1.0, ring)]
+    if kind == "reduce_scatter" or (kind == "all_to_all" and alike):
+        return [(p - 1, 1 / p, ring)]
+    if kind == "all_to_all":
+        return [(1, 1 / p, [(k, (k + s) % p) for k in range(p)]) for s in range(1, p)]
+    if kind == "broadcast":
+        return [(1, 1.0, [(k, k + d) for k in range(min(d, p - d))]) for d in distances]
+    if kind == "reduce":
+        return [(1, 1.0, [(k + d, k) for k in range(min(d, p - d))]) for d in reversed(distances)]
+    if kind == "gather":
+        return [(1, 1.0, [(k, 0)]) for k in range(1, p)]
+    if kind == "scatter":
+        return [(1, 1 / p, [(0, k)]) for k in range(1, p)]
+    return [(1, 0.0, [(k, (k + d) % p) for k in range(p)]) for d in distances]
+
+
+@dataclass(frozen=True)
+class Collective:
+    """What one collective of one group costs, for any number of bytes.
+
+    steps: (how often, seconds of latency beside the cards, what busy cards carry). out, into: what each card carries in
+    all of the messages that leave by it and come in by it. shares: for each class of link, how many contributions
+    travel over it.
+    """
+
+    steps: tuple[tuple[int, float, tuple[Load, ...]], ...]
+    out: dict[Card, Load]
+    into: dict[Card, Load]
+    shares: dict[str, float]
+
+    def seconds(self, nbytes: int) -> float:
+        """From the moment all are there to the end; nbytes: the largest contribution of one rank."""
+        return sum(often * (beside + max(o + nbytes * b for o, b in loads)) for often, beside, loads in self.steps)
+
+
+class _Loads:
+    """What messages at the same time, or one after the other, put on the cards."""
+
+    def __init__(self):
+        self.beside = 0.0  # the longest latency beside the cards
+        self.out: dict[Card, Load] = {}
+        self.into: dict[Card, Load] = {}
+        self.shares: dict[str, float] = {}
+
+    def add(self, topology: Topology, source: int, destination: int, share: float) -> None:
+        """One more message at the same time."""
+        link, kind = topology.link(source, destination), topology.kind(source, destination)
+        self.beside = max(self.beside, link.alpha - link.overhead)
+        self.shares[kind] = self.shares.get(kind, 0.0) + share
+        for loads, card in zip((self.out, self.into), topology.cards(source, destination), strict=True):
+            overhead, per_byte = loads.get(card, (0.0, 0.0))
+            loads[card] = overhead + link.overhead, per_byte + share * link.beta
+
+    def take(self, other: _Loads, often: int) -> None:
+        """All of the other's as well, so many times."""
+        for kind, share in other.shares.items():
+            self.shares[kind] = self.shares.get(kind, 0.0) + often * share
+        for mine, loads in ((self.out, other.out), (self.into, other.into)):
+            for card, (overhead, per_byte) in loads.items():
+                before = mine.get(card, (0.0, 0.0))
+                mine[card] = before[0] + often * overhead, before[1] + often * per_byte

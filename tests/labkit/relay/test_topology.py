@@ -1,0 +1,86 @@
+"""Links, the cards that messages occupy, and what a library's collectives cost on them."""
+
+import pytest
+
+from labkit.relay.topology import Link, Topology, flat, nodes, rounds
+
+KINDS = ("all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "gather", "scatter", "all_to_all")
+
+
+@pytest.mark.parametrize(
+    ("kind", "seconds"),
+    [
+        ("all_reduce", lambda p, n, a, b: 2 * (p - 1) * (a + n / p * b)),
+        ("broadcast", lambda p, n, a, b: (p - 1).bit_length() * (a + n * b)),
+        ("reduce", lambda p, n, a, b: (p - 1).bit_length() * (a + n * b)),
+        ("all_gather", lambda p, n, a, b: (p - 1) * (a + n * b)),
+        ("gather", lambda p, n, a, b: (p - 1) * (a + n * b)),
+        ("reduce_scatter", lambda p, n, a, b: (p - 1) * (a + n / p * b)),
+        ("all_to_all", lambda p, n, a, b: (p - 1) * (a + n / p * b)),
+        ("scatter", lambda p, n, a, b: (p - 1) * (a + n / p * b)),
+        ("barrier", lambda p, n, a, b: (p - 1).bit_length() * a),
+    ],
+)
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 7, 8, 9])
+def test_the_usual_costs_on_a_flat_network(kind, seconds, p):
+    alpha, beta, nbytes = 3e-6, 2e-9, 4096
+    cost = flat(alpha, beta).collective(kind, range(p))
+    assert cost.seconds(nbytes) == pytest.approx(seconds(p, nbytes, alpha, beta), rel=1e-12)
+
+
+@pytest.mark.parametrize("p", range(2, 18))
+def test_a_tree_reaches_everybody_once(p):
+    reached = {0}
+    for _, _, messages in rounds("broadcast", p):
+        assert all(a in reached and b not in reached for a, b in messages)
+        reached |= {b for _, b in messages}
+        assert len({a for a, _ in messages}) == len(messages)
+    assert reached == set(range(p))
+    down = [message for _, _, messages in rounds("broadcast", p) for message in messages]
+    up = [message for _, _, messages in rounds("reduce", p) for message in messages]
+    assert sorted(up) == sorted((b, a) for a, b in down)
+
+
+def test_ranks_of_a_node_share_its_card():
+    topology = nodes(4, inside=(1e-6, 1e-11), between=(5e-6, 1e-9))
+    assert topology.cards(0, 5) == (("node", 0), ("node", 1))
+    assert topology.cards(1, 3) == (("rank", 1), ("rank", 3))
+    assert [topology.kind(0, r) for r in (1, 3, 4, 7)] == ["inside", "inside", "between", "between"]
+    assert topology.link(2, 6).seconds(1000) == pytest.approx(6e-6)
+
+
+def test_a_ring_over_nodes_in_order_crosses_each_card_once_and_out_of_order_four_times():
+    topology, n = nodes(4, inside=(1e-6, 1e-12), between=(5e-6, 1e-9)), 1 << 20
+    good = topology.collective("all_reduce", range(8))
+    bad = topology.collective("all_reduce", [0, 4, 1, 5, 2, 6, 3, 7])
+    assert good.shares == pytest.approx({"inside": 14 / 8 * 6, "between": 14 / 8 * 2})
+    assert bad.shares == pytest.approx({"between": 14})
+    assert bad.seconds(n) / good.seconds(n) == pytest.approx(4, rel=0.03)
+
+
+def test_the_root_is_the_first_of_the_members():
+    topology = nodes(2, inside=(1e-6, 0.0), between=(9e-6, 0.0))
+    gather = topology.collective("gather", [3, 2, 1, 0])
+    assert gather.shares == {"inside": 1.0, "between": 2.0}
+    assert gather.seconds(8) == pytest.approx(1e-6 + 2 * 9e-6)
+    assert set(gather.into) == {("rank", 3), ("node", 1)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_group_of_one_costs_nothing(kind):
+    assert nodes(4).collective(kind, [2]).seconds(1 << 20) == 0.0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Link(-1e-6, 0.0),
+        lambda: Link(1e-6, float("nan")),
+        lambda: Link(1e-6, 0.0, overhead=2e-6),
+        lambda: nodes(0),
+        lambda: Topology(Link(1e-6, 0.0), ranks_per_node=4),
+    ],
+)
+def test_what_is_no_network_is_refused(wrong):
+    with pytest.raises(ValueError, match="link|ranks per node"):
+        wrong()
