@@ -94,8 +94,8 @@ def gpt(
     backward pass twice as many.
 
     Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using
-    Megatron-LM" (2021), equation 2, without the final norm; equation 3 also computes each block
-    once more for the backward pass.
+    Megatron-LM" (2021): equation 2, which leaves out the final norm; equation 3, which counts every
+    block's forward pass twice, because it is computed again for the backward pass.
     """
     if heads < 1 or width % heads:
         raise ValueError(f"{heads} heads cannot share a width of {width} evenly.")
@@ -146,14 +146,22 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, sequence, width) -> the same."""
-        q, k, v = (
-            linear(x).unflatten(-1, (-1, self.head_size)).transpose(-3, -2)
-            for linear in (self.q, self.k, self.v)
-        )  # each (batch, heads, sequence, head size); scores (batch, heads, sequence, sequence)
-        scores = q @ k.transpose(-2, -1) / self.head_size**0.5
+        q, k, v = (self.heads_of(linear(x)) for linear in (self.q, self.k, self.v))
+        scores = q @ k.transpose(-2, -1) / self.head_size**0.5  # (batch, heads, sequence, sequence)
         later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=x.device).triu(1)
         mixed = scores.masked_fill(later, -torch.inf).softmax(-1) @ v
         return self.out(mixed.transpose(-3, -2).flatten(-2))
+
+    def heads_of(self, x: Tensor) -> Tensor:
+        """(batch, sequence, heads * head size) -> (batch, heads, sequence, head size). Raises
+        ValueError where a head is incomplete.
+        """
+        if x.shape[-1] % self.head_size:
+            raise ValueError(
+                f"{x.shape[-1]} numbers are no whole heads of {self.head_size}: the number of "
+                "ranks must divide the number of heads."
+            )
+        return x.unflatten(-1, (-1, self.head_size)).transpose(-3, -2)
 
 
 class Block(nn.Module):

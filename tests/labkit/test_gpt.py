@@ -154,6 +154,14 @@ def test_attention_with_some_rows_computes_those_heads(ranks):
     torch.testing.assert_close(total, expected)
 
 
+def test_ranks_that_would_share_a_head():
+    part = Attention(24, 6)
+    for name in "qkv":
+        setattr(part, name, nn.Linear(24, 6))
+    with pytest.raises(ValueError, match="6 numbers are no whole heads of 4"):
+        part(torch.zeros(2, 5, 24))
+
+
 def test_tied_is_one_tensor():
     model = gpt(tied=True)
     assert model.head.weight is model.embedding.tokens.weight
