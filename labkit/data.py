@@ -1,9 +1,11 @@
-"""The data sets of the course: MNIST and Fashion-MNIST as published, and the built-in digits.
+"""The data sets of the course: MNIST and Fashion-MNIST as published, and the built-in digits; and,
+for models of language, a text.
 
     images, labels = load("digits")                # 60,000 images, drawn on this machine once
     images, labels = load("mnist", train=False)    # 10,000 images, a local copy or downloaded once
+    tokens = encode(text())                        # 75,353 characters of the course's own prose
 
-Everything is looked for, and kept, in one folder: the environment variable LABKIT_DATA, or else
+Images are looked for, and kept, in one folder: the environment variable LABKIT_DATA, or else
 ~/.cache/labkit. A copy of MNIST may lie there as the four published IDX files (compressed or not)
 in mnist/ or MNIST/raw/, or as Keras' mnist.npz; Fashion-MNIST likewise in fashion_mnist/,
 FashionMNIST/raw/ or fashion_mnist.npz. A file that is already there is never overwritten.
@@ -21,7 +23,7 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import filelock
@@ -81,6 +83,9 @@ CHECKSUMS = {
         "t10k-labels-idx1-ubyte.gz": "bb300cfdad3c16e7a12a480ee83cd310",
     },
 }
+# A model of language speaks in these: the end of a line and the 95 printable characters of ASCII.
+# Token i is the i-th. 96 is divided by 2, 3, 4, 6 and 8 ranks.
+CHARACTERS = "\n" + "".join(map(chr, range(32, 127)))
 LARGEST_FILE = 64 * 2**20  # bytes; the largest published file has 26 MB
 WAIT_FOR_OTHERS = 600  # seconds a rank waits for the one that draws or downloads
 
@@ -121,6 +126,56 @@ def directory() -> Path:
 def is_here(name: str) -> bool:
     """Whether `load` needs no download for this data set."""
     return name == "digits" or all(_find(name, train) is not None for train in (True, False))
+
+
+# --------------------------------------------------------------------------------------------- text
+
+
+def text() -> str:
+    """Prose from the units of this course, one paragraph per line: 75,353 characters, 74 different
+    ones, all in CHARACTERS.
+
+    From the Markdown cells of units 00 to 09, without headings, tables, formulas and code. Licence:
+    CC BY 4.0, as for all text of the course (LICENSE-text). It stays as it is when the units
+    change, so that what was trained on it can be compared.
+    """
+    return Path(__file__).with_name("prose.txt").read_text(encoding="ascii")
+
+
+def encode(text: str) -> np.ndarray:
+    """The tokens of a text: for each character its number in CHARACTERS, int64, shape (n,). Raises
+    DataError for a character that is not there.
+    """
+    numbers = {character: number for number, character in enumerate(CHARACTERS)}
+    try:
+        return np.array([numbers[character] for character in text], dtype=np.int64)
+    except KeyError as error:
+        raise DataError(
+            f"There is no token for {error.args[0]!r}: a text may hold printable ASCII and ends of "
+            "lines."
+        ) from error
+
+
+def decode(tokens: Iterable[int]) -> str:
+    """The text of these tokens, an array of one dimension or a list: what `encode` undoes."""
+    return "".join(CHARACTERS[int(token)] for token in tokens)
+
+
+def windows(
+    tokens: np.ndarray, batch: int, context: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """A minibatch for a model of language: `batch` pieces of `context` tokens from random places,
+    and for each place the token that comes next. Both int64, shape (batch, context).
+
+    random: where it stands decides which pieces, so ranks with equal generators draw the same
+    minibatch, of which each takes its rows. Raises DataError where the tokens do not suffice.
+    """
+    if len(tokens) <= context:
+        raise DataError(
+            f"{len(tokens)} tokens hold no piece of {context} and the token that comes next."
+        )
+    places = random.integers(len(tokens) - context, size=(batch, 1)) + np.arange(context)
+    return tokens[places], tokens[places + 1]
 
 
 # ---------------------------------------------------------------------------------- built-in digits

@@ -4,6 +4,7 @@ names, arguments and layers.
 Each function returns a new model on the CPU with random parameters: `torch.manual_seed` before the
 call decides which. A model takes images of shape (batch, channels, height, width), float32, and
 returns logits of shape (batch, classes): softmax is in the loss (`nn.functional.cross_entropy`).
+`gpt`, a transformer, is in PyTorch only, and takes tokens.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 
 
@@ -66,6 +68,119 @@ def resnet34(
     for small images follows its section 4.2.
     """
     return _resnet((3, 4, 6, 3), classes, channels, width, small_images)
+
+
+def gpt(
+    *,
+    vocabulary: int = 96,
+    context: int = 64,
+    width: int = 64,
+    heads: int = 4,
+    layers: int = 4,
+    tied: bool = False,
+) -> nn.Sequential:
+    """A decoder-only transformer like GPT-2, without dropout: tokens (batch, sequence), int64, to
+    logits (batch, sequence, vocabulary), each from the tokens up to its place.
+
+    Its modules: `embedding`, `block1` and so on, `norm`, `head`. A pipeline stage is a slice,
+    `model[a:b]`, whose parameters keep their names. context: the longest sequence. tied: the head
+    uses the weights of the token embedding, one tensor, as in GPT-2. Raises ValueError when the
+    number of heads does not divide the width.
+
+    As it stands 216,448 parameters in 69 tensors. In h = width, l = layers, V = vocabulary and
+    s = context: with `tied` 12 l h^2 (1 + 13 / (12 h) + (V + s) / (12 l h)), and 2 h in the final
+    norm; an untied head has V h more. A forward pass over b sequences of s tokens makes
+    24 b s l h^2 (1 + s / (6 h) + V / (12 l h)) floating-point operations in its matrix products, a
+    backward pass twice as many.
+
+    Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using
+    Megatron-LM" (2021): equation 2, which leaves out the final norm; equation 3, which counts every
+    block's forward pass twice, because it is computed again for the backward pass.
+    """
+    if heads < 1 or width % heads:
+        raise ValueError(f"{heads} heads cannot share a width of {width} evenly.")
+    modules: OrderedDict[str, nn.Module] = OrderedDict()
+    modules["embedding"] = Embedding(vocabulary, context, width)
+    for i in range(layers):
+        modules[f"block{i + 1}"] = Block(width, heads)
+    modules["norm"] = nn.LayerNorm(width)
+    modules["head"] = nn.Linear(width, vocabulary, bias=False)
+    nn.init.normal_(modules["head"].weight, std=0.02)  # so that a loss begins near log V
+    if tied:
+        modules["head"].weight = modules["embedding"].tokens.weight
+    return nn.Sequential(modules)
+
+
+class Embedding(nn.Module):
+    """A vector for each token, and one for each place in the sequence added to it."""
+
+    def __init__(self, vocabulary: int, context: int, width: int) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.places = nn.Embedding(context, width)
+        for table in (self.tokens, self.places):
+            nn.init.normal_(table.weight, std=width**-0.5)  # vectors of length 1
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """(batch, sequence), int64 -> (batch, sequence, width)."""
+        length = tokens.shape[-1]
+        if length > self.places.num_embeddings:
+            raise ValueError(
+                f"{length} tokens in a row, but the context is {self.places.num_embeddings}."
+            )
+        return self.tokens(tokens) + self.places(torch.arange(length, device=tokens.device))
+
+
+class Attention(nn.Module):
+    """Causal self-attention with `heads` heads of width / heads numbers each.
+
+    Rows of `q`, `k` and `v` and columns of `out` belong to one head after the other. With fewer
+    rows there are fewer heads: a rank that holds the rows of its heads computes those.
+    """
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.head_size = width // heads
+        self.q, self.k, self.v = (nn.Linear(width, width) for _ in range(3))
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, sequence, width) -> the same."""
+        q, k, v = (self.heads_of(linear(x)) for linear in (self.q, self.k, self.v))
+        scores = q @ k.transpose(-2, -1) / self.head_size**0.5  # (batch, heads, sequence, sequence)
+        later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=x.device).triu(1)
+        mixed = scores.masked_fill(later, -torch.inf).softmax(-1) @ v
+        return self.out(mixed.transpose(-3, -2).flatten(-2))
+
+    def heads_of(self, x: Tensor) -> Tensor:
+        """(batch, sequence, heads * head size) -> (batch, heads, sequence, head size). Raises
+        ValueError where a head is incomplete.
+        """
+        if x.shape[-1] % self.head_size:
+            raise ValueError(
+                f"{x.shape[-1]} numbers are no whole heads of {self.head_size}: the number of "
+                "ranks must divide the number of heads."
+            )
+        return x.unflatten(-1, (-1, self.head_size)).transpose(-3, -2)
+
+
+class Block(nn.Module):
+    """Attention and then an MLP four times as wide inside, each on what a norm leaves and added to
+    what came in ("pre-norm").
+    """
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(width)
+        self.attention = Attention(width, heads)
+        self.norm2 = nn.LayerNorm(width)
+        up, down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.mlp = nn.Sequential(OrderedDict(up=up, gelu=nn.GELU(), down=down))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, sequence, width) -> the same."""
+        x = x + self.attention(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
 
 
 class BasicBlock(nn.Module):

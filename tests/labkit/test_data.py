@@ -6,8 +6,11 @@ import gzip
 import hashlib
 import http.server
 import multiprocessing
+import re
 import struct
 import threading
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +23,8 @@ DIGITS_SHA256 = {
     "train": "c9758593a4cdf270a7c79387522316d6c52d01ae5c5330c3da88b4f3d9f26f55",
     "test": "9fd31463177b036c5bf8b02273eb8089005644ccfbdbc70daad22c3cb32f3d09",
 }
+
+PROSE_SHA256 = "28646b032726c5a1363fcabee737c0119c7431bf95d891a00336c2d851bb208e"
 
 
 @pytest.fixture(scope="session")
@@ -399,6 +404,78 @@ def test_the_published_files_are_the_ones_torchvision_knows():
     for name in ("mnist", "fashion_mnist"):
         assert set(data.CHECKSUMS[name]) == {f"{stem}.gz" for stems in data.FILES.values() for stem in stems}
         assert all(len(bytes.fromhex(checksum)) == 16 for checksum in data.CHECKSUMS[name].values())
+
+
+# ----------------------------------------------------------------------------------------------------------------- text
+
+
+def test_the_text_is_the_same_everywhere():
+    """A change here is another data set: losses that lessons and students have noted no longer compare."""
+    prose = data.text()
+    assert hashlib.sha256(prose.encode()).hexdigest() == PROSE_SHA256
+    said = re.search(r"([\d,]+) characters, (\d+) different", " ".join(data.text.__doc__.split()))
+    assert [int(number.replace(",", "")) for number in said.groups()] == [len(prose), len(set(prose))]
+    assert f"{len(prose):,} characters" in data.__doc__
+    assert set(prose) <= set(data.CHARACTERS)
+
+
+def test_the_text_is_prose():
+    """Paragraphs of sentences: no markup, no links, nothing of a table or a formula."""
+    for paragraph in data.text().splitlines():
+        assert re.fullmatch(r"[A-Z][^`*$|<>{}\[\]\\#=]{50,}[.?]", paragraph), paragraph
+        assert "http" not in paragraph and "  " not in paragraph
+
+
+def test_the_text_is_installed_with_labkit_and_its_licence_said():
+    root = Path(data.__file__).parents[1]
+    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = settings["tool"]["setuptools"]["package-data"]["labkit"]
+    assert any(Path("prose.txt").match(pattern) for pattern in patterns)
+    assert "labkit/prose.txt" in (root / "LICENSE-text").read_text(encoding="utf-8")
+
+
+def test_characters_and_tokens():
+    assert len(set(data.CHARACTERS)) == 96
+    tokens = data.encode(data.CHARACTERS)
+    assert tokens.dtype == np.int64
+    assert tokens.tolist() == list(range(96))
+    assert data.decode(tokens) == data.CHARACTERS
+    assert data.decode([0, 34]) == "\nA"
+    assert data.encode("").shape == (0,)
+    assert data.decode(data.encode(data.text())) == data.text()
+
+
+@pytest.mark.parametrize("character", ["é", "\t", "\r", "\x7f"])
+def test_a_character_without_a_token(character):
+    with pytest.raises(data.DataError, match=re.escape(f"no token for {character!r}")):
+        data.encode(f"caf{character}")
+
+
+def test_windows_are_pieces_of_the_tokens_and_what_comes_next():
+    tokens = np.arange(100, 130)
+    x, y = data.windows(tokens, 500, 6, np.random.default_rng(0))
+    assert x.shape == y.shape == (500, 6)
+    assert x.dtype == y.dtype == np.int64
+    assert (np.diff(x, axis=1) == 1).all()
+    assert (y == x + 1).all()
+    assert set(x[:, 0]) == set(range(100, 124))  # every place, to the last
+
+
+def test_equal_generators_draw_equal_windows_and_others_do_not():
+    tokens = np.arange(1000)
+    first, again, other = (data.windows(tokens, 4, 8, np.random.default_rng(seed))[0] for seed in (3, 3, 4))
+    assert (first == again).all()
+    assert (first != other).any()
+    random = np.random.default_rng(3)
+    assert (data.windows(tokens, 4, 8, random)[0] != data.windows(tokens, 4, 8, random)[0]).any()
+
+
+def test_windows_longer_than_the_tokens():
+    x, y = data.windows(np.arange(9), 2, 8, np.random.default_rng(0))
+    assert x.tolist() == [list(range(8))] * 2
+    assert y[0, -1] == 8
+    with pytest.raises(data.DataError, match="8 tokens hold no piece of 8"):
+        data.windows(np.arange(8), 2, 8, np.random.default_rng(0))
 
 
 # ---------------------------------------------------------------------------------------------------------------- ranks
