@@ -13,6 +13,7 @@ OPERATIONS_PER_RANK = 40  # more blocks than this on one lane cannot be told apa
 # Blocks of computing give a lane its order: some messages beside each can be told apart, too, up to a limit.
 OPERATIONS_PER_BLOCK, OPERATIONS_BESIDE_COMPUTING = 4, 240
 OPERATIONS = 8000  # beside computing, on all lanes together: a page of more than 2 MB opens slowly
+ROUNDING = 1e-9  # of the length of a picture: by so little does no block of computing overlap another
 TRACKS = 4  # operations of one rank at the same time that get a row of their own
 
 Memory = list[list[tuple[float, float]]]  # one step function per rank: (seconds, bytes from then on), in order of time
@@ -128,7 +129,7 @@ def frame_of(
     stuck = any(e.ended is None for e in events)
     stop = start + span * (1.12 if stuck else 1.0)
     right = WIDTH - (RIGHT_WHEN_STUCK if stuck else RIGHT_WITH_MEMORY if memory else RIGHT)
-    two_rows = any(_computes_meanwhile(of_rank) for of_rank in _per_rank(events).values())
+    two_rows = any(_computes_meanwhile(of_rank, ROUNDING * span) for of_rank in _per_rank(events).values())
     return Frame(world_size, start, stop, last, top, right, any_time, two_rows, memory)
 
 
@@ -139,12 +140,13 @@ def _per_rank(events: list[Event]) -> dict[int, list[Event]]:
     return per_rank
 
 
-def _computes_meanwhile(of_rank: list[Event]) -> bool:
-    """Whether one rank computes during its communication. of_rank: in order of time."""
+def _computes_meanwhile(of_rank: list[Event], slack: float) -> bool:
+    """Whether one rank computes during its communication. of_rank: in order of time; slack: seconds of overlap that do
+    not count."""
     until = {True: -math.inf, False: -math.inf}
     for event in of_rank:
         computing = event.kind == COMPUTE
-        if event.posted < until[not computing]:
+        if event.posted + slack < until[not computing]:
             return True
         until[computing] = max(until[computing], _end(event))
     return False
@@ -165,8 +167,10 @@ def places_of(events: list[Event], frame: Frame) -> dict[int, Place]:
     """The place of every event (by id). Operations of one rank that overlap in time share the height of its lane, or of
     their row in it."""
     places = {}
+    computing = any(e.kind == COMPUTE for e in events)
+    slack = ROUNDING * (frame.stop - frame.start) if computing else 0.0
     for part in _parts(events, frame):
-        tracks, counts = _tracks(part)
+        tracks, counts = _tracks(part, slack)
         for event in part:
             left = frame.x(event.posted)
             right = frame.right if event.ended is None else max(frame.x(event.ended), left + 2.0)
@@ -185,14 +189,19 @@ def _parts(events: list[Event], frame: Frame) -> list[list[Event]]:
     return [[e for e in events if e.kind == COMPUTE], [e for e in events if e.kind != COMPUTE]]
 
 
-def _tracks(events: list[Event]) -> tuple[dict[int, int], dict[int, int]]:
-    """By event (its id): its row within the lane, and the number of rows its lane is divided into while it lasts."""
+def _tracks(events: list[Event], slack: float) -> tuple[dict[int, int], dict[int, int]]:
+    """By event (its id): its row within the lane, and the number of rows its lane is divided into while it lasts.
+
+    slack: seconds of overlap that do not count.
+    """
     rows, counts = {}, {}
     for of_rank in _per_rank(events).values():
-        for together in _at_the_same_time(of_rank):
+        for together in _at_the_same_time(of_rank, slack):
             busy_until: list[float] = []
             for event in together:
-                free = next((row for row, until in enumerate(busy_until) if until <= event.posted), len(busy_until))
+                free = next(
+                    (row for row, until in enumerate(busy_until) if until <= event.posted + slack), len(busy_until)
+                )
                 row = min(free, TRACKS - 1)
                 busy_until[row : row + 1] = [max([_end(event), *busy_until[row : row + 1]])]
                 rows[id(event)] = row
@@ -200,12 +209,12 @@ def _tracks(events: list[Event]) -> tuple[dict[int, int], dict[int, int]]:
     return rows, counts
 
 
-def _at_the_same_time(events: list[Event]) -> list[list[Event]]:
+def _at_the_same_time(events: list[Event], slack: float) -> list[list[Event]]:
     """The operations of one rank in runs that overlap in time."""
     runs: list[list[Event]] = []
     until = -math.inf
     for event in events:
-        if event.posted >= until:
+        if event.posted + slack >= until:
             runs.append([])
         runs[-1].append(event)
         until = max(until, _end(event))

@@ -150,6 +150,16 @@ def test_computing_has_the_first_row_where_communication_runs_beside_it():
     assert apart(map(box, diagram.of("computing")))
 
 
+def test_an_overlap_of_rounding_is_none():
+    ends = [0.1 * k * MS for k in range(1, 100)]
+    events = [Event(0, "compute", end - 0.1 * MS, end - 0.1 * MS, end) for end in ends]
+    assert any(later.posted < event.ended for event, later in zip(events, events[1:], strict=False))
+    diagram = layout.layout(events)
+    assert len({box(block)[1::2] for block in diagram.of("computing")}) == 1
+    events += [Event(1, "recv", 0.0, ends[-1], ends[-1], peer=0), Event(0, "send", ends[-1] - 1e-17, None, ends[-1])]
+    assert len({box(block)[1::2] for block in layout.layout(events).of("computing")}) == 1
+
+
 @pytest.mark.parametrize(("stages", "batches"), [(4, 8), (4, 16), (4, 32), (16, 32), (64, 16)])
 def test_a_pipeline_is_drawn_as_a_whole(stages, batches):
     events, memory = pipeline(stages, batches)
