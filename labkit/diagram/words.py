@@ -1,4 +1,4 @@
-"""Times and sizes in words, and events with the moments that only their partners know."""
+"""Times, sizes and ranks in words, and events with the moments that only their partners know."""
 
 from __future__ import annotations
 
