@@ -1,1 +1,1 @@
-"""The space-time diagram behind `labkit.timeline`: shapes, where they lie, and how they become a picture."""
+"""The drawings behind `labkit.timeline`: shapes, where they lie, and how they become a picture."""

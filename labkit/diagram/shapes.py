@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labkit.palette import GREEN, INK, ORANGE, SKY, tint
+from labkit.palette import GREEN, INK, ORANGE, PURPLE, SKY, tint
 
 WIDTH = 720  # of the whole diagram; all lengths are in pixels of the SVG
 LEFT = 66  # room for "rank 12"
 RIGHT = 18
 RIGHT_WHEN_STUCK = 158  # room for "waits for rank 12"
+RIGHT_WITH_MEMORY = 104  # room for "peak 65.5 kB"
 TEXT = 14  # readable when the diagram is shown at half its width
 SMALL = 12
 COLOURS = {"send": SKY, "recv": ORANGE}
 COLLECTIVE = tint(GREEN, 0.35)
+COMPUTING = tint(PURPLE, 0.35)
+PARTS = {"F": tint(PURPLE, 0.7), "B": PURPLE, "W": COMPUTING}  # forward, backward, gradients of the weights alone
 STUCK = "#B34700"  # vermillion, dark enough for text on white
+
+
+def colour_of(kind: str, label: str = "") -> str:
+    """The colour of an operation; of computing that of its part (the first letter of its label), if it has one."""
+    if kind == "compute":
+        return PARTS.get(label[:1], COMPUTING)
+    return COLOURS.get(kind, COLLECTIVE)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
-"""Times and sizes in words, and events with the moments that only their partners know."""
+"""Times, sizes and ranks in words, and events with the moments that only their partners know."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from labkit.watch.events import POINT_TO_POINT, Event
+from labkit.watch.events import COMPUTE, POINT_TO_POINT, Event
 
 
 def time_unit(seconds: float) -> tuple[str, float]:
@@ -38,7 +38,8 @@ def matched(events: Iterable[Event]) -> list[Event]:
     seen: dict[tuple, int] = defaultdict(int)
     numbers: dict[tuple, int] = {}
     for i, event in enumerate(events):
-        if event.match is not None or (event.kind in POINT_TO_POINT and event.peer is None):
+        alone = event.kind == COMPUTE or (event.kind in POINT_TO_POINT and event.peer is None)
+        if event.match is not None or alone:
             continue
         if event.kind in POINT_TO_POINT:
             ends = (event.rank, event.peer) if event.kind == "send" else (event.peer, event.rank)
@@ -78,3 +79,48 @@ def time_in_words(seconds: float) -> str:
     """A duration in the unit that suits it: 20 µs, 1.5 ms, 3 s."""
     unit, scale = time_unit(seconds)
     return f"{seconds * scale:.3g} {unit}"
+
+
+def messages(events: list[Event]) -> list[tuple[Event, Event]]:
+    """Pairs of a send and the recv that got its bytes."""
+    sends = {e.match: e for e in events if e.kind == "send" and e.match is not None}
+    received = [e for e in events if e.kind == "recv" and e.match in sends and e.ended is not None]
+    return [(sends[e.match], e) for e in received]
+
+
+def count(n: int, noun: str) -> str:
+    """A number of things: 1 rank, 4 ranks."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def per_rank(says: dict[int, str], ranks: int) -> str:
+    """What is said of every rank, in one list in which neighbours of whom the same is said stand together."""
+    if len(says) == ranks > 1 and len(set(says.values())) == 1:
+        return f"{says[0]} on every rank"
+    runs: list[list[int]] = []
+    for rank in sorted(says):
+        if runs and runs[-1][-1] == rank - 1 and says[rank] == says[rank - 1]:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    named = [f"{numbers(run)}: {says[run[0]]}" for run in runs]
+    return "; ".join(named if len(named) <= 16 else [*named[:15], f"and {len(named) - 15} more"])
+
+
+def numbers(ranks: Sequence[int]) -> str:
+    """Ranks by their numbers: rank 3, ranks 0, 2, ranks 4 to 7."""
+    ranks = list(ranks)
+    if len(ranks) > 2 and ranks == list(range(ranks[0], ranks[-1] + 1)):
+        return f"ranks {ranks[0]} to {ranks[-1]}"
+    return f"rank{'s' if len(ranks) > 1 else ''} " + ", ".join(map(str, ranks))
+
+
+def short(text: str, length: int) -> str:
+    """Printable characters only (XML has no others), cut to `length`."""
+    text = "".join(c if c.isprintable() else " " for c in str(text))
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def width_of(text: str, size: float) -> float:
+    """About the width of a text in DejaVu Sans."""
+    return 0.61 * size * len(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
@@ -9,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from labkit import timeline
-from labkit.diagram import layout, words
+from labkit.diagram import layout, places, words
 from labkit.watch.events import Event
 
 STEP = 5e-6
@@ -192,7 +193,7 @@ def test_of_thousands_of_operations_a_part_is_drawn_and_the_picture_says_so(stuc
     if stuck:
         events += [Event(r, "recv", 1000 * STEP, None, None, peer=(r + 1) % 4) for r in range(4)]
     diagram = layout.layout(events)
-    assert diagram.total == len(events) and 100 <= diagram.shown <= 4 * layout.OPERATIONS_PER_RANK + 4
+    assert diagram.total == len(events) and 100 <= diagram.shown <= 4 * places.OPERATIONS_PER_RANK + 4
     part = "last" if stuck else "first"
     assert [label.text for label in diagram.of("note")] == [f"the {part} {diagram.shown} of {diagram.total} operations"]
     assert len(diagram.of("stuck")) == (4 if stuck else 0), "what never finished is never left out"
@@ -202,7 +203,7 @@ def test_of_thousands_of_operations_a_part_is_drawn_and_the_picture_says_so(stuc
 
 def test_a_flood_at_one_moment_is_cut_too():
     events = [Event(0, "send", 0.0, 0.0, 0.0, peer=1, match=i) for i in range(500)]
-    assert layout.layout(events).shown == layout.OPERATIONS_PER_RANK
+    assert layout.layout(events).shown == places.OPERATIONS_PER_RANK
 
 
 def test_operations_without_length_and_no_operations_at_all():
@@ -307,6 +308,41 @@ def test_what_an_arrow_crosses_stays_readable():
         k for k, role in enumerate(order) if role == "operation"
     )
     for label in diagram.of("operation"):
-        half = layout._width(label.text, label.size) / 2
+        half = words.width_of(label.text, label.size) / 2
         box = (label.x - half, label.y - label.size / 2, label.x + half, label.y + label.size / 2)
         assert label.halo or not any(layout._crosses(arrow, box) for arrow in diagram.of("message"))
+
+
+# Of the SVG, as it was before there were computing and memory: a picture without them has not changed.
+UNCHANGED = {
+    "ring": "51cda16c475d857a",
+    "many lanes": "490b5bb37920220b",
+    "two tracks": "bcbf05c23163e471",
+    "cut": "7f66348168b4c83a",
+    "cut and stuck": "cab46dc1a798f51d",
+    "collective": "70eb2429187852bc",
+    "missing": "e44c9b83e999ab50",
+    "late": "e0f871080db154e4",
+    "nothing": "db1f4be3c018832c",
+    "all kinds": "b164ee0609595ed2",
+}
+
+
+@pytest.mark.parametrize("name", UNCHANGED)
+def test_pictures_without_computing_and_memory_stay_as_they_are(name):
+    stuck = [Event(r, "recv", 1000 * STEP, None, None, peer=(r + 1) % 4) for r in range(4)]
+    late = [replace(e, posted=e.posted + 0.5, started=e.started + 0.5, ended=e.ended + 0.5) for e in ring_pass(4)]
+    events, world_size, title = {
+        "ring": (ring_pass(4), None, "A ring"),
+        "many lanes": (ring_pass(64), None, None),
+        "two tracks": (ring_steps(4, 3), None, None),
+        "cut": (ring_steps(4, 1000), None, None),
+        "cut and stuck": (ring_steps(4, 1000) + stuck, None, "<&>"),
+        "collective": (all_reduce(4), None, None),
+        "missing": (all_reduce(8, (1, 3)), 8, None),
+        "late": (late, None, None),
+        "nothing": ([], 4, None),
+        "all kinds": (ring_pass(4) + all_reduce(4, (3,)), None, "All kinds"),
+    }[name]
+    text = timeline.svg(events, world_size, title=title)
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == UNCHANGED[name]
