@@ -4,13 +4,14 @@ A process group is a class with one method for each collective: PyTorch's `dist.
 and calls its `allreduce([tensor], opts)`. Here each of them is a call of mpi4py on the tensor's own memory, without a
 copy.
 
-How operations run: - Before a collective the ranks compare what they are about to do, in one all-reduce of 16 bytes:
-where one calls another collective,
-  or has a tensor of another length, every rank gets an error that says so, and no wrong value.
-- A collective called with `async_op=False` runs at once, in the calling thread. - Otherwise (`async_op=True`, and every
-collective that DistributedDataParallel starts during backward) the group's worker thread
-  runs it while the program computes on. All of a group's collectives keep their order. The callbacks of its future run
-  in threads of their own and may themselves wait for collectives.
+How operations run:
+
+- Before a collective the ranks compare what they are about to do, in one all-reduce of 16 bytes: where one calls
+  another collective, or has a tensor of another length, every rank gets an error that says so, and no wrong value.
+- A collective called with `async_op=False` runs at once, in the calling thread.
+- Otherwise (`async_op=True`, and every collective that DistributedDataParallel starts during backward) a thread of the
+  group runs it while the program computes on. All of a group's collectives keep their order, and so do the callbacks of
+  their futures, which may themselves start collectives and wait for them (labkit.mpi.streams).
 - A send or receive is an MPI request; whoever waits for it waits in MPI.
 
 Sums of bfloat16, float16 and float8 are made in float32. Anything that takes longer than the group's timeout ends the
@@ -42,11 +43,10 @@ from labkit.mpi.operations import (  # noqa: E402
     Members,
     Message,
     Operation,
-    Queued,
-    Worker,
     at_once,
     profiled,
 )
+from labkit.mpi.streams import OrderedFuture, Queued, Streams, place  # noqa: E402
 from labkit.watch.hang import list_ranks  # noqa: E402
 
 _never_complete: list[Message] = []  # of groups that are gone: MPI may still write into their memory
@@ -66,7 +66,7 @@ class ProcessGroup(dist.ProcessGroup):
         self._communicator, self._members = communicator, members
         self._rank, self._size = members.rank, len(members.ranks)
         self._description = "undefined"
-        self._worker = Worker()
+        self._streams = Streams()
         self._messages: list[Message] = []  # not complete yet: they must outlive a program that forgets them
 
     # -- who we are
@@ -118,7 +118,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     def shutdown(self) -> None:
         """Finish what was started. The communicator is not freed: that would have to wait for the other ranks."""
-        self._worker.close()
+        self._streams.close()
         _never_complete.extend(message for message in self._messages if not message.progress())
 
     def abort(self) -> None:
@@ -138,7 +138,7 @@ class ProcessGroup(dist.ProcessGroup):
         root=None,
         sizes=None,
     ) -> dist.Work:
-        """Run a collective now or through the worker, once all ranks have told each other that they mean the same one.
+        """Run a collective now or in the stream, once all ranks have told each other that they mean the same one.
 
         detail: what must be the same on all ranks, in words; sizes: a function that compares what only some of them can
         compare and returns what is wrong. tensor: what this rank hands over; result: what its future holds.
@@ -150,15 +150,16 @@ class ProcessGroup(dist.ProcessGroup):
                 self._agree(operation, detail, sizes())
             run()
 
-        if opts.asyncOp or not self._worker.begin_at_once():
+        stream, detail = self._streams.here(), detail + place()
+        if opts.asyncOp or not stream.begin_at_once():
             operation = Operation(self._members, kind, tensor, peer=root, blocking=False)
-            return self._worker.submit(Queued(operation, checked, result))
+            return stream.submit(Queued(operation, checked, result, stream))
         try:
             operation = Operation(self._members, kind, tensor, peer=root)
             with profiled(kind), at_once(operation):
                 checked()
         finally:
-            self._worker.end_at_once()
+            stream.end_at_once()
         return Finished(result)
 
     def _agree(self, operation: Operation, detail: str, complaint: str = "") -> None:
@@ -595,4 +596,4 @@ def _hide_from_compiler(*classes: type) -> None:
         set_code_exec_strategy(method.__code__, as_it_is)
 
 
-_hide_from_compiler(ProcessGroup, Finished, Queued, Message)
+_hide_from_compiler(ProcessGroup, Finished, Queued, OrderedFuture, Message)

@@ -132,7 +132,7 @@ def operation(op: ReduceOp, dtype: torch.dtype) -> MPI.Op:
     none."""
     found = (_LOGICAL if dtype is torch.bool else _OPERATIONS).get(op.op)
     if found is None:
-        raise ValueError(f"the mpi backend has no reduction {op} for {dtype}")
+        raise ValueError(f"the mpi backend has no reduction {getattr(op.op, 'name', op)} for {dtype}")
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import queue
 import sys
 import threading
 import time
@@ -45,14 +44,32 @@ class Members:
         return "all ranks" if self.is_world else f"the group of {list_ranks(self.ranks)}"
 
 
-class Operation:
-    """One call of a communication function.
+class Watched:
+    """Something of a group (`members`) that may block, as a context manager: the watch looks at it for that long."""
 
-    peer: group rank of the other side or of the root; None: any rank, or no root. Used as a context manager around the
-    call that may block: the watch looks at it for that long.
+    __slots__ = ("members", "thread", "since")
+    members: Members
+
+    def __enter__(self):
+        self.thread, self.since = threading.get_ident(), time.monotonic()
+        _running[id(self)] = self
+        return self
+
+    def __exit__(self, *exception) -> None:
+        _running.pop(id(self), None)
+
+    def stuck(self, now: float) -> bool:
+        """Whether it has lasted longer than the group's timeout, so that the job must end."""
+        return now - self.since > self.members.timeout
+
+
+class Operation(Watched):
+    """One call of a communication function; watched while it blocks.
+
+    peer: group rank of the other side or of the root; None: any rank, or no root.
     """
 
-    __slots__ = ("members", "kind", "peer", "tag", "number", "tensor", "line", "thread", "since", "token")
+    __slots__ = ("kind", "peer", "tag", "number", "tensor", "line", "token")
 
     def __init__(
         self, members: Members, kind: str, tensor=None, peer: int | None = None, tag: int = 0, blocking: bool = True
@@ -79,14 +96,6 @@ class Operation:
     @property
     def global_peer(self) -> int | None:
         return None if self.peer is None else self.members.ranks[self.peer]
-
-    def __enter__(self) -> Operation:
-        self.thread, self.since = threading.get_ident(), time.monotonic()
-        _running[id(self)] = self
-        return self
-
-    def __exit__(self, *exception) -> None:
-        _running.pop(id(self), None)
 
     def __str__(self) -> str:
         """ "recv from rank 0, tag 7, float32[10] (40 B): operation 12 of all ranks, called at ring.py, line 12"."""
@@ -122,7 +131,7 @@ def _line_of(frame: FrameType | None) -> str:
 
 # --- the watch over operations that take too long
 
-_running: dict[int, Operation] = {}  # what this process's threads stand in just now
+_running: dict[int, Watched] = {}  # what this process's threads stand in just now
 _watch: threading.Thread | None = None
 
 
@@ -138,17 +147,17 @@ def _watch_operations() -> None:
     while True:
         time.sleep(_INTERVAL)
         now = time.monotonic()
-        late = [operation for operation in list(_running.values()) if now - operation.since > operation.members.timeout]
+        late = [operation for operation in list(_running.values()) if operation.stuck(now)]
         if late:
             rank = MPI.COMM_WORLD.Get_rank()
             for operation in late:
                 waited, limit = now - operation.since, operation.members.timeout
-                _say(f"[rank {rank}] stuck for {waited:.1f} s (timeout {limit:g} s) in {operation}\n")
+                say(f"[rank {rank}] stuck for {waited:.1f} s (timeout {limit:g} s) in {operation}\n")
             time.sleep(_GRACE)
             MPI.COMM_WORLD.Abort(1)
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     """Write to the process's real stderr at once: a notebook's own would be lost with the process."""
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -191,10 +200,18 @@ def _leave() -> None:
     still do it."""
     # Not in the hook itself: torch.distributed wraps the hook and prints what it collected only when it has returned.
     if _process_that_failed == os.getpid() and not MPI.Is_finalized() and MPI.COMM_WORLD.Get_size() > 1:
-        _say("")
+        say("")
         MPI.COMM_WORLD.Abort(1)
-    for worker in list(_workers):
-        worker.close()
+    for closing in list(_closed_at_exit):
+        closing.close()
+
+
+_closed_at_exit: weakref.WeakSet = weakref.WeakSet()
+
+
+def close_at_exit(closing) -> None:
+    """Have `closing.close()` called when the process ends in peace, unless it is gone by then."""
+    _closed_at_exit.add(closing)
 
 
 # --- the profiler
@@ -246,197 +263,6 @@ class Finished(dist.Work):
         return future
 
 
-class Queued(dist.Work):
-    """A collective that the group's worker carries out while the program goes on.
-
-    It counts as complete when the callbacks of its future have run, as with gloo. They run in a thread of their own
-    (`Callbacks`): in the worker, one that starts a collective and waits for it would wait for itself.
-    """
-
-    def __init__(self, operation: Operation, run: Callable[[], None], result):
-        super().__init__()
-        self._operation, self._run, self._result = operation, run, result
-        self._lock = threading.Lock()
-        # made when somebody asks: most collectives are just waited for
-        self._future: torch.futures.Future | None = None
-        self._carried_out = False
-        self._delivering: int | None = None  # the thread in which callbacks run
-        self._done = threading.Event()
-        self._error: BaseException | None = None
-        self._profiled = profiled_until_complete(operation.kind)
-
-    def carry_out(self) -> None:
-        """Called by the worker, once."""
-        try:
-            with self._operation:
-                self._run()
-        except BaseException as error:  # it belongs to whoever waits for the operation
-            self._error = error
-        self._run = None  # lets go of the tensors
-        recorder.end(self._operation.token)
-        if self._profiled is not None:
-            self._profiled.set_result(None)
-
-    def completes(self) -> bool:
-        """Called after `carry_out`, once: False when `deliver` must be called because somebody has asked for the
-        future."""
-        with self._lock:
-            self._carried_out = True
-            if self._future is None:
-                self._done.set()
-            return self._future is None
-
-    def deliver(self) -> None:
-        """Complete the future: its callbacks run here and now."""
-        self._delivering = threading.get_ident()
-        self._complete_future()
-        self._delivering = None
-        self._done.set()
-
-    def _complete_future(self) -> None:
-        if self._error is None:
-            self._future.set_result(self._result)
-        else:
-            self._future.set_exception(self._error)
-
-    def wait(self, timeout: timedelta | None = None) -> bool:
-        if not self._done.is_set() and self._delivering != threading.get_ident():
-            recorder.waiting(self._operation.token)
-            if not self._done.wait(_seconds(timeout)):
-                raise _too_late(self._operation, timeout)
-        if self._error is not None:
-            raise self._error
-        return True
-
-    def is_completed(self) -> bool:
-        if not self._done.is_set():
-            recorder.polled(self._operation.kind)
-        return self._done.is_set()
-
-    def is_success(self) -> bool:
-        return self._done.is_set() and self._error is None
-
-    def exception(self) -> BaseException | None:
-        return self._error
-
-    def result(self):
-        return self._result
-
-    def get_future(self) -> torch.futures.Future:
-        with self._lock:
-            if self._future is None:
-                self._future = torch.futures.Future()
-                if self._carried_out:
-                    self._complete_future()
-            return self._future
-
-
-_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
-
-
-class Worker:
-    """The thread that carries out a group's asynchronous collectives, one after the other, in the order of their
-    calls."""
-
-    def __init__(self):
-        self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
-        self._pending = 0  # submitted or running at once, and not carried out yet
-        self._changed = threading.Condition()
-        # MPI allows one collective at a time on a communicator, whichever thread calls it
-        self._turn = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._callbacks = Callbacks(self._changed)
-        _workers.add(self)
-
-    def begin_at_once(self) -> bool:
-        """Whether the calling thread may carry out a collective itself because none is pending; `end_at_once` must
-        follow."""
-        with self._changed:
-            if self._pending:
-                return False
-            self._pending += 1
-            return self._turn.acquire()
-
-    def end_at_once(self) -> None:
-        self._turn.release()
-        with self._changed:
-            self._pending -= 1
-            self._changed.notify_all()
-
-    def submit(self, work: Queued) -> Queued:
-        with self._changed:
-            self._pending += 1
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="mpi collectives", daemon=True)
-                self._thread.start()
-            self._queue.put(work)
-        return work
-
-    def _work(self) -> None:
-        while (work := self._queue.get()) is not None:
-            with self._turn:
-                work.carry_out()
-            with self._changed:
-                if not work.completes():
-                    self._callbacks.submit(work)
-                self._pending -= 1
-                self._changed.notify_all()
-            del work  # it holds tensors, and the next one may be long in coming
-
-    def close(self) -> None:
-        """Finish what was submitted, and what its callbacks submit."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._pending and not self._callbacks.running)
-            thread, self._thread = self._thread, None
-        if thread is not None:
-            self._queue.put(None)
-            thread.join()
-        self._callbacks.close()
-
-
-class Callbacks:
-    """The threads in which a group's futures are completed, and their callbacks run.
-
-    A callback may wait for another collective, whose callback may wait for a third: a completed future never waits for
-    a callback that still runs, but gets another thread. changed: the worker's own lock, notified when a callback has
-    returned.
-    """
-
-    def __init__(self, changed: threading.Condition):
-        self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._changed = changed
-        self._idle = self.running = 0
-
-    def submit(self, work: Queued) -> None:
-        with self._changed:
-            self.running += 1
-            if self._idle:
-                self._idle -= 1
-            else:
-                self._threads.append(threading.Thread(target=self._run, name="mpi callbacks", daemon=True))
-                self._threads[-1].start()
-        self._queue.put(work)
-
-    def _run(self) -> None:
-        while (work := self._queue.get()) is not None:
-            work.deliver()
-            del work
-            with self._changed:
-                self.running -= 1
-                self._idle += 1
-                self._changed.notify_all()
-
-    def close(self) -> None:
-        """End the threads, none of which runs a callback."""
-        with self._changed:
-            threads, self._threads, self._idle = self._threads, [], 0
-        for _ in threads:
-            self._queue.put(None)
-        for thread in threads:
-            thread.join()
-
-
 class Message(dist.Work):
     """A send or receive under way. tensor: what MPI reads or writes, kept alive; target: where it is copied to at the
     end."""
@@ -472,7 +298,7 @@ class Message(dist.Work):
     def wait(self, timeout: timedelta | None = None) -> bool:
         if not self.progress():
             recorder.waiting(self._operation.token)
-            self._wait_for(_seconds(timeout), timeout)
+            self._wait_for(seconds_of(timeout), timeout)
         if self._error is not None:
             raise self._error
         return True
@@ -485,7 +311,7 @@ class Message(dist.Work):
         deadline = time.monotonic() + seconds
         while not self.progress():
             if time.monotonic() > deadline:
-                raise _too_late(self._operation, timeout)
+                raise too_late(self._operation, timeout)
             time.sleep(0.001)
 
     def _complete(self, ask: Callable[[MPI.Status], bool]) -> None:
@@ -547,12 +373,12 @@ class Message(dist.Work):
             self._future.set_result(self.result())
 
 
-def _seconds(timeout: timedelta | None) -> float | None:
+def seconds_of(timeout: timedelta | None) -> float | None:
     """A timeout given to `wait`; PyTorch says 0 when it means none."""
     return timeout.total_seconds() or None if timeout is not None else None
 
 
-def _too_late(operation: Operation, timeout: timedelta) -> RuntimeError:
+def too_late(operation: Operation, timeout: timedelta) -> RuntimeError:
     return RuntimeError(f"not complete after {timeout.total_seconds():g} s: {operation}")
 
 

@@ -16,6 +16,7 @@ import operator
 import os
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -41,6 +42,8 @@ LEFT_OUT = {
         "case_all_to_all_of_lists": "gloo wants equal sizes",
         "case_conjugated_views": "gloo itself takes no complex numbers",
         "case_ranks_that_do_not_agree": "gloo returns wrong values or waits for its timeout",
+        "case_callbacks_keep_the_order_of_the_program": "gloo runs callbacks in any of its threads",
+        "case_callbacks_in_several_groups": "gloo runs callbacks in any of its threads",
     },
     "mpi": {},
     "relay": {
@@ -574,6 +577,142 @@ def case_callbacks_have_run_when_an_operation_is_complete(rank: int, world_size:
         assert seen == list(range(number + 1))
 
 
+def sum_in_flight(value: float, group: dist.ProcessGroup | None = None) -> dist.Work:
+    return dist.all_reduce(torch.full((1,), float(value)), group=group, async_op=True)
+
+
+def case_callbacks_keep_the_order_of_the_program(rank: int, world_size: int) -> None:
+    """Callbacks start collectives alike in kind and size, on each rank another one is late: no value goes astray."""
+
+    def callback(number: int):
+        def run(future):
+            time.sleep(0.01 * ((rank + number) % 2))
+            started.append(number)
+            return sum_in_flight(number).get_future().wait()[0].item()
+
+        return run
+
+    for turn in range(4):
+        started: list[int] = []
+        works = [sum_in_flight(1), sum_in_flight(2)]
+        time.sleep(0.01 * ((rank + turn) % 2))  # complete on some ranks when their callbacks come
+        first = [work.get_future().then(callback(10 + k)) for k, work in enumerate(works)]
+        then = [future.then(callback(20 + k)) for k, future in enumerate(first)]
+        behind = torch.full((1,), 3.0)
+        dist.all_reduce(behind)
+        assert started == [10, 11, 20, 21] and behind.item() == 3 * world_size
+        assert [future.wait() for future in first + then] == [number * world_size for number in started]
+
+
+def case_callbacks_in_several_groups(rank: int, world_size: int) -> None:
+    """What is called in one group has a callback that waits for the other group, and the other way round."""
+    here, there = dist.new_group(), dist.new_group()
+
+    def callback(number: int, group):
+        def run(future):
+            time.sleep(0.005 * ((rank + number) % 2))
+            return sum_in_flight(number, group).get_future().wait()[0].item()
+
+        return run
+
+    for _ in range(4):
+        works = [sum_in_flight(1, here), sum_in_flight(2, there)]
+        futures = [works[0].get_future().then(callback(3, there)), works[1].get_future().then(callback(4, here))]
+        assert [future.wait() for future in futures] == [3 * world_size, 4 * world_size]
+        assert [work.get_future().wait()[0].item() for work in works] == [world_size, 2 * world_size]
+    dist.barrier()
+    for group in (here, there):
+        dist.destroy_process_group(group)
+
+
+def case_a_callback_that_would_wait_for_itself(rank: int, world_size: int) -> None:
+    """An operation that begins when a callback has returned cannot be waited for there: an error, and no hang."""
+    if dist.get_backend() != "mpi":
+        return
+    program = threading.get_ident()
+    for how in ("work", "future"):
+        behind: list[dist.Work] = []
+
+        def wait_for_it(future, how=how, behind=behind):
+            if threading.get_ident() == program:
+                return "was complete when the callback was attached"
+            while not behind:
+                time.sleep(0.001)
+            return behind[0].wait() if how == "work" else behind[0].get_future().wait()
+
+        impossible = sum_in_flight(1).get_future().then(wait_for_it)
+        behind.append(sum_in_flight(2))
+        try:
+            assert impossible.wait() == "was complete when the callback was attached"
+        except RuntimeError as error:
+            assert "begins only when it has returned: all_reduce, float32[1]" in str(error)
+        assert behind[0].wait() and behind[0].result()[0].item() == 2 * world_size
+
+
+def case_an_error_in_a_callback_stays_there(rank: int, world_size: int) -> None:
+    """It comes to whoever waits for the callback's future; the group goes on."""
+    if dist.get_backend() != "mpi":
+        return
+
+    def fail(future):
+        raise KeyError("no such key")
+
+    work = sum_in_flight(1)
+    failed = work.get_future().then(fail)
+    chained = failed.then(lambda future: future.value())
+    assert work.wait() and work.is_success()
+    for future in (failed, chained):
+        try:
+            future.wait()
+        except KeyError as error:
+            assert "no such key" in str(error)
+        else:
+            raise AssertionError("a callback's error was lost")
+    assert sum_in_flight(1).get_future().wait()[0].item() == world_size
+
+
+def case_a_callback_and_the_program_race_in_another_group(rank: int, world_size: int) -> None:
+    """No rank adds what another rank's callback sends to what its own program sends: all get an error."""
+    if dist.get_backend() != "mpi":
+        return
+    other, first = dist.new_group(), rank == 0
+
+    def callback(future):
+        time.sleep(0 if first else 0.1)
+        return sum_in_flight(1, other).get_future().wait()
+
+    race = sum_in_flight(1).get_future().then(callback)
+    time.sleep(0.05)
+    for wait in (sum_in_flight(1, other).wait, race.wait):
+        try:
+            wait()
+        except RuntimeError as error:
+            assert "SUM of 1 float32 in a callback, at" in str(error) and "SUM of 1 float32, at" in str(error)
+        else:
+            raise AssertionError("a value went astray")
+    dist.destroy_process_group(other)
+
+
+def case_a_failed_callback_of_a_hook(rank: int, world_size: int) -> None:
+    """An error of the backward pass, which says what it was and where."""
+    if dist.get_backend() != "mpi":
+        return
+
+    def fail(future):
+        raise ValueError("of the hook's own")
+
+    parallel = nn.parallel.DistributedDataParallel(nn.Linear(2, 2))
+    parallel.register_comm_hook(
+        None, lambda state, bucket: dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(fail)
+    )
+    try:
+        parallel(torch.ones(1, 2)).sum().backward()
+    except RuntimeError as error:
+        assert "in fail" in str(error) and "ValueError: of the hook's own" in str(error)
+    else:
+        raise AssertionError("the error of a hook's callback was lost")
+
+
 def case_a_callback_gets_the_error(rank: int, world_size: int) -> None:
     if dist.get_backend() != "mpi":
         return
@@ -705,19 +844,20 @@ def case_sparse_gradients(rank: int, world_size: int) -> None:
 
 
 def case_powersgd(rank: int, world_size: int) -> None:
-    """A communication hook whose callbacks start collectives and wait for them. One bucket: with more of them, their
-    callbacks call collectives in an order that may differ between ranks, on any backend whose callbacks run in threads.
+    """A communication hook whose callbacks start collectives and wait for them. One bucket on gloo: with more of them,
+    their callbacks call collectives in an order that may differ between ranks.
     """
     from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
     from torch.nn.parallel import DistributedDataParallel
 
     torch.manual_seed(0)
-    parallel = DistributedDataParallel(nn.Sequential(nn.Linear(30, 30), nn.Linear(30, 30)))
+    model = nn.Sequential(*(nn.Linear(30, 30) for _ in range(6)))
+    parallel = DistributedDataParallel(model, bucket_cap_mb=25 if dist.get_backend() == "gloo" else 0.003)
     state = powerSGD_hook.PowerSGDState(
         None, matrix_approximation_rank=1, start_powerSGD_iter=2, min_compression_rate=1
     )
     parallel.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
-    for step in range(5):
+    for step in range(8):
         parallel.zero_grad()
         parallel(torch.full((2, 30), float(rank + step))).square().sum().backward()
     gradient = parallel.module[0].weight.grad

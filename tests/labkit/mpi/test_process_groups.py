@@ -264,6 +264,57 @@ def test_an_uncaught_exception_ends_the_job(folder):
     assert "[rank1]" in done.stderr
 
 
+FORGOTTEN = """
+import time
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("mpi")
+
+
+def callback(future):
+    time.sleep(0.3)  # by then the program has come to its end
+    tensor = torch.ones(1)
+    dist.all_reduce(tensor, async_op=True).get_future().then(lambda future: print("sum", tensor.item()))
+
+
+dist.all_reduce(torch.ones(1), async_op=True).get_future().then(callback)
+dist.all_reduce(torch.ones(1), async_op=True).get_future().add_done_callback(lambda future: 1 / 0)
+"""
+
+
+def test_what_was_started_is_finished_though_nobody_waits(folder):
+    """Callbacks and what they start; the error of one that nobody can ask for it is printed."""
+    done = mpi(2, [script(folder, FORGOTTEN)], folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "sum 2.0\n" * 2
+    assert done.stderr.count("An error in a callback of all_reduce, float32[1] (4 B): operation ") == 2
+    assert done.stderr.count("ZeroDivisionError: division by zero\n") == 2
+
+
+HELD_UP = """
+import time
+from datetime import timedelta
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("mpi", timeout=timedelta(seconds=1))
+dist.all_reduce(torch.ones(1), async_op=True).get_future().then(lambda future: time.sleep(1.5)).wait()
+print("nothing waited")
+dist.barrier()
+dist.all_reduce(torch.ones(3), async_op=True).get_future().then(lambda future: time.sleep(60))
+dist.barrier()
+"""
+
+
+def test_the_deadline_names_a_callback_that_holds_up_the_others(folder):
+    path = script(folder, HELD_UP)
+    done = mpi(2, [path], folder)
+    assert done.returncode != 0 and done.stdout == "nothing waited\n" * 2
+    said = f"in a callback of all_reduce, float32[3] (12 B): operation 3 of all ranks, called at {Path(path).name}, line 10"
+    assert done.stderr.count(said) == 2
+
+
 RECORDED = """
 import sys
 import torch
