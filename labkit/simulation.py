@@ -7,35 +7,43 @@ how much memory it holds.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from labkit import timeline
 from labkit.cells.notebook import chunks_of
 from labkit.launch import launcher
 from labkit.relay.charging import alive, compute
 from labkit.relay.outcome import Outcome
-from labkit.relay.topology import Topology, flat, nodes
+from labkit.relay.topology import Link, Topology, flat, nodes, topology
 
-__all__ = ["Topology", "alive", "compute", "flat", "nodes", "run", "topology"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Link", "Topology", "alive", "compute", "draw", "flat", "nodes", "run", "topology"]
 
 PROCESSES = 64  # more ranks than these are threads of one process
 
 
-def topology(name: str | Topology) -> Topology:
-    """The network of that name: "flat" (every rank has a card: 5 us, 10 GB/s), or "nodes of 4" (1 us
-    and 300 GB/s inside a node; 5 us and 12.5 GB/s between nodes, over one card each).
+def draw(network: str | Topology, world_size: int, ax: Axes | None = None) -> Figure:
+    """The ranks of a network, node by node, and what their links cost, as a matplotlib figure; with
+    `ax` it is drawn there. network: as `topology` takes it."""
+    network = _topology(network)
+    ranks: list[list[int]] = [[] for _ in range(network.node_of(world_size - 1) + 1)]
+    for r in range(world_size):
+        ranks[network.node_of(r)].append(r)
+    inside = "" if network.inside is None else f"inside: {_words(network.inside)}"
+    return timeline.draw_topology(ranks, inside, f"between: {_words(network.between)}", ax)
 
-    Other links: `nodes(4, inside=(alpha, beta), between=(alpha, beta))`. Raises ValueError.
-    """
-    if isinstance(name, Topology):
-        return name
-    if name == "flat":
-        return flat()
-    of = re.fullmatch(r"nodes of ([1-9]\d{0,3})", name)
-    if of is None:
-        raise ValueError(f'no network is called {name!r}: say "flat" or, for example, "nodes of 4"')
-    return nodes(int(of[1]))
+
+def _words(link: Link) -> str:
+    rate = f", {1e-9 / link.beta:.3g} GB/s" if link.beta else ""
+    return f"{1e6 * link.alpha:.3g} µs{rate}"
+
+
+_topology = topology  # an argument of `run` has the same name
 
 
 def run(
@@ -57,7 +65,7 @@ def run(
     the function does not make itself.
 
     The outcome has `.ranks[r]` (value, sends, sent_bytes, collectives, clock, busy, memory),
-    `.elapsed` (virtual seconds), `.link_bytes` (per class of link), `.events` (for
+    `.elapsed` (virtual seconds), `.link_bytes` (per class of link), `.events` and `.memory` (for
     `labkit.timeline.draw`) and `.hang`. Raises ValueError where there are not as many tuples as
     ranks, RuntimeError where a rank raised, with its lines.
     """
@@ -65,21 +73,19 @@ def run(
     if len(per_rank) != world_size:
         raise ValueError(f"{len(per_rank)} tuples of arguments for {world_size} ranks")
     network = flat(alpha, beta) if topology is None else _topology(topology)
-    if world_size > PROCESSES:
-        from labkit.relay.threads import ThreadedRanks
-
-        outcome = ThreadedRanks(world_size, topology=network, late=late).run(function, per_rank)
-    else:
-        torch = sys.modules.get("torch")
-        jobs = launcher.make_jobs(chunks_of(function), function.__name__, per_rank, torch=torch)
-        outcome, _ = launcher.shared().run(jobs, topology=network, late=late)
+    outcome = _run(function, per_rank, {"topology": network, "late": late})
     for r, rank in enumerate(outcome.ranks):
         if rank.state == "raised":
-            rows = "\n  ".join(rank.error["rows"])
-            raise RuntimeError(
-                f"rank {r} raised {rank.error['type']}: {rank.error['text']}\n  {rows}"
-            )
+            said = f"rank {r} raised {rank.error['type']}: {rank.error['text']}"
+            raise RuntimeError("\n  ".join([said, *rank.error["rows"]]))
     return outcome
 
 
-_topology = topology  # an argument of `run` has the same name
+def _run(function: Callable, per_rank: list[tuple], network: dict) -> Outcome:
+    if len(per_rank) > PROCESSES:
+        from labkit.relay.threads import ThreadedRanks
+
+        return ThreadedRanks(len(per_rank), **network).run(function, per_rank)
+    torch = sys.modules.get("torch")
+    jobs = launcher.make_jobs(chunks_of(function), function.__name__, per_rank, torch=torch)
+    return launcher.shared().run(jobs, **network)[0]

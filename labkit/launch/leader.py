@@ -37,6 +37,9 @@ def _import_frameworks(names: Sequence[str]) -> None:
         import torch
         import torch._dynamo  # DistributedDataParallel's constructor would import it: 2 s
         import torch.distributed
+        import torch.distributed.fsdp
+        import torch.distributed.pipelining
+        import torch.distributed.tensor.parallel
         import torch.nn.parallel
         import torch.optim
 

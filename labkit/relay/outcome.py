@@ -91,6 +91,12 @@ class Outcome:
     link_bytes: dict[str, float] = field(default_factory=dict)
 
     @property
+    def memory(self) -> list | None:
+        """Of each rank (virtual seconds, bytes alive from then on), as `labkit.timeline.draw` takes it; None where no
+        rank has counted."""
+        return [rank.memory or None for rank in self.ranks] if any(rank.memory for rank in self.ranks) else None
+
+    @property
     def elapsed(self) -> float:
         """Virtual seconds until the last rank returned."""
         return max((r.clock for r in self.ranks), default=0.0)

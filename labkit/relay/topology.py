@@ -9,6 +9,7 @@ the latency passes beside other messages.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -103,6 +104,21 @@ def nodes(
     inside, 5 us and 100 Gbit/s between."""
     inside, between = (link if isinstance(link, Link) else Link(*link) for link in (inside, between))
     return Topology(between, inside if ranks_per_node > 1 else None, ranks_per_node)
+
+
+def topology(name: str | Topology) -> Topology:
+    """The network of that name: "flat" (every rank has a card: 5 us, 10 GB/s), or "nodes of 4" (1 us and 300 GB/s
+    inside a node; 5 us and 12.5 GB/s between nodes, over one card each). Other links: `nodes(4, inside=(alpha, beta),
+    between=(alpha, beta))`. Raises ValueError.
+    """
+    if isinstance(name, Topology):
+        return name
+    if name == "flat":
+        return flat()
+    of = re.fullmatch(r"nodes of ([1-9]\d{0,3})", name)
+    if of is None:
+        raise ValueError(f'no network is called {name!r}: say "flat" or, for example, "nodes of 4"')
+    return nodes(int(of[1]))
 
 
 # -- collectives -----------------------------------------------------------------------------------

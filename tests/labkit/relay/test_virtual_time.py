@@ -4,7 +4,7 @@ import pytest
 
 from labkit.relay import threads
 from labkit.relay.topology import flat, nodes
-from labkit.simulation import alive, compute, run, topology
+from labkit.simulation import alive, compute, draw, run, topology
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -241,3 +241,10 @@ def test_threads_that_stand_still_are_named_and_end():
 def test_as_many_threads_as_are_possible():
     with pytest.raises(ValueError, match="4096"):
         run(ring, 5000)
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("flat", 4), ("nodes of 4", 8), ("nodes of 8", 8)])
+def test_a_network_is_drawn_by_its_name(name, ranks):
+    figure = draw(name, ranks)
+    words = " ".join(text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text")))
+    assert ("300 GB/s" in words) == (name != "flat") and all(str(r) in words for r in range(ranks))
