@@ -183,7 +183,7 @@ def end_job_on_uncaught_exception() -> None:
     if not _hooks_installed:
         _hooks_installed = True
         sys.excepthook = _remembering(sys.excepthook)
-        atexit.register(_leave)
+        atexit.register(_leave, os.getpid())
 
 
 def _remembering(show: Callable) -> Callable:
@@ -195,9 +195,11 @@ def _remembering(show: Callable) -> Callable:
     return excepthook
 
 
-def _leave() -> None:
+def _leave(process: int) -> None:
     """At exit: end the job of a rank that has failed; otherwise finish what was started, while the interpreter can
-    still do it."""
+    still do it. A child that it has forked has none of its threads."""
+    if os.getpid() != process:
+        return
     # Not in the hook itself: torch.distributed wraps the hook and prints what it collected only when it has returned.
     if _process_that_failed == os.getpid() and not MPI.Is_finalized() and MPI.COMM_WORLD.Get_size() > 1:
         say("")

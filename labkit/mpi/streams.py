@@ -21,6 +21,7 @@ collectives may do so in another order on each rank.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import queue
 import threading
@@ -326,26 +327,36 @@ class OrderedFuture(torch.futures.Future):
         try:
             value = callback(completed)
         except BaseException as error:
-            error.__traceback__ = error.__traceback__.tb_next  # from here on, where this future would hold itself
-            self.set_error(error, CallbackError("".join(traceback.format_exception(error)).rstrip()))
+            shown = CallbackError("\n" + "".join(traceback.format_exception(error)).rstrip())
+            self.set_error(error, shown)
         else:
             self.set_result(value)
 
-    def set_error(self, error: BaseException, shown: Exception | None = None) -> None:
-        """Complete it by an error, which `wait` and `value` raise. shown: what stands for it where C++ asks for a
-        tensor (DistributedDataParallel of what a hook returns), and says that this is none."""
-        error = error if isinstance(error, Exception) else RuntimeError(repr(error))
-        raised_at = error.__traceback__  # each raise would add to it
+    def set_error(self, error: BaseException, shown: CallbackError | None = None) -> None:
+        """Complete it by an error, which `wait` and `value` raise. shown: its traceback, which is also what C++ shows
+        where it asks for a tensor (DistributedDataParallel for what a hook returns).
+
+        The future keeps no frame of the traceback: they hold tensors, and the future itself.
+        """
+        kept = _copy(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
         def raise_error(_):
-            raise error.with_traceback(raised_at)
+            raise _copy(kept) from shown
 
         self._set_unwrap_func(raise_error)
-        self.set_result(error if shown is None else shown)
+        self.set_result(kept if shown is None else shown)
 
 
 class CallbackError(Exception):
     """A callback's error with its traceback, as text."""
+
+
+def _copy(error: Exception) -> Exception:
+    """The same error without a traceback; itself where its class cannot be copied."""
+    try:
+        return copy.copy(error)
+    except Exception:  # the constructor wants something else
+        return error.with_traceback(None)
 
 
 class Queued(dist.Work):

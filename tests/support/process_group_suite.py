@@ -20,6 +20,7 @@ import threading
 import time
 import traceback
 import warnings
+import weakref
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
@@ -647,6 +648,14 @@ def case_a_callback_that_would_wait_for_itself(rank: int, world_size: int) -> No
         except RuntimeError as error:
             assert "begins only when it has returned: all_reduce, float32[1]" in str(error)
         assert behind[0].wait() and behind[0].result()[0].item() == 2 * world_size
+    group = dist.new_group()
+    total = dist.all_reduce(torch.ones(1 << 20), group=group, async_op=True)
+    ending = total.get_future().then(lambda future: dist.destroy_process_group(group))
+    try:
+        ending.wait()  # in the program, should all have been complete
+    except RuntimeError as error:
+        assert "a callback of a group's future cannot end the group" in str(error)
+        dist.destroy_process_group(group)
 
 
 def case_an_error_in_a_callback_stays_there(rank: int, world_size: int) -> None:
@@ -657,7 +666,8 @@ def case_an_error_in_a_callback_stays_there(rank: int, world_size: int) -> None:
     def fail(future):
         raise KeyError("no such key")
 
-    work = sum_in_flight(1)
+    tensor = torch.ones(1)
+    kept, work = weakref.ref(tensor), dist.all_reduce(tensor, async_op=True)
     failed = work.get_future().then(fail)
     chained = failed.then(lambda future: future.value())
     assert work.wait() and work.is_success()
@@ -668,6 +678,8 @@ def case_an_error_in_a_callback_stays_there(rank: int, world_size: int) -> None:
             assert "no such key" in str(error)
         else:
             raise AssertionError("a callback's error was lost")
+    del tensor, work, failed, chained, future
+    assert kept() is None, "the error keeps what it was about"
     assert sum_in_flight(1).get_future().wait()[0].item() == world_size
 
 
