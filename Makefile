@@ -8,16 +8,16 @@ COURSE := $(START) tools/bootstrap.py
 RUN := $(COURSE) run
 TIER := --tier=test
 
-.PHONY: help lab test test-cluster test-all mutants verdicts notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links cluster-up cluster-run cluster-down doctor horovod clean
+.PHONY: help lab test test-cluster test-all mutants verdicts notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
 	@$(COURSE) lab $(OPTIONS)
 
-test:  ## the tests for any Linux and any user, two at a time (OPTIONS="-k setup" goes to pytest; OPTIONS="-n 0": one at a time)
+test:  ## the tests for any Linux and any user, some at a time (OPTIONS="-k setup" goes to pytest; OPTIONS="-n 0": one at a time)
 	@test -d tests || { echo "These are the students' files: the tests are in the course's repository. Try: make doctor"; exit 1; }
 	@$(COURSE) setup --wait-horovod
-	@$(RUN) python -m pytest -n 2 $(TIER) $(OPTIONS)
+	@$(RUN) python -m pytest -n auto $(TIER) $(OPTIONS)
 
 test-cluster:  ## the tests that need root, a Slurm, ssh or a browser; as root
 	@$(MAKE) --no-print-directory test TIER=--tier=cluster
@@ -64,6 +64,9 @@ bench-plots:  ## read random figures back from their PDFs and compare with what 
 
 bench-links:  ## measure an all-reduce over links of 100 Mbit/s, 1 Gbit/s and without a limit (as root)
 	@$(RUN) python benchmarks/links.py
+
+bench-relay:  ## measure what an operation of a simulation costs, on 4 to 4,096 ranks
+	@$(RUN) python -m benchmarks.relay
 
 cluster-up:  ## start a throw-away Slurm: make cluster-up N=4 RATE=1gbit (as root)
 	@$(RUN) python tools/slurm_cluster.py up $(or $(N),4) $(RATE) $(OPTIONS)

@@ -65,6 +65,7 @@ def running_lab(folder: Path):
         with open_url(lab, "/lab"):
             lab["seconds"] = time.monotonic() - start
         yield lab
+        _wait_for_kernels(lab)
         children = psutil.Process(server.pid).children(recursive=True)
         server.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -80,6 +81,16 @@ def running_lab(folder: Path):
         for process in children:
             if process.is_running():
                 process.kill()
+
+
+def _wait_for_kernels(lab: dict) -> None:
+    """Until no kernel is starting: one that is told to stop meanwhile says so in Lab's output."""
+    end = time.monotonic() + DEADLINE_S
+    while time.monotonic() < end:
+        with open_url(lab, "/api/kernels") as answer:
+            if all(kernel["execution_state"] != "starting" for kernel in json.load(answer)):
+                return
+        time.sleep(0.1)
 
 
 def open_url(lab: dict, path: str):
