@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -80,11 +81,12 @@ class ThreadedRanks(ProgressEngine):
         self._told: list[tuple | None] = [None] * n  # what a rank hears when it goes on
         self._next: deque[int] = deque()  # the ranks that can go on, in turn
         self._finished = threading.Event()
+        self._everybody = {r: r for r in range(n)}
 
     def run(self, function: Callable, arguments: Sequence[tuple]) -> Outcome:
         """Call `function(*arguments[r])` on every rank r, each with copies of its own."""
         backend.register_backend()
-        with _world_per_thread(), _small_stacks():
+        with _world_per_thread(), _small_stacks(), _patient_collector():
             threads = [
                 threading.Thread(target=self._live, args=(r, function, arguments[r]), daemon=True)
                 for r in range(self.n)
@@ -155,6 +157,7 @@ class ThreadedRanks(ProgressEngine):
         try:
             charging.speak_through(_Speaker(self, r), thread=True)
             dist.init_process_group("relay", store=dist.HashStore(), rank=r, world_size=self.n)
+            dist.distributed_c10d._world.pg_group_ranks[dist.group.WORLD] = self._everybody  # not p lists of p ranks
             self.ranks[r].value = wire.decode(*wire.encode(function(*copy.deepcopy(arguments)), torch))
             self.ranks[r].state = "returned"
         except _Over:
@@ -177,6 +180,19 @@ def _world_per_thread() -> Iterator[None]:
     finally:
         _set_thread_isolation_mode(False)
         many._uninstall_threaded_pg()
+
+
+@contextlib.contextmanager
+def _patient_collector() -> Iterator[None]:
+    """What thousands of ranks hold is not looked through again and again."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 @contextlib.contextmanager
