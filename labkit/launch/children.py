@@ -52,7 +52,7 @@ class Children:
         signal.set_wakeup_fd(self._wake_write)
 
     def fork(self, birth: Birth, compartment: int) -> None:
-        """Fork a rank. compartment: of the jail (`jail.start_cell`), 0 for none."""
+        """Fork a rank. compartment: of the jail (`jail.start_compartment`), 0 for none."""
         pid = jail.fork_into(compartment)
         if pid == 0:
             _live(birth, (self._wake, self._wake_write, self._trouble), self._trouble_write)
@@ -150,7 +150,7 @@ def _shut_in(birth: Birth, trouble: int) -> str:
         jail.share_no_memory()
         if folder is None:
             spec = jail.as_a_rank(spec, birth.rank)
-            jail.enter_cell(spec, network=False, alone=True)
+            jail.enter_compartment(spec, network=False, alone=True)
             folder = tempfile.mkdtemp(prefix="case-", dir="/tmp")
             jail.give(spec, folder)
         jail.drop_rights(spec, PROCESSES * birth.request["ranks"], birth.request["apart"])

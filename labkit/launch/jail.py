@@ -3,11 +3,11 @@ narrow limits.
 
 `python -I -S jail.py SPEC serve COMMAND...` starts the warm launcher inside: it sees the allow-list root and nothing
 else, has no network and no other process in sight. For every case it forks a leader into a process namespace of its own
-(`fork_leader`); ranks run in *cells* below it, namespaces with a fresh /tmp and /dev/shm (`enter_cell`), where they
-give up every right (`drop_rights`). Ranks that talk over the relay get a cell each, so that nothing leads around it;
-ranks that find each other by themselves (Horovod, MPI) share one, with a loopback device.
+(`fork_leader`); ranks run in *compartments* below it, namespaces with a fresh /tmp and /dev/shm (`enter_compartment`),
+where they give up every right (`drop_rights`). Ranks that talk over the relay get a compartment each, so that nothing
+leads around it; ranks that find each other by themselves (Horovod, MPI) share one, with a loopback device.
 
-`python -I -S jail.py SPEC run COMMAND...` runs one command in such a cell, as mpiexec is.
+`python -I -S jail.py SPEC run COMMAND...` runs one command in such a compartment, as mpiexec is.
 `autograder.grading.isolation` writes the SPEC.
 
 Only the standard library, nothing of labkit: it is started without site-packages, before there is a root to find them
@@ -33,7 +33,7 @@ import struct
 import sys
 
 ROOT_MAP = "/opt/course"  # where the package labkit lies inside
-LEADER_UID = 59999  # of a cell's leader, when the jail is built by root: its ranks must not be able to signal it
+LEADER_UID = 59999  # of a compartment's leader, when the jail is built by root: its ranks must not be able to signal it
 # ranks that are kept apart are users of their own, from here on: the kernel counts much by user
 RANKS_UID = 1_900_000_000
 RANKS_OF_A_SLOT = 128
@@ -181,7 +181,7 @@ def _read_only(path: str) -> None:
         )  # before Linux 5.12
 
 
-# -- cells: where one case runs ----------------------------------------------------------------------------------------
+# -- compartments: where one case runs ---------------------------------------------------------------------------------
 
 
 def fork_leader(spec: dict) -> int:
@@ -196,17 +196,17 @@ def fork_leader(spec: dict) -> int:
 
 
 def watch_cells(spec: dict) -> None:
-    """In a leader whose ranks get a cell each: a /proc in which it sees them all."""
+    """In a leader whose ranks get a compartment each: a /proc in which it sees them all."""
     if "namespaces" in spec["protections"]:
         _call("unshare", _NEWNS)
         _mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
         os.chdir("/")
 
 
-_stacks: list[mmap.mmap] = []  # of the processes that `start_cell` has made
+_stacks: list[mmap.mmap] = []  # of the processes that `start_compartment` has made
 
 
-def start_cell(spec: dict) -> int:
+def start_compartment(spec: dict) -> int:
     """A process namespace below the leader's; returns its first process, which sleeps until the leader ends it, and its
     children with it.
 
@@ -230,11 +230,11 @@ def start_cell(spec: dict) -> int:
     return pid
 
 
-def fork_into(cell: int) -> int:
-    """`os.fork` of a child within a cell that `start_cell` has made (0: there are none)."""
-    if not cell:
+def fork_into(compartment: int) -> int:
+    """`os.fork` of a child within a compartment that `start_compartment` has made (0: there are none)."""
+    if not compartment:
         return os.fork()
-    _children_belong_to(str(cell))
+    _children_belong_to(str(compartment))
     pid = os.fork()
     if pid:
         _children_belong_to("self")
@@ -250,7 +250,7 @@ def _children_belong_to(process: str) -> None:
         os.close(handle)
 
 
-def enter_cell(spec: dict, network: bool, alone: bool = False) -> None:
+def enter_compartment(spec: dict, network: bool, alone: bool = False) -> None:
     """The other namespaces, and in them an own /proc, /tmp and /dev/shm. network: whether a loopback device is up.
 
     alone: for a rank that must not hear of others; what the kernel counts for the whole machine is out of its sight,
@@ -350,8 +350,8 @@ def hide() -> None:
 
 
 def shield_leader(spec: dict) -> None:
-    """What a cell's leader does once its ranks are forked: it keeps the right to end them, and they cannot look into
-    it."""
+    """What a compartment's leader does once its ranks are forked: it keeps the right to end them, and they cannot look
+    into it."""
     if spec["mode"] == "root" and "namespaces" in spec["protections"]:
         _drop_bounding_set()
         _prctl(_KEEPCAPS, 1)
@@ -409,7 +409,7 @@ def die_with_parent() -> None:
 
 
 def end_everybody(spec: dict) -> None:
-    """In a cell's first process: kill all others in it and wait until they are gone."""
+    """In a compartment's first process: kill all others in it and wait until they are gone."""
     if "namespaces" not in spec["protections"] or os.getpid() != 1:
         return
     try:
@@ -614,7 +614,7 @@ def install_filter(apart: bool = False) -> None:
     _call("prctl", _SET_SECCOMP, ctypes.c_ulong(2), ctypes.c_char_p(description), ctypes.c_ulong(0), ctypes.c_ulong(0))
 
 
-# -- what a cell uses in all -------------------------------------------------------------------------------------------
+# -- what a compartment uses in all ------------------------------------------------------------------------------------
 
 
 def usage() -> tuple[int, float]:
@@ -710,7 +710,7 @@ def _serve(command: list[str], lifeline) -> int:
 
 
 def _run(spec: dict, command: list[str], lifeline: socket.socket | None) -> int:
-    """The first process of the only cell: run `command`, reap, end with it."""
+    """The first process of the only compartment: run `command`, reap, end with it."""
     if "namespaces" in spec["protections"]:
         _private_folders(spec)
         if spec.get("alone"):

@@ -5,8 +5,8 @@ each case the launcher forks a *leader*, which forks the ranks, waits for them a
 as long as its lifeline, a socket between client and leader: when it closes, the leader kills its ranks. The launcher
 holds no job: ranks get theirs from the client, through their own sockets, after the fork.
 
-A grader's launcher runs in a jail (`labkit.launch.jail`), and so do its cases: each rank in a cell of its own where all
-talk goes over the relay, all ranks in one where they find each other by themselves.
+A grader's launcher runs in a jail (`labkit.launch.jail`), and so do its cases: each rank in a compartment of its own
+where all talk goes over the relay, all ranks in one where they find each other by themselves.
 """
 
 from __future__ import annotations

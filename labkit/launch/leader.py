@@ -26,7 +26,7 @@ from labkit.watch import standstill
 VERSION = 1
 MAX_RANKS = 128
 _PROGRAMS = ("labkit.ranks.forker",)  # what else can be forked from here: its `serve` gets the sockets
-_WATCH = 0.2  # seconds between two looks at what a cell uses
+_WATCH = 0.2  # seconds between two looks at what a compartment uses
 SCRATCH = "LABKIT_LAUNCHER_SCRATCH"  # the launcher's temporary folder: each case gets one in it, gone with the case
 
 
@@ -132,13 +132,13 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
     if spec is not None and apart:
         jail.watch_cells(spec)
     elif spec is not None:
-        jail.enter_cell(spec, network=bool(request["horovod"]))
+        jail.enter_compartment(spec, network=bool(request["horovod"]))
     folder = None if apart else _folder(spec)
     rendezvous, watch = _watch_of(request, len(ranks))
     if spec is not None:
         jail.hide()
     children = Children(len(ranks))
-    compartments = [jail.start_cell(spec) if apart else 0 for _ in ranks]
+    compartments = [jail.start_compartment(spec) if apart else 0 for _ in ranks]
     for r, sock in enumerate(ranks):
         others = [lifeline, *(s for s in ranks if s is not sock)]
         children.fork(Birth(r, sock, others, request, folder, rendezvous, spec), compartments[r])
@@ -152,7 +152,7 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
     _wait(children, lifeline, request, spec, watch)
     if trouble := children.trouble():
         raise jail.JailError(trouble)
-    if folder is not None and os.getpid() != 1:  # the files of a cell go with it
+    if folder is not None and os.getpid() != 1:  # the files of a compartment go with it
         _remove_files(folder)
     return children.ends
 
@@ -201,8 +201,8 @@ def _wait(children: Children, lifeline: socket.socket, request: dict, spec: dict
 
 
 def _over(limits: dict, ranks: int, spec: dict | None) -> str:
-    """Which limit all processes of a cell together have passed: "memory", "cpu" or none. Limits count for each process
-    by itself, and a rank may start others."""
+    """Which limit all processes of a compartment together have passed: "memory", "cpu" or none. Limits count for each
+    process by itself, and a rank may start others."""
     if spec is None or os.getpid() != 1:
         return ""
     used_bytes, used_seconds = jail.usage()

@@ -69,7 +69,7 @@ def test_nothing_of_the_grader_or_the_instructor_exists_inside(came_out):
 
 def test_no_other_process_can_be_seen_or_looked_into(came_out):
     look = came_out["look"]
-    assert look["pids"] == [1, 2]  # what keeps the cell, and the rank itself
+    assert look["pids"] == [1, 2]  # what keeps the compartment, and the rank itself
     assert look["leader"] == look["handles"] == []
 
 
