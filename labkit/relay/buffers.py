@@ -7,6 +7,7 @@ refused when the second is posted.
 
 from __future__ import annotations
 
+import ctypes
 import weakref
 import zlib
 from collections.abc import Iterable
@@ -14,6 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+
+_READ_ONLY = 0x100  # PyBUF_READ
+_memoryview_from = ctypes.pythonapi.PyMemoryView_FromMemory
+_memoryview_from.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
+_memoryview_from.restype = ctypes.py_object
 
 
 class ReusedBuffer(RuntimeError):
@@ -34,17 +40,22 @@ def tensor_bytes(tensor: torch.Tensor) -> bytes:
     """A tensor's elements in their order. Raises RuntimeError where they are not in main memory."""
     if tensor.device.type != "cpu":
         raise RuntimeError(f"the relay moves tensors of the CPU only, this one is on {tensor.device}")
-    return _bytes_view(tensor).tobytes() if tensor.numel() else b""
+    if not tensor.numel():
+        return b""
+    plain = _in_one_piece(tensor)
+    return bytes(_memory_of(plain))
 
 
-def _bytes_view(tensor: torch.Tensor) -> np.ndarray:
-    """The elements of a tensor that has some, in their order, as bytes; a copy only where they do not lie in
-    one piece."""
-    flat = tensor.detach().contiguous().reshape(-1)
-    flat = flat.as_strided(
-        (flat.numel(),), (1,)
-    )  # one element counts as contiguous whatever its stride, but view() looks at it
-    return flat.view(torch.uint8).numpy()
+def _in_one_piece(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements of a tensor, in their order; a copy only where they do not lie in one piece."""
+    plain = tensor.detach()
+    return (plain.resolve_conj().resolve_neg() if plain.is_complex() else plain).contiguous()
+
+
+def _memory_of(tensor: torch.Tensor) -> memoryview:
+    """The bytes of a contiguous tensor that has some, for as long as it lives. Not by way of numpy, after which torch
+    could not free or resize its storage (FullyShardedDataParallel does)."""
+    return _memoryview_from(tensor.data_ptr(), tensor.numel() * tensor.element_size(), _READ_ONLY)
 
 
 def fill(tensor: torch.Tensor, data: bytearray | memoryview) -> None:
@@ -83,7 +94,10 @@ def _addresses(tensor: torch.Tensor) -> np.ndarray:
 
 def checksum(tensor: torch.Tensor) -> int:
     """Of a tensor's elements, in their order: whether somebody has written to it."""
-    return zlib.crc32(_bytes_view(tensor)) if tensor.numel() else 0
+    if not tensor.numel():
+        return 0
+    plain = _in_one_piece(tensor)
+    return zlib.crc32(_memory_of(plain))
 
 
 def spoil(tensor: torch.Tensor, random: np.random.Generator) -> None:

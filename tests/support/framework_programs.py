@@ -138,7 +138,7 @@ def hybrid_sharded(rank: int) -> None:
     shards(mesh_of(2, 2, names=("replicate", "shard")), 2, lambda data: data.chunk(RANKS)[rank])
 
 
-@tried("FullyShardedDataParallel (FSDP1)", refused="storage that is not resizable", on=["relay"])
+@tried("FullyShardedDataParallel (FSDP1)")
 def wrapped_sharded(rank: int) -> None:
     """The relay writes into a tensor as an array of numpy, whose memory torch then cannot free."""
     from torch.distributed.fsdp import FullyShardedDataParallel
