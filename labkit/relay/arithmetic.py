@@ -40,5 +40,10 @@ def reduce_bytes(payloads: list[bytes], dtype: str, how: str) -> bytes:
         for other in work[1:]:
             total = combine(total, other)
         if how == "avg":
-            total = total / len(arrays) if np.issubdtype(kind, np.inexact) else total // len(arrays)
+            total = total / len(arrays) if np.issubdtype(kind, np.inexact) else _quotient(total, len(arrays))
     return wire.to_bytes(total, dtype)
+
+
+def _quotient(total: np.ndarray, n: int) -> np.ndarray:
+    """Rounded towards zero, as MPI's and NCCL's averages of whole numbers are."""
+    return total // n + ((total < 0) & (total % n != 0))

@@ -227,6 +227,15 @@ def case_all_reduce_of_every_operation(rank: int, world_size: int) -> None:
         assert tensor.tolist() == [value] * 5, operation
 
 
+def case_averages_of_whole_numbers_are_rounded_towards_zero(rank: int, world_size: int) -> None:
+    if dist.get_backend() == "gloo":
+        return  # has no such averages
+    tensor = torch.tensor([7, -7]) + rank
+    dist.all_reduce(tensor, dist.ReduceOp.AVG)
+    sums = [7 * world_size + sum(range(world_size)), -7 * world_size + sum(range(world_size))]
+    assert tensor.tolist() == [int(total / world_size) for total in sums]
+
+
 def case_all_reduce_of_bits(rank: int, world_size: int) -> None:
     bits = [0b1000 | 1 << r for r in range(world_size)]
     expected = {
