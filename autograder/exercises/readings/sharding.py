@@ -1,0 +1,211 @@
+"""What the exercises of unit 15 share: harnesses that count what is alive, and the same networks in numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.exercise import Run, Tensor
+
+BYTES = 8  # of a float64
+
+# What torch has made while `Alive` is on: `large(numbers)` says how many tensors of at least so many numbers are alive,
+# `nbytes()` how many bytes in all. What is `given` does not count.
+COUNTING = """
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+class Alive(TorchDispatchMode):
+    def __init__(self, *given, changed=None):
+        super().__init__()
+        self.given, self.known, self.made, self.changed = [], set(), {}, changed
+        for tensor in given:
+            self.give(tensor)
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        result = function(*arguments, **(options or {}))
+        before = len(self.made)
+        for one in tree_leaves(result):
+            if isinstance(one, torch.Tensor):
+                storage = one.untyped_storage()
+                if storage._cdata not in self.known and storage._cdata not in self.made:
+                    self.made[storage._cdata] = StorageWeakRef(storage), storage.nbytes()
+        if self.changed and len(self.made) != before:
+            self.changed(self.nbytes())
+        return result
+
+    def give(self, tensor):
+        storage = tensor.untyped_storage()
+        self.given.append(storage)
+        self.known.add(storage._cdata)
+        self.made.pop(storage._cdata, None)
+
+    def sizes(self):
+        self.made = {key: one for key, one in self.made.items() if not one[0].expired()}
+        return [nbytes for _, nbytes in self.made.values()]
+
+    def nbytes(self):
+        return sum(self.sizes())
+
+    def large(self, numbers):
+        return sum(nbytes >= 8 * numbers for nbytes in self.sizes())
+"""
+
+LAYERS = """
+from labkit.relay.charging import alive as says, compute
+
+
+class Layer:
+    def __init__(self, number, shape, shard, counted, charges):
+        self.number, self.shape, self.shard = number, shape, shard
+        self.n, self.counted, self.charges = shape[0] * shape[1], counted, charges
+
+    def forward(self, weights, x):
+        self.input, self.output = x, torch.tanh(x @ self._whole(weights, "F", self.charges[0]))
+        return self.output
+
+    def backward(self, weights, g):
+        g = g * (1 - self.output**2)
+        below = g @ self._whole(weights, "B", self.charges[1]).T
+        gradient = self.shard.new_zeros(len(self.shard) * torch.distributed.get_world_size())
+        gradient[: self.n] = (self.input.T @ g).reshape(-1)
+        self.counted.give(gradient)
+        return below, gradient
+
+    def _whole(self, weights, label, seconds):
+        if weights.numel() < self.n:
+            raise ValueError(f"a layer of {self.n} numbers got {weights.numel()}: it needs all of its weights")
+        large = self.counted.large(self.n)
+        self.counted.most[label] = max(self.counted.most[label], large)
+        says(8 * self.n * large)
+        compute(seconds, f"{label}{self.number}")
+        return weights.reshape(-1)[: self.n].reshape(self.shape)
+
+
+def harness(f, shapes, shards, x, y, charges):
+    counted = Alive(x, y, *shards)
+    counted.most = {"F": 0, "B": 0}
+    layers = [Layer(k, shape, shard, counted, charges) for k, (shape, shard) in enumerate(zip(shapes, shards))]
+    with counted:
+        gradients = f(layers, x, lambda output: output - y)
+    return {"gradients": gradients, **counted.most}
+"""
+
+BLOCKS = """
+import gc
+from labkit.relay.charging import alive as says
+
+
+class Block:
+    def __init__(self, up, down, draws):
+        self.up, self.down, self.draws = up.requires_grad_(), down.requires_grad_(), draws
+        self.forwards, self.masks = 0, []
+
+    def __call__(self, x):
+        self.forwards += 1
+        inside = torch.tanh(x @ self.up)
+        if self.draws:
+            mask = torch.rand(inside.shape, dtype=inside.dtype) < 0.5
+            self.masks.append(mask.tolist())
+            inside = inside * mask
+        return x + inside @ self.down
+
+
+def harness(f, x, ups, downs, gy, every, draws):
+    torch.manual_seed(5)
+    blocks, peak = [Block(up, down, draws) for up, down in zip(ups, downs)], [0]
+
+    def changed(nbytes):
+        peak.append(nbytes)
+        says(nbytes)
+
+    with Alive(x, gy, *ups, *downs, changed=changed) as alive:
+        y = f(blocks, x.requires_grad_(), every)
+        gc.collect()
+        kept = alive.nbytes()
+        y.backward(gy)
+    masks = all(mask == block.masks[0] for block in blocks for mask in block.masks)
+    x_and_all = [torch.zeros_like(w) if w.grad is None else w.grad for w in (x, *ups, *downs)]
+    found = {"y": y, "gradient of x": x_and_all[0], "gradients": x_and_all[1:]}
+    found = {name: "drawn" for name in found} if draws else found
+    return {**found, "masks": "alike" if masks else "others", "kept": kept, "peak": max(peak),
+            "forwards": max(block.forwards for block in blocks)}
+"""
+
+
+# -- shards and sums in numpy ---------------------------------------------------------------------
+
+
+def size_of_shard(n: int, p: int) -> int:
+    return -(-n // p)
+
+
+def padded(values: np.ndarray, p: int) -> np.ndarray:
+    """With zeros at the end, so that p divides its length."""
+    return np.concatenate([values, np.zeros(-len(values) % p, values.dtype)])
+
+
+def shards_of(values: np.ndarray, p: int) -> list[np.ndarray]:
+    return np.split(padded(values, p), p)
+
+
+def tensors(arrays, dtype: str = "float64") -> list[Tensor]:
+    return [Tensor(np.asarray(array), dtype) for array in arrays]
+
+
+def adam(w, g, m, v, t, lr):
+    """One step, as the lesson's `adam`: new w, m, v."""
+    m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+    return w - lr * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8), m, v
+
+
+def over_the_links(run: Run) -> float:
+    return sum(run.link_bytes.values())
+
+
+def called(run: Run) -> list[list[str]]:
+    """The collectives of each rank, but barriers."""
+    return [[name for name in rank.collectives if name != "barrier"] for rank in run.ranks]
+
+
+STATES = {"adam": 8, "momentum": 4, "sgd": 0}  # bytes of a parameter
+
+
+def parts(optimizer: str, mixed: bool) -> tuple[int, int, int]:
+    """Bytes of a parameter: itself, its gradient, the optimizer's state."""
+    return (2, 2, STATES[optimizer] + 4) if mixed else (4, 4, STATES[optimizer])
+
+
+def held(params: int, p: int, stage: int, sizes: tuple[int, int, int], share=None) -> float:
+    share = size_of_shard(params, p) if share is None else share
+    return sum(size * (share if stage >= first else params) for size, first in zip(sizes, (3, 2, 1), strict=True))
+
+
+def gradients_of(weights: list[np.ndarray], x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+    """Of layers tanh(x W) one after the other, with output - y as the gradient of the loss."""
+    seen = [x]
+    for w in weights:
+        seen.append(np.tanh(seen[-1] @ w))
+    g, found = seen[-1] - y, []
+    for w, below, above in zip(weights[::-1], seen[-2::-1], seen[::-1], strict=False):
+        g = g * (1 - above**2)
+        found.append(below.T @ g)
+        g = g @ w.T
+    return found[::-1]
+
+
+def through_blocks(x, ups, downs, gy) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Blocks x + tanh(x U) D one after the other: the output, and the gradients of x, of each U, of each D."""
+    seen, inside = [x], []
+    for up, down in zip(ups, downs, strict=True):
+        inside.append(np.tanh(seen[-1] @ up))
+        seen.append(seen[-1] + inside[-1] @ down)
+    of_ups, of_downs = [], []
+    for k in reversed(range(len(ups))):
+        of_downs.insert(0, inside[k].T @ gy)
+        to_inside = gy @ downs[k].T * (1 - inside[k] ** 2)
+        of_ups.insert(0, seen[k].T @ to_inside)
+        gy = gy + to_inside @ ups[k].T
+    return seen[-1], [gy, *of_ups, *of_downs]

@@ -1,0 +1,782 @@
+"""Unit 15, sharding: memory arithmetic, shards with padding, ZeRO-1, 2 and 3, checkpointed activations, and a norm of
+shards.
+
+A flat vector of n numbers on p ranks is cut into shards of k = ceil(n / p); the last ones end in zeros.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
+from autograder.exercises.kinds import PlainExercise, ReportExercise
+from autograder.exercises.readings.sharding import (
+    BLOCKS,
+    BYTES,
+    COUNTING,
+    LAYERS,
+    adam,
+    called,
+    gradients_of,
+    held,
+    over_the_links,
+    padded,
+    parts,
+    shards_of,
+    size_of_shard,
+    tensors,
+    through_blocks,
+)
+from labkit.relay.topology import flat
+
+TOO_MANY = Mistake("too_many_collectives", "The numbers are right, but they took more collectives than are needed.",
+                   "A call costs its latency, however small: put what travels together into one.")  # fmt: skip
+MOVES_TOO_MUCH = Mistake("moves_too_much", "The numbers are right, but more bytes moved than the method needs.",
+                         "Of the gradients each rank needs its shard of the sum: `dist.reduce_scatter_single`. Of the "
+                         "parameters it lacks the others' shards: `dist.all_gather_single`. The optimizer's state "
+                         "stays where it is.")  # fmt: skip
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+
+class MemoryPerRank(PlainExercise):
+    """What a rank holds"""
+
+    signature = "memory_per_rank(params: int, p: int, stage: int, optimizer: str, mixed: bool) -> int"
+    levels = {"Adam in mixed precision": 1, "other optimizers, float32, and padding": 1, "what cannot be": 1}
+    harness = """
+def harness(f, params, p, stage, optimizer, mixed):
+    try:
+        return {"bytes": as_lists(f(params, p, stage, optimizer, mixed)), "raises": "nothing"}
+    except ValueError:
+        return {"bytes": None, "raises": "ValueError"}
+"""
+    mistakes = [
+        Mistake("counts_only_parameters", "These are the bytes of the parameters alone.",
+                "Gradients and the optimizer's state lie beside them.",
+                lambda c: c.sizes and held(c.params, c.p, c.stage, (c.sizes[0], 0, 0))),
+        Mistake("no_master_copy", "The optimizer's copy of the parameters in float32 is missing.",
+                "In mixed precision the optimizer steps on a copy in 4 bytes: it belongs to its state.",
+                lambda c: c.sizes and c.mixed and held(c.params, c.p, c.stage, (2, 2, c.sizes[2] - 4)) or None),
+        Mistake("ignores_mixed", "Parameters and gradients count alike with and without mixed precision.",
+                "2 bytes each with it, 4 without.",
+                lambda c: c.sizes and held(c.params, c.p, c.stage, parts(c.optimizer, not c.mixed))),
+        Mistake("always_adam", "Every optimizer has the state of Adam here.",
+                "Adam keeps two numbers of 4 bytes, momentum one, plain SGD none.",
+                lambda c: c.sizes and held(c.params, c.p, c.stage, parts("adam", c.mixed))),
+        Mistake("not_divided", "Nothing was divided among the ranks.",
+                "From stage 1 on each rank holds its share of the optimizer's state.",
+                lambda c: c.sizes and held(c.params, c.p, 0, c.sizes)),
+        Mistake("one_stage_late", "What this stage divides is still whole: it was counted as the stage before.",
+                "Stage 1: optimizer state; 2: gradients, too; 3: parameters, too.",
+                lambda c: c.sizes and held(c.params, c.p, c.stage - 1, c.sizes)),
+        Mistake("one_stage_early", "More is divided than at this stage: it was counted as the next one.",
+                "Stage 1: optimizer state; 2: gradients, too; 3: parameters, too.",
+                lambda c: c.sizes and held(c.params, c.p, c.stage + 1, c.sizes)),
+        Mistake("drops_remainder", "The share was rounded down: together the ranks hold less than there is.",
+                "ceil(params / p): `-(-params // p)`.",
+                lambda c: c.sizes and held(c.params, c.p, c.stage, c.sizes, c.params // c.p)),
+        Mistake("forgets_padding", "The share is a fraction of a number: shards are of one size, and whole.",
+                "ceil(params / p): `-(-params // p)`.",
+                lambda c: c.sizes and held(c.params, c.p, c.stage, c.sizes, c.params / c.p)),
+        Mistake("takes_anything", "A stage or a number of ranks that there is not got a number of bytes.",
+                "Raise ValueError: a wrong plan should not look like a small one."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        sixteen, others, wrong = self.levels
+        names = ("params", "p", "stage", "optimizer", "mixed")
+
+        def case(level, *values):
+            return level, dict(zip(names, values, strict=True))
+
+        for stage, p in ((0, 8), (1, 64), (2, 16), (3, 32)):
+            yield case(sixteen, int(rng.integers(1000, 9000)) * 1024 * 1000, p, stage, "adam", True)
+        yield case(others, int(rng.integers(10, 20)) * 8 + 1, 8, 3, "adam", True)
+        yield case(others, int(rng.integers(10, 20)) * 4 + 3, 4, 2, "adam", False)
+        yield case(others, int(rng.integers(10, 20)) * 8 + 5, 8, 1, "momentum", True)
+        yield case(others, int(rng.integers(10, 20)) * 4 + 2, 4, 3, "sgd", False)
+        yield case(others, 3, 8, 3, "adam", True)
+        for p, stage in ((8, 4), (8, -1), (0, 3), (0, 0)):
+            yield case(wrong, int(rng.integers(100, 200)), p, stage, "adam", True)
+
+    def right(self, params, p, stage, optimizer, mixed):
+        possible = 0 <= stage <= 3 and p >= 1
+        return int(held(params, p, stage, parts(optimizer, mixed))) if possible else None
+
+    def per_rank(self, case, value):
+        if value is None:
+            return [{"bytes": ANYTHING, "raises": "ValueError"}]
+        return [{"bytes": value, "raises": "nothing"}]
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.sizes = None if c.right is None else parts(c.optimizer, c.mixed)
+        return c
+
+    def read(self, answer, params, p, stage, **case):
+        return None if 0 <= stage <= 3 and p >= 1 else "takes_anything"
+
+
+# -- shards ------------------------------------------------------------------------------------------------------------
+
+
+class Shard(PlainExercise):
+    """Cut into equal shards"""
+
+    signature = "shard(flat: torch.Tensor, rank: int, p: int) -> torch.Tensor"
+    given = ("flat", "p")
+    levels = {"shards of one size": 1, "more ranks than numbers": 1}
+    harness = """
+def harness(f, flat, p):
+    return [f(flat, rank, p) for rank in range(p)]
+"""
+    reference = """
+import torch
+
+def shard(flat, rank, p):
+    k = -(-len(flat) // p)
+    padded = torch.cat([flat, flat.new_zeros(k * p - len(flat))])
+    return padded[rank * k : (rank + 1) * k]
+"""
+    mistakes = [
+        Mistake("not_padded", "The shards are of different sizes: the last ones are short.",
+                "A collective takes the same number from every rank: fill up with zeros.",
+                lambda c: tensors([c.values[r * c.k : (r + 1) * c.k] for r in range(c.p)], c.dtype)),
+        Mistake("fair_share", "The first ranks got one number more than the others: the shares of unit 01.",
+                "Equal shards of ceil(n / p), the rest in zeros.",
+                lambda c: tensors(np.array_split(c.values, c.p), c.dtype)),
+        Mistake("drops_remainder", "What does not divide by p is in no shard.",
+                "ceil(n / p), not n // p.",
+                lambda c: tensors(np.split(c.values[: len(c.values) // c.p * c.p], c.p), c.dtype)),
+        Mistake("padded_in_front", "The zeros stand before the numbers: each lies elsewhere than it should.",
+                "They belong behind the last number.",
+                lambda c: tensors(np.split(np.concatenate([padded(c.values, c.p)[len(c.values):], c.values]), c.p),
+                                  c.dtype)),
+        Mistake("every_pth", "Rank r got every p-th number.",
+                "A shard is contiguous: numbers r k to (r + 1) k.",
+                lambda c: tensors([padded(c.values, c.p)[r :: c.p] for r in range(c.p)], c.dtype)),
+        Mistake("padded_by_one_too_many", "There is one shard's worth of padding even where p divides n.",
+                "`-n % p` zeros.",
+                lambda c: tensors(np.split(np.concatenate([c.values, np.zeros(c.p - len(c.values) % c.p)]), c.p),
+                                  c.dtype)),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        equal, few = self.levels
+        for level, n, p, dtype in (
+            (equal, 12, 3, "float64"),
+            (equal, 10, 4, "float32"),
+            (equal, 11, 2, "float64"),
+            (few, 5, 4, "float64"),
+            (few, 2, 5, "float64"),
+        ):
+            values = Tensor(rng.normal(size=n).astype(dtype), dtype)
+            yield level, {"flat": values, "p": p}, {"says": f"n = {n}, {p} ranks, {dtype}"}
+
+    def right(self, flat, p):
+        return tensors(shards_of(flat.values, p), flat.dtype)
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.values, c.dtype = c.flat.values, c.flat.dtype
+        c.k = size_of_shard(len(c.values), c.p)
+        return c
+
+
+class Unshard(Exercise):
+    """Put shards together"""
+
+    signature = "unshard(part: torch.Tensor, n: int) -> torch.Tensor"
+    levels = {"the whole vector": 1, "more ranks than numbers": 1, "in one collective": 1}
+    all_hear = True
+    reference = """
+import torch
+import torch.distributed as dist
+
+def unshard(part, n):
+    whole = part.new_empty(len(part) * dist.get_world_size())
+    dist.all_gather_single(whole, part)
+    return whole[:n]
+"""
+    mistakes = [
+        Mistake("keeps_padding", "The zeros at the end came back, too.", "Cut it to n: `whole[:n]`.",
+                lambda c: tensors([np.concatenate(c.shards)] * c.p, c.dtype)),
+        Mistake("own_only", "Each rank still has its shard alone.", "`dist.all_gather_single`.",
+                lambda c: tensors(c.shards, c.dtype)),
+        Mistake("wrong_order", "All numbers came, but not in the order of the ranks.",
+                "Shard r stands at r k to (r + 1) k on every rank.",
+                lambda c: tensors([np.concatenate(c.shards[::-1])[: c.n]] * c.p, c.dtype)),
+        Mistake("own_first", "Each rank has its own shard in front.", "Shard r stands at r k to (r + 1) k everywhere.",
+                lambda c: tensors([np.concatenate(c.shards[r:] + c.shards[:r])[: c.n] for r in range(c.p)], c.dtype)),
+        Mistake("only_one_rank", "Only one rank has the whole vector.", "`dist.all_gather...`, not `dist.gather`."),
+        TOO_MANY,
+        MOVES_TOO_MUCH.but(how="Each rank brings its shard, not a vector of n numbers with zeros where others stand: "
+                               "`dist.all_gather_single`."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        whole, few, once = self.levels
+        return [
+            self._case(rng, level, n, p, dtype, **options)
+            for level, n, p, dtype, options in (
+                (whole, 12, 3, "float64", {}),
+                (whole, 10, 4, "float32", {"late": (1,)}),
+                (few, 5, 4, "float64", {}),
+                (few, 2, 5, "float64", {}),
+                (once, 400, 4, "float64", {}),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, n, p, dtype, **options):
+        values = rng.normal(size=n).astype(dtype)
+        shards = shards_of(values, p)
+        known = {"n": n, "shards": shards, "dtype": dtype, "values": values}
+        arguments = [(Tensor(shard, dtype), n) for shard in shards]
+        return Case(level, p, arguments, f"n = {n}, {dtype}", known, **options)
+
+    def expected(self, case):
+        return tensors([case.known["values"]] * case.world_size, case.known["dtype"])
+
+    def facts(self, case: Case, run: Run):
+        right = [isinstance(r.value, Tensor) and np.shape(r.value.values) == (case.known["n"],) and
+                 np.allclose(r.value.values, case.known["values"]) for r in run.ranks]  # fmt: skip
+        if any(right) and not all(right):
+            return "only_one_rank"
+        if all(right) and case.level == list(self.levels)[2]:
+            p, k = case.world_size, len(case.known["shards"][0])
+            if over_the_links(run) > p * (p - 1) * k * BYTES:
+                return "moves_too_much"
+            calls = max(map(len, called(run)))
+            if calls != 1:
+                return Finding("too_many_collectives", f"A rank called {calls} collectives.")
+        return None
+
+
+# -- ZeRO-1 and ZeRO-2 -------------------------------------------------------------------------------------------------
+
+NOT_MEAN = (
+    Mistake("sum_for_mean", "The moments hold the sum of the gradients, not their mean. (Adam's step hardly shows it: "
+            "it divides the one by the root of the other.)",
+            "Divide your shard of the sum by the number of ranks.", lambda c: c.steps(lambda g: g.sum(axis=0))),
+    Mistake("steps_on_unaveraged_shard", "Each rank stepped along its own gradient: nothing was summed over the ranks.",
+            "Sum the gradients over the ranks, then step on your shard.", lambda c: c.own_steps()),
+)  # fmt: skip
+STATE_LOST = Mistake("state_not_kept", "The step is right, but m and v are as they were: the next step begins anew.",
+                     "Change m and v in place: `adam` does, if it gets them and not copies.",
+                     lambda c: c.without_state())  # fmt: skip
+HALF_WRITTEN = Mistake("not_gathered", "On each rank only its own shard of the weights was stepped.",
+                       "After the step every rank needs the others' shards: `dist.all_gather_single`.",
+                       lambda c: c.not_gathered())  # fmt: skip
+NO_STEP = Mistake("gathers_stale_parameters", "m and v are right, but the weights are those of before the step.",
+                  "First the step on your shard, then the all_gather.", lambda c: c.stale())  # fmt: skip
+
+
+SIZES = Mistake("RuntimeError", "torch stopped at the line above. If it speaks of sizes: a slice at the end of the "
+                "vector is shorter than the shards of m and v.",
+                "Pad to k p numbers, cut out your shard, and cut the padding off what is returned.")  # fmt: skip
+
+
+class ZeroStep(ReportExercise):
+    """Adam on shards. A case knows `w` (n,), gradients `g` (steps, micro-batches, ranks, n), the state `m`, `v` (n,)
+    and `t`, the number of the first step. What is right are the weights, and the shards of m and v, at the end.
+    """
+
+    parts = (("m", "v"), "weights")
+    pads = False  # whether the weights and the gradients come padded
+
+    def _known(self, rng, level, n, p, steps, micro, says="", **options):
+        t = 1 if micro == 1 else 3
+        known = {"n": n, "w": rng.normal(size=n), "g": rng.normal(size=(steps, micro, p, n)), "t": t, "lr": 0.01}
+        known |= {"m": rng.normal(size=n) * (t > 1), "v": rng.uniform(0.5, 1, n) * (t > 1)}
+        m, v = (tensors(shards_of(known[name], p)) for name in "mv")
+        cut = (lambda values: padded(values, p)) if self.pads else (lambda values: values)
+        known |= {"m_r": m, "v_r": v, "weights": Tensor(cut(known["w"]), "float64")}
+        known["g_r"] = [[[Tensor(cut(one[r]), "float64") for one in step] for step in known["g"]] for r in range(p)]
+        arguments = [(known["weights"], known["g_r"][r], m[r], v[r], t, known["lr"]) for r in range(p)]
+        return Case(level, p, arguments, f"n = {n}{says}", known, **options)
+
+    def _report(self, c, w, m, v) -> list[dict]:
+        ms, vs = (shards_of(values, c.p) for values in (m, v))
+        return [
+            {"weights": Tensor(padded(one, c.p) if self.pads else one, "float64"),
+             "m": Tensor(ms[r], "float64"), "v": Tensor(vs[r], "float64")}
+            for r, one in enumerate(w if isinstance(w, list) else [w] * c.p)
+        ]  # fmt: skip
+
+    def worked(self, case):
+        c = super().worked(case)
+
+        def steps(of, micro=None):
+            w, m, v = c.w, c.m, c.v
+            for t, g in enumerate(c.g, c.t):
+                w, m, v = adam(w, of((micro or (lambda g: g.mean(axis=0)))(g)), m, v, t, c.lr)
+            return w, m, v
+
+        own = [(r * size_of_shard(c.n, c.p), (r + 1) * size_of_shard(c.n, c.p)) for r in range(c.p)]
+
+        def mixed_state():
+            alone = [steps(lambda g, r=r: g[r]) for r in range(c.p)]
+            return [np.concatenate([alone[r][i][a:b] for r, (a, b) in enumerate(own)]) for i in range(3)]
+
+        def not_gathered():
+            (w, m, v), found = right(), []
+            for a, b in own:
+                mine = c.w.copy()
+                mine[a:b] = w[a:b]
+                found.append(mine)
+            return self._report(c, found, m, v)
+
+        def right():
+            return steps(lambda g: g.mean(axis=0))
+
+        c.right = lambda: self._report(c, *right())
+        c.steps = lambda of, micro=None: self._report(c, *steps(of, micro))
+        c.own_steps = lambda: self._report(c, *mixed_state())
+        c.not_gathered, c.stale = not_gathered, lambda: self._report(c, c.w, *right()[1:])
+        c.without_state = lambda: self._report(c, c.w, c.m, c.v)
+        return c
+
+    def expected(self, case):
+        return self.worked(case).right()
+
+
+class Zero1Step(ZeroStep):
+    """ZeRO-1: the state is divided"""
+
+    signature = "zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor"
+    levels = {"the weights of sequential Adam": 1, "p does not divide n": 1, "no more than it must move": 1}
+    inputs = "free"
+    harness = """
+def harness(f, w, gradients, m, v, t, lr):
+    for step, (g,) in enumerate(gradients, t):
+        w = f(w, g, m, v, step, lr)
+    return {"weights": w, "m": m, "v": v}
+"""
+    mistakes = [
+        *NOT_MEAN, STATE_LOST, HALF_WRITTEN, NO_STEP,
+        MOVES_TOO_MUCH, TOO_MANY, SIZES,
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        equal, odd, counted = self.levels
+        return [
+            self._known(rng, equal, 12, 3, 2, 1, ", two steps"),
+            self._known(rng, equal, 8, 2, 1, 1, ", one step", late=(0,)),
+            self._known(rng, odd, 10, 4, 2, 1, ", two steps"),
+            self._known(rng, odd, 2, 3, 1, 1, ", one step"),
+            self._known(rng, counted, 301, 3, 1, 1, ", one step", network=flat(1e-6, 1e-9)),
+        ]
+
+    def facts(self, case: Case, run: Run):
+        p, k, steps = case.world_size, size_of_shard(case.known["n"], case.world_size), len(case.known["g"])
+        if case.level == list(self.levels)[2]:
+            if over_the_links(run) > 3 * (p - 1) * p * k * BYTES * steps:
+                return "moves_too_much"
+            if max(map(len, called(run))) > 2 * steps:
+                return Finding("too_many_collectives", f"Called: {', '.join(called(run)[0])}.")
+        return None
+
+
+class Zero2Step(ZeroStep):
+    """ZeRO-2: the gradients are divided"""
+
+    signature = "zero2_step(w: Tensor, gradients: Iterator, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor"
+    levels = {"one micro-batch": 1, "several micro-batches": 1, "no more than it must move": 1, "only its shard": 1}
+    inputs = "free"
+    pads = True
+    harness = f"""{COUNTING}
+
+def harness(f, w, gradients, m, v, t, lr):
+    (micro_batches,), whole = gradients, [0]
+    buffer = torch.zeros_like(w)
+    alive = Alive(w, m, v, buffer, *micro_batches)
+
+    def backward():
+        for k, gradient in enumerate(micro_batches):
+            if k:
+                whole.append(alive.large(len(w)))
+            buffer.copy_(gradient)
+            yield buffer
+
+    with alive:
+        w = f(w, backward(), m, v, t, lr)
+    return {{"weights": w, "m": m, "v": v, "whole": max(whole)}}
+"""
+    mistakes = [
+        Mistake("sums_micro_batches", "The micro-batches were summed: the step is that of a sum, not of a mean.",
+                "Divide by the number of micro-batches, too.",
+                lambda c: c.steps(lambda g: g.mean(axis=0), lambda g: g.sum(axis=0))),
+        Mistake("last_micro_batch", "Only the last micro-batch counts. (They come in one buffer: whoever puts them "
+                "into a list has the last one several times.)",
+                "Take what you need of a gradient before the next one comes.",
+                lambda c: c.steps(lambda g: g.mean(axis=0), lambda g: g[-1])),
+        Mistake("nothing_divided", "Nothing was divided, neither by the ranks nor by the micro-batches.",
+                "Divide by both.", lambda c: c.steps(lambda g: g.sum(axis=0), lambda g: g.sum(axis=0))),
+        Mistake("last_over_all", "The last micro-batch was divided by the number of micro-batches.",
+                "Add the shards up: `own += part`.",
+                lambda c: c.steps(lambda g: g.mean(axis=0), lambda g: g[-1] / len(g))),
+        NOT_MEAN[0].giving(lambda c: c.steps(lambda g: g.sum(axis=0))), NOT_MEAN[1],
+        STATE_LOST, HALF_WRITTEN, NO_STEP, MOVES_TOO_MUCH,
+        Mistake("holds_a_whole_gradient", "While the next micro-batch is computed, something of the size of the whole "
+                "gradient is still alive beside w and the buffer.",
+                "Reduce-scatter each gradient as it comes and add up the shards. A divided copy of the gradient is as "
+                "long as the gradient: divide the shard."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        one, several, counted, shard = self.levels
+        return [
+            self._known(rng, one, 12, 3, 1, 1),
+            self._known(rng, one, 10, 4, 1, 1, late=(2,)),
+            self._known(rng, several, 12, 2, 1, 4, ", 4 micro-batches"),
+            self._known(rng, several, 10, 3, 1, 3, ", 3 micro-batches"),
+            self._known(rng, counted, 300, 3, 1, 2, ", 2 micro-batches"),
+            self._known(rng, shard, 300, 3, 1, 3, ", 3 micro-batches"),
+        ]
+
+    def _report(self, c, w, m, v):
+        return [{**report, "whole": ANYTHING} for report in super()._report(c, w, m, v)]
+
+    def facts(self, case: Case, run: Run):
+        p, micro = case.world_size, case.known["g"].shape[1]
+        whole = size_of_shard(case.known["n"], p) * p * BYTES
+        if case.level == list(self.levels)[2] and over_the_links(run) > (p - 1) * whole * (micro + 1):
+            return "moves_too_much"
+        if case.level == list(self.levels)[3]:
+            most = max(rank.value["whole"] if isinstance(rank.value, dict) else 0 for rank in run.ranks)
+            if most:
+                return Finding("holds_a_whole_gradient", f"There were {most} such tensors.")
+        return None
+
+
+# -- ZeRO-3 ------------------------------------------------------------------------------------------------------------
+
+FORWARD, BACKWARD = 6e-5, 12e-5  # virtual seconds of a layer
+
+
+class Zero3(ReportExercise):
+    """ZeRO-3: the parameters are divided"""
+
+    signature = "zero3_forward_backward(layers: list, x: Tensor, loss_gradient: Callable) -> list[Tensor]"
+    levels = {
+        "the gradients of the sequential run": 2,
+        "no more than it must move": 1,
+        "two layers at most": 1,
+        "gathers ahead": 1,
+    }
+    parts = ("gradients",)
+    harness = COUNTING + LAYERS
+    mistakes = [
+        Mistake("sum_for_mean", "These are the sums of the ranks' gradients.", "Divide your shard by the number of "
+                "ranks.", lambda c: c.report(c.p)),
+        Mistake("own_gradients", "Each rank has its shard of its own gradient: nothing was summed over the ranks.",
+                "`dist.reduce_scatter_single` adds up and leaves each rank its shard.", lambda c: c.own()),
+        Mistake("whole_gradients", "Each rank returns all of the gradient.", "Only its shard: "
+                "`dist.reduce_scatter_single`.", lambda c: c.whole()),
+        Mistake("reversed_layers", "The gradients are right, and stand in the order of the backward pass.",
+                "Entry i belongs to `layers[i]`.", lambda c: c.report(1, -1)),
+        Mistake("ValueError", "A layer got fewer weights than it has: a shard, or what was freed after the forward "
+                "pass.", "Gather its weights again before its backward pass."),
+        MOVES_TOO_MUCH.but(why="The gradients are right, but more bytes moved than three times the weights: twice an "
+                               "all_gather of them, once a reduce_scatter of the gradients."),
+        Mistake("keeps_whole_layers", "More than two whole layers were alive at a time: nothing is saved.",
+                "Use a layer's weights and let go of them (`del`, or one variable for all): before the backward pass "
+                "gather them again."),
+        Mistake("waits_for_every_gather", "The gradients are right, but a layer's weights are on their way while "
+                "nobody computes.",
+                "Begin the next layer's all_gather (`async_op=True`) before this layer computes, in both passes, and "
+                "wait for it afterwards."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        values, moved, freed, ahead = self.levels
+        odd, even = [(3, 5), (5, 5), (5, 2)], [(6, 6)] * 5
+        return [
+            self._case(rng, values, odd, 2),
+            self._case(rng, values, odd, 4, late=(1,)),
+            self._case(rng, values, [(2, 1), (1, 3)], 3),
+            self._case(rng, moved, even, 3),
+            self._case(rng, freed, even, 3),
+            self._case(rng, ahead, even, 3, network=flat(1e-5, 1e-8)),
+        ]
+
+    @staticmethod
+    def _case(rng, level, shapes, p, **options):
+        weights = [rng.normal(0, 0.7, shape) for shape in shapes]
+        x, y = rng.normal(size=(p, 3, shapes[0][0])), rng.normal(size=(p, 3, shapes[-1][1]))
+        cut = [shards_of(one.ravel(), p) for one in weights]
+        known = {"weights": weights, "x": x, "y": y, "shapes": [list(shape) for shape in shapes]}
+        known |= {"mine[r]": [tensors([c[r] for c in cut]) for r in range(p)], "charges": [FORWARD, BACKWARD]}
+        known |= {"x[r]": tensors(x), "y[r]": tensors(y)}
+        arguments = [
+            (known["shapes"], known["mine[r]"][r], known["x[r]"][r], known["y[r]"][r], known["charges"])
+            for r in range(p)
+        ]
+        return Case(level, p, arguments, f"{len(shapes)} layers", known, **options)
+
+    def worked(self, case):
+        c = super().worked(case)
+        alone = [gradients_of(c.weights, x, y) for x, y in zip(c.x, c.y, strict=True)]
+        means = [np.mean(of_layer, axis=0) for of_layer in zip(*alone, strict=True)]
+
+        def report(per_rank):
+            return [{"gradients": tensors(of), "F": ANYTHING, "B": ANYTHING} for of in per_rank]
+
+        def shard_of(r, gradients, factor=1.0, order=1):
+            return [factor * shards_of(g.ravel(), c.p)[r] for g in gradients][::order]
+
+        c.report = lambda factor=1, order=1: report([shard_of(r, means, factor, order) for r in range(c.p)])
+        c.own = lambda: report([shard_of(r, alone[r]) for r in range(c.p)])
+        c.whole = lambda: report([[padded(g.ravel(), c.p) for g in means]] * c.p)
+        return c
+
+    def expected(self, case):
+        return self.worked(case).report()
+
+    def facts(self, case: Case, run: Run):
+        p, layers = case.world_size, len(case.known["weights"])
+        sizes = [size_of_shard(w.size, p) * BYTES for w in case.known["weights"]]
+        _, moved, freed, ahead = self.levels
+        if case.level == moved and over_the_links(run) > 3 * (p - 1) * p * sum(sizes):
+            return "moves_too_much"
+        if case.level == freed and all(isinstance(rank.value, dict) for rank in run.ranks):
+            forward, backward = (max(rank.value[label] for rank in run.ranks) for label in "FB")
+            if forward > 2 or backward > 3:  # in the backward pass someone may have copied a gradient
+                most = max(forward, backward)
+                return Finding("keeps_whole_layers", f"There were {most} tensors of the size of a layer.")
+        if case.level == ahead:
+            gather, scatter = (
+                case.network.collective(kind, range(p)).seconds(nbytes)
+                for kind, nbytes in (("all_gather", sizes[0]), ("reduce_scatter", p * sizes[0]))
+            )
+            computing = layers * (FORWARD + BACKWARD)
+            if run.elapsed > computing + layers * scatter + 2.5 * gather:
+                beside = 1e6 * (run.elapsed - computing)
+                return Finding("waits_for_every_gather", f"{beside:.0f} us passed in which no layer was computed.")
+        return None
+
+
+# -- activations -------------------------------------------------------------------------------------------------------
+
+ROWS, WIDTH, INSIDE = 64, 4, 4  # of the activations between blocks; how many times as wide they are inside
+
+
+class Checkpointed(ReportExercise):
+    """Activations computed twice"""
+
+    signature = "checkpointed(blocks: list, x: Tensor, every: int) -> Tensor"
+    levels = {"the gradients of the plain run": 1, "what is alive, and what is computed twice": 2, "dropout": 1}
+    parts = ("y", ("gradient of x", "gradients"), "masks")
+    talks = False
+    inputs = "free"
+    harness = COUNTING + BLOCKS
+    mistakes = [
+        Mistake("no_gradient_of_x", "The weights have their gradients, x has none: nothing flows on below.",
+                "The backward of a segment returns the gradient of its input.",
+                lambda c: c.without_x()),
+        Mistake("last_segment_only", "Only the first blocks of each segment, or of the list, were run.",
+                "The last segment is shorter where `every` does not divide the number of blocks.",
+                lambda c: c.run(len(c.ups) // c.every * c.every)),
+        Mistake("gradients_twice", "The gradients of the weights are twice what they should be.",
+                "Backward through a segment once: either autograd adds its gradients up, or you do.",
+                lambda c: {"gradients": tensors([2 * g for g in c.gradients[1:]])}),
+        Mistake("RuntimeError", "Autograd stopped: the output does not hang together with the weights, or a graph was "
+                "used twice.",
+                "Compute a segment again under `torch.enable_grad()`, from a detached input that requires a gradient, "
+                "and call `torch.autograd.backward(output, gradient)`."),
+        Mistake("drops_rng_state", "In the second run the blocks drew other random numbers: the gradient belongs to "
+                "another mask than the output.",
+                "`torch.get_rng_state()` before a segment's first run, and set it again before its second.",
+                lambda c: {"masks": "others"} if c.draws else None),
+        Mistake("recomputes_too_often", "A block was run more than twice.",
+                "Begin again at the input of the segment, not at x."),
+        Mistake("keeps_too_much", "The gradients are right, but more is alive between the passes than the inputs of "
+                "the segments.",
+                "Run a segment under `torch.no_grad()`, or inside an autograd.Function, and save its input only."),
+        Mistake("peak_too_high", "Between the passes little is alive, but the backward pass needs more than one "
+                "segment at a time.",
+                "Compute one segment again, go back through it and let go of it; then the one before."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        values, counted, dropout = self.levels
+        return [
+            self._case(rng, values, 4, 2),
+            self._case(rng, values, 5, 2),
+            self._case(rng, counted, 12, 1),
+            self._case(rng, counted, 12, 4),
+            self._case(rng, counted, 11, 3),
+            self._case(rng, dropout, 4, 2, draws=True),
+        ]
+
+    @staticmethod
+    def _case(rng, level, blocks, every, draws=False):
+        x, gy = rng.normal(size=(2, ROWS, WIDTH))
+        ups = rng.normal(0, 0.4, (blocks, WIDTH, INSIDE * WIDTH))
+        downs = rng.normal(0, 0.4, (blocks, INSIDE * WIDTH, WIDTH))
+        known = {"x": x, "gy": gy, "ups": ups, "downs": downs, "every": every, "draws": draws}
+        arguments = (Tensor(x, "float64"), tensors(ups), tensors(downs), Tensor(gy, "float64"), every, draws)
+        return Case(level, 1, arguments, f"{blocks} blocks, every = {every}{', dropout' * draws}", known)
+
+    def worked(self, case):
+        c = super().worked(case)
+
+        def run(blocks):
+            y, gradients = through_blocks(c.x, c.ups[:blocks], c.downs[:blocks], c.gy)
+            none = [np.zeros_like(c.ups[0]), np.zeros_like(c.downs[0])]
+            ups, downs = (gradients[1:][i * blocks : (i + 1) * blocks] for i in (0, 1))
+            more = len(c.ups) - blocks
+            return c.report(y, gradients[0], [*ups, *none[:1] * more, *downs, *none[1:] * more])
+
+        def report(y, gx, gradients):
+            if c.draws:
+                return {"y": "drawn", "gradient of x": "drawn", "gradients": "drawn"}
+            return {"y": Tensor(y, "float64"), "gradient of x": Tensor(gx, "float64"), "gradients": tensors(gradients)}
+
+        def without_x():
+            first = (len(c.ups) - 1) // c.every * c.every
+            ups, downs = (c.gradients[1:][i * len(c.ups) : (i + 1) * len(c.ups)] for i in (0, 1))
+            kept = [g * (k >= first) for of in (ups, downs) for k, g in enumerate(of)]
+            return c.report(c.y, 0 * c.gradients[0], kept)
+
+        c.run, c.report, c.without_x = run, report, without_x
+        c.y, c.gradients = through_blocks(c.x, c.ups, c.downs, c.gy)
+        return c
+
+    def expected(self, case):
+        c = self.worked(case)
+        counts = dict.fromkeys(("kept", "peak", "forwards"), ANYTHING)
+        return [{**c.report(c.y, c.gradients[0], c.gradients[1:]), "masks": "alike", **counts}]
+
+    def facts(self, case: Case, run: Run):
+        (found,) = [rank.value for rank in run.ranks]
+        if case.level != list(self.levels)[1] or not isinstance(found, dict):
+            return None
+        c = SimpleNamespace(**case.known)
+        row, segments = ROWS * WIDTH * BYTES, size_of_shard(len(c.ups), c.every)
+        gradients = (2 * c.ups[0].nbytes) * len(c.ups)
+        if found["forwards"] > 2:
+            return Finding("recomputes_too_often", f"A block ran {found['forwards']} times.")
+        for name, most, key in (
+            ("keeps_too_much", (segments + 2) * row, "kept"),
+            ("peak_too_high", (segments + (INSIDE + 1) * c.every + 3 * INSIDE + 4) * row + gradients, "peak"),
+        ):
+            if found[key] > most:
+                return Finding(name, f"{found[key]:,} B were alive; {most:,} B are enough.")
+        return None
+
+
+# -- one norm ----------------------------------------------------------------------------------------------------------
+
+
+class ClipShards(ReportExercise):
+    """One norm of all shards"""
+
+    signature = "clip_grad_norm_sharded(shards: list, max_norm: float) -> float"
+    levels = {"too long": 1, "short enough, empty, and zero": 1, "one number travels": 1}
+    parts = ("shards", "norm")
+    inputs = "free"
+    harness = """
+def harness(f, shards, max_norm):
+    norm = f(shards, max_norm)
+    return {"shards": shards, "norm": norm}
+"""
+    mistakes = [
+        Mistake("local_norm_clipping", "Each rank clipped by the norm of its own shards: the parts of one gradient "
+                "were scaled differently, and its direction changed.",
+                "Sum the squares over the ranks, then take the root.",
+                lambda c: [c.report(r, c.factor(c.own[r])) for r in range(c.p)]),
+        Mistake("norms_added", "The norms of the ranks were added up.", "Add up the squares, then take one root.",
+                lambda c: c.scaled_by(sum(c.own))),
+        Mistake("norm_squared", "The root is missing: this is the square of the norm.", "norm = sqrt(sum of squares).",
+                lambda c: c.scaled_by(c.norm**2)),
+        Mistake("mean_of_squares", "The squares were averaged over the ranks: the shards are parts of one gradient, "
+                "not several gradients.", "Their sum, not their mean.", lambda c: c.scaled_by(c.norm / c.p**0.5)),
+        Mistake("largest_norm", "The norm is that of the longest shard.", "ReduceOp.SUM of the squares.",
+                lambda c: c.scaled_by(max(c.own))),
+        Mistake("clipped_each_tensor", "Each tensor was clipped by a norm of its own.", "One norm for all tensors.",
+                lambda c: c.each_tensor()),
+        Mistake("always_scaled", "A gradient that was short enough was stretched.", "The factor is at most 1.",
+                lambda c: [c.report(r, c.limit / c.norm) for r in range(c.p)] if c.norm else None),
+        Mistake("zero_divided", "A gradient of zeros has the norm 0, and 0 / 0 is not a number.",
+                "Scale only where norm > max_norm.", lambda c: None if c.norm else
+                [c.report(r, np.nan) for r in range(c.p)]),
+        Mistake("not_clipped", "The shards are as they were: nothing was scaled, or a copy was.",
+                "In place: `s.mul_(factor)`.", lambda c: [c.report(r, 1.0) for r in range(c.p)]),
+        Mistake("clipped_by_value", "Each number was cut off at max_norm.", "Scale all numbers by one factor.",
+                lambda c: c.cut_off()),
+        Mistake("norm_after", "The shards are right, the returned norm is that after clipping.",
+                "Return the one before.",
+                lambda c: [{"norm": min(c.norm, c.limit)}] * c.p),
+        Mistake("own_norm_returned", "The shards are right, each rank returns the norm of its own.",
+                "Return the norm of the whole gradient.", lambda c: [{"norm": one} for one in c.own]),
+        TOO_MANY,
+        MOVES_TOO_MUCH.but(how="Each rank's sum of squares is one number: that alone has to travel."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        long, short, once = self.levels
+        plain = [(4, 3), (2, 2)]
+        return [
+            self._case(rng, long, plain, 0.3),
+            self._case(rng, long, [(2, 3, 1), (4, 1, 2), (1, 0, 5)], 0.05, late=(2,)),
+            self._case(rng, short, plain, 3.0),
+            self._case(rng, short, [(3, 0, 0), (2, 1, 0)], 0.4),
+            self._case(rng, short, plain, None),
+            self._case(rng, once, [(40, 40, 40)] * 3, 0.5),
+        ]
+
+    @staticmethod
+    def _case(rng, level, sizes, share, **options):
+        """sizes: of each tensor, the size of each rank's shard. share: of the norm; None: a gradient of zeros."""
+        p = len(sizes[0])
+        shards = [[rng.normal(size=of[r]) * (share is not None) for of in sizes] for r in range(p)]
+        norm = float(np.sqrt(sum((one**2).sum() for mine in shards for one in mine)))
+        limit = 1.0 if share is None else round(share * norm, 4)
+        arguments = [(tensors(mine), limit) for mine in shards]
+        known = {"shards": shards, "norm": norm, "limit": limit}
+        return Case(level, p, arguments, f"{len(sizes)} tensors, norm {norm:.3g}, max_norm {limit:g}", known, **options)
+
+    def worked(self, case):
+        c = super().worked(case)
+
+        def factor(norm):
+            return min(1.0, c.limit / norm) if norm else 1.0
+
+        def report(r, factor, norm=c.norm):
+            return {"shards": tensors([factor * one for one in c.shards[r]]), "norm": norm}
+
+        def own_of(arrays):
+            return float(np.sqrt(sum((one**2).sum() for one in arrays)))
+
+        def each_tensor():
+            return [{"shards": tensors([factor(own_of([one])) * one for one in mine])} for mine in c.shards]
+
+        def cut_off():
+            return [{"shards": tensors([np.clip(one, -c.limit, c.limit) for one in mine])} for mine in c.shards]
+
+        c.own = [own_of(mine) for mine in c.shards]
+        c.factor, c.report, c.each_tensor, c.cut_off = factor, report, each_tensor, cut_off
+        c.scaled_by = lambda norm: [report(r, factor(norm), norm) for r in range(c.p)]
+        return c
+
+    def expected(self, case):
+        c = self.worked(case)
+        return c.scaled_by(c.norm)
+
+    def needs_bytes(self, case):
+        return [BYTES] * case.world_size  # one number, on which all of the others depend
+
+    def facts(self, case: Case, run: Run):
+        if case.level != list(self.levels)[2]:
+            return None
+        p = case.world_size
+        if over_the_links(run) > 2 * (p - 1) * BYTES:
+            return "moves_too_much"
+        calls = max(map(len, called(run)))
+        return Finding("too_many_collectives", f"A rank called {calls} collectives.") if calls > 1 else None

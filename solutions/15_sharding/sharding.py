@@ -1,0 +1,1133 @@
+# %% [markdown]
+# # 15 · Sharding
+#
+# In data parallelism every rank holds everything: all parameters, all gradients, the
+# whole state of the optimizer. On 64 ranks that is 64 times the same numbers. On this
+# page you take the copies away, one kind after the other, and count what it saves and
+# what it costs. The method is called ZeRO (*Zero Redundancy Optimizer*); its last stage
+# is what PyTorch calls `fully_shard`, or FSDP.
+#
+# **At the end of this page** you can say how many bytes a training run needs on every
+# rank before you start it, you have written all three stages and activation
+# checkpointing yourself, and your gradients and those of `fully_shard` agree.
+#
+# **You need** units 03, 05 and 06.
+# **It takes** about 90 minutes. The cells themselves run for about half a minute on two
+# cores.
+
+# %%
+import copy
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.func import functional_call
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.checkpoint import checkpoint
+
+from autograder import check
+from labkit import data, palette, simulation, timeline
+from labkit.models import gpt
+from labkit.simulation import alive, compute
+
+warnings.filterwarnings("ignore", category=FutureWarning)
+RANKS = 4
+
+# %% [markdown]
+# ## Guess first
+#
+# Write down what you think before you read on; the page answers all three.
+#
+# 1. A model has 7.5 billion parameters, 2 bytes each: 15 GB. How much memory does a
+#    training step with Adam need, before the first activation is stored?
+# 2. If no rank holds more than its share of the parameters, they must travel in every
+#    step. How many times the bytes of plain data parallelism is that?
+# 3. You throw away all activations of a network and compute them again in the backward
+#    pass. By which factor does the peak of the memory shrink?
+
+# %%
+guess_1, guess_2, guess_3 = "?", "?", "?"
+
+# %% [markdown]
+# ## Sixteen bytes
+#
+# What has to lie in memory for one parameter? In mixed precision with Adam:
+#
+# | what | bytes | divided from |
+# |---|---|---|
+# | the parameter, 16 bits | 2 | stage 3 |
+# | its gradient, 16 bits | 2 | stage 2 |
+# | optimizer: a copy of the parameter in 32 bits | 4 | stage 1 |
+# | optimizer: Adam's two moments, 32 bits each | 8 | stage 1 |
+#
+# That is 16 bytes, whatever the batch. In 32 bits throughout, parameter and gradient
+# take 4 bytes each, and no copy is needed. Momentum keeps one number of 4 bytes, plain
+# SGD none.
+#
+# ZeRO's stage 0 is plain data parallelism. **Stage 1** divides the optimizer's state
+# among the $p$ ranks, **stage 2** the gradients, too, **stage 3** the parameters, too.
+# What is divided is cut into shards of one size, $k = \lceil n / p \rceil$ numbers: a
+# collective takes as much from every rank. The last shards are filled up with zeros.
+#
+# ### What a rank holds (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "memory_per_rank", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def memory_per_rank(
+    params: int, p: int, stage: int, optimizer: str, mixed: bool
+) -> int:
+    """Bytes of parameters, gradients and optimizer state that each of p ranks holds.
+
+    stage: 0 to 3, see above. optimizer: "adam", "momentum" or "sgd". mixed: 16-bit
+    parameters and gradients and a 32-bit copy of the parameters in the optimizer's
+    state; else all is 32 bits, without a copy. What is divided counts as a shard of
+    ceil(params / p) numbers, padding included. Raises ValueError for another stage, and
+    for fewer than one rank.
+    """
+    ### BEGIN SOLUTION
+    if stage not in (0, 1, 2, 3) or p < 1:
+        raise ValueError(f"there is no stage {stage} on {p} ranks")
+    small = 2 if mixed else 4
+    state = {"adam": 8, "momentum": 4, "sgd": 0}[optimizer] + (4 if mixed else 0)
+    shard_size = -(-params // p)
+    sizes = ((state, 1), (small, 2), (small, 3))  # bytes, and divided from which stage
+    return sum(
+        size * (shard_size if stage >= first else params) for size, first in sizes
+    )
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_memory_per_rank", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(memory_per_rank)
+
+# %% [markdown]
+# ### A published table, computed again
+#
+# The paper (Rajbhandari et al., *ZeRO: Memory Optimizations Toward Training Trillion
+# Parameter Models*, arXiv 1910.02054) has a table of 54 numbers: gigabytes per device
+# for three models, six numbers of ranks, three stages (table 1, page 11). Here they
+# are. Does your function give them?
+
+# %% tags=["raises-exception"]
+RANKS_OF_THE_TABLE = (1, 4, 16, 64, 256, 1024)
+PRINTED = {  # GB; a row for each stage
+    7.5e9: [
+        [120, 52.5, 35.6, 31.4, 30.4, 30.1],
+        [120, 41.3, 21.6, 16.6, 15.4, 15.1],
+        [120, 30, 7.5, 1.88, 0.47, 0.12],
+    ],
+    128e9: [
+        [2048, 896, 608, 536, 518, 513],
+        [2048, 704, 368, 284, 263, 257],
+        [2048, 512, 128, 32, 8, 2],
+    ],
+    1e12: [
+        [16000, 7000, 4750, 4187, 4046, 4011],
+        [16000, 5500, 2875, 2218, 2054, 2013],
+        [16000, 4000, 1000, 250, 62.5, 15.6],
+    ],
+}
+differences = []
+for params, rows in PRINTED.items():
+    for stage, row in enumerate(rows, 1):
+        for p, printed in zip(RANKS_OF_THE_TABLE, row):
+            ours = memory_per_rank(int(params), p, stage, "adam", True) / 1e9
+            unit = 0.01 if printed < 2 else 0.1 if printed < 100 else 1
+            if abs(np.floor(ours / unit + 0.5) * unit - printed) > 1e-6:
+                differences.append((params, stage, p, printed, ours))
+print(f"54 numbers; printed otherwise than rounded: {len(differences)}")
+for params, stage, p, printed, ours in differences:
+    print(
+        f"  {params:.3g} parameters, stage {stage}, {p:>4} ranks: "
+        f"printed {printed:g}, computed {ours:.3f}"
+    )
+
+# %% [markdown]
+# The table holds. Where a number is printed otherwise it was cut off, not rounded, and
+# nothing more than the last digit is at stake. Look at the first column of the 7.5
+# billion: your first guess. And draw the three stages on 64 ranks:
+
+# %% tags=["raises-exception"]
+def parts_per_rank(params, p, stage):
+    """GB of parameters, gradients and optimizer state, Adam in mixed precision."""
+    share = params / p
+    return [
+        size * (share if stage >= first else params) / 1e9
+        for size, first in ((2, 3), (2, 2), (12, 1))
+    ]
+
+
+figure, ax = plt.subplots(figsize=(8, 2.6), layout="constrained")
+names = ("parameters", "gradients", "optimizer state")
+colours = (palette.BLUE, palette.ORANGE, palette.GREEN)
+hatches = ("", "//", "..")
+for stage in range(4):
+    left = 0.0
+    for k, size in enumerate(parts_per_rank(7.5e9, 64, stage)):
+        ax.barh(
+            stage,
+            size,
+            left=left,
+            color=palette.tint(colours[k], 0.35),
+            edgecolor=colours[k],
+            hatch=hatches[k],
+            label=names[k] if stage == 0 else None,
+        )
+        left += size
+    ax.text(left + 1.5, stage, f"{left:.1f} GB", va="center", fontsize=9)
+ax.set(
+    yticks=range(4),
+    yticklabels=["data parallel", "ZeRO-1", "ZeRO-2", "ZeRO-3"],
+    xlabel="GB on each of 64 ranks, 7.5 billion parameters",
+    xlim=(0, 136),
+)
+ax.invert_yaxis()
+ax.legend(frameon=False, loc="lower right", fontsize=9)
+print(f"your guess: {guess_1}")
+
+# %% [markdown]
+# ## Shards
+#
+# From now on a model, or one of its layers, is a flat vector of $n$ numbers. Rank $r$
+# owns the numbers from $r k$ to $(r + 1) k$. If $p$ does not divide $n$, zeros stand at
+# the end; with few numbers and many ranks a shard may consist of nothing else.
+#
+# ### Cut into equal shards (2 points)
+
+# %% nbgrader={"grade": false, "grade_id": "shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def shard(flat: Tensor, rank: int, p: int) -> Tensor:
+    """The shard of `rank` out of a vector of n numbers: ceil(n / p) of them, in their
+    dtype, filled up with zeros at the end. `flat` is not changed.
+    """
+    ### BEGIN SOLUTION
+    k = -(-len(flat) // p)
+    padded = torch.cat([flat, flat.new_zeros(k * p - len(flat))])
+    return padded[rank * k : (rank + 1) * k].clone()
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_shard", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(shard)
+
+# %% [markdown]
+# ### Put shards together (3 points)
+#
+# `dist.all_gather_single(whole, part)` writes the parts of all ranks into `whole`, in
+# the order of the ranks. `dist.reduce_scatter_single(own, whole)` adds up the `whole`
+# of all ranks and leaves each its part of the sum in `own`. These two are all the
+# communication of this page. (Before PyTorch 2.13 they were called
+# `all_gather_into_tensor` and `reduce_scatter_tensor`.)
+
+# %% nbgrader={"grade": false, "grade_id": "unshard", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def unshard(part: Tensor, n: int) -> Tensor:
+    """The whole vector of n numbers, on every rank, without the padding.
+
+    part: this rank's shard, as `shard` cuts it. One collective, to which each rank
+    brings its shard and no more. The dtype is that of `part`.
+    """
+    ### BEGIN SOLUTION
+    whole = part.new_empty(len(part) * dist.get_world_size())
+    dist.all_gather_single(whole, part)
+    return whole[:n]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_unshard", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(unshard)
+
+# %% [markdown]
+# ## ZeRO-1: divide the state of the optimizer
+#
+# Adam's two moments are read and written in the step and nowhere else. So let every
+# rank keep those of its shard, step on its shard alone, and fetch the others' new
+# weights. `adam` is given; it works in place.
+
+# %%
+def adam(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> None:
+    """Step number t, counted from 1, with gradient g. Changes weights and moments."""
+    m.mul_(0.9).add_(g, alpha=0.1)
+    v.mul_(0.999).addcmul_(g, g, value=0.001)
+    w.sub_(lr * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8))
+
+# %% [markdown]
+# ### ZeRO-1: the state is divided (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "zero1_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor:
+    """One step of Adam on the mean of all ranks' gradients; returns the new weights,
+    all n of them, the same on every rank.
+
+    w: the weights, n numbers, the same on every rank. g: this rank's gradient, n
+    numbers. m, v: moments of this rank's shard, k numbers each; they are changed in
+    place. w and g may be changed, too. p need not divide n. At most two collectives,
+    and no more bytes than an all_reduce of the gradient and an all_gather of the
+    weights: the moments stay where they are.
+    """
+    ### BEGIN SOLUTION
+    rank, p = dist.get_rank(), dist.get_world_size()
+    padded = torch.cat([g, g.new_zeros(len(m) * p - len(g))])
+    own = torch.empty_like(m)
+    dist.reduce_scatter_single(own, padded)
+    part = shard(w, rank, p)
+    adam(part, own / p, m, v, t, lr)
+    return unshard(part, len(w))
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_zero1_step", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(zero1_step)
+
+# %% [markdown]
+# An `all_reduce` of the gradient would do as well, and in stage 1 many programs do
+# that. But who looks closely sees: of the mean each rank needs its own shard only.
+#
+# ## ZeRO-2: divide the gradients
+#
+# And an `all_reduce` is a `reduce_scatter` and an `all_gather` (unit 03). Leave out the
+# second half, and the gradient is divided. What is it good for, if `backward` has just
+# made the whole gradient? Two things. In a real program it is made layer by layer, and
+# each layer's part goes as soon as it is there. And there is **gradient accumulation**:
+# a batch that does not fit into memory is cut into *micro-batches*, one backward pass
+# after the other, and their gradients are added up. What is kept from one micro-batch
+# to the next is then a shard and not the whole vector.
+#
+# ### ZeRO-2: the gradients are divided (4 points)
+#
+# Here the vectors come padded, as a program of this kind allocates them. All
+# micro-batches are of the same size. Their gradients come **in one buffer**: the next
+# one overwrites it.
+
+# %% nbgrader={"grade": false, "grade_id": "zero2_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def zero2_step(w: Tensor, gradients, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor:
+    """One step of Adam on the mean gradient of all micro-batches of all ranks; returns
+    the new weights, padded like w, the same on every rank.
+
+    w: k p numbers, the same on every rank. gradients: an iterator; each turn computes
+    this rank's gradient of one more micro-batch (at least one comes) and gives it as k
+    p numbers, always in the same memory. m, v: moments of this rank's shard, k numbers
+    each, changed in place. A reduce_scatter for each micro-batch and one all_gather, no
+    more bytes. While the next micro-batch is computed, nothing of the size of w is
+    alive besides w and that memory.
+    """
+    ### BEGIN SOLUTION
+    rank, p, k = dist.get_rank(), dist.get_world_size(), len(m)
+    own, part, count = torch.zeros_like(m), torch.empty_like(m), 0
+    for gradient in gradients:
+        dist.reduce_scatter_single(part, gradient)
+        own += part
+        count += 1
+    part = w[rank * k : (rank + 1) * k].clone()
+    adam(part, own / (count * p), m, v, t, lr)
+    return unshard(part, len(w))
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_zero2_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(zero2_step)
+
+# %% [markdown]
+# It is a trade: $m$ micro-batches communicate $m$ times instead of once. Programs that
+# have the memory add up locally and communicate at the end (`no_sync` of unit 06).
+#
+# ## Where the rest of the memory is
+#
+# Sixteen bytes per parameter do not depend on the batch. What does are the
+# **activations**: whatever the forward pass keeps for the backward pass. PyTorch tells
+# us what that is: `saved_tensors_hooks` is called for each tensor that autograd puts
+# away. Several tensors may lie in one memory, so count *storages*, each once, and not
+# the parameters, which lie there anyway. The model is the course's transformer.
+
+# %%
+def saved_bytes(model: nn.Module, tokens: Tensor) -> int:
+    """Bytes that autograd keeps between forward and backward, without parameters."""
+    own = {p.untyped_storage().data_ptr() for p in model.parameters()}
+    seen = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            seen[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        logits = model(tokens)
+    del logits
+    return sum(seen.values())
+
+
+CONTEXT, WIDTH, HEADS, LAYERS = 64, 64, 4, 8
+torch.manual_seed(0)
+model = gpt(context=CONTEXT, width=WIDTH, heads=HEADS, layers=LAYERS)
+params = sum(p.numel() for p in model.parameters())
+tokens = torch.from_numpy(data.encode(data.text()))
+print(f"{params:,} parameters: {16 * params / 1e6:.1f} MB with Adam in float32")
+for batch in (1, 4, 16):
+    kept = saved_bytes(model, tokens[: batch * CONTEXT].view(batch, CONTEXT).clone())
+    numbers = kept / 4 / (batch * CONTEXT * WIDTH * LAYERS)
+    print(
+        f"batch {batch:>2}: {kept / 1e6:6.1f} MB of activations, {numbers:.1f} numbers "
+        "for each layer, token and unit of width"
+    )
+
+# %% [markdown]
+# The ZeRO paper says "about 12" in that unit, for a transformer like GPT-2 (section
+# 3.2, footnote). What we count is more. Where does it come from? Attention keeps a
+# table of context x context for every head, which the formula leaves out:
+
+# %%
+contexts, numbers = (8, 16, 32, 64), []
+for context in contexts:
+    kept = saved_bytes(model, tokens[:context].view(1, context).clone())
+    numbers.append(kept / 4 / (context * WIDTH * LAYERS))
+    print(f"context {context:>2}: {numbers[-1]:4.1f} numbers")
+slope, without = np.polyfit(contexts, numbers, 1)
+print(
+    f"a line: {without:.1f}, and {slope * WIDTH / HEADS:.2f} for each head and each "
+    "token of the context"
+)
+
+# %% [markdown]
+# For each head and each pair of tokens about one number (the softmax, and its mask, a
+# byte). What stays at context 0 is the part that the formula means: inputs of matrix
+# products, norms and GELUs of a block. We find 16 where the paper says 12: an order of
+# magnitude, not a constant of nature. Count your own model.
+#
+# (Try `tokens[:context]` without `.clone()`: a view of 300 bytes keeps all of the text
+# alive. That is why storages are counted, and not tensors.)
+#
+# ### The peak is not where you think
+#
+# What is kept after the forward pass is not yet the peak. To see it, memory must be
+# counted *over time*. The next cell does that: a `TorchDispatchMode` sees every
+# operation of PyTorch, looks at the memory of its result, and sums up what is still
+# alive. `alive` tells the relay's clock (unit 03), and `compute` lets each block take
+# virtual time: 1 ms forward, 2 ms backward.
+
+# %%
+class Counted(TorchDispatchMode):
+    """Tells the simulation how many bytes are alive that were made while it is on."""
+
+    def __init__(self):
+        super().__init__()
+        self.made, self.peak = {}, 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        for one in tree_leaves(result):
+            if isinstance(one, Tensor) and not one.is_meta:
+                storage = one.untyped_storage()
+                self.made[storage._cdata] = StorageWeakRef(storage), storage.nbytes()
+        self.made = {k: v for k, v in self.made.items() if not v[0].expired()}
+        now = sum(nbytes for _, nbytes in self.made.values())
+        self.peak = max(self.peak, now)
+        alive(now)
+        return result
+
+
+class Timed(torch.autograd.Function):
+    """Hands its input on; forward and backward take virtual time."""
+
+    @staticmethod
+    def forward(ctx, x, label):
+        ctx.label = label
+        compute(1e-3, f"F{label}")
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        compute(2e-3, f"B{ctx.label}")
+        return g, None
+
+
+def timed(block, label):
+    return lambda x: Timed.apply(block(x), label)
+
+
+def one_step(how, every):
+    """A step of the transformer's blocks on one rank: "plain", or checkpointed."""
+    torch.manual_seed(0)
+    net = gpt(context=CONTEXT, width=WIDTH, heads=HEADS, layers=LAYERS)
+    x = torch.randn(8, CONTEXT, WIDTH, requires_grad=True)
+    blocks = [timed(block, k) for k, block in enumerate(net[1:-2])]
+    with Counted() as counted:
+        y = x
+        if how == "plain":
+            for block in blocks:
+                y = block(y)
+        elif how == "by hand":
+            y = checkpointed(blocks, x, every)
+        else:
+            y = with_the_library(blocks, x, every)
+        kept = sum(nbytes for _, nbytes in counted.made.values())
+        y.sum().backward()
+    gradients = [p.grad for p in net[1:-2].parameters()]
+    return kept, counted.peak, torch.cat([g.flatten() for g in gradients])
+
+
+plain = simulation.run(one_step, 1, ("plain", 0))
+kept, peak, _ = plain.ranks[0].value
+print(f"after the forward pass {kept / 1e6:.1f} MB, at the peak {peak / 1e6:.1f} MB")
+timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
+
+# %% [markdown]
+# The curve climbs block after block, and stays high: the backward pass frees a block's
+# activations, and gradients of the parameters come in their place.
+#
+# ## Activations computed twice
+#
+# **Activation checkpointing**: cut the blocks into segments. The forward pass keeps
+# nothing but the *input* of each segment. The backward pass takes the last segment,
+# computes it forward once more, now with everything kept, goes back through it, lets go
+# of it, and takes the one before. (Chen et al., *Training Deep Nets with Sublinear
+# Memory Cost*, arXiv 1604.06174.)
+#
+# Write it as a `torch.autograd.Function` with the segment's blocks and its input. In
+# `forward`, autograd is off by itself; save the input with `ctx.save_for_backward`. In
+# `backward`, begin with a detached input that requires a gradient, compute under
+# `torch.enable_grad()`, and `torch.autograd.backward(y, gy)` puts the gradients of the
+# parameters where they belong. **Think first:** a block has dropout. What must be the
+# same in its second run, and how do you make it so? (`torch.get_rng_state`)
+#
+# ### Activations computed twice (4 points)
+
+# %% nbgrader={"grade": false, "grade_id": "checkpointed", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def checkpointed(blocks: list, x: Tensor, every: int) -> Tensor:
+    """What `for block in blocks: x = block(x)` gives, with the same gradients of x and
+    of all parameters after `backward`.
+
+    blocks: functions or modules. x requires a gradient. every: blocks in a segment; the
+    last one has fewer where `every` does not divide their number. After the forward
+    pass the inputs of the segments and the result are alive, and no other activation.
+    Each block runs at most twice, with the same random numbers both times, and the
+    backward pass holds the inside of one segment at a time.
+    """
+    ### BEGIN SOLUTION
+    for start in range(0, len(blocks), every):
+        x = Segment.apply(blocks[start : start + every], x)
+    return x
+
+
+class Segment(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, blocks, x):
+        ctx.blocks, ctx.random = blocks, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        for block in blocks:
+            x = block(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, gy):
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.random)
+            y = x
+            for block in ctx.blocks:
+                y = block(y)
+        torch.autograd.backward(y, gy)
+        return None, x.grad
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_checkpointed", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(checkpointed)
+
+# %% tags=["raises-exception"]
+half = simulation.run(one_step, 1, ("by hand", 2))
+same = np.array_equal(half.ranks[0].value[2].values, plain.ranks[0].value[2].values)
+print("the same gradients, bit by bit:", same)
+print(f"{half.ranks[0].busy / plain.ranks[0].busy:.2f} times the computing")
+timeline.draw(half.events, 1, title="Segments of two blocks", memory=half.memory)
+
+# %% [markdown]
+# Each hill is a segment that comes back to life. The price is the second forward pass:
+# with a backward pass twice as long as a forward one, 4/3 of the computing; the ZeRO
+# paper calls it "33% re-computation overhead" (section 3.2).
+#
+# **Predict:** which `every` has the lowest peak: 1, all 8, or something between?
+
+# %% tags=["raises-exception"]
+EVERY = (0, 1, 2, 4, 8)
+runs = {
+    every: simulation.run(one_step, 1, ("by hand" if every else "plain", every))
+    for every in EVERY
+}
+kept = [runs[every].ranks[0].value[0] / 1e6 for every in EVERY]
+peaks = [runs[every].ranks[0].value[1] / 1e6 for every in EVERY]
+figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
+places = np.arange(len(EVERY))
+for shift, values, colour, hatch, label in (
+    (-0.2, kept, palette.SKY, "", "after the forward pass"),
+    (0.2, peaks, palette.VERMILLION, "//", "peak of the whole step"),
+):
+    bars = ax.bar(
+        places + shift,
+        values,
+        0.38,
+        color=palette.tint(colour, 0.4),
+        edgecolor=colour,
+        hatch=hatch,
+        label=label,
+    )
+    ax.bar_label(bars, fmt="%.1f", fontsize=8, padding=2)
+ax.set(
+    xticks=places,
+    xticklabels=["plain", *(f"every {e}" for e in EVERY[1:])],
+    ylabel="MB alive",
+    ylim=(0, 1.25 * max(peaks)),
+)
+ax.legend(frameon=False, fontsize=9)
+print(
+    f"your guess: {guess_3}; best: {peaks[0] / min(peaks):.1f} times less at the peak, "
+    f"not {kept[0] / min(kept):.0f} times"
+)
+
+# %% [markdown]
+# After the forward pass "all in one" looks best; at the peak it has saved nothing. Who
+# measures only once, between the passes, picks the worst setting. The sum of the inputs
+# and of one segment's inside is smallest near the square root of the number of layers
+# if a block's inside were as large as its input; here the inside is many times larger,
+# so small segments win.
+
+# %% [markdown]
+# ## ZeRO-3: divide the parameters
+#
+# The last 2 bytes. A rank owns a shard of every layer. When a layer's turn comes, its
+# weights are gathered; when it is done, they are let go. In the backward pass they are
+# gathered *once more*, and the layer's gradient is reduce-scattered.
+#
+# What you get is a list of layers. A layer has a `shard` (k numbers, padded), and two
+# methods that want *all* of its weights, with or without the padding:
+#
+# - `layer.forward(weights, x)` returns its output and keeps its input, not the weights;
+# - `layer.backward(weights, g)` takes the gradient with respect to its output and
+#   returns a pair: the gradient with respect to its input, and this rank's gradient of
+#   the weights, padded, k p numbers.
+#
+# **Think first:** while a layer computes, the network is idle. What could already be on
+# its way? And how many layers are then whole at a time?
+#
+# ### ZeRO-3: the parameters are divided (5 points)
+
+# %% nbgrader={"grade": false, "grade_id": "zero3_forward_backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def zero3_forward_backward(layers: list, x: Tensor, loss_gradient) -> list[Tensor]:
+    """One forward and one backward pass over layers of which every rank has a shard.
+
+    layers: see above, in the order of the forward pass. x: this rank's input.
+    loss_gradient(output): the gradient of this rank's loss with respect to the output.
+    Returns, for each layer in the order of `layers`, this rank's shard of the mean over
+    the ranks of the layer's gradient: k numbers. At most three times the bytes of the
+    weights move: two all_gathers and a reduce_scatter for each layer. At most two
+    layers' weights are whole at a time. And the next layer's weights are on their way
+    while a layer computes, in both passes.
+    """
+    ### BEGIN SOLUTION
+    p = dist.get_world_size()
+
+    def begin(layer):
+        whole = layer.shard.new_empty(len(layer.shard) * p)
+        return whole, dist.all_gather_single(whole, layer.shard, async_op=True)
+
+    coming = begin(layers[0])
+    for i, layer in enumerate(layers):
+        weights, work = coming
+        work.wait()
+        if i + 1 < len(layers):
+            coming = begin(layers[i + 1])
+        x = layer.forward(weights, x)
+        del weights, work
+    g, gradients = loss_gradient(x), []
+    coming = begin(layers[-1])
+    for i in reversed(range(len(layers))):
+        weights, work = coming
+        work.wait()
+        if i:
+            coming = begin(layers[i - 1])
+        g, gradient = layers[i].backward(weights, g)
+        del weights, work
+        own = torch.empty_like(layers[i].shard)
+        dist.reduce_scatter_single(own, gradient)
+        gradients.insert(0, own / p)
+    return gradients
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_zero3_forward_backward", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check(zero3_forward_backward)
+
+# %% [markdown]
+# Now on the transformer. Each of its modules becomes such a layer: its parameters are
+# one flat vector, and what `forward` keeps is the input alone, so the inside is
+# computed again in `backward`: checkpointing with `every = 1`. The modules themselves
+# lie on PyTorch's device "meta", where tensors have a shape and no memory.
+
+# %%
+BATCH = 2  # sequences of a rank
+SMALL_GPT = {"context": 32, "width": 32, "heads": 4, "layers": 4}
+
+
+class Layer:
+    """A module of which every rank holds a shard. forward, backward: see above."""
+
+    def __init__(self, module: nn.Module, rank: int, p: int, number: int):
+        parameters = dict(module.named_parameters())
+        self.names = {name: one.shape for name, one in parameters.items()}
+        whole = torch.cat([one.detach().flatten() for one in parameters.values()])
+        self.n, self.number = len(whole), number
+        self.shard = shard(whole, rank, p)
+        self.module = copy.deepcopy(module).to("meta")
+
+    def run(self, weights: Tensor, x: Tensor) -> Tensor:
+        sizes = [shape.numel() for shape in self.names.values()]
+        pieces = weights[: self.n].split(sizes)
+        named = zip(self.names.items(), pieces)
+        return functional_call(
+            self.module, {name: w.view(shape) for (name, shape), w in named}, (x,)
+        )
+
+    def forward(self, weights: Tensor, x: Tensor) -> Tensor:
+        self.input = x
+        with torch.no_grad():
+            y = self.run(weights, x)
+        compute(1e-4, f"F{self.number}")
+        return y
+
+    def backward(self, weights: Tensor, g: Tensor) -> tuple[Tensor | None, Tensor]:
+        x = self.input
+        if x.is_floating_point():
+            x = x.detach().requires_grad_()
+        weights = weights.detach().requires_grad_()
+        self.run(weights, x).backward(g)
+        compute(3e-4, f"B{self.number}")
+        return x.grad, weights.grad
+
+
+def small_gpt() -> nn.Sequential:
+    torch.manual_seed(1)
+    return gpt(**SMALL_GPT).double()
+
+
+def minibatch(rank: int, p: int, step: int = 0) -> tuple[Tensor, Tensor]:
+    """This rank's sequences of a step's global batch, and what comes next in each."""
+    drawn = data.windows(
+        data.encode(data.text()),
+        BATCH * p,
+        SMALL_GPT["context"],
+        np.random.default_rng(step),
+    )
+    return tuple(torch.from_numpy(one).chunk(p)[rank] for one in drawn)
+
+
+def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def zero3_gpt():
+    """The shards of all layers' gradients, and the most bytes alive."""
+    rank, p = dist.get_rank(), dist.get_world_size()
+    x, y = minibatch(rank, p)
+
+    def loss_gradient(logits):
+        logits = logits.detach().requires_grad_()
+        loss_of(logits, y).backward()
+        return logits.grad
+
+    with Counted() as counted:
+        layers = [Layer(m, rank, p, k) for k, m in enumerate(small_gpt())]
+        counted.peak = 0  # building the model does not count
+        gradients = zero3_forward_backward(layers, x, loss_gradient)
+    return gradients, counted.peak
+
+
+def data_parallel_gpt():
+    """The mean gradient of every module, flat, and the most bytes alive."""
+    rank, p = dist.get_rank(), dist.get_world_size()
+    x, y = minibatch(rank, p)
+    with Counted() as counted:
+        net = small_gpt()
+        for k, module in enumerate(net):
+            inner = module.forward
+            module.forward = lambda x, inner=inner, k=k: Charged.apply(inner(x), k)
+        loss_of(net(x), y).backward()
+        flat = torch.cat([w.grad.flatten() for w in net.parameters()])
+        dist.all_reduce(flat)
+        flat /= p
+    sizes = [sum(w.numel() for w in module.parameters()) for module in net]
+    return list(flat.split(sizes)), counted.peak
+
+
+class Charged(torch.autograd.Function):
+    """As `Timed`, with the times of `Layer`."""
+
+    @staticmethod
+    def forward(ctx, x, number):
+        ctx.number = number
+        compute(1e-4, f"F{number}")
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        compute(2e-4, f"B{ctx.number}")
+        return g, None
+
+# %% tags=["raises-exception"]
+LINKS = simulation.flat(alpha=1e-5, beta=1e-9)
+by_hand = simulation.run(zero3_gpt, RANKS, topology=LINKS)
+parallel = simulation.run(data_parallel_gpt, RANKS, topology=LINKS)
+worst = 0.0
+for i, whole in enumerate(parallel.ranks[0].value[0]):
+    gathered = np.concatenate([rank.value[0][i].values for rank in by_hand.ranks])
+    difference = gathered[: len(whole.values)] - whole.values
+    worst = max(worst, np.abs(difference).max())
+print(f"largest difference of a gradient to data parallelism: {worst:.1e}")
+for name, run in (("data parallel", parallel), ("ZeRO-3 by hand", by_hand)):
+    print(
+        f"{name:<15} peak {run.ranks[0].value[1] / 1e3:6.0f} kB, "
+        f"{run.link_bytes['between'] / 1e3:6.0f} kB over the links, "
+        f"{run.elapsed * 1e3:.2f} ms"
+    )
+
+# %% tags=["raises-exception"]
+timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", memory=by_hand.memory)
+
+# %% [markdown]
+# Above each lane what is computed, below it what is gathered meanwhile; the curves show
+# what is alive. Data parallelism for comparison: one long all-reduce at the end, and
+# memory that climbs.
+
+# %% tags=["raises-exception"]
+timeline.draw(parallel.events, RANKS, title="Data parallel", memory=parallel.memory)
+
+# %% [markdown]
+# ### A published claim: 1.5 times
+#
+# "The total volume is therefore 3Ψ which is 1.5x compared to the baseline" (section
+# 7.2.2, page 14; Ψ is the number of parameters). Count it, for larger and larger
+# models, on the links of the ring:
+
+# %% tags=["raises-exception"]
+def dp_bytes(n):
+    dist.all_reduce(torch.ones(n, dtype=torch.float64))
+
+
+class Square:
+    """A layer of n numbers that only adds its weights up."""
+
+    def __init__(self, n, rank, p):
+        self.n, self.shard = n, shard(torch.ones(n, dtype=torch.float64), rank, p)
+
+    def forward(self, weights, x):
+        return x + weights[: self.n].sum()
+
+    def backward(self, weights, g):
+        gradient = torch.zeros(len(weights), dtype=torch.float64)
+        gradient[: self.n] = g.sum()
+        return g, gradient
+
+
+def zero3_bytes(n):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    layers = [Square(size, rank, p) for size in (n // 2, n - n // 2)]
+    zero3_forward_backward(layers, torch.ones(1, dtype=torch.float64), lambda y: y)
+
+
+print("numbers   data parallel      ZeRO-3   ratio")
+ratios = {}
+for n in (6, 30, 126, 1022, 10_006, 100_002):
+    once = simulation.run(dp_bytes, RANKS, (n,)).link_bytes["between"]
+    sharded = simulation.run(zero3_bytes, RANKS, (n,))
+    ratios[n] = sharded.link_bytes["between"] / once
+    print(
+        f"{n:>7} {once:>13,.0f} B {sharded.link_bytes['between']:>9,.0f} B "
+        f"{ratios[n]:>7.4f}"
+    )
+print(f"your guess: {guess_2}")
+
+# %% [markdown]
+# What is above 3/2 is padding, and vanishes as $n$ grows. The claim holds, for *bytes*.
+# In messages it does not: data parallelism here needs one collective, ZeRO-3 three for
+# every layer, and each pays its latency. That is why real layers are gathered whole
+# blocks at a time.
+#
+# And a warning about counting: bytes *handed over* to the calls do not show it. A rank
+# hands an all_reduce $n$ numbers and an all_gather $n / p$, although the first moves
+# only twice as much as the second.
+
+# %% [markdown]
+# ## One norm
+#
+# Large models are trained with clipped gradients: if the norm of the gradient is above
+# a limit, all of it is scaled down (unit 05). With ZeRO-2 and 3 no rank sees the whole
+# gradient. What do the ranks have to tell each other?
+#
+# ### One norm of all shards (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "clip_grad_norm_sharded", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def clip_grad_norm_sharded(shards: list, max_norm: float) -> float:
+    """Scale the gradient by min(1, max_norm / norm), in place, and return its norm
+    before that, the same on every rank. The norm is that of the whole gradient, over
+    all tensors and all ranks.
+
+    shards: this rank's shards of the gradient's tensors; some may be empty. The
+    gradient may be zero. One collective, of one number.
+    """
+    ### BEGIN SOLUTION
+    total = sum((part**2).sum() for part in shards)
+    dist.all_reduce(total)
+    norm = total.sqrt().item()
+    if norm > max_norm:
+        for part in shards:
+            part.mul_(max_norm / norm)
+    return norm
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_clip_grad_norm_sharded", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(clip_grad_norm_sharded)
+
+# %% [markdown]
+# ## Break it
+#
+# The classic mistake: `torch.nn.utils.clip_grad_norm_` called on the shards, as it
+# stood in the program before. No error, no hang, all replicas equal. Each rank clips by
+# the norm of *its* shard. **Before you run it:** how will the loss look?
+
+# %% tags=["parameters"]
+STEPS = 60
+
+# %% tags=["raises-exception"]
+def train_clipped(steps, how):
+    """SGD on shards of the transformer's flat gradient. Returns the losses, and in each
+    step the cosine between the gradient that was applied and the right one, and the
+    length of what was applied.
+    """
+    rank, p = dist.get_rank(), dist.get_world_size()
+    net = small_gpt().float()
+    losses, cosines, lengths = [], [], []
+    for step in range(steps):
+        x, y = minibatch(rank, p, step)
+        net.zero_grad()
+        loss = loss_of(net(x), y)
+        loss.backward()
+        flat = torch.cat([w.grad.flatten() for w in net.parameters()])
+        dist.all_reduce(flat)
+        flat /= p
+        part = shard(flat, rank, p)
+        if how == "all ranks' norm":
+            clip_grad_norm_sharded([part], 0.25)
+        elif how == "own norm":
+            norm = float(part.norm())
+            part.mul_(min(1.0, 0.25 / norm))
+        whole = unshard(part, len(flat))
+        cosines.append(float(F.cosine_similarity(whole, flat, dim=0)))
+        lengths.append(float(whole.norm()))
+        with torch.no_grad():
+            for w, g in zip(
+                net.parameters(), whole.split([w.numel() for w in net.parameters()])
+            ):
+                w.sub_(g.view_as(w), alpha=1.0)
+        total = loss.detach().clone()
+        dist.all_reduce(total)
+        losses.append(float(total) / p)
+    return losses, cosines, lengths
+
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+for k, how in enumerate(("all ranks' norm", "own norm")):
+    run = simulation.run(train_clipped, RANKS, (STEPS, how))
+    losses, cosines, lengths = run.ranks[0].value
+    line = "-" if k == 0 else "--"
+    left.plot(losses, line, color=palette.CYCLE[3 * k], label=how)
+    right.plot(cosines, line, color=palette.CYCLE[3 * k], label=how)
+    print(
+        f"{how:<16} loss after {STEPS} steps {np.mean(losses[-5:]):.3f}, "
+        f"smallest cosine {min(cosines):.3f}, longest gradient {max(lengths):.3f}"
+    )
+left.set(xlabel="step", ylabel="loss")
+right.set(xlabel="step", ylabel="cosine to the gradient", ylim=(0, 1.05))
+left.legend(frameon=False);
+
+# %% [markdown]
+# Each part of the gradient was scaled by a factor of its own: what is applied points
+# elsewhere than the gradient, and is up to $\sqrt{p}$ times as long as the limit
+# allows: twice, on 4 ranks. In the loss one sees next to nothing, and that is the
+# danger: it is another optimizer, one that changes with the number of ranks, and a
+# limit that does not hold on the day it is needed. No message will ever tell; a
+# comparison with the sequential run does.
+
+# %% [markdown]
+# ## PyTorch's own
+#
+# ### ZeroRedundancyOptimizer is ZeRO-1
+#
+# It divides whole *tensors* among the ranks, not a flat vector, so that shares differ,
+# and sends them by broadcasts. Three steps, held against your `zero1_step` on the same
+# gradients:
+
+# %% tags=["raises-exception"]
+def three_steps(how):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    net = small_gpt()
+    params = list(net.parameters())
+    n = sum(w.numel() for w in params)
+    held = -(-n // p) * 2
+    if how == "library":
+        optimizer = ZeroRedundancyOptimizer(params, torch.optim.Adam, lr=0.01)
+    else:
+        m, v = (torch.zeros(held // 2, dtype=torch.float64) for _ in range(2))
+    for t in range(1, 4):
+        x, y = minibatch(rank, p, t)
+        net.zero_grad()
+        loss_of(net(x), y).backward()
+        g = torch.cat([w.grad.flatten() for w in params])
+        if how == "library":
+            dist.all_reduce(g)
+            for w, piece in zip(params, (g / p).split([w.numel() for w in params])):
+                w.grad = piece.view_as(w)
+            optimizer.step()
+            states = optimizer.optim.state.values()
+            held = sum(2 * state["exp_avg"].numel() for state in states)
+        else:
+            flat = torch.cat([w.detach().flatten() for w in params])
+            flat = zero1_step(flat, g, m, v, t, 0.01)
+            with torch.no_grad():
+                for w, piece in zip(params, flat.split([w.numel() for w in params])):
+                    w.copy_(piece.view_as(w))
+    return torch.cat([w.detach().flatten() for w in params]), held
+
+
+ours = simulation.run(three_steps, RANKS, ("by hand",))
+theirs = simulation.run(three_steps, RANKS, ("library",))
+apart = np.abs(ours.ranks[0].value[0].values - theirs.ranks[0].value[0].values).max()
+print(f"largest difference of a weight after three steps: {apart:.1e}")
+print("numbers of state by hand:", [rank.value[1] for rank in ours.ranks])
+print("of the library:          ", [rank.value[1] for rank in theirs.ranks])
+
+# %% [markdown]
+# ### fully_shard is ZeRO-3
+#
+# `fully_shard(module)` makes of a module's parameters shards, and gathers them around
+# its forward and its backward pass. Called on each block and then on the model, a block
+# is what is whole at a time.
+
+# %% tags=["raises-exception"]
+def library_gpt(shape, names):
+    """Gradients of `fully_shard` on a mesh, flat for every module, and how many numbers
+    this rank holds.
+    """
+    rank, p = dist.get_rank(), dist.get_world_size()
+    mesh = init_device_mesh("cpu", tuple(shape), mesh_dim_names=tuple(names))
+    net = small_gpt()
+    for k, module in enumerate(net):
+        inner = module.forward
+        module.forward = lambda x, inner=inner, k=k: Charged.apply(inner(x), k)
+        fully_shard(module, mesh=mesh)
+    fully_shard(net, mesh=mesh)
+    held = sum(w.to_local().numel() for w in net.parameters())
+    x, y = minibatch(rank, p)
+    loss_of(net(x), y).backward()
+    gradients = [
+        torch.cat([w.grad.full_tensor().flatten() for w in module.parameters()])
+        for module in net
+    ]
+    return gradients, held
+
+
+library = simulation.run(library_gpt, RANKS, ([RANKS], ["shard"]), topology=LINKS)
+worst = 0.0
+for i, whole in enumerate(library.ranks[0].value[0]):
+    gathered = np.concatenate([rank.value[0][i].values for rank in by_hand.ranks])
+    difference = gathered[: len(whole.values)] - whole.values
+    worst = max(worst, np.abs(difference).max())
+print(f"largest difference of a gradient to yours: {worst:.1e}")
+print(
+    "numbers that a rank holds:",
+    [rank.value[1] for rank in library.ranks],
+    "of",
+    sum(len(whole.values) for whole in library.ranks[0].value[0]),
+)
+
+# %% tags=["raises-exception"]
+done = max(e.ended for e in library.events if e.kind == "compute")
+step = [e for e in library.events if e.started is not None and e.started <= done]
+figure, axes = plt.subplots(2, 1, figsize=(11, 9), layout="constrained")
+timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", ax=axes[0])
+timeline.draw(step, RANKS, title="fully_shard", ax=axes[1])
+twice = by_hand.ranks[0].busy - library.ranks[0].busy
+ours, theirs = by_hand.elapsed, max(e.ended for e in step)
+print(f"by hand     {ours * 1e3:.2f} ms, {twice * 1e3:.2f} of them computing again")
+print(f"fully_shard {theirs * 1e3:.2f} ms")
+
+# %% [markdown]
+# The same gathers before each block, forward and backward, the same reduce-scatters
+# after it. Two things differ. Your layers keep their input only and compute their
+# inside again: a backward pass of 0.3 instead of 0.2 ms. And yours gather ahead, while
+# here, on CPUs, `fully_shard` waits for each gather before it computes.
+#
+# ### HSDP: sharded inside a node, copied between nodes
+#
+# On a mesh of two dimensions, `fully_shard` shards along the last one and keeps copies
+# along the first. Put the shards inside the nodes: what is gathered twice in every step
+# takes the fast links, and between the nodes a shard of the gradient is all-reduced. It
+# costs memory: a rank holds 1/2 instead of 1/4.
+
+# %% tags=["raises-exception"]
+for shape, names in (([4], ["shard"]), ([2, 2], ["copies", "shard"])):
+    run = simulation.run(library_gpt, RANKS, (shape, names), topology="nodes of 2")
+    print(
+        f"mesh {shape!s:<7} a rank holds {run.ranks[0].value[1]:>6,} numbers; kB "
+        f"inside the nodes {run.link_bytes['inside'] / 1e3:6.0f}, "
+        f"between them {run.link_bytes['between'] / 1e3:6.0f}"
+    )
+    same = max(
+        np.abs(a.values - b.values).max()
+        for a, b in zip(run.ranks[0].value[0], library.ranks[0].value[0])
+    )
+    print(f"             difference of the gradients: {same:.0e}")
+
+# %% [markdown]
+# ## What to remember
+#
+# - **16 bytes per parameter** with Adam in mixed precision, before the first
+#   activation. ZeRO-1 divides 12 of them, ZeRO-2 another 2, ZeRO-3 the last 2.
+# - ZeRO-1 and 2 cost no more bytes than data parallelism: reduce_scatter + all_gather
+#   *is* an all_reduce. ZeRO-3 costs **3/2**, and more messages.
+# - Activations grow with the batch. Checkpointing trades them for **one more forward
+#   pass**; judge it by the peak over the whole step.
+# - Padding: $k = \lceil n / p \rceil$, zeros at the end, and the empty shard is a case.
+# - What concerns the whole gradient (a norm, an inf) needs a word between the ranks.
+#
+# **To think about.** Adam's step hardly changes if you forget to divide the gradient by
+# $p$. Why? And why should you divide all the same?
+#
+# ## Deeper: what the library's checkpointing does
+#
+# `torch.utils.checkpoint` with `use_reentrant=False` needs no Function: it puts hooks
+# on the saved tensors, as the counter above did. What is packed is nothing; the first
+# one that is unpacked has the segment computed again.
+
+# %% tags=["raises-exception"]
+def with_the_library(blocks, x, every):
+    def run(x, start):
+        for block in blocks[start : start + every]:
+            x = block(x)
+        return x
+
+    for start in range(0, len(blocks), every):
+        x = checkpoint(run, x, start, use_reentrant=False)
+    return x
+
+
+theirs = simulation.run(one_step, 1, ("library", 2))
+for name, run in (("by hand", half), ("torch.utils.checkpoint", theirs)):
+    kept, peak, _ = run.ranks[0].value
+    print(f"{name:<23} kept {kept / 1e6:5.2f} MB, peak {peak / 1e6:5.2f} MB")
+same = np.array_equal(half.ranks[0].value[2].values, theirs.ranks[0].value[2].values)
+print("the same gradients:", same)
+
+# %% [markdown]
+# ### To read
+#
+# - S. Rajbhandari et al., *ZeRO: Memory Optimizations Toward Training Trillion
+#   Parameter Models*, arXiv 1910.02054: sections 3, 5 and 7.
+# - T. Chen et al., *Training Deep Nets with Sublinear Memory Cost*, arXiv 1604.06174.

@@ -1,0 +1,13 @@
+# verdict: wrong, diagnosis: lost_digits
+import torch
+import torch.distributed as dist
+
+
+def clip_grad_norm_sharded(shards, max_norm):
+    total = torch.tensor(float(sum((s**2).sum() for s in shards)))
+    dist.all_reduce(total)
+    norm = total.sqrt().item()
+    if norm > max_norm:
+        for s in shards:
+            s.mul_(max_norm / norm)
+    return norm

@@ -1,0 +1,11 @@
+# verdict: wrong, diagnosis: one_stage_early
+
+
+def memory_per_rank(params, p, stage, optimizer, mixed):
+    if stage not in (0, 1, 2, 3) or p < 1:
+        raise ValueError("no such plan")
+
+    small = 2 if mixed else 4
+    state = {"sgd": 0, "momentum": 4, "adam": 8}[optimizer] + (4 if mixed else 0)
+    k = -(-params // p)
+    return state * k + small * (k if stage > 0 else params) + small * (k if stage > 1 else params)

@@ -1,0 +1,7 @@
+# verdict: wrong, diagnosis: own_only
+import torch.distributed as dist
+
+
+def unshard(part, n):
+    dist.barrier()
+    return part

@@ -1,0 +1,27 @@
+# verdict: wrong, diagnosis: keeps_whole_layers
+import torch.distributed as dist
+
+
+def gather(layer, async_op=False):
+    whole = layer.shard.new_empty(len(layer.shard) * dist.get_world_size())
+    work = dist.all_gather_single(whole, layer.shard, async_op=async_op)
+    return (whole, work) if async_op else whole
+
+
+def scatter(gradient):
+    p = dist.get_world_size()
+    own = gradient.new_empty(len(gradient) // p)
+    dist.reduce_scatter_single(own, gradient)
+    return own / p
+
+
+def zero3_forward_backward(layers, x, loss_gradient):
+    kept = []
+    for layer in layers:
+        kept.append(gather(layer))
+        x = layer.forward(kept[-1], x)
+    g, shards = loss_gradient(x), []
+    for layer in reversed(layers):
+        g, gradient = layer.backward(kept.pop(), g)
+        shards.insert(0, scatter(gradient))
+    return shards

@@ -1,0 +1,32 @@
+# verdict: wrong, diagnosis: keeps_whole_layers
+import torch.distributed as dist
+
+
+def gather(layer, async_op=False):
+    whole = layer.shard.new_empty(len(layer.shard) * dist.get_world_size())
+    work = dist.all_gather_single(whole, layer.shard, async_op=async_op)
+    return (whole, work) if async_op else whole
+
+
+def scatter(gradient):
+    p = dist.get_world_size()
+    own = gradient.new_empty(len(gradient) // p)
+    dist.reduce_scatter_single(own, gradient)
+    return own / p
+
+
+def zero3_forward_backward(layers, x, loss_gradient):
+    coming = [gather(layer, True) for layer in layers[:3]]
+    for i, layer in enumerate(layers):
+        weights, work = coming.pop(0)
+        work.wait()
+        x = layer.forward(weights, x)
+        del weights, work
+        if i + 3 < len(layers):
+            coming.append(gather(layers[i + 3], True))
+    g, shards = loss_gradient(x), []
+    for layer in reversed(layers):
+        weights = gather(layer)
+        g, gradient = layer.backward(weights, g)
+        shards.insert(0, scatter(gradient))
+    return shards
