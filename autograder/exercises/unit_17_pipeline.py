@@ -330,8 +330,8 @@ class OrderZeroBubble(OrderExercise):
     mistakes = [
         OrderExercise.ORDERS[0].but(how='A list of ("F", k), ("B", k) and ("W", k), k from 0 to m - 1, each once.'),
         OrderExercise.ORDERS[1].but(how='("W", k) needs ("B", k) of the same rank, and nobody needs "W".'),
-        Mistake("weights_at_once", 'Every "W" follows its "B": that is 1F1B with a backward pass in two parts, and the '
-                "neighbour still waits as long.",
+        Mistake("weights_at_once", 'Every "W" follows its "B". The neighbour gets its gradient sooner than under 1F1B, '
+                "but ranks still wait where a \"W\" could fill the time.",
                 'Nobody waits for "W". Put it off, on rank r by r micro-batches: it fills the bubble.'),
         OrderExercise.WAITS,
         Mistake("holds_too_many", "More than p micro-batches are alive on a rank: what a \"W\" will need must be kept.",
