@@ -1,0 +1,67 @@
+"""Orders of a pipeline's actions: judged by replaying them, not by comparing them with ours."""
+
+from __future__ import annotations
+
+import itertools
+
+from autograder.exercise import Finding, Mistake
+from autograder.exercises.kinds import PlainExercise
+from labkit.schedules import Replay, StandStill, replay
+
+__all__ = ["OrderExercise", "in_turn"]
+
+
+class OrderExercise(PlainExercise):
+    """What each rank does, one action after the other: judged by replaying it, not by comparing it with ours."""
+
+    given = ("p", "m")
+    harness = "\ndef harness(f, p, m):\n    return [as_lists(f(rank, p, m)) for rank in range(p)]\n"
+    ORDERS = [
+        Mistake("no_actions", "What came is not a list of actions with every action of the rank in it once.",
+                'A list of ("F", k) and ("B", k), k from 0 to m - 1, each of them once.'),
+        Mistake("stands_still", "In this order the pipeline stands still.",
+                "An action needs what the neighbour has computed for the same micro-batch, and a backward pass its own "
+                "forward pass."),
+    ]  # fmt: skip
+    WAITS = Mistake("waits_too_long", "The order is possible, but ranks wait where they need not.",
+                    "Draw it: `timeline.draw(replay(orders, p, m).events, p)`.")  # fmt: skip
+
+    def replayed(self, orders: list, p: int, m: int, **known) -> Replay:
+        return replay(orders, p, m)
+
+    def limits(self, rank: int, p: int, m: int, **known) -> int:
+        """How many forward passes may be alive."""
+        raise NotImplementedError
+
+    def seconds(self, p: int, m: int, **known) -> float:
+        raise NotImplementedError
+
+    def name_of(self, ran: Replay, p: int, m: int, **known) -> str | None:
+        """A better name than that too much is alive, or that it takes too long."""
+        return None
+
+    def read_right(self, answer, p, m, **known):
+        try:
+            ran = self.replayed(answer, p, m, **known)
+        except StandStill as error:
+            return Finding("stands_still", f"{str(error)[0].upper()}{str(error)[1:]}")
+        except (ValueError, TypeError) as error:
+            return Finding("no_actions", f"{str(error)[0].upper()}{str(error)[1:]}.")
+        wanted = self.seconds(p, m, **known)
+        if ran.elapsed > wanted * (1 + 1e-9):
+            said = f"It takes {ran.elapsed:g} slots; {wanted:g} are enough."
+            return Finding(self.name_of(ran, p, m, **known) or self.WAITS.name, said)
+        for rank, alive in enumerate(ran.alive):
+            limit = self.limits(rank, p, m, **known)
+            if alive > limit:
+                said = f"On rank {rank} {alive} forward passes wait for their backward pass at a time, not {limit}."
+                return Finding(self.name_of(ran, p, m, **known) or "holds_too_many", said)
+        return None
+
+
+def in_turn(ran: Replay) -> bool:
+    """Whether no two ranks ever work at the same time."""
+    spans = sorted(
+        (s, e) for starts, ends in zip(ran.starts, ran.ends, strict=True) for s, e in zip(starts, ends, strict=True)
+    )
+    return all(b >= a_end - 1e-9 for (_, a_end), (b, _) in itertools.pairwise(spans))

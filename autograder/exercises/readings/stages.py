@@ -1,0 +1,185 @@
+"""Stages of a pipeline: how layers are parted, what runs on the ranks of a case, charged, and the same in numpy."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+FORWARD, BACKWARD = 1e-3, 2e-3  # virtual seconds of one micro-batch on one stage
+INPUT, WEIGHTS = 1e-3, 1e-3  # of the two parts of a backward pass
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def slowest(costs: Sequence[int], sizes: Sequence[int]) -> int:
+    ends = list(itertools.accumulate(sizes))
+    return max(sum(costs[end - size : end]) for size, end in zip(sizes, ends, strict=True))
+
+
+def best_parts(costs: Sequence[int], p: int) -> list[int]:
+    """By trying every cut."""
+    n = len(costs)
+    parted = (
+        [b - a for a, b in itertools.pairwise((0, *cuts, n))] for cuts in itertools.combinations(range(1, n), p - 1)
+    )
+    return min(parted, key=lambda sizes: slowest(costs, sizes))
+
+
+def filled_to_the_mean(costs: Sequence[int], p: int) -> list[int]:
+    """Layers go to a stage until it has its share of the costs."""
+    sizes, have = [0] * p, 0
+    stage, mean = 0, sum(costs) / p
+    for k, cost in enumerate(costs):
+        if sizes[stage] and stage < p - 1 and (have + cost > mean or len(costs) - k <= p - 1 - stage):
+            stage, have = stage + 1, 0
+        sizes[stage] += 1
+        have += cost
+    return sizes
+
+
+def equal_counts(n: int, p: int) -> list[int]:
+    return [n // p + (r < n % p) for r in range(p)]
+
+
+# -- what runs on the ranks ------------------------------------------------------------------------
+
+CHARGED = f"""
+import torch
+import torch.distributed as dist
+from torch import nn
+from labkit.relay.charging import alive, compute
+
+
+class Charge(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, out, stage, k):
+        ctx.stage, ctx.k = stage, k
+        return out.view_as(out)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        compute({BACKWARD}, f"B{{ctx.k}}")
+        ctx.stage.held.discard(ctx.k)
+        alive(len(ctx.stage.held) * gradient.numel() * gradient.element_size())
+        return gradient, None, None
+
+
+class Stage(nn.Module):
+    def __init__(self, weight, bias):
+        super().__init__()
+        self.linear = nn.Linear(*weight.shape).double()
+        with torch.no_grad():
+            self.linear.weight.copy_(torch.from_numpy(weight))
+            self.linear.bias.copy_(torch.from_numpy(bias))
+        self.calls, self.held = 0, set()
+
+    def forward(self, x):
+        k, self.calls = self.calls, self.calls + 1
+        compute({FORWARD}, f"F{{k}}")
+        out = torch.tanh(self.linear(x))
+        if not out.requires_grad:
+            return out
+        self.held.add(k)
+        alive(len(self.held) * out.numel() * out.element_size())
+        return Charge.apply(out, self, k)
+
+
+def mean_squared_error(out, y):
+    return ((out - y) ** 2).mean()
+
+
+def harness(f, weight, bias, xs, ys, m, shape):
+    block = Stage(weight, bias)
+    loss = f(block, mean_squared_error, xs and list(xs), ys and list(ys), m, tuple(shape))
+    gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in block.parameters()]
+    return {{
+        "gradients": torch.cat([g.reshape(-1) for g in gradients]).numpy().copy(),
+        "loss": float(loss) if isinstance(loss, torch.Tensor) and loss.numel() == 1 else loss,
+    }}
+"""
+
+MARKED = f"""
+import torch
+from labkit.relay.charging import compute
+
+
+class Mark(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, tensor, seconds, label, seen):
+        ctx.say = seconds, label
+        ctx.seen = seen
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        compute(*ctx.say)
+        ctx.seen.append(ctx.say[1])
+        return gradient, None, None, None
+
+
+def harness(f, weight, bias, xs, gradients):
+    parameters = [torch.nn.Parameter(torch.from_numpy(one)) for one in (weight, bias)]
+    seen, early, inputs, later = [], 0, [], []
+    for k, (x, gradient) in enumerate(zip(xs, gradients)):
+        x.requires_grad_()
+        own = Mark.apply(parameters[0], {WEIGHTS}, f"W{{k}}", seen)
+        out = torch.tanh(Mark.apply(x, {INPUT}, f"B{{k}}", seen) @ own.T + parameters[1])
+        to_x, then = f(out, x, gradient, list(parameters))
+        inputs.append(to_x.detach().clone())
+        later.append(then)
+        early += f"W{{k}}" in seen or any(p.grad is not None for p in parameters)
+    for then in later:
+        then()
+    found = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+    return {{
+        "input": torch.stack(inputs).numpy().copy(),
+        "early": early,
+        "weights": torch.cat([one.reshape(-1) for one in found]).numpy().copy(),
+        "twice": sum(label[0] == "B" for label in seen) - len(inputs),
+    }}
+"""
+
+
+# -- the same in numpy -----------------------------------------------------------------------------
+
+
+def backward_of(weights, biases, xs, ys, seeds=None, paired=None, per_batch: float = 1.0):
+    """Gradients (p, n) and the loss of a chain of tanh(x W^T + b). xs, ys: (m, batch, width).
+
+    seeds: what every rank begins its backward pass with in place of what came, or None. paired: with the gradient of
+    which micro-batch all ranks but the last meet their own k-th. per_batch: a factor of the loss.
+    """
+    p = len(weights)
+    into, out = [xs], []
+    for w, b in zip(weights, biases, strict=True):
+        out.append(np.tanh(into[-1] @ w.T + b))
+        into.append(out[-1])
+    error = out[-1] - ys
+    gradient = per_batch * 2 * error / error.size
+    found: list[np.ndarray] = [np.zeros(0)] * p
+    for r in reversed(range(p)):
+        if seeds is not None and r < p - 1:
+            gradient = np.full_like(gradient, seeds)
+        if paired is not None and r == p - 2:
+            gradient = gradient[paired]
+        inner = gradient * (1 - out[r] ** 2)
+        to_w = np.einsum("kbi,kbj->ij", inner, into[r])
+        found[r] = np.concatenate([to_w.ravel(), inner.sum(axis=(0, 1))])
+        gradient = inner @ weights[r]
+    return found, float((error**2).mean() * per_batch)
+
+
+def inner_gradient(c, gradient):
+    return gradient * (1 - np.tanh(c.xs @ c.weight.T + c.bias) ** 2)
+
+
+def input_gradient(c, gradient):
+    return inner_gradient(c, gradient) @ c.weight
+
+
+def weight_gradient(c, which: slice = slice(None)):
+    inner = inner_gradient(c, c.gradients)[which]
+    return np.concatenate([np.einsum("kbi,kbj->ij", inner, c.xs[which]).ravel(), inner.sum(axis=(0, 1))])

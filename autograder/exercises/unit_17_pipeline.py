@@ -1,0 +1,562 @@
+"""Unit 17, pipeline: layers parted into stages, orders of micro-batches, their bubble and what they keep alive."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run, Tensor
+from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks
+from autograder.exercises.readings.orders import OrderExercise, in_turn
+from autograder.exercises.readings.stages import (
+    BACKWARD,
+    CHARGED,
+    FORWARD,
+    MARKED,
+    backward_of,
+    best_parts,
+    equal_counts,
+    filled_to_the_mean,
+    input_gradient,
+    slowest,
+    weight_gradient,
+)
+from autograder.values import full_precision
+from labkit.relay.topology import flat
+from labkit.schedules import replay
+
+NETWORK = flat(1e-6, 1e-11)  # messages that cost next to nothing
+SLACK = 1.01  # for those messages
+
+
+# -- the bubble ------------------------------------------------------------------------------------
+
+
+def bubble(p: int, m: int, v: int = 1) -> float:
+    return (p - 1) / (v * m + p - 1)
+
+
+class Bubble(PlainExercise):
+    """The share of time in which a rank has nothing to do"""
+
+    signature = "bubble(p: int, m: int, v: int = 1) -> float"
+    levels = {"one chunk per rank": 1, "v chunks per rank": 1}
+    mistakes = [
+        Mistake("one_at_a_time", "This is the share if one micro-batch goes through the whole pipeline before the next "
+                "begins. Here they follow each other.",
+                "Count the slots: the last rank begins p - 1 slots late and is done m slots later.",
+                lambda c: (c.p - 1) / c.p),
+        Mistake("share_of_the_work", "This is the idle time divided by the time of work, not by all time.",
+                "Divide by everything: the work and the idle time.", lambda c: (c.p - 1) / (c.v * c.m)),
+        Mistake("the_busy_share", "This is the share in which a rank works.", "Subtract it from 1.",
+                lambda c: 1 - bubble(c.p, c.m, c.v)),
+        Mistake("p_slots_idle", "There is one idle slot too many: the first rank begins at once, the last after p - 1 "
+                "slots.",
+                "p - 1 slots of m + p - 1.", lambda c: c.p / (c.v * c.m + c.p)),
+        Mistake("forgets_the_chunks", "The chunks are not counted: with v chunks a slot is v times shorter, and a rank "
+                "has v m of them to work in.",
+                "The idle slots stay p - 1, the slots of work are v m.", lambda c: bubble(c.p, c.m)),
+        Mistake("longer_with_chunks", "The chunks make the pipeline longer here: v p stages in a row. But a rank has v "
+                "of them, and works while its other chunks wait.",
+                "The idle slots stay p - 1, the slots of work are v m.",
+                lambda c: (c.v * c.p - 1) / (c.m + c.v * c.p - 1)),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        for p, m in ((4, 8), (8, 16), (2, int(rng.integers(5, 40))), (int(rng.integers(5, 9)), 3), (1, 5)):
+            yield "one chunk per rank", {"p": p, "m": m, "v": 1}
+        for p, m, v in ((4, 8, 2), (4, 8, 4), (3, 3 * int(rng.integers(2, 9)), 5)):
+            yield "v chunks per rank", {"p": p, "m": m, "v": v}
+
+    reference = """
+def bubble(p, m, v=1):
+    return (p - 1) / (v * m + p - 1)
+"""
+
+    def right(self, p, m, v):
+        return bubble(p, m, v)
+
+
+def enough(p: int, share: float, v: int) -> int:
+    m = enough_without_groups(p, share, v)
+    return m if v == 1 else math.ceil(m / p) * p
+
+
+def enough_without_groups(p: int, share: float, v: int) -> int:
+    return max(1, math.ceil((p - 1) * (1 - share) / (share * v) - 1e-12))
+
+
+class EnoughMicroBatches(PlainExercise):
+    """How many micro-batches are enough"""
+
+    signature = "enough_micro_batches(p: int, share: float, v: int = 1) -> int"
+    levels = {"one chunk per rank": 1, "v chunks per rank": 1}
+    uses = ("bubble",)
+    mistakes = [
+        Mistake("one_too_few", "With so many the bubble is still larger than `share`.", "Round up.",
+                lambda c: c.right - 1 if c.v == 1 and c.right > 1 else None),
+        Mistake("four_per_rank", "Four micro-batches per rank, whatever share is asked for.",
+                "Solve (p - 1) / (v m + p - 1) <= share for m, or try one m after the other.", lambda c: 4 * c.p),
+        Mistake("one_too_many", "One less is enough: a bubble of just `share` is allowed.", "<=, not <.",
+                lambda c: c.right + 1 if c.v == 1 and bubble(c.p, c.right) == c.share else None),
+        Mistake("no_multiple_of_p", "So many micro-batches cannot be interleaved: with chunks m must be a multiple of "
+                "p.",
+                "Round up to the next multiple of p when v > 1.",
+                lambda c: enough_without_groups(c.p, c.share, c.v) if c.v > 1 else None),
+        Mistake("forgets_the_chunks", "This is what one chunk per rank needs. With v chunks fewer micro-batches do.",
+                "The bubble is (p - 1) / (v m + p - 1).",
+                lambda c: math.ceil(enough(c.p, c.share, 1) / c.p) * c.p if c.v > 1 else None),
+        Mistake("share_of_the_work", "The idle time was compared with the time of work, not with all time.",
+                "The bubble is (p - 1) / (v m + p - 1).",
+                lambda c: math.ceil((c.p - 1) / c.share - 1e-12) if c.v == 1 and c.p > 1 else None),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        share = int(rng.integers(60, 90)) / 1000
+        for p, part in ((4, 0.25), (8, share), (int(rng.integers(10, 17)), share), (1, 0.5)):
+            yield "one chunk per rank", {"p": p, "share": part, "v": 1}
+        for p, v in ((8, 3), (5, 2)):
+            shares = (n / 1000 for n in itertools.count(int(rng.integers(40, 50))))
+            part = next(s for s in shares if self._tells(p, s, v))
+            yield "v chunks per rank", {"p": p, "share": part, "v": v}
+
+    @staticmethod
+    def _tells(p: int, share: float, v: int) -> bool:
+        ungrouped = enough_without_groups(p, share, v)
+        exact = (p - 1) * (1 - share) / (share * v)
+        return ungrouped % p not in (0, p - 1) and abs(exact - round(exact)) > 1e-3
+
+    def right(self, p, share, v):
+        return enough(p, share, v)
+
+
+# -- parting the layers ----------------------------------------------------------------------------
+
+NOT_REFUSED = Mistake("not_refused", "This cannot be done, and the function returned something all the same.",
+                      "Raise a ValueError before anything else.")  # fmt: skip
+OR_ERROR = """
+def or_error(f, *arguments):
+    try:
+        return as_lists(f(*arguments))
+    except ValueError:
+        return "ValueError"
+"""
+
+
+class Partition(PlainExercise):
+    """Layers parted into stages"""
+
+    signature = "partition(costs: list[int], p: int) -> list[int]"
+    levels = {"the slowest stage is as fast as can be": 2, "more stages than layers": 1}
+    harness = OR_ERROR + "\ndef harness(f, costs, p):\n    return or_error(f, costs, p)\n"
+    mistakes = [
+        NOT_REFUSED,
+        Mistake("ValueError", "This can be done, and the function refused.",
+                "Raise a ValueError only where there are more stages than layers."),
+        Mistake("not_sizes", "What came is not p numbers of layers.", "A list of p integers, one per stage, each at "
+                "least 1."),
+        Mistake("layers_lost", "The stages together do not have as many layers as the model.",
+                "The sizes add up to len(costs)."),
+        Mistake("empty_stage", "A stage has no layer: its rank would do nothing but pass messages on.",
+                "Every stage has at least one layer."),
+        Mistake("equal_counts", "All stages have the same number of layers. But layers differ in what they cost.",
+                "What counts is the sum of the costs in a stage."),
+        Mistake("filled_to_the_mean", "Each stage was filled until it had its share. What did not fit any more was "
+                "pushed on, and the last stage has to take what is left.",
+                "Try a limit: how many stages does it take if none may cost more? The smallest limit for which p are "
+                "enough is the answer. Or compute the best cut of the first k layers into q stages, for all k and q."),
+        Mistake("not_the_best", "Another cut has a faster slowest stage.",
+                "The time of a pipeline is that of its slowest stage: make the largest sum as small as possible."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        level = "the slowest stage is as fast as can be"
+        yield level, {"costs": [4, 1, 1, 1, 1, 4], "p": 3}
+        for n, p in ((9, 3), (10, 4), (12, 5), (7, 2)):
+            yield level, {"costs": self._telling(rng, n, p), "p": p}
+        yield level, {"costs": rng.integers(1, 30, 5).tolist(), "p": 5}
+        yield level, {"costs": rng.integers(1, 30, 5).tolist(), "p": 1}
+        yield "more stages than layers", {"costs": rng.integers(1, 30, 3).tolist(), "p": 4}
+
+    @staticmethod
+    def _telling(rng, n: int, p: int) -> list[int]:
+        """Costs for which neither equal counts nor filling up is the best cut."""
+        while True:
+            costs = rng.integers(1, 40, n).tolist()
+            best, others = best_parts(costs, p), (equal_counts(n, p), filled_to_the_mean(costs, p))
+            differ = others[1] not in (others[0], others[0][::-1])
+            if differ and all(slowest(costs, other) > slowest(costs, best) for other in others):
+                return costs
+
+    def read_right(self, answer, costs, p):
+        if p > len(costs):
+            return None if answer == "ValueError" else NOT_REFUSED.name
+        if answer == "ValueError":
+            return "ValueError"
+        if not isinstance(answer, list) or len(answer) != p or not all(type(size) is int for size in answer):
+            return "not_sizes"
+        if sum(answer) != len(costs):
+            return Finding("layers_lost", f"{sum(answer)} of {len(costs)} layers are in a stage.")
+        if min(answer) < 1:
+            return "empty_stage"
+        best = slowest(costs, best_parts(costs, p))
+        if slowest(costs, answer) == best:
+            return None
+        said = f"The slowest of these stages costs {slowest(costs, answer)}; {best} is possible."
+        if answer == equal_counts(len(costs), p) or answer == equal_counts(len(costs), p)[::-1]:
+            return Finding("equal_counts", said)
+        return Finding("filled_to_the_mean" if answer == filled_to_the_mean(costs, p) else "not_the_best", said)
+
+
+# -- orders ----------------------------------------------------------------------------------------
+
+
+class Order1F1B(OrderExercise):
+    """The order of 1F1B"""
+
+    signature = "order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]"
+    given, harness = OrderExercise.given, OrderExercise.harness
+    levels = {"no longer than GPipe, and p - rank alive": 2, "fewer micro-batches than ranks": 1}
+    mistakes = [
+        *OrderExercise.ORDERS,
+        Mistake("one_at_a_time", "Only one rank works at a time: a micro-batch goes through the whole pipeline before "
+                "the next begins.",
+                "Begin with p - 1 - rank forward passes, so that all ranks get something to do."),
+        OrderExercise.WAITS,
+        Mistake("all_forward_first", "All forward passes come first: that is GPipe's order. It takes as long, but each "
+                "rank keeps m micro-batches.",
+                "After p - 1 - rank forward passes: one forward, one backward."),
+        Mistake("holds_too_many", "More micro-batches are alive on a rank than need be.",
+                "p - 1 - rank forward passes first, then one forward and one backward in turn."),
+    ]  # fmt: skip
+    reference = """
+def order_1f1b(rank, p, m):
+    first = min(m, p - 1 - rank)
+    order = [("F", k) for k in range(first)]
+    for k in range(m):
+        if first + k < m:
+            order.append(("F", first + k))
+        order.append(("B", k))
+    return order
+"""
+
+    def draw(self, rng):
+        some = int(rng.integers(9, 60))
+        for p, m in ((4, 8), (2, some), (8, 16), (5, 5), (3, some + 1), (1, 4)):
+            yield "no longer than GPipe, and p - rank alive", {"p": p, "m": m}
+        for p, m in ((5, 3), (int(rng.integers(6, 9)), 2), (4, 1)):
+            yield "fewer micro-batches than ranks", {"p": p, "m": m}
+
+    def limits(self, rank, p, m):
+        return min(m, p - rank)
+
+    def seconds(self, p, m):
+        return 3 * (m + p - 1)
+
+    def name_of(self, ran, p, m):
+        if p > 1 and in_turn(ran):
+            return "one_at_a_time"
+        return (
+            "all_forward_first" if all(alive == m for alive in ran.alive) and ran.elapsed <= 3 * (m + p - 1) else None
+        )
+
+
+class OrderInterleaved(OrderExercise):
+    """The order of interleaved 1F1B"""
+
+    signature = "order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int, int]]"
+    levels = {"the bubble of v chunks": 3, "p does not divide m": 1}
+    given = ("p", "m", "v")
+    harness = (
+        OR_ERROR
+        + """
+def harness(f, p, m, v):
+    return [or_error(f, rank, p, m, v) for rank in range(p)]
+"""
+    )
+    mistakes = [
+        NOT_REFUSED.but(why="p does not divide m: groups of p micro-batches do not come out even, and the function "
+                        "returned an order all the same."),
+        Mistake("ValueError", "This can be done, and the function refused.",
+                "Raise a ValueError only where p does not divide m."),
+        OrderExercise.ORDERS[0].but(how='A list of ("F", k, j) and ("B", k, j): micro-batch k, chunk j of this rank, '
+                                    "each of the 2 m v once."),
+        OrderExercise.ORDERS[1].but(how="Chunk j + 1 of rank 0 needs chunk j of the last rank; a backward pass goes "
+                                    "through the chunks from the last to the first."),
+        Mistake("chunk_after_chunk", "All micro-batches go through a chunk before the next chunk begins: every rank "
+                "keeps all of them.",
+                "p micro-batches through chunk 0, the same p through chunk 1, and so on; then the next p."),
+        OrderExercise.WAITS.but(how="2 (p - 1 - rank) + (v - 1) p forward passes first, then one forward and one "
+                                "backward in turn."),
+        Mistake("holds_too_many", "More is alive on a rank than need be.",
+                "2 (p - 1 - rank) + (v - 1) p forward passes first, then one forward and one backward in turn."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        some = 4 * int(rng.integers(3, 30))
+        for p, m, v in ((4, 8, 2), (2, 6, 3), (4, some, 4), (3, 3, 2)):
+            yield "the bubble of v chunks", {"p": p, "m": m, "v": v}
+        for p, m, v in ((4, some + 2, 2), (3, 2, 2)):
+            yield "p does not divide m", {"p": p, "m": m, "v": v}
+
+    def read_right(self, answer, p, m, **known):
+        refused = isinstance(answer, list) and "ValueError" in answer
+        if m % p:
+            return None if refused and all(one == "ValueError" for one in answer) else NOT_REFUSED.name
+        return "ValueError" if refused else super().read_right(answer, p, m, **known)
+
+    def replayed(self, orders, p, m, v):
+        return replay(orders, p, m, v)
+
+    def limits(self, rank, p, m, v):
+        return min(m * v, 2 * (p - 1 - rank) + (v - 1) * p + 1)
+
+    def seconds(self, p, m, v):
+        return 3 * (m * v + p - 1)
+
+    def name_of(self, ran, p, m, v):
+        chunks = [j for what, _, j in ran.orders[0] if what == "F"]
+        return "chunk_after_chunk" if chunks == sorted(chunks) and m > p else None
+
+
+class OrderZeroBubble(OrderExercise):
+    """The order of a zero-bubble pipeline"""
+
+    signature = "order_zero_bubble(rank: int, p: int, m: int) -> list[tuple[str, int]]"
+    given, harness = OrderExercise.given, OrderExercise.harness
+    levels = {"p - 1 idle slots, and no more alive than 1F1B": 3}
+    mistakes = [
+        OrderExercise.ORDERS[0].but(how='A list of ("F", k), ("B", k) and ("W", k), k from 0 to m - 1, each once.'),
+        OrderExercise.ORDERS[1].but(how='("W", k) needs ("B", k) of the same rank, and nobody needs "W".'),
+        Mistake("weights_at_once", 'Every "W" follows its "B". The neighbour gets its gradient sooner than under 1F1B, '
+                "but ranks still wait where a \"W\" could fill the time.",
+                'Nobody waits for "W". Put it off, on rank r by r micro-batches: it fills the bubble.'),
+        OrderExercise.WAITS,
+        Mistake("holds_too_many", "More than p micro-batches are alive on a rank: what a \"W\" will need must be kept.",
+                'Begin with "W" as soon as p micro-batches are alive.'),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        some = int(rng.integers(9, 60))
+        for p, m in ((4, 8), (2, 5), (3, some), (8, 16), (5, 5)):
+            yield "p - 1 idle slots, and no more alive than 1F1B", {"p": p, "m": m}
+
+    def replayed(self, orders, p, m):
+        return replay(orders, p, m, forward=1.0, backward=1.0, weights=1.0)
+
+    def limits(self, rank, p, m):
+        return p
+
+    def seconds(self, p, m):
+        return 3 * m + p - 1
+
+    def name_of(self, ran, p, m):
+        pairs = [list(itertools.pairwise(order)) for order in ran.orders]
+        follows = [(b, w) for order in pairs for b, w in order if b[0] == "B"]
+        return "weights_at_once" if all(w[0] == "W" and w[1] == b[1] for b, w in follows) else None
+
+
+# -- pipelines on the relay ------------------------------------------------------------------------
+
+
+def gradients(c, **how) -> list[dict]:
+    return [{"gradients": one} for one in backward_of(c.weights, c.biases, c.xs, c.ys, **how)[0]]
+
+
+def of_the_last_alone(c) -> list[dict] | None:
+    """What is left where every micro-batch overwrites the gradients of those before it."""
+    m = len(c.xs)
+    if m == 1:
+        return None
+    return [{"gradients": one} for one in backward_of(c.weights, c.biases, c.xs[-1:], c.ys[-1:], per_batch=1 / m)[0]]
+
+
+class PipelineExercise(ReportExercise):
+    """f(block, loss_of, xs, ys, m, shape) on p ranks, each with its stage; the harness charges computing and counts the
+    micro-batches whose forward pass waits for its backward pass.
+    """
+
+    parts = ("gradients", "loss")
+    harness = CHARGED
+    ALL = [
+        Mistake("sum_of_means", "The gradients are m times too large: the loss of a micro-batch is its own mean, and "
+                "m of them were added up.",
+                "Divide the loss of a micro-batch by m before its backward pass.",
+                lambda c: gradients(c, per_batch=len(c.xs))),
+        Mistake("one_micro_batch", "Only the last micro-batch is in the gradients: each overwrote those before it.",
+                "backward() adds to .grad by itself: let it.", of_the_last_alone),
+        Mistake("own_gradient", "Ranks before the last began their backward pass with ones, not with the gradient that "
+                "the next rank has computed.",
+                "Receive the gradient g of your output and call out.backward(g).",
+                lambda c: gradients(c, seeds=1.0) if c.p > 1 else None),
+        Mistake("wrong_micro_batch", "Gradients met the wrong micro-batches: what came first was used for the one that "
+                "was kept last.",
+                "Both neighbours must go through the micro-batches in the same order, or use tags.",
+                lambda c: gradients(c, paired=slice(None, None, -1)) if c.p > 1 and len(c.xs) > 1 else None),
+        Mistake("reduced_over_ranks", "The gradients of all stages were added up. That is for copies of a model; here "
+                "each rank has layers of its own.",
+                "No collective: every stage keeps its gradients.",
+                lambda c: [sum(g["gradients"] for g in gradients(c))] * c.p if c.p > 1 else None),
+        Mistake("goes_past_the_block", "The values are right, but the block was not called once for every micro-batch.",
+                "Call `block(x)` itself, and `backward` on what it returns."),
+        Mistake("computes_twice", "The values are right, but ranks computed more than m forward and m backward passes.",
+                "Call the block once for every micro-batch, and keep what it returns."),
+        Mistake("more_than_neighbours", "The values are right, but more was sent than a tensor per micro-batch to each "
+                "neighbour.",
+                "Send to rank + 1 in the forward pass and to rank - 1 in the backward pass, nothing else."),
+        Mistake("one_at_a_time", "The values are right, but only one rank works at a time: a micro-batch goes through "
+                "the whole pipeline before the next begins.",
+                "Do not wait for a gradient before the next forward pass has been sent."),
+        Mistake("waits_too_long", "The values are right, but ranks wait longer than they need to.",
+                "m + p - 1 slots are enough: send as soon as you have computed."),
+    ]  # fmt: skip
+
+    def case(self, rng, level: str, p: int, m: int) -> Case:
+        width, batch = 3, 2
+        weights, biases = full_precision(rng, -1, 1, (p, width, width)), full_precision(rng, -1, 1, (p, width))
+        xs, ys = full_precision(rng, -1, 1, (m, batch, width)), full_precision(rng, -1, 1, (m, batch, width))
+        given = [list(xs), *[None] * (p - 1)], [*[None] * (p - 1), list(ys)]
+        inputs, targets = ([one and [Tensor(x, "float64") for x in one] for one in part] for part in given)
+        known = {"weights": weights, "biases": biases, "xs": xs, "ys": ys, "inputs": inputs, "targets": targets}
+        known |= {"m": m, "shape": [batch, width]}
+        names = "weights[r] biases[r] inputs[r] targets[r] m shape"
+        return on_ranks(level, p, names, known, f"m = {m}", network=NETWORK)
+
+    def expected(self, case):
+        k = case.known
+        found, loss = backward_of(k["weights"], k["biases"], k["xs"], k["ys"])
+        last = len(found) - 1
+        return [{"gradients": one, "loss": loss if r == last else ANYTHING} for r, one in enumerate(found)]
+
+    def needs_bytes(self, case):
+        return [0 if case.world_size == 1 else case.known["xs"].nbytes] * case.world_size
+
+    def facts(self, case: Case, run: Run):
+        p, m, nbytes = case.world_size, case.known["m"], case.known["xs"].nbytes
+        for rank, one in enumerate(run.ranks):
+            work = m * (FORWARD + BACKWARD)
+            if abs(one.busy - work) > 1e-9:
+                name = "goes_past_the_block" if one.busy < work else "computes_twice"
+                return Finding(name, f"Rank {rank} computed for {one.busy * 1e3:g} ms; the work is {work * 1e3:g} ms.")
+        moved = sum(run.link_bytes.values())
+        if moved > 2 * (p - 1) * nbytes:
+            return Finding("more_than_neighbours", f"{moved:.0f} bytes were moved, {2 * (p - 1) * nbytes} are enough.")
+        return self.of_time(case, run)
+
+    def of_time(self, case: Case, run: Run) -> Finding | None:
+        p, m = case.world_size, case.known["m"]
+        wanted, alone = (m + p - 1) * (FORWARD + BACKWARD), m * p * (FORWARD + BACKWARD)
+        if run.elapsed <= SLACK * wanted:
+            return None
+        said = f"It took {run.elapsed * 1e3:.1f} ms of virtual time; {wanted * 1e3:.1f} ms are enough."
+        return Finding("one_at_a_time" if run.elapsed >= alone else "waits_too_long", said)
+
+
+class GPipe(PipelineExercise):
+    """GPipe"""
+
+    signature = "gpipe(block: nn.Module, loss_of: Callable, xs, ys, m: int, shape: tuple) -> float | None"
+    levels = {"the gradients of the whole model": 2, "one rank; fewer micro-batches than ranks": 1}
+    mistakes = PipelineExercise.ALL
+
+    def cases(self, rng):
+        level, other = self.levels
+        return [
+            self.case(rng, level, 3, 4),
+            self.case(rng, level, 2, 3),
+            self.case(rng, level, 4, 8),
+            self.case(rng, other, 1, 3),
+            self.case(rng, other, 4, 2),
+            self.case(rng, other, 3, 1),
+        ]
+
+
+class OneFOneB(PipelineExercise):
+    """1F1B"""
+
+    signature = "one_f_one_b(block: nn.Module, loss_of: Callable, xs, ys, m: int, shape: tuple) -> float | None"
+    levels = {"the gradients of the whole model, p - rank alive": 3, "one rank; fewer micro-batches than ranks": 1}
+    uses = ("order_1f1b",)
+    mistakes = [
+        *PipelineExercise.ALL,
+        Mistake("unsafe_send", "A send may wait until it is received, and here two neighbours send to each other: an "
+                "activation one way, a gradient the other.",
+                "isend, and wait for the requests when all is done."),
+        Mistake("holds_too_many", "The values are right, and it takes no longer, but more micro-batches are kept than "
+                "need be: 1F1B keeps p - rank of them.",
+                "As soon as p - 1 - rank forward passes are done: one forward, one backward."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        level, other = self.levels
+        return [
+            self.case(rng, level, 3, 5),
+            self.case(rng, level, 2, 4),
+            self.case(rng, level, 4, 8),
+            self.case(rng, other, 1, 3),
+            self.case(rng, other, 4, 2),
+        ]
+
+    def of_time(self, case, run):
+        found = super().of_time(case, run)
+        if found:
+            return found
+        p, m, one = case.world_size, case.known["m"], case.known["xs"][0].nbytes
+        for rank, ran in enumerate(run.ranks):
+            kept, limit = ran.peak // one, min(m, p - rank)
+            if kept > limit:
+                return Finding("holds_too_many", f"Rank {rank} kept {kept} micro-batches at a time, not {limit}.")
+        return None
+
+
+# -- the backward pass in two parts ------------------------------------------------------------------
+
+
+class SplitBackward(ReportExercise):
+    """A backward pass in two parts"""
+
+    signature = "split_backward(out: Tensor, x: Tensor, gradient: Tensor, parameters: list) -> tuple[Tensor, Callable]"
+    levels = {"input now, weights later": 3}
+    talks = False
+    parts = ("input", "early", "weights", "twice")
+    harness = MARKED
+    mistakes = [
+        Mistake("input_of_ones", "The gradient of the input is that of the sum of the outputs: that of `out` was not "
+                "used.",
+                "torch.autograd.grad(out, x, gradient, ...)",
+                lambda c: {"input": input_gradient(c, np.ones_like(c.gradients))}),
+        Mistake("not_split", "The gradients of the weights were computed at once, together with that of the input.",
+                "torch.autograd.grad(out, x, gradient, retain_graph=True) computes the gradient of x alone.",
+                lambda c: {"early": len(c.xs)}),
+        Mistake("weights_never", "The gradients of the weights never came.",
+                "The function that you return adds them to .grad when it is called.",
+                lambda c: {"weights": np.zeros(c.weight.size + c.bias.size)}),
+        Mistake("one_micro_batch", "Only the last micro-batch is in the gradients of the weights: each overwrote those "
+                "before it.",
+                "Add to .grad where there is one.", lambda c: {"weights": weight_gradient(c, slice(-1, None))}),
+        Mistake("first_micro_batch", "Only the first micro-batch is in the gradients of the weights.",
+                "Add to .grad where there is one.", lambda c: {"weights": weight_gradient(c, slice(0, 1))}),
+        Mistake("bias_forgotten", "The gradient of the bias never came.",
+                "torch.autograd.grad(out, parameters, gradient) returns one for each parameter.",
+                lambda c: {"weights": np.concatenate([weight_gradient(c)[: c.weight.size], np.zeros(c.bias.size)])}),
+        Mistake("input_again", "The second part computed the gradient of the input once more.",
+                "torch.autograd.grad(out, parameters, gradient) computes those of the parameters alone; backward() "
+                "computes them all.",
+                lambda c: {"twice": len(c.xs)}),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        level = "input now, weights later"
+        cases = []
+        for m in (2, 3):
+            known = {"weight": full_precision(rng, -1, 1, (3, 4)), "bias": full_precision(rng, -1, 1, (3,))}
+            known |= {"xs": full_precision(rng, -1, 1, (m, 2, 4)), "gradients": full_precision(rng, -1, 1, (m, 2, 3))}
+            lists = {f"{name}_list": [Tensor(one, "float64") for one in known[name]] for name in ("xs", "gradients")}
+            cases.append(on_ranks(level, 1, "weight bias xs_list gradients_list", known | lists, f"{m} micro-batches"))
+        return cases
+
+    def expected(self, case):
+        c = self.worked(case)
+        return [{"input": input_gradient(c, c.gradients), "early": 0, "weights": weight_gradient(c), "twice": 0}]

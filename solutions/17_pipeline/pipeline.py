@@ -1,0 +1,938 @@
+# %% [markdown]
+# # 17 · Pipelines
+#
+# A model that does not fit on one device can be cut between its layers: the first
+# layers on rank 0, the next on rank 1, and so on. What travels is small, one activation
+# forward and one gradient back at each cut. What it costs is time: a rank has nothing
+# to do until its neighbour has sent something. **Pipelining** cuts the batch into
+# *micro-batches* that follow each other, so that all ranks work at once, nearly always.
+# How nearly, and what it costs in memory, is decided by one thing alone: in which
+# *order* each rank does its work.
+#
+# **At the end of this page** you have cut a transformer into stages, trained it with
+# GPipe and with 1F1B and got the gradients of the whole model, you can compute the idle
+# time of a schedule and have measured it, and you know what PyTorch's `pipelining` does
+# for you.
+#
+# **You need** units 02 and 05. **It takes** about 90 minutes. The cells themselves run
+# for less than a minute on two cores.
+
+# %%
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed import pipelining
+
+from autograder import check
+from labkit import data, models, palette, simulation, timeline
+from labkit.schedules import StandStill, replay
+
+# %% [markdown]
+# ## Guess first
+#
+# A model lies on 4 ranks, a quarter of its layers on each. All quarters take the same
+# time.
+#
+# 1. A minibatch goes through, forward and back. How much faster is that than on one
+#    rank that could hold the whole model?
+# 2. Now the minibatch is cut into 8 micro-batches that follow each other. What share of
+#    the time is a rank idle?
+# 3. Which rank needs the most memory for activations: the first, the last, or all the
+#    same?
+
+# %%
+guess_1, guess_2, guess_3 = "?", "?", "?"
+
+# %% [markdown]
+# ## An order, and what comes of it
+#
+# Write down what each rank does, one action after the other. `("F", 3)` is the forward
+# pass of micro-batch 3 through this rank's layers, `("B", 3)` its backward pass. An
+# action can begin when the rank has done those before it, and when what it needs is
+# there: a forward pass needs the activation of the rank before, a backward pass the
+# gradient of the rank after.
+#
+# `replay` works out when everything happens. It knows no model: a forward pass takes 1
+# slot of time and a backward pass 2, because it computes two products, one for the
+# gradient of the input and one for that of the weights, where the forward pass computes
+# one. (Unit 20 replays the orders of 16,384 ranks that way.)
+#
+# One batch, not cut. A slot is drawn as one second, and what a forward pass leaves
+# behind as 1 MB:
+
+# %%
+def show(orders, m, v=1, title=None, **seconds):
+    """Replay orders, draw them, and say how long they take."""
+    p = len(orders)
+    ran = replay(orders, p, m, v, **seconds)
+    print(
+        f"{ran.elapsed:g} slots; idle {ran.bubble.mean():.1%} of the time; "
+        f"most forward passes alive on each rank: {ran.alive.tolist()}"
+    )
+    memory = [[(t, n * 1e6) for t, n in steps] for steps in ran.memory]
+    return timeline.draw(ran.events, p, title=title, memory=memory)
+
+
+show([[("F", 0), ("B", 0)]] * 4, m=1, title="One batch on 4 ranks")
+
+# %% [markdown]
+# That answers the first question: four ranks need exactly as long as one. Each works
+# for a quarter of the time, and three quarters it waits. Cutting a model this way makes
+# it *fit*, nothing else.
+#
+# Now the same work in 8 pieces. An eighth of the batch takes an eighth of the time, so
+# the slots are shorter, and we count those. Every rank first does all forward passes,
+# then all backward passes. That is **GPipe** (Huang et al. 2019):
+
+# %%
+def gpipe_order(m):
+    return [("F", k) for k in range(m)] + [("B", k) for k in range(m)]
+
+
+show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
+
+# %% [markdown]
+# The white part is the **bubble**. Under each rank you see how many micro-batches it
+# keeps: a forward pass leaves activations behind that the backward pass will need.
+#
+# ### The bubble (2 points)
+#
+# Look at the lane of the last rank: it waits for p - 1 forward slots, then works
+# without a break, then waits for p - 1 backward slots while the others finish. All
+# ranks wait as long, at different moments. So of $m + p - 1$ slots of each kind, $p -
+# 1$ are idle.
+#
+# Write down the share. Later in this page a rank holds not one piece of the model but
+# $v$ small ones, called *chunks*, and then all slots are $v$ times shorter. A rank has
+# $v m$ of them to work in, and still waits for $p - 1$.
+
+# %% nbgrader={"grade": false, "grade_id": "bubble", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def bubble(p: int, m: int, v: int = 1) -> float:
+    """The share of all time in which a rank is idle, a number from 0 to 1.
+
+    p: ranks; m: micro-batches; v: chunks of the model on each rank.
+    """
+    ### BEGIN SOLUTION
+    return (p - 1) / (v * m + p - 1)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_bubble", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(bubble)
+
+# %% [markdown]
+# ### How many micro-batches are enough (2 points)
+#
+# More micro-batches make the bubble smaller. Very small ones keep no device busy, so
+# you want the smallest number that is enough. With chunks, v > 1, the number of
+# micro-batches must be a multiple of p.
+
+# %% nbgrader={"grade": false, "grade_id": "enough_micro_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
+    """The smallest number of micro-batches, at least 1, with which the bubble is at
+    most `share`; a multiple of p if v > 1.
+    """
+    ### BEGIN SOLUTION
+    step = p if v > 1 else 1
+    m = step
+    while bubble(p, m, v) > share:
+        m += step
+    return m
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_enough_micro_batches", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(enough_micro_batches)
+
+# %% [markdown]
+# ## Cutting a model
+#
+# The formula takes for granted that all ranks need the same time. A pipeline is as fast
+# as its slowest stage, so the first job is to cut well.
+#
+# The model of this page is the course's small transformer: an embedding, 8 blocks, a
+# norm, a head that makes a number for each of 96 characters. What does each module
+# cost? We count the multiplications for one token, as every weight of a matrix is used
+# once, and each token looks at all places of its window.
+
+# %%
+WIDTH, CONTEXT, BLOCKS = 32, 16, 8
+RANKS, BATCH = 4, 16
+
+
+def whole_model():
+    torch.manual_seed(17)
+    return models.gpt(context=CONTEXT, width=WIDTH, heads=4, layers=BLOCKS).double()
+
+
+def multiplications(name, module):
+    """Per token: each weight of each matrix once; attention, scores and sums."""
+    weights = [m.weight.numel() for m in module.modules() if isinstance(m, nn.Linear)]
+    looks = 2 * CONTEXT * WIDTH if name.startswith("block") else 0
+    return sum(weights) + looks
+
+
+names = [name for name, _ in whole_model().named_children()]
+costs = [multiplications(*child) for child in whole_model().named_children()]
+for name, cost in zip(names, costs):
+    print(f"{name:10}{cost:8,}")
+
+# %% [markdown]
+# ### Layers parted into stages (3 points)
+#
+# Given what each layer costs, how many consecutive layers does each stage get, so that
+# the **slowest stage is as fast as possible**? Filling up stage after stage to the mean
+# is not always best. Two ways that are: try a limit and count how many stages you need
+# if none may cost more; or work out the best cut of the first $k$ layers into $q$
+# stages from the best cuts into $q - 1$.
+
+# %% nbgrader={"grade": false, "grade_id": "partition", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def partition(costs: list[int], p: int) -> list[int]:
+    """The number of layers of each of p stages, in order.
+
+    costs: of each layer, positive integers. A stage is a run of consecutive layers, at
+    least one. The largest sum of costs in a stage is as small as possible. Raises
+    ValueError where there are more stages than layers.
+    """
+    ### BEGIN SOLUTION
+    n = len(costs)
+    if p > n:
+        raise ValueError(f"{n} layers cannot be parted into {p} stages")
+    upto = [sum(costs[:k]) for k in range(n + 1)]
+    best = {(k, 1): (upto[k], [k]) for k in range(1, n + 1)}
+    for q in range(2, p + 1):
+        for k in range(q, n + 1):
+            cuts = range(q - 1, k)
+            tried = [
+                (max(best[c, q - 1][0], upto[k] - upto[c]), best[c, q - 1][1] + [k - c])
+                for c in cuts
+            ]
+            best[k, q] = min(tried)
+    return best[n, p][1]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_partition", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(partition)
+
+# %% tags=["raises-exception"]
+def costs_of_stages(sizes):
+    ends = np.cumsum(sizes)
+    return [sum(costs[end - size : end]) for size, end in zip(sizes, ends)]
+
+
+sizes = partition(costs, RANKS)
+alike = [3, 3, 3, 2]
+for title, cut in (("your cut", sizes), ("layers counted", alike)):
+    stages = costs_of_stages(cut)
+    seconds = np.array(stages) / np.mean(stages)
+    orders = [gpipe_order(8)] * RANKS
+    ran = replay(orders, RANKS, 8, forward=seconds, backward=2 * seconds)
+    print(f"{title}: layers {cut}, costs {stages}; idle {ran.bubble.mean():.1%}")
+
+# %% [markdown]
+# A slow stage makes all others wait, for every micro-batch. On the rest of this page
+# all stages take the same virtual time, so that what you see is the order's doing and
+# nothing else.
+
+# %% [markdown]
+# ## GPipe
+#
+# Now for real: each rank builds its stage of the transformer and you move activations
+# and gradients. The network is the computed one of unit 03. New is that **computing
+# takes time on it**, too: the stage charges 1 ms for each forward pass and 2 ms for
+# each backward pass to its rank's clock, whatever your machine needs.
+
+# %%
+FORWARD, BACKWARD = 1e-3, 2e-3  # virtual seconds of a stage and a micro-batch
+
+
+class Charge(torch.autograd.Function):
+    """Hands on what it gets. Its backward pass charges that of the stage."""
+
+    @staticmethod
+    def forward(ctx, out, stage, k):
+        ctx.stage, ctx.k = stage, k
+        return out.view_as(out)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        simulation.compute(ctx.stage.seconds[1], f"B{ctx.k}")
+        ctx.stage.kept.pop(ctx.k)
+        simulation.alive(sum(ctx.stage.kept.values()))
+        return gradient, None, None
+
+
+class Stage(nn.Module):
+    """Some layers. It charges its computing and counts what autograd keeps for the
+    backward pass: bytes of each micro-batch, without the weights."""
+
+    def __init__(self, layers, chunks=1):
+        super().__init__()
+        self.layers, self.calls, self.kept = layers, 0, {}
+        self.seconds = FORWARD / chunks, BACKWARD / chunks
+
+    def forward(self, x):
+        k, self.calls = self.calls, self.calls + 1
+        simulation.compute(self.seconds[0], f"F{k}")
+        weights = {p.untyped_storage().data_ptr() for p in self.parameters()}
+        saved = {}
+
+        def pack(tensor):
+            storage = tensor.untyped_storage()
+            if storage.data_ptr() not in weights:
+                saved[storage.data_ptr()] = storage.nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            out = self.layers(x)
+        self.kept[k] = sum(saved.values())
+        simulation.alive(sum(self.kept.values()))
+        return Charge.apply(out, self, k)
+
+
+def stage_of(number, stages, chunks=1):
+    """Two blocks for each of 4 stages, one for each of 8; the first also embeds, the
+    last makes logits."""
+    per_stage = BLOCKS // stages
+    first = 0 if number == 0 else 1 + number * per_stage
+    last = 1 + (number + 1) * per_stage if number < stages - 1 else None
+    return Stage(whole_model()[first:last], chunks)
+
+
+def minibatch():
+    tokens = data.encode(data.text())
+    x, y = data.windows(tokens, BATCH, CONTEXT, np.random.default_rng(17))
+    return torch.from_numpy(x), torch.from_numpy(y)
+
+
+def loss_of(logits, targets):
+    return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def gradients_of(module):
+    return torch.cat([p.grad.flatten() for p in module.parameters()])
+
+
+whole = whole_model()
+x, y = minibatch()
+loss = loss_of(whole(x), y)
+loss.backward()
+parameters = len(gradients_of(whole))
+print(f"the whole model: loss {loss.item():.6f}, {parameters:,} parameters")
+
+# %% [markdown]
+# ### GPipe (3 points)
+#
+# `block` is this rank's stage: call it with a micro-batch, get an activation (on the
+# last rank: the logits, which `loss_of` compares with the targets). PyTorch gives you
+# the backward pass: `out.backward(g)` with the gradient `g` of an output that came from
+# the next rank, and then the gradient of the input stands in `x.grad`, if `x` said
+# `x.requires_grad_()` *before* the forward pass. Rank 0's inputs need none.
+#
+# Three things to think of. An activation that travels leaves its history behind: send
+# `out.detach()`. What you receive needs memory of its own for each micro-batch, because
+# the backward pass will want it again. And the loss of the minibatch is the mean over
+# *all* micro-batches.
+
+# %% nbgrader={"grade": false, "grade_id": "gpipe", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def gpipe(block, loss_of, xs, ys, m, shape):
+    """One forward and backward pass in m micro-batches, all forward passes first. The
+    gradients of the minibatch's loss are left in the parameters of `block`.
+
+    block: this rank's stage, called once for each micro-batch. loss_of(out, y): the
+    mean loss of a micro-batch. xs: on rank 0 the m inputs, elsewhere None; ys: on the
+    last rank the m targets, elsewhere None. shape: of every tensor between two ranks,
+    which are float64. Only neighbours exchange messages, one for each micro-batch and
+    direction. Works on one rank, too, and with m < p. Takes m + p - 1 slots. Returns
+    the loss of the minibatch, a float, on the last rank; elsewhere it does not matter.
+    """
+    ### BEGIN SOLUTION
+    rank, p = dist.get_rank(), dist.get_world_size()
+    inputs, outputs, requests, total = [], [], [], 0.0
+    for k in range(m):
+        if rank == 0:
+            x = xs[k]
+        else:
+            x = torch.empty(shape, dtype=torch.float64)
+            dist.recv(x, rank - 1)
+            x.requires_grad_()
+        out = block(x)
+        if rank < p - 1:
+            requests.append(dist.isend(out.detach(), rank + 1))
+        inputs.append(x)
+        outputs.append(out)
+    for k in range(m):
+        if rank == p - 1:
+            loss = loss_of(outputs[k], ys[k]) / m
+            total += loss.item()
+            loss.backward()
+        else:
+            g = torch.empty(shape, dtype=torch.float64)
+            dist.recv(g, rank + 1)
+            outputs[k].backward(g)
+        if rank > 0:
+            requests.append(dist.isend(inputs[k].grad, rank - 1))
+    for request in requests:
+        request.wait()
+    return total if rank == p - 1 else None
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_gpipe", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(gpipe)
+
+# %% [markdown]
+# Now the transformer: 4 ranks, 8 micro-batches of 2 windows each.
+
+# %% tags=["raises-exception"]
+def train(step, m):
+    """What a rank does: its stage, its part of the batch, one step, its gradients."""
+    rank, p = dist.get_rank(), dist.get_world_size()
+    block = stage_of(rank, p)
+    x, y = minibatch()
+    xs = list(x.chunk(m)) if rank == 0 else None
+    ys = list(y.chunk(m)) if rank == p - 1 else None
+    shape = (BATCH // m, CONTEXT, WIDTH)
+    loss = step(block, loss_of, xs, ys, m, shape)
+    return loss, gradients_of(block)
+
+
+def train_gpipe(m):
+    return train(gpipe, m)
+
+
+def measured(outcome):
+    """The share of time in which ranks did not compute, on the clock of the network."""
+    busy = sum(rank.busy for rank in outcome.ranks)
+    return 1 - busy / (len(outcome.ranks) * outcome.elapsed)
+
+
+def compare(outcome):
+    """Loss and gradients beside those of the whole model."""
+    loss_of_last = outcome.ranks[-1].value[0]
+    found = np.concatenate([np.asarray(rank.value[1].values) for rank in outcome.ranks])
+    print(f"loss {loss_of_last:.6f}, the whole model's {loss.item():.6f}")
+    print(f"largest difference of a gradient: {abs(found - expected).max():.1e}")
+    print(f"idle: {measured(outcome):.4f}")
+
+
+expected = gradients_of(whole).numpy()
+first = simulation.run(train_gpipe, RANKS, (8,), alpha=1e-7, beta=0)
+compare(first)
+print(f"formula: {bubble(RANKS, 8):.4f}")
+title = "GPipe on the transformer"
+timeline.draw(first.events, RANKS, title=title, memory=first.memory)
+
+# %% [markdown]
+# The loss and every gradient are those of the whole model, to the last digits that
+# float64 holds. GPipe is not an approximation. And the bubble on the clock is that of
+# the formula; the network of this cell is fast (0.1 µs per message), so that messages
+# cost next to nothing.
+#
+# Curves under the lanes: each rank keeps all 8 micro-batches at a time. Twice as many
+# micro-batches for a smaller bubble, and each rank keeps twice as many. That is the
+# price of this order, and it is not necessary.
+#
+# ## 1F1B: the same time, less memory
+#
+# Nobody says that all forward passes must come first. The last rank could begin with
+# the backward pass of micro-batch 0 as soon as its forward pass is done, and throw its
+# activations away. The rank before has by then begun one more, and so on: rank r needs
+# $p - 1 - r$ forward passes ahead of the others. From there on it does one forward pass
+# and one backward pass in turn, **1F1B**, until no forward passes are left.
+#
+# ### The order of 1F1B (3 points)
+#
+# Write the order down. The check replays it: it must come to its end, take no longer
+# than GPipe and keep at most p - rank micro-batches alive on each rank.
+
+# %% nbgrader={"grade": false, "grade_id": "order_1f1b", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]:
+    """What this rank does, in order: ("F", k) and ("B", k) for k from 0 to m - 1, each
+    once. At most p - rank micro-batches are between their "F" and their "B" at a time,
+    and 3 (m + p - 1) slots are enough for all ranks. m may be smaller than p.
+    """
+    ### BEGIN SOLUTION
+    ahead = min(m, p - 1 - rank)
+    order = [("F", k) for k in range(ahead)]
+    for k in range(m):
+        if ahead + k < m:
+            order.append(("F", ahead + k))
+        order.append(("B", k))
+    return order
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_order_1f1b", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(order_1f1b)
+
+# %% tags=["raises-exception"]
+show([order_1f1b(rank, 4, 8) for rank in range(4)], m=8, title="1F1B, 8 micro-batches")
+
+# %% [markdown]
+# As long as before, with the same white. Only the curves have changed: 4, 3, 2, 1, and
+# they stay so however many micro-batches there are. That is the third question: GPipe
+# keeps the same everywhere, 1F1B most on the first rank. Draw it for 32:
+
+# %% tags=["raises-exception"]
+counts = (4, 8, 16, 32, 64)
+kept = {"GPipe": [], "1F1B": []}
+for m in counts:
+    for name, orders in (
+        ("GPipe", [gpipe_order(m)] * 4),
+        ("1F1B", [order_1f1b(rank, 4, m) for rank in range(4)]),
+    ):
+        kept[name].append(replay(orders, 4, m).alive[0])
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.2), layout="constrained")
+left.plot(counts, [bubble(4, m) for m in counts], "o-", color=palette.INK)
+left.set(xlabel="micro-batches", ylabel="share of idle time", ylim=(0, None))
+left.set_title("both orders, 4 ranks", fontsize=10)
+for (name, values), colour, marker in zip(kept.items(), palette.CYCLE, "os"):
+    right.plot(counts, values, marker=marker, color=colour)
+    right.annotate(
+        name,
+        (counts[-1], values[-1]),
+        xytext=(0, 7),
+        textcoords="offset points",
+        ha="right",
+        color=colour,
+    )
+right.set(xlabel="micro-batches", ylabel="micro-batches kept on rank 0", ylim=(0, 74))
+plt.show()
+
+# %% [markdown]
+# ### 1F1B (4 points)
+#
+# The passes are those of your `gpipe`; only their order has changed. Let `order_1f1b`
+# say it. **Think first:** in the middle of 1F1B rank 1 has an activation for rank 2,
+# and rank 2 has a gradient for rank 1. Both would like to send first.
+
+# %% nbgrader={"grade": false, "grade_id": "one_f_one_b", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def one_f_one_b(block, loss_of, xs, ys, m, shape):
+    """As `gpipe`, in the order of `order_1f1b`: as fast, and a rank keeps at most
+    p - rank micro-batches between their forward pass and their backward pass.
+    """
+    ### BEGIN SOLUTION
+    rank, p = dist.get_rank(), dist.get_world_size()
+    kept, requests, total = {}, [], 0.0
+    for what, k in order_1f1b(rank, p, m):
+        if what == "F":
+            x = xs[k] if rank == 0 else torch.empty(shape, dtype=torch.float64)
+            if rank > 0:
+                dist.recv(x, rank - 1)
+                x.requires_grad_()
+            out = block(x)
+            kept[k] = x, out
+            if rank < p - 1:
+                requests.append(dist.isend(out.detach(), rank + 1))
+            continue
+        x, out = kept.pop(k)
+        if rank == p - 1:
+            loss = loss_of(out, ys[k]) / m
+            total += loss.item()
+            loss.backward()
+        else:
+            g = torch.empty(shape, dtype=torch.float64)
+            dist.recv(g, rank + 1)
+            out.backward(g)
+        if rank > 0:
+            requests.append(dist.isend(x.grad, rank - 1))
+    for request in requests:
+        request.wait()
+    return total if rank == p - 1 else None
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_one_f_one_b", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(one_f_one_b)
+
+# %% tags=["raises-exception"]
+def train_1f1b(m):
+    return train(one_f_one_b, m)
+
+
+second = simulation.run(train_1f1b, RANKS, (8,), alpha=1e-7, beta=0)
+compare(second)
+title = "1F1B on the transformer"
+timeline.draw(second.events, RANKS, title=title, memory=second.memory)
+
+# %% [markdown]
+# ## Break: a send that waits
+#
+# `dist.send` may return only when somebody receives. GPipe does not mind: all messages
+# run one way, then all run the other way. Try it: this cell runs *your* functions, with
+# `isend` made of `send`.
+
+# %% tags=["raises-exception"]
+class Done:
+    def wait(self):
+        pass
+
+
+def with_sends_that_wait(step):
+    def impatient(tensor, dst):
+        dist.send(tensor, dst)
+        return Done()
+
+    patient, dist.isend = dist.isend, impatient
+    try:
+        return step(8)
+    finally:
+        dist.isend = patient
+
+
+def waiting_gpipe():
+    return with_sends_that_wait(train_gpipe)
+
+
+def waiting_1f1b():
+    return with_sends_that_wait(train_1f1b)
+
+
+for program in (waiting_gpipe, waiting_1f1b):
+    broken = simulation.run(program, RANKS, alpha=1e-7, beta=0)
+    said = "stands still" if broken.hang else f"idle {measured(broken):.4f}"
+    print(program.__name__, said)
+print(broken.hang)
+
+# %% [markdown]
+# GPipe takes as long as before. 1F1B never ends: rank 2 wants to send an activation
+# forward, rank 3 a gradient back, and neither receives. Where messages run in both
+# directions at once, a send must not be waited for on the spot. Libraries post both
+# with one call (`batch_isend_irecv`, unit 02); you start the send and wait for it
+# later.
+#
+# An order can stand still without any network, too, where it asks for something that
+# comes later:
+
+# %% tags=["raises-exception"]
+def hasty(rank, p, m):
+    """1F1B, but the ranks count themselves from the wrong end."""
+    return order_1f1b(p - 1 - rank, p, m)
+
+
+try:
+    replay([hasty(rank, 4, 8) for rank in range(4)], 4, 8)
+except StandStill as error:
+    print(error)
+
+# %% [markdown]
+# ## Interleaved: smaller pieces
+#
+# The bubble is $p - 1$ slots. Make the slots shorter! Not with smaller micro-batches,
+# but with smaller stages: cut the model into $v p$ **chunks** and give each rank $v$ of
+# them, like dealing cards: with 4 ranks and $v = 2$, rank 0 holds chunks 0 and 4, rank
+# 1 chunks 1 and 5. A micro-batch goes round the ranks twice. Filling the pipeline takes
+# $p - 1$ slots of half the length (Narayanan et al. 2021, arXiv 2104.04473).
+#
+# The order: micro-batches go in **groups of p**. A group goes through chunk 0 of all
+# ranks, then through chunk 1, and so on; then the next group. Backward passes go in the
+# same groups, through the chunks from the last to the first. As in 1F1B a rank first
+# does some forward passes,
+#
+# $$2 (p - 1 - \mathrm{rank}) + (v - 1) p,$$
+#
+# then one forward and one backward pass in turn, and at last the backward passes that
+# are left.
+#
+# ### The order of interleaved 1F1B (4 points)
+#
+# An action now names the chunk, too: `("F", k, j)` is micro-batch k through chunk j of
+# this rank, j from 0 to v - 1. (Of the model it is chunk rank + j p.) If the groups do
+# not come out even, refuse.
+
+# %% nbgrader={"grade": false, "grade_id": "order_interleaved", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int, int]]:
+    """What this rank does, in order: ("F", k, j) and ("B", k, j) for each micro-batch k
+    and each of its chunks j, once. At most 2 (p - 1 - rank) + (v - 1) p + 1 forward
+    passes wait for their backward pass at a time, and 3 (v m + p - 1) slots of a chunk
+    are enough for all ranks. Raises ValueError where p does not divide m.
+    """
+    ### BEGIN SOLUTION
+    if m % p:
+        raise ValueError(f"{m} micro-batches are not in groups of {p}")
+    groups = [range(first, first + p) for first in range(0, m, p)]
+    every = [(k, j) for group in groups for j in range(v) for k in group]
+    forward = [("F", k, j) for k, j in every]
+    backward = [("B", k, v - 1 - j) for k, j in every]
+    ahead = min(m * v, 2 * (p - 1 - rank) + (v - 1) * p)
+    order = forward[:ahead]
+    for f, b in zip(forward[ahead:], backward):
+        order += [f, b]
+    return order + backward[m * v - ahead :]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_order_interleaved", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(order_interleaved)
+
+# %% tags=["raises-exception"]
+for v in (2, 4):
+    orders = [order_interleaved(rank, 4, 8, v) for rank in range(4)]
+    ran = replay(orders, 4, 8, v, forward=1 / v, backward=2 / v)
+    print(
+        f"v = {v}: {ran.elapsed:g} slots, idle {ran.bubble.mean():.4f}, formula "
+        f"{bubble(4, 8, v):.4f}; kept {(ran.alive / v).tolist()} micro-batches' worth"
+    )
+orders = [order_interleaved(rank, 4, 8, 2) for rank in range(4)]
+show(orders, 8, 2, "Interleaved, 2 chunks a rank", forward=0.5, backward=1.0)
+
+# %% [markdown]
+# Less idle time, and not for nothing: a rank keeps more than under 1F1B, and every
+# micro-batch crosses the network $v$ times as often. So far a message cost nothing. In
+# the next cell it takes a part of a slot:
+
+# %% tags=["raises-exception"]
+hops = [0, 0.05, 0.1, 0.2, 0.3]
+slots = {
+    v: [
+        replay(orders, 4, 8, v, forward=1 / v, backward=2 / v, hop=hop).elapsed
+        for hop in hops
+    ]
+    for v, orders in (
+        (1, [order_1f1b(rank, 4, 8) for rank in range(4)]),
+        (2, [order_interleaved(rank, 4, 8, 2) for rank in range(4)]),
+        (4, [order_interleaved(rank, 4, 8, 4) for rank in range(4)]),
+    )
+}
+figure, ax = plt.subplots(figsize=(5.2, 3.2), layout="constrained")
+for (v, values), colour, marker in zip(slots.items(), palette.CYCLE, "os^"):
+    ax.plot(hops, values, marker=marker, color=colour)
+    ax.annotate(
+        f"v = {v}",
+        (hops[-1], values[-1]),
+        xytext=(6, 0),
+        textcoords="offset points",
+        va="center",
+        color=colour,
+    )
+ax.set(xlabel="forward slots that a message takes", ylabel="slots in all")
+ax.set_xlim(0, 0.34)
+plt.show()
+
+# %% [markdown]
+# With free messages, four chunks are best. When a message takes more than about a
+# seventh of a forward slot, two are: small pieces pay for messages more often.
+#
+# ## Explain: three claims
+#
+# **"Negligible."** The GPipe paper (Huang et al., arXiv 1811.06965, section 2.3): "In
+# our experiments, we found the bubble overhead to be negligible when M ≥ 4 × K", M
+# micro-batches on K devices. What does the formula say at M = 4 K?
+
+# %% tags=["raises-exception"]
+for K in (2, 4, 8, 16, 64):
+    more = enough_micro_batches(K, 0.05)
+    print(f"K = {K:2}: idle {bubble(K, 4 * K):.1%} with M = 4 K; 5 % takes M = {more}")
+
+# %% [markdown]
+# With M = 4 K it is $(K - 1) / (5 K - 1)$, and that goes to one fifth. Whether a fifth
+# of a cluster is negligible is a question of who pays for it. The same paper's table 2
+# lets us see what they measured: throughput on TPUs, relative to K = 2 and M = 1.
+# Without other costs it would be $K M / (M + K - 1)$. The AmoebaNet rows stand here as
+# torchgpipe's benchmark of the same table quotes them
+# (`benchmarks/amoebanetd-speed/README.md`); of the transformer we have three cells.
+
+# %%
+AMOEBANET = {  # (K, M): throughput, GPipe table 2
+    (2, 1): 1.0, (2, 4): 1.07, (2, 32): 1.21,
+    (4, 1): 1.13, (4, 4): 1.26, (4, 32): 1.84,
+    (8, 1): 1.38, (8, 4): 1.72, (8, 32): 3.48,
+}  # fmt: skip
+TRANSFORMER = {(8, 1): 1.3, (4, 32): 3.4, (8, 32): 6.3}
+
+print("          formula  AmoebaNet  transformer")
+for (K, M), amoeba in AMOEBANET.items():
+    formula = K * M / (M + K - 1)
+    other = f"{TRANSFORMER[K, M]:11.2f}" if (K, M) in TRANSFORMER else ""
+    print(f"K={K} M={M:2}   {formula:7.2f}  {amoeba:9.2f}  {other}")
+for name, table in (("AmoebaNet", AMOEBANET), ("transformer", TRANSFORMER)):
+    share = table[8, 32] / (8 * 32 / (32 + 8 - 1))
+    print(f"{name}: {share:.0%} of the formula at K = 8, M = 32")
+
+# %% [markdown]
+# The transformer, whose layers are all alike, comes close to the formula: the bubble
+# explains nearly all that is lost. AmoebaNet reaches about half. Its layers are not
+# alike, and a pipeline waits for its slowest stage: that was your `partition`. (With M
+# = 1 some are *above* the formula, which no order of the same work can be: more than
+# the schedule changed from row to row.)
+#
+# **"Latency proportional to the number of devices is incurred."** So says an IBM slide
+# on layer pipelining (B. Nelson, *Distributed Deep Learning*, CentOS Dojo, April 2019).
+# How long until the first micro-batch has come out at the end?
+
+# %%
+def first_out(p, whole, hop):
+    """Slots until rank p - 1 has done its first forward pass of a model that takes
+    `whole` slots on one rank."""
+    orders = [gpipe_order(8)] * p
+    each = whole / p
+    ran = replay(orders, p, 8, forward=each, backward=2 * each, hop=hop)
+    return ran.ends[-1][0]
+
+
+print("ranks   stages of one size   one model, cut   one model, cut, hop of 0.1")
+for p in (1, 2, 4, 8, 16):
+    print(
+        f"{p:5}   {first_out(p, p, 0):18.1f}   {first_out(p, 1, 0):14.1f}   "
+        f"{first_out(p, 1, 0.1):26.1f}"
+    )
+
+# %% [markdown]
+# If each device brings layers of its own, a deeper model, then yes: twice the devices,
+# twice the time until something comes out. But a *given* model cut into more stages has
+# the same layers to go through. What grows with the devices are the messages, one for
+# each cut, and the bubble. The slide is right about a pipeline of fixed stages.
+#
+# ## The library does it
+#
+# `torch.distributed.pipelining` has the same schedules. You give it your stage and say
+# what goes in and comes out; it cuts the batch, sends and receives. On the same
+# network, with the same charged stage:
+
+# %% tags=["raises-exception"]
+def train_with_torch(m):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    block = stage_of(rank, p)
+    x, y = minibatch()
+
+    def like(width):  # what passes between two stages: its shape, its type
+        shape = BATCH // m, CONTEXT, width
+        return torch.zeros(shape, dtype=torch.float64, requires_grad=True)
+
+    stage = pipelining.PipelineStage(
+        block,
+        rank,
+        p,
+        torch.device("cpu"),
+        input_args=x[: BATCH // m] if rank == 0 else like(WIDTH),
+        output_args=like(WIDTH if rank < p - 1 else len(data.CHARACTERS)),
+    )
+    schedule = pipelining.Schedule1F1B(stage, m, loss_fn=loss_of)
+    losses = []
+    if rank == 0:
+        schedule.step(x)
+    elif rank == p - 1:
+        schedule.step(target=y, losses=losses)
+    else:
+        schedule.step()
+    loss = float(sum(losses)) / m if losses else None
+    return loss, gradients_of(block)
+
+
+library = simulation.run(train_with_torch, RANKS, (8,), alpha=1e-7, beta=0)
+compare(library)
+figure, axes = plt.subplots(1, 2, figsize=(13, 4.6), layout="constrained")
+both = {"yours": second, "torch's Schedule1F1B": library}
+for ax, (title, outcome) in zip(axes, both.items()):
+    timeline.draw(outcome.events, RANKS, title=title, ax=ax)
+
+# %% [markdown]
+# ## What to remember
+#
+# - Cut between layers, what travels is small. Without micro-batches only one rank works
+#   at a time.
+# - The bubble is $(p - 1) / (v m + p - 1)$ of the time, for GPipe and 1F1B ($v = 1$)
+#   and interleaved 1F1B.
+# - GPipe keeps m micro-batches on each rank, 1F1B at most p - rank. It takes no longer.
+# - Interleaving buys a smaller bubble with more messages and more memory.
+# - Messages in both directions: never wait for a send on the spot.
+# - The gradients are exact. (Pipelines that update weights between micro-batches are
+#   not; none of these does.)
+# - A pipeline is as fast as its slowest stage.
+#
+# **To think about.** The first stage and the last of many language models share one
+# matrix, the embedding and the head ("tied weights"). Under a pipeline they are on
+# different ranks. What has to happen after the backward passes, and which collective
+# does it?
+
+# %% [markdown]
+# ## Bonus: almost no bubble
+#
+# A backward pass computes two things: the gradient of the *input*, which the neighbour
+# waits for, and the gradients of the *weights*, which nobody waits for. 1F1B computes
+# both at once, and the neighbour waits for both. Split them: **B** computes the input's
+# gradient and sends it off at once, **W** computes the weights' at any later time, for
+# example where the bubble was (Qi, Wan, Huang and Lin, *Zero Bubble Pipeline
+# Parallelism*, arXiv 2401.10241).
+#
+# ### A backward pass in two parts (3 points)
+#
+# Autograd computes what you ask for and nothing else: `torch.autograd.grad(out, x,
+# gradient, retain_graph=True)` goes through the layer for x alone, and keeps what a
+# second pass will need.
+
+# %% nbgrader={"grade": false, "grade_id": "split_backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def split_backward(out, x, gradient, parameters):
+    """The gradient of the input now, those of the weights later.
+
+    out: what one layer made of x; gradient: that of out. Returns the gradient of x, of
+    its shape, and a function without arguments: when it is called, it adds the
+    gradients of the parameters to their .grad (None at first). Nothing is computed
+    twice, and the weights' gradients are not computed before that call.
+    """
+    ### BEGIN SOLUTION
+    (of_x,) = torch.autograd.grad(out, x, gradient, retain_graph=True)
+
+    def later():
+        found = torch.autograd.grad(out, parameters, gradient)
+        for parameter, g in zip(parameters, found):
+            parameter.grad = g if parameter.grad is None else parameter.grad + g
+
+    return of_x, later
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_split_backward", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(split_backward)
+
+# %% [markdown]
+# ### The order of a zero-bubble pipeline (3 points)
+#
+# Now F, B and W take one slot each. Begin from your 1F1B and put each W off. By how
+# much? The last rank is the busiest: it has the least to wait for and can put off the
+# most. But what a W will need must be kept, so no more than p micro-batches may be
+# alive on any rank.
+
+# %% nbgrader={"grade": false, "grade_id": "order_zero_bubble", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def order_zero_bubble(rank: int, p: int, m: int) -> list[tuple[str, int]]:
+    """What this rank does, in order: ("F", k), ("B", k) and ("W", k) for k from 0 to
+    m - 1, each once; m >= p. At most p micro-batches are between their "F" and their
+    "W" at a time, and 3 m + p - 1 slots are enough for all ranks.
+    """
+    ### BEGIN SOLUTION
+    order, put_off = [], []
+    for what, k in order_1f1b(rank, p, m):
+        order.append((what, k))
+        if what == "B":
+            put_off.append(("W", k))
+            if len(put_off) > rank:
+                order.append(put_off.pop(0))
+    return order + put_off
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_order_zero_bubble", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(order_zero_bubble)
+
+# %% tags=["raises-exception"]
+def at_once(rank, p, m):
+    """1F1B with each W right behind its B."""
+    pairs = [[a, ("W", a[1])] if a[0] == "B" else [a] for a in order_1f1b(rank, p, m)]
+    return [action for pair in pairs for action in pair]
+
+
+parts = {"forward": 1.0, "backward": 1.0, "weights": 1.0}
+compared = {
+    "1F1B, backward passes whole": (order_1f1b, {}),
+    "1F1B, each W right behind its B": (at_once, parts),
+    "W put off": (order_zero_bubble, parts),
+}
+figure, axes = plt.subplots(3, 1, figsize=(9.5, 10.5), layout="constrained")
+for ax, (title, (order, seconds)) in zip(axes, compared.items()):
+    ran = replay([order(rank, 4, 8) for rank in range(4)], 4, 8, **seconds)
+    print(f"{title:33}{ran.elapsed:g} slots, idle {ran.bubble.mean():.1%}")
+    timeline.draw(ran.events, 4, title=title, ax=ax)
+
+# %% [markdown]
+# Of 3 (p - 1) idle slots p - 1 are left, with no more memory on any rank than rank 0
+# had before. The authors' own comparison says the same of the schedule that they call
+# ZB1P: a bubble of $(p - 1) / (3 m)$ of the work, memory as under 1F1B; and none at all
+# for ZB2P, with twice the memory.

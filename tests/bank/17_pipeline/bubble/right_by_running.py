@@ -1,0 +1,6 @@
+# verdict: passed
+def bubble(p, m, v=1):
+    from fractions import Fraction
+
+    slots = v * m + p - 1
+    return float(Fraction(p - 1, slots))

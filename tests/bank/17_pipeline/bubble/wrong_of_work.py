@@ -1,0 +1,3 @@
+# verdict: wrong, diagnosis: share_of_the_work
+def bubble(p, m, v=1):
+    return (p - 1) / (v * m)

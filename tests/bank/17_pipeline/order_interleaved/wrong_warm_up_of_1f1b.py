@@ -1,0 +1,16 @@
+# verdict: wrong, diagnosis: stands_still
+def order_interleaved(rank, p, m, v):
+    if m % p:
+        raise ValueError(f"{p} ranks do not divide {m} micro-batches")
+    total = m * v
+    warm = min(total, p - 1 - rank)
+
+    def place(i):
+        return i // (p * v) * p + i % p, i // p % v
+
+    forward = [("F", *place(i)) for i in range(total)]
+    backward = [("B", place(i)[0], v - 1 - place(i)[1]) for i in range(total)]
+    order = forward[:warm]
+    for k in range(total - warm):
+        order += [forward[warm + k], backward[k]]
+    return order + backward[total - warm :]

@@ -1,0 +1,20 @@
+# verdict: wrong, diagnosis: empty_stage
+import itertools
+
+
+def best(costs, p):
+    n = len(costs)
+    cuts = min(
+        itertools.combinations(range(1, n), p - 1),
+        key=lambda cuts: max(sum(costs[a:b]) for a, b in itertools.pairwise((0, *cuts, n))),
+    )
+    return (0, *cuts, n)
+
+
+def partition(costs, p):
+    if p > len(costs):
+        raise ValueError("no")
+    if p > 1:
+        ends = best(costs, p - 1)
+        return [b - a for a, b in itertools.pairwise(ends)] + [0]
+    return [len(costs)]

@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: one_micro_batch
+import torch
+
+
+def split_backward(out, x, gradient, parameters):
+    (to_x,) = torch.autograd.grad(out, x, gradient, retain_graph=True)
+
+    def weights():
+        for p, g in zip(parameters, torch.autograd.grad(out, parameters, gradient), strict=True):
+            p.grad = g
+
+    return to_x, weights
