@@ -1,0 +1,694 @@
+"""Unit 16, tensor parallelism: layers cut by columns, rows, heads, channels, vocabulary and sequence; what each cut
+costs on the wire."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from autograder.exercise import Finding, Mistake, Tensor
+from autograder.exercises.kinds import fits
+from autograder.exercises.readings.divided import (
+    MLP_HARNESS,
+    DividedLayer,
+    as_tensors,
+    attention,
+    changed,
+    convolved,
+    divided_case,
+    drawn,
+    exchanged,
+    mlp_case,
+    part,
+    softmax,
+    solve_mlp,
+)
+from autograder.exercises.readings.messages import messages
+
+OWN_ONLY = Mistake("own_only", "Each rank returned what it could compute from its own share.",
+                   "The shares of the others have to reach it: one collective.")  # fmt: skip
+TOO_MANY_BYTES = Mistake("too_many_bytes", "The numbers are right, but more bytes went over the links than this cut "
+                         "of the layer costs.",
+                         "Move what the layer has computed, and move it once.")  # fmt: skip
+NO_COMMUNICATION = Mistake("no_communication", "The numbers are right, but nothing was said: every rank computed the "
+                           "whole layer.",
+                           "Compute with your own share of the weights; what you lack comes from the others."
+                           )  # fmt: skip
+ACCEPTS = Mistake("accepts_any_size", "The ranks cannot share this evenly, and the function went on all the same.",
+                  "Ask first, before any communication: `if size % p: raise ValueError(...)`.")  # fmt: skip
+BIAS_TOO_OFTEN = Mistake("bias_on_every_rank", "The bias was added on every rank before the sum: it is in there p "
+                         "times.",
+                         "Add it once, behind the all_reduce.")  # fmt: skip
+NO_BIAS = Mistake("no_bias", "The bias is missing.", "Add it once, behind the all_reduce.")  # fmt: skip
+USES_COLLECTIVE = Mistake("uses_collective", "The values are right, but a collective did the work.",
+                          "Here only neighbours talk: isend, irecv, send and recv.")  # fmt: skip
+
+
+class ColumnLinear(DividedLayer):
+    """A linear layer by columns"""
+
+    signature = "column_linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor"
+    levels = {"all columns on every rank": 2, "columns that do not divide": 1}
+    all_hear, talks = False, False  # where the columns do not divide nobody says anything; `facts` asks in the others
+    harness = """
+import torch.distributed as dist
+
+
+def harness(f, x, weight, bias):
+    if weight.shape[0] % dist.get_world_size() == 0:
+        return f(x, weight, bias)
+    try:
+        f(x, weight, bias)
+    except ValueError:
+        return "ValueError"
+    return "no ValueError"
+"""
+    mistakes = [
+        OWN_ONLY.giving(lambda c: np.array_split(c.right, c.p, 1) if c.even else None),
+        Mistake("wrong_order", "The columns of the ranks were put below each other and then reread in another order.",
+                "all_gather joins along dimension 0. Join along dimension 1: `torch.cat(parts, dim=1)`.",
+                lambda c: np.concatenate(np.array_split(c.right, c.p, 1)).reshape(c.right.shape) if c.even else None),
+        NO_BIAS.but(how="Each rank adds its own piece of the bias.").giving(
+            lambda c: c.x @ c.w.T if c.even else None),
+        Mistake("first_bias", "Every rank added the first piece of the bias.",
+                "The bias is cut like the columns: rank r takes piece r.",
+                lambda c: c.x @ c.w.T + np.tile(c.b[: len(c.b) // c.p], c.p) if c.even else None),
+        Mistake("summed", "The pieces of the ranks were added up.",
+                "Different columns are different outputs: put them side by side.",
+                lambda c: sum(np.array_split(c.right, c.p, 1)) if c.even else None),
+        TOO_MANY_BYTES.but(how="Each rank hands over its own columns of the output, n h / p numbers, and nothing "
+                           "else."),
+        NO_COMMUNICATION, ACCEPTS,
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        first, second = self.levels
+        return [
+            self._case(rng, first, 2, 3, 4, 6),
+            self._case(rng, first, 4, 3, 5, 8, late=(1,)),
+            self._case(rng, first, 3, 2, 4, 9),
+            self._case(rng, second, 4, 2, 3, 6),
+            self._case(rng, second, 3, 2, 3, 7),
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, n, d, h, **options):
+        known = {"x": drawn(rng, n, d), "w": drawn(rng, h, d), "b": drawn(rng, h), "even": h % p == 0}
+        return divided_case(level, p, known, lambda r: (known["x"], known["w"], known["b"]),
+                            f"n = {n}, d = {d}, h = {h}", **options)  # fmt: skip
+
+    def right(self, c):
+        return c.x @ c.w.T + c.b if c.even else "ValueError"
+
+    def most(self, c):
+        return 8 * (c.p - 1) * c.x.shape[0] * len(c.b)
+
+    def rules(self, case, run):
+        sent = sum(run.link_bytes.values())
+        if not case.known["even"]:
+            return "accepts_any_size" if sent else None
+        return super().rules(case, run) if sent else "no_communication"
+
+    def wrong(self, case, run):
+        return None if case.known["even"] else "accepts_any_size"
+
+
+class RowLinear(DividedLayer):
+    """A linear layer by rows"""
+
+    signature = "row_linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor"
+    levels = {"no bias": 1, "a bias": 1}
+    mistakes = [
+        OWN_ONLY.giving(lambda c: [part(c.x, c.p, r, 1) @ part(c.w, c.p, r, 1).T + c.bias for r in range(c.p)]),
+        BIAS_TOO_OFTEN.giving(lambda c: c.right + (c.p - 1) * c.bias),
+        NO_BIAS.giving(lambda c: c.right - c.bias),
+        Mistake("only_one_rank", "Only rank 0 holds the sum.", "A reduce leaves it on one rank, an all_reduce on all."),
+        Mistake("averaged", "The partial sums were averaged, not added up.", "They are summands of one sum.",
+                lambda c: (c.right - c.bias) / c.p + c.bias),
+        TOO_MANY_BYTES.but(how="One all_reduce of the output: x and the weights stay where they are."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        first, second = self.levels
+        return [
+            self._case(rng, first, 2, 3, 8, 2),
+            self._case(rng, first, 3, 2, 12, 3, late=(0,)),
+            self._case(rng, second, 4, 3, 16, 2),
+            self._case(rng, second, 3, 2, 14, 3),
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, n, d, h, **options):
+        known = {"x": drawn(rng, n, d), "w": drawn(rng, h, d), "b": drawn(rng, h) if level == "a bias" else None}
+        return divided_case(
+            level, p, known, lambda r: (part(known["x"], p, r, 1), part(known["w"], p, r, 1), known["b"]),
+            f"n = {n}, d = {d}, h = {h}", **options)  # fmt: skip
+
+    def wrong(self, case, run):
+        values, rights = [rank.value for rank in run.ranks], self.expected(case)
+        return "only_one_rank" if fits(case, rights[:1], values[:1]) else None
+
+    def right(self, c):
+        c.bias = 0.0 if c.b is None else c.b
+        return c.x @ c.w.T + c.bias
+
+    def most(self, c):
+        return 8 * 2 * (c.p - 1) * c.right.size
+
+
+class TpMlp(DividedLayer):
+    """An MLP by columns, then rows: f and g"""
+
+    signature = (
+        "tp_mlp(x: torch.Tensor, up: torch.Tensor, up_bias: torch.Tensor, down: torch.Tensor, "
+        "down_bias: torch.Tensor) -> torch.Tensor"
+    )
+    levels = {"the output": 1, "all gradients": 3}
+    harness = MLP_HARNESS
+    mistakes = [
+        OWN_ONLY.giving(lambda c: [{"output": o + c.d} for o in c.outputs] if c.g is None else None),
+        BIAS_TOO_OFTEN.giving(lambda c: c.changed(output=c.out + (c.p - 1) * c.d)),
+        NO_BIAS.giving(lambda c: {"output": c.out - c.d} if c.g is None else None),
+        Mistake("f_forgotten", "The output is right, and so are the gradients of the weights. The gradient of x is "
+                "each rank's share only: what the other ranks' columns say about x is missing.",
+                "x goes into every rank's columns, so its gradient is the sum over the ranks: f, an all_reduce in the "
+                "backward pass.",
+                lambda c: c.changed(**{"gradient of x": c.shares})),
+        Mistake("g_reduces_twice", "The output is right, and the gradients of all that lies before the sum are p times "
+                "too large: g summed in the backward pass, too.",
+                "Every rank holds the whole gradient of the sum already: g's backward pass hands it on as it is.",
+                lambda c: c.changed(**{"gradient of x": c.p * c.gx, "gradient of up": c.scaled("up", c.p),
+                                       "gradient of up_bias": c.scaled("up_bias", c.p),
+                                       "gradient of down": c.scaled("down", c.p)})),
+        Mistake("averaged", "The gradient of x was averaged over the ranks.", "The shares are summands: do not divide.",
+                lambda c: c.changed(**{"gradient of x": c.gx / c.p})),
+        Mistake("f_and_g_exchanged", "f and g stand in each other's places: x was summed over the ranks on its way in, "
+                "and the output was not on its way out.",
+                "In front of the columns f (forward nothing, backward a sum), behind the rows g.",
+                lambda c: c.exchanged()),
+        Mistake("not_two_all_reduces", "The numbers are right, but the ranks did not call exactly one all_reduce "
+                "forward and one backward.",
+                "f is the identity forward and an all_reduce backward; g the other way round. Nothing lies between."),
+        TOO_MANY_BYTES.but(how="Each of the two all_reduces carries n d numbers: the output, and the gradient of x."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        first, second = self.levels
+        return [
+            mlp_case(rng, first, 2, 3, 4, 6),
+            mlp_case(rng, first, 3, 2, 3, 9),
+            mlp_case(rng, second, 2, 3, 4, 6),
+            mlp_case(rng, second, 4, 3, 2, 12, late=(2,)),
+            mlp_case(rng, second, 3, 2, 5, 6),
+        ]
+
+    def right(self, c):
+        solve_mlp(c)
+        shared = {"output": c.out}
+        if c.g is None:
+            return shared
+        return [
+            {**shared, "gradient of x": c.gx, "gradient of down_bias": c.g.sum(0), **c.weights(r)} for r in range(c.p)
+        ]
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.changed = lambda **parts: changed(c, parts)
+        c.exchanged = lambda: changed(c, exchanged(c))
+        return c
+
+    def rules(self, case, run):
+        n, d = case.known["x"].shape
+        backward = case.known["g"] is not None
+        for rank, rank_run in enumerate(run.ranks):
+            called = [name for name in rank_run.collectives if name != "barrier"]
+            if called != ["all_reduce"] * (1 + backward) or rank_run.sends:
+                more = f" and sent {rank_run.sends} messages" if rank_run.sends else ""
+                return Finding("not_two_all_reduces", f"Rank {rank} called {', '.join(called) or 'nothing'}{more}.")
+            if rank_run.collective_bytes != 8 * n * d * (1 + backward):
+                return Finding("too_many_bytes", f"Rank {rank} handed {rank_run.collective_bytes} B to all_reduce; "
+                               f"{8 * n * d} B each is the layer's output.")  # fmt: skip
+        return None
+
+
+class SequenceParallelMlp(DividedLayer):
+    """The same MLP with the tokens divided outside of it"""
+
+    signature = (
+        "sequence_parallel_mlp(x: torch.Tensor, up: torch.Tensor, up_bias: torch.Tensor, down: torch.Tensor, "
+        "down_bias: torch.Tensor) -> torch.Tensor"
+    )
+    levels = {"the output": 1, "all gradients": 2}
+    harness = MLP_HARNESS
+    mistakes = [
+        Mistake("own_only", "Each rank's output holds its own part of the inner numbers only: nothing was added up.",
+                "reduce_scatter adds up over the ranks and leaves each its rows.",
+                lambda c: [{"output": part(o, c.p, r) + c.d} for r, o in enumerate(c.outputs)]
+                if c.g is None else None),
+        BIAS_TOO_OFTEN.but(how="Add it behind the reduce_scatter, to your own rows.").giving(
+            lambda c: changed(c, {"output": [o + (c.p - 1) * c.d for o in c.rows(c.out)]})),
+        Mistake("bias_gradient_is_a_share", "The gradient of the last bias counts each rank's own rows only, so its "
+                "copies part at the first step.",
+                "Every rank holds a copy of this bias and sees n / p rows: its gradient is summed over the ranks. f "
+                "does that: all_reduce in the backward pass.",
+                lambda c: changed(c, {"gradient of down_bias": [g.sum(0) for g in c.rows(c.given)]})),
+        Mistake("gradient_not_summed", "Each rank's gradient of x holds its own part of the inner numbers only.",
+                "The gather's backward pass is a reduce_scatter: it adds up, and leaves each rank its rows.",
+                lambda c: changed(c, {"gradient of x": [part(s, c.p, r) for r, s in enumerate(c.shares)]})),
+        Mistake("averaged", "The gradient of x was averaged over the ranks.", "The shares are summands: do not divide.",
+                lambda c: changed(c, {"gradient of x": [r / c.p for r in c.rows(c.gx)]})),
+        TOO_MANY_BYTES.but(why="The numbers are right, but more bytes went over the links than an all_gather and a "
+                           "reduce_scatter in each direction need.",
+                           how="An all_reduce of which each rank keeps its rows carries twice what a reduce_scatter "
+                           "does. Move the n d numbers once each way."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        first, second = self.levels
+        return [
+            mlp_case(rng, first, 2, 4, 3, 6, rows=True),
+            mlp_case(rng, first, 3, 6, 2, 3, rows=True, late=(0,)),
+            mlp_case(rng, second, 2, 6, 3, 4, rows=True),
+            mlp_case(rng, second, 4, 8, 2, 8, rows=True),
+        ]
+
+    def right(self, c):
+        solve_mlp(c)
+        c.rows = lambda whole: np.array_split(whole, c.p)
+        out = c.rows(c.out)
+        if c.g is None:
+            return [{"output": one} for one in out]
+        gx, bias = c.rows(c.gx), c.g.sum(0)
+        return [
+            {"output": out[r], "gradient of x": gx[r], "gradient of down_bias": bias, **c.weights(r)}
+            for r in range(c.p)
+        ]
+
+    def most(self, c):
+        backward = 0 if c.g is None else 2 * c.x.size + 2 * c.d.size
+        return 8 * (c.p - 1) * (2 * c.x.size + backward)
+
+
+class HeadAttention(DividedLayer):
+    """Attention with its heads divided"""
+
+    signature = (
+        "head_attention(x: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor, "
+        "head_size: int) -> torch.Tensor"
+    )
+    levels = {"whole heads": 2, "heads that do not divide": 1}
+    all_hear, talks = False, False  # where heads do not divide nobody says anything; the values need the others' heads
+    harness = """
+def harness(f, x, q, k, v, out, head_size):
+    if q.shape[0] % head_size == 0:
+        return f(x, q, k, v, out, head_size)
+    try:
+        f(x, q, k, v, out, head_size)
+    except ValueError:
+        return "ValueError"
+    return "no ValueError"
+"""
+    mistakes = [
+        OWN_ONLY.giving(lambda c: c.mixed() if c.even else None),
+        Mistake("no_mask", "Every token sees the tokens behind it, too.",
+                "A query at place i takes from keys 0 to i: mask the scores above the diagonal with -inf.",
+                lambda c: sum(c.mixed(causal=False)) if c.even else None),
+        Mistake("one_head", "All rows of a rank went into one wide head.",
+                "Cut q, k and v into heads of head_size rows: each has a softmax of its own.",
+                lambda c: sum(c.mixed(size=c.rows)) if c.even else None),
+        Mistake("wrong_scale", "The scores were divided by the root of all the rank's rows.",
+                "Divide by the root of head_size: a head does not know how many others its rank holds.",
+                lambda c: sum(c.mixed(scale=c.rows)) if c.even else None),
+        Mistake("wrong_order", "The heads were cut across: row 0 of every head first, then row 1.",
+                "The rows of a head lie together: `unflatten(-1, (-1, head_size))`, heads first.",
+                lambda c: sum(c.mixed(across=True)) if c.even else None),
+        TOO_MANY_BYTES.but(how="One all_reduce of the output: q, k, v and the weights stay where they are."),
+        ACCEPTS.but(why="The ranks' rows are no whole heads, and the function went on (or talked) all the same.",
+                    how="Ask first, before any communication: `if q.shape[0] % head_size: raise ValueError(...)`."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        first, second = self.levels
+        return [
+            self._case(rng, first, 2, 4, 4, 2),
+            self._case(rng, first, 3, 3, 6, 3, late=(1,)),
+            self._case(rng, first, 2, 5, 6, 2),
+            self._case(rng, second, 4, 3, 6, 2),
+            self._case(rng, second, 2, 3, 3, 4),
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, s, heads, size, **options):
+        width = heads * size
+        known = {"x": drawn(rng, s, width), "out": drawn(rng, width, width), "size": size, "even": heads % p == 0,
+                 "rows": width // p, **{name: drawn(rng, width, width) for name in "qkv"}}  # fmt: skip
+        return divided_case(
+            level, p, known,
+            lambda r: (known["x"], *(part(known[n], p, r) for n in "qkv"), part(known["out"], p, r, 1), size),
+            f"{s} tokens, {heads} heads of {size}", **options)  # fmt: skip
+
+    def right(self, c):
+        def mixed(size=c.size, scale=None, causal=True, across=False):
+            """What each rank's heads add to the output."""
+            outputs = []
+            for r in range(c.p):
+                parts = [c.x @ part(w, c.p, r).T for w in (c.q, c.k, c.v)]
+                split = (size, -1) if across else (-1, size)
+                q, k, v = (a.reshape(len(c.x), *split).transpose((2, 0, 1) if across else (1, 0, 2)) for a in parts)
+                made = attention(q, k, v, causal=causal, scale=scale)
+                back = made.transpose((1, 2, 0) if across else (1, 0, 2)).reshape(len(c.x), -1)
+                outputs.append(back @ part(c.out, c.p, r, 1).T)
+            return outputs
+
+        c.mixed = mixed
+        return sum(mixed()) if c.even else "ValueError"
+
+    def most(self, c):
+        return 8 * 2 * (c.p - 1) * c.x.size
+
+    def rules(self, case, run):
+        if case.known["even"]:
+            return super().rules(case, run)
+        return "accepts_any_size" if sum(run.link_bytes.values()) else None
+
+    def wrong(self, case, run):
+        return None if case.known["even"] else "accepts_any_size"
+
+
+class SplitConv(DividedLayer):
+    """A convolution over channels and over rows"""
+
+    signature = "split_conv(x: torch.Tensor, weight: torch.Tensor, how: str) -> torch.Tensor"
+    levels = {"C_out: output channels": 1, "C_in: input channels": 1, "H: rows": 2}
+    mistakes = [
+        OWN_ONLY.giving(lambda c: c.own if c.how != "H" else None),
+        Mistake("wrong_order", "The channels were put together along another dimension and reread.",
+                "all_gather joins along dimension 0, the images. Channels are dimension 1: `torch.cat(parts, dim=1)`.",
+                lambda c: np.concatenate(c.own).reshape(c.right.shape) if c.how == "C_out" else None),
+        Mistake("summed", "Output channels of different ranks were added up.", "Put them side by side.",
+                lambda c: sum(c.own) if c.how == "C_out" else None),
+        Mistake("halo_forgotten", "At the seams each rank saw zeros where its neighbour's rows are.",
+                "Fetch k // 2 rows from above and from below; zeros belong to the outer borders only.",
+                lambda c: c.own if c.how == "H" else None),
+        Mistake("halo_round_the_ring", "The first rank saw the last one's rows above its own, as if the image were "
+                "closed to a ring.",
+                "The image ends at rank 0 and at rank p - 1: zeros there.",
+                lambda c: c.with_halo(lambda r: (r - 1) % c.p, lambda r: (r + 1) % c.p) if c.how == "H" else None),
+        Mistake("halo_exchanged", "The rows from above were put below, and those from below above.",
+                "Above rank r lies rank r - 1.",
+                lambda c: c.with_halo(lambda r: r + 1, lambda r: r - 1, far=True) if c.how == "H" else None),
+        Mistake("wrong_edge", "The neighbours' rows are those of their far edge: what rank r - 1 has first, not last.",
+                "Send your first rows up and your last rows down.",
+                lambda c: c.with_halo(lambda r: r - 1, lambda r: r + 1, far=True) if c.how == "H" else None),
+        Mistake("one_row", "One row was fetched from each side, whatever the kernel.",
+                "A kernel of k rows reaches k // 2 rows beyond the seam.",
+                lambda c: c.with_halo(lambda r: r - 1, lambda r: r + 1, 1) if c.how == "H" and c.k > 3 else None),
+        TOO_MANY_BYTES.but(how="C_out: every rank's own output, once (all_gather). C_in: the output, summed once "
+                           "(all_reduce). H: k // 2 rows to each neighbour."),
+        USES_COLLECTIVE.but(how="A halo is k // 2 rows from each neighbour: isend and irecv."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        first, second, third = self.levels
+        return [
+            self._case(rng, first, 2, (2, 2, 3, 4), 4, 3),
+            self._case(rng, first, 3, (2, 1, 2, 3), 6, 3, late=(1,)),
+            self._case(rng, second, 2, (1, 8, 3, 3), 2, 3),
+            self._case(rng, second, 3, (2, 9, 2, 3), 2, 5),
+            self._case(rng, third, 2, (2, 2, 5, 3), 2, 3),
+            self._case(rng, third, 4, (1, 2, 11, 3), 1, 3, late=(2,)),
+            self._case(rng, third, 3, (1, 1, 8, 3), 2, 5),
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, shape, outputs, k, **options):
+        how = level.partition(":")[0]
+        known = {"x": drawn(rng, *shape), "w": drawn(rng, outputs, shape[1], k, k), "how": how, "k": k}
+        cut_x, cut_w = {"C_out": (None, 0), "C_in": (1, 1), "H": (2, None)}[how]
+
+        def arguments(r):
+            x, w = (a if cut is None else part(a, p, r, cut) for a, cut in ((known["x"], cut_x), (known["w"], cut_w)))
+            return x, w, how
+
+        return divided_case(
+            level, p, known, arguments, f"images {shape}, {outputs} channels out, kernel {k}", **options
+        )
+
+    def right(self, c):
+        whole, reach = convolved(c.x, c.w), c.k // 2
+        if c.how == "C_out":
+            c.own = np.array_split(whole, c.p, 1)
+            return whole
+        if c.how == "C_in":
+            c.own = [convolved(part(c.x, c.p, r, 1), part(c.w, c.p, r, 1)) for r in range(c.p)]
+            return whole
+        pieces = np.array_split(c.x, c.p, 2)
+        c.own = [convolved(piece, c.w) for piece in pieces]
+
+        def with_halo(above, below, rows=reach, far=False):
+            results = []
+            for r, piece in enumerate(pieces):
+                a, b = above(r), below(r)
+                top = pieces[a] if 0 <= a < c.p else np.zeros_like(piece)
+                bottom = pieces[b] if 0 <= b < c.p else np.zeros_like(piece)
+                top = top[:, :, :rows] if far else top[:, :, -rows:]
+                bottom = bottom[:, :, -rows:] if far else bottom[:, :, :rows]
+                around = np.concatenate([top, piece, bottom], 2)
+                results.append(convolved(around, c.w, reach - top.shape[2], reach - bottom.shape[2]))
+            return results
+
+        c.with_halo = with_halo
+        return np.array_split(whole, c.p, 2)
+
+    def most(self, c):
+        if c.how == "H":
+            n, channels, _, width = c.x.shape
+            return 8 * 2 * (c.p - 1) * (c.k // 2) * n * channels * width
+        return 8 * (c.p - 1) * c.right.size * (2 if c.how == "C_in" else 1)
+
+    def rules(self, case, run):
+        if case.known["how"] == "H":
+            called = sorted({name for rank in run.ranks for name in rank.collectives} - {"barrier"})
+            if called:
+                return Finding("uses_collective", f"{', '.join(called)} was called.")
+        return super().rules(case, run)
+
+
+class VocabCrossEntropy(DividedLayer):
+    """Cross-entropy of logits divided by the vocabulary"""
+
+    signature = "vocab_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]"
+    levels = {"equal shares": 2, "large logits": 1, "any vocabulary": 1}
+    harness = """
+import torch
+
+
+def harness(f, logits, targets):
+    loss, gradient = f(logits, targets)
+    return torch.tensor(loss, dtype=torch.float64) if isinstance(loss, float) else loss, gradient
+"""
+    may_lose = {"int64": "targets are small indices", "integers of both widths": "targets are int64 in torch"}
+    mistakes = [
+        Mistake("target_everywhere", "A target that lies in another rank's share was looked up all the same, in the "
+                "own columns: its logit is in the sum more than once, or is another's.",
+                "Take the target's logit where lo <= target < lo + width, and zero elsewhere; then sum over the ranks.",
+                lambda c: c.answer(target=c.clamped)),
+        Mistake("max_not_shared", "Each rank subtracted its own maximum, so the summed exponentials have different "
+                "scales.",
+                "all_reduce the maximum (ReduceOp.MAX) before you take exponentials.",
+                lambda c: c.answer(own_max=True) if all(c.widths) else None),
+        Mistake("sum_for_mean", "The loss is the sum over the tokens, not their mean.",
+                "Divide by n, as `F.cross_entropy` does.",
+                lambda c: [(loss * c.n, gradient) for loss, gradient in c.right]),
+        Mistake("gradient_of_the_sum", "The loss is the mean, and the gradient is that of the sum.",
+                "Divide the gradient by n, too.",
+                lambda c: [(loss, gradient * c.n) for loss, gradient in c.right]),
+        Mistake("no_target_in_gradient", "The gradient is the softmax alone.",
+                "Subtract 1 at the target, on the rank that holds it.", lambda c: c.answer(hit=0.0)),
+        Mistake("own_softmax", "The gradient is the softmax over the own columns only.",
+                "Divide by the sum of exponentials over all ranks.", lambda c: c.answer(own_sum=True)),
+        Mistake("equal_shares_assumed", "The first column was taken to be rank times the own width; the shares are of "
+                "different widths here.",
+                "Exchange the widths, p numbers: the first column is the sum of those before.",
+                lambda c: c.answer(starts=[r * w for r, w in enumerate(c.widths)])),
+        Mistake("not_finite", "The result is inf or nan: an exponential of a large logit has no place in float64.",
+                "Subtract the row's maximum over all ranks before `exp`."),
+        TOO_MANY_BYTES.but(how="The maximum, the sum of exponentials and the target's logit are one number for each "
+                           "token: 3 n in all, and p for the widths. The logits stay where they are."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        equal, large, any_size = self.levels
+        return [
+            self._case(rng, equal, 4, [6, 6]),
+            self._case(rng, equal, 5, [4, 4, 4, 4], late=(1,)),
+            self._case(rng, large, 4, [8, 8], 1e4),
+            self._case(rng, large, 4, [8, 8, 8], 1e4),
+            self._case(rng, any_size, 4, [12, 9, 7]),
+            self._case(rng, any_size, 4, [15, 11, 10, 0]),
+        ]
+
+    @staticmethod
+    def _case(rng, level, n, widths, size=5.0, **options):
+        p, ends = len(widths), np.cumsum(widths)
+        logits = drawn(rng, n, ends[-1]) * size
+        if size > 1e3:  # the largest of a row lie far apart on the ranks, and exp of the largest has no place
+            for row, r in enumerate(rng.integers(0, p, n)):
+                logits[row, ends[r] - 1] = size + drawn(rng)
+        targets = rng.integers(0, ends[-1], n)
+        targets[:2] = ends[0] - 2, ends[0] + 1  # one each in the first two shares
+        targets = rng.permutation(targets)
+        known = {"logits": logits, "y": targets, "widths": widths}
+        cut = np.split(logits, ends[:-1], axis=1)
+        says = f"{n} tokens, {ends[-1]} columns as {', '.join(map(str, widths))}"
+        return divided_case(level, p, known, lambda r: (cut[r], Tensor(targets.astype(np.int64), "int64")), says,
+                            **options)  # fmt: skip
+
+    def right(self, c):
+        c.n = len(c.y)
+        rows, starts = np.arange(c.n), np.cumsum([0, *c.widths[:-1]])
+        cut = np.split(c.logits, starts[1:], axis=1)
+        whole_max = c.logits.max(1)
+
+        def answer(target=None, own_max=False, own_sum=False, hit=1.0, starts=starts):
+            """(loss, gradient) of each rank, with one thing done otherwise."""
+            tops = [piece.max(1, initial=-1e300) if own_max else whole_max for piece in cut]
+            with np.errstate(all="ignore"):
+                parts = [np.exp(piece - top[:, None]) for piece, top in zip(cut, tops, strict=True)]
+                total = sum(one.sum(1) for one in parts)
+                here = [(c.y >= lo) & (c.y < lo + w) for lo, w in zip(starts, c.widths, strict=True)]
+                found = sum(
+                    np.where(h, piece[rows, np.where(h, c.y - lo, 0)], 0)
+                    for h, piece, lo in zip(here, cut, starts, strict=True)
+                    if piece.size
+                )
+                found, results = found if target is None else target(cut, starts), []
+                for one, top, h, lo in zip(parts, tops, here, starts, strict=True):
+                    gradient = one / (one.sum(1) if own_sum else total)[:, None]
+                    gradient[rows[h], (c.y - lo)[h]] -= hit
+                    results.append((float((np.log(total) + top - found).mean()), gradient / c.n))
+            return results
+
+        def clamped(cut, starts):
+            return sum(
+                piece[rows, np.clip(c.y - lo, 0, piece.shape[1] - 1)]
+                for piece, lo in zip(cut, starts, strict=True)
+                if piece.size
+            )
+
+        c.answer, c.clamped = answer, clamped
+        return answer()
+
+    def per_rank(self, case, value):
+        return [(as_tensors(float(loss)), as_tensors(gradient)) for loss, gradient in value]
+
+    def most(self, c):
+        return 8 * 2 * (c.p - 1) * (3 * c.n + c.p)
+
+    def rules(self, case, run):
+        n, p = len(case.known["y"]), case.world_size
+        for rank, rank_run in enumerate(run.ranks):
+            handed, limit = rank_run.collective_bytes + rank_run.sent_bytes, 8 * (3 * n + p)
+            if handed > limit:
+                return Finding("too_many_bytes", f"Rank {rank} handed over {handed} B; 3 n + p numbers are {limit} B.")
+        return None
+
+    def wrong(self, case, run):
+        return "not_finite" if any(not_finite(rank.value) for rank in run.ranks) else None
+
+
+def not_finite(value) -> bool:
+    """Whether there is an inf or a nan in a tensor or a number, or in a pair of such."""
+    if isinstance(value, (tuple, list)):
+        return any(map(not_finite, value))
+    return not np.isfinite(np.asarray(getattr(value, "values", value), dtype=float)).all()
+
+
+class RingAttention(DividedLayer):
+    """Bonus: ring attention"""
+
+    signature = "ring_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor"
+    levels = {"every token sees all": 1, "causal": 1, "large scores": 1}
+    mistakes = [
+        OWN_ONLY.but(how="Keys and values of the others have to come by, one block after the other.").giving(
+            lambda c: c.by_blocks(lambda r: [r])),
+        Mistake("blocks_averaged", "Each block's softmax was taken by itself, and the results were averaged.",
+                "A block's result counts as much as its sum of exponentials: keep the running maximum, sum and "
+                "weighted values, and divide once at the end.",
+                lambda c: None if c.causal else [
+                    sum(attention(q, k, v, causal=False) for k, v in zip(c.ks, c.vs, strict=True)) / c.p
+                    for q in c.qs]),
+        Mistake("mask_is_local", "In every block the mask counts places from the block's own beginning.",
+                "Rank r's queries are at r n / p and on, the block of rank s has its keys at s n / p and on.",
+                lambda c: c.by_blocks(range(c.p), local=True) if c.causal else None),
+        Mistake("not_masked", "Queries saw keys that lie behind them.", "causal=True: a query takes what is not "
+                "behind it.", lambda c: c.by_blocks(range(c.p), causal=False) if c.causal else None),
+        Mistake("not_finite", "The result is inf or nan.",
+                "Keep a running maximum and subtract it before `exp`; a block that is masked altogether is skipped."),
+        TOO_MANY_BYTES.but(how="Each rank sends p - 1 blocks of keys and values: after the last block that it uses "
+                           "nothing is passed on."),
+        USES_COLLECTIVE.but(how="Pass the block on to the next rank of the ring, p - 1 times."),
+        Mistake("not_a_ring", "The values are right, but a rank sent to more than one other.",
+                "Always to the same neighbour: what you have used, you pass on."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        free, causal, large = self.levels
+        return [
+            self._case(rng, free, 2, 4, 3),
+            self._case(rng, free, 3, 6, 2, late=(1,)),
+            self._case(rng, causal, 3, 6, 2),
+            self._case(rng, causal, 4, 8, 3, late=(3,)),
+            self._case(rng, large, 3, 6, 2, size=60.0),
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, n, d, size=1.0, **options):
+        known = {"q": drawn(rng, n, d) * size, "k": drawn(rng, n, d) * size, "v": drawn(rng, n, d),
+                 "causal": level != "every token sees all"}  # fmt: skip
+        if size > 1:  # scores of which exp has no place, in the last block
+            known["k"][-1] = np.where(known["q"][-1] < 0, -size, size) * (1 + drawn(rng, d) / 8)
+            known["q"][-1] = np.where(known["q"][-1] < 0, -size, size) * (1 + drawn(rng, d) / 8)
+        return divided_case(
+            level, p, known, lambda r: (*(part(known[name], p, r) for name in "qkv"), known["causal"]),
+            f"{n} tokens of {d}{', causal' if known['causal'] else ''}", **options)  # fmt: skip
+
+    def right(self, c):
+        c.qs, c.ks, c.vs = (np.array_split(whole, c.p) for whole in (c.q, c.k, c.v))
+
+        def by_blocks(which, causal=c.causal, local=False):
+            results, m = [], len(c.qs[0])
+            for r, q in enumerate(c.qs):
+                blocks = which(r) if callable(which) else which
+                k, v = (np.concatenate([whole[b] for b in blocks]) for whole in (c.ks, c.vs))
+                scores = q @ k.T / math.sqrt(q.shape[1])
+                keys = np.concatenate([np.arange(m) + (r * m if local else b * m) for b in blocks])
+                if causal:
+                    scores = np.where(keys <= r * m + np.arange(m)[:, None], scores, -np.inf)
+                results.append(softmax(scores) @ v)
+            return results
+
+        c.by_blocks = by_blocks
+        return by_blocks(range(c.p))
+
+    def most(self, c):
+        return 8 * (c.p - 1) * 2 * c.k.size
+
+    def needs_bytes(self, case):
+        if not case.known["causal"]:
+            return None
+        return [8 * r * 2 * part(case.known["k"], case.world_size, r).size for r in range(case.world_size)]
+
+    def rules(self, case, run):
+        called = sorted({name for rank in run.ranks for name in rank.collectives} - {"barrier"})
+        if called:
+            return Finding("uses_collective", f"{', '.join(called)} was called.")
+        for rank in range(case.world_size):
+            peers = sorted({event.peer for event in messages(run) if event.rank == rank})
+            if len(peers) > 1:
+                return Finding("not_a_ring", f"Rank {rank} sent to ranks {', '.join(map(str, peers))}.")
+        return super().rules(case, run)
+
+    def wrong(self, case, run):
+        return "not_finite" if any(not_finite(rank.value) for rank in run.ranks) else None

@@ -1,0 +1,1235 @@
+# %% [markdown]
+# # 16 · Tensor parallelism
+#
+# A model that does not fit into one device has to be cut. Unit 15 cuts what the ranks
+# *keep* and puts it together again before computing; unit 17 cuts between layers. This
+# page cuts **inside** the layers: every rank holds a part of each matrix, computes with
+# that part, and no rank ever sees the whole.
+#
+# **At the end of this page** you have divided a transformer over ranks by columns,
+# rows, heads and vocabulary, and a convolution by channels and by rows of the image.
+# The results equal the sequential ones, and you know to the byte what each cut costs.
+# You can also say why such groups of ranks seldom reach beyond one node.
+#
+# **You need** units 02, 03 and 05.
+# **It takes** 75 to 90 minutes. The cells themselves run for about 15 seconds on two
+# cores.
+
+# %%
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    PrepareModuleInput,
+    RowwiseParallel,
+    parallelize_module,
+)
+from torch.distributed.tensor.placement_types import Replicate
+
+from autograder import check
+from labkit import data, palette, simulation, timeline
+from labkit.models import gpt
+
+# %% [markdown]
+# ## Guess first
+#
+# 1. An MLP takes n tokens of width d to 4 d numbers each, and back to d. It is divided
+#    over p ranks. Somebody makes the inside twice as wide: 8 d. How many more bytes go
+#    over the links?
+# 2. A convolution is divided over 4 ranks: by output channels, by input channels, or by
+#    the rows of the image. Which is cheapest for a large image?
+# 3. A transformer is divided over 8 ranks. In one computer room they sit in one node,
+#    in the other in two nodes of 4. How much longer does a step take in the second?
+
+# %%
+guess_1, guess_2, guess_3 = "?", "?", "?"
+
+# %% [markdown]
+# ## What there is to divide
+#
+# The course's transformer is `labkit.models.gpt`. Here is what it is made of, small
+# enough for this page, and beside it the same counts for a width of 4096:
+
+# %%
+def parameters(model, part):
+    """How many parameters the modules have whose name contains `part`."""
+    return sum(w.numel() for name, w in model.named_parameters() if part in name)
+
+
+with torch.device("meta"):  # counted, not stored
+    sizes = {w: gpt(width=w, heads=8, layers=2) for w in (32, 4096)}
+print(f"{'width':<22}{'32':>10}{'4096':>15}")
+for part in ("block1.attention", "block1.mlp", "block1.norm", "embedding", "head"):
+    small, large = (parameters(model, part) for model in sizes.values())
+    print(f"{part:<22}{small:>10,}{large:>15,}")
+
+# %% [markdown]
+# Nearly everything is in six matrices per block: `q`, `k`, `v` and `out` of the
+# attention, `up` and `down` of the MLP. They are linear layers, $y = x W^T + b$, and a
+# product of matrices can be cut in two ways.
+#
+# A word on names. PyTorch keeps the weight of `nn.Linear(d, h)` as a tensor of shape
+# (h, d), so a **column** of the mathematician's matrix, one output, is a *row* of that
+# tensor: `weight.chunk(p)[rank]`. Everybody trips over this once.
+#
+# ## By columns
+#
+# Each rank computes some of the outputs. It needs all of x, its own columns of the
+# weight, and its own piece of the bias.
+#
+# ### A linear layer by columns (3 points)
+#
+# Here the outputs are then put together again, on every rank. **Think first:** each
+# rank holds a block of (n, h / p) numbers. `all_gather` joins along dimension 0.
+
+# %% nbgrader={"grade": false, "grade_id": "column_linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def column_linear(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """x W^T + b, of which rank r computes the r-th of p equal pieces of the outputs.
+
+    x: (n, d), weight: (h, d), bias: (h,), the same on every rank; they are kept. A rank
+    computes with its own h / p rows of `weight`. Raises ValueError, before anybody
+    communicates, where p does not divide h. Returns the whole output, (n, h), on every
+    rank. Over all links together go (p - 1) n h numbers, as in one all_gather of the
+    outputs.
+    """
+    ### BEGIN SOLUTION
+    p, rank = dist.get_world_size(), dist.get_rank()
+    if len(weight) % p:
+        raise ValueError(f"{p} ranks cannot share {len(weight)} columns")
+    mine = F.linear(x, weight.chunk(p)[rank], bias.chunk(p)[rank])
+    parts = [torch.empty_like(mine) for _ in range(p)]
+    dist.all_gather(parts, mine)
+    return torch.cat(parts, dim=1)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_column_linear", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(column_linear)
+
+# %% [markdown]
+# ## By rows
+#
+# The other way: each rank takes some of the *inputs*, and the weights that belong to
+# them (columns of the tensor). Its product has the shape of the whole output, but it is
+# only a summand:
+#
+# $$x W^T = x_0 W_0^T + x_1 W_1^T + \dots$$
+#
+# ### A linear layer by rows (2 points)
+#
+# **Think first:** where does the bias go?
+
+# %% nbgrader={"grade": false, "grade_id": "row_linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def row_linear(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
+) -> torch.Tensor:
+    """x W^T + b, of which each rank holds some of the inputs.
+
+    x: (n, d / p), the inputs of this rank; weight: (h, d / p), what belongs to them;
+    bias: (h,), the same on every rank, or None. They are kept. Returns the whole
+    output, (n, h), on every rank. Over all links together go no more bytes than in one
+    all_reduce of the output, 2 (p - 1) n h numbers.
+    """
+    ### BEGIN SOLUTION
+    y = F.linear(x, weight)
+    dist.all_reduce(y)
+    return y if bias is None else y + bias
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_row_linear", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(row_linear)
+
+# %% [markdown]
+# ## Columns, then rows
+#
+# Put the two behind each other. After the columns each rank holds some of the inner
+# numbers. GELU works on each number by itself, so it may stay divided. And the rows
+# want exactly those inner numbers as their inputs. So **between the two layers nobody
+# has to say anything**. This is the idea of Megatron-LM (Shoeybi et al., 2019).
+#
+# The backward pass needs care, because autograd knows nothing of the other ranks.
+#
+# - In front of the columns, every rank uses the same x. Forward there is nothing to do.
+#   Backward, each rank knows what *its* columns say about x; the gradient is the sum.
+#   Megatron calls this operator **f**.
+# - Behind the rows, the summands are added up. Forward that is an all_reduce. Backward,
+#   every rank holds the whole gradient of the sum already, and the gradient of a
+#   summand is the same: nothing to do. This is **g**.
+#
+# f and g are mirror images. In PyTorch each is a `torch.autograd.Function`: two static
+# methods, and `CopyIn.apply(x)` to call it.
+#
+# ### An MLP by columns, then rows: f and g (4 points)
+#
+# Write f and g, then the MLP. Leave alone what is handed to you: add up a clone.
+
+# %% nbgrader={"grade": false, "grade_id": "tp_mlp", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class CopyIn(torch.autograd.Function):
+    """f: nothing forward, a sum over the ranks backward."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ### BEGIN SOLUTION
+        return x.view_as(x)
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, gradient):
+        ### BEGIN SOLUTION
+        gradient = gradient.clone()
+        dist.all_reduce(gradient)
+        return gradient
+        ### END SOLUTION
+
+
+class SumOut(torch.autograd.Function):
+    """g: a sum over the ranks forward, nothing backward."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ### BEGIN SOLUTION
+        x = x.clone()
+        dist.all_reduce(x)
+        return x
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, gradient):
+        ### BEGIN SOLUTION
+        return gradient
+        ### END SOLUTION
+
+
+def tp_mlp(
+    x: torch.Tensor,
+    up: torch.Tensor,
+    up_bias: torch.Tensor,
+    down: torch.Tensor,
+    down_bias: torch.Tensor,
+) -> torch.Tensor:
+    """gelu(x U^T + a) D^T + b, divided by the inner numbers.
+
+    x: (n, d) and down_bias: (d,), the same on every rank; up: (h / p, d), up_bias:
+    (h / p,) and down: (d, h / p), this rank's. Returns (n, d) on every rank. After
+    `.backward` of the same gradient on all ranks every argument has its gradient: of x
+    and of down_bias the whole one, of the others this rank's part. Each rank calls one
+    all_reduce of n d numbers forward and one backward, and nothing else.
+    """
+    ### BEGIN SOLUTION
+    hidden = F.gelu(F.linear(CopyIn.apply(x), up, up_bias))
+    return SumOut.apply(F.linear(hidden, down)) + down_bias
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_tp_mlp", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(tp_mlp)
+
+# %% [markdown]
+# Now your first guess. The cell runs your MLP on the computed network of unit 03 and
+# counts what each rank hands over, forward and backward, for two inner widths:
+
+# %%
+def mlp_step(n, d, h):
+    """Forward and backward through a divided MLP of random weights."""
+    p = dist.get_world_size()
+    torch.manual_seed(dist.get_rank())
+    shapes = {"up": (h // p, d), "a": (h // p,), "down": (d, h // p), "b": (d,)}
+    weights = [torch.randn(shape, requires_grad=True) for shape in shapes.values()]
+    x = torch.ones(n, d, requires_grad=True)
+    tp_mlp(x, *weights).sum().backward()
+
+
+def run(function, p, arguments=(), **network):
+    """The run on the computed network; None where an exercise is not written yet."""
+    try:
+        return simulation.run(function, p, arguments, **network)
+    except RuntimeError as error:
+        if "NotImplementedError" not in str(error):
+            raise
+        print("Not written yet: come back to this cell when it is.")
+
+# %%
+n, d = 64, 32
+print(f"n d = {n * d:,} numbers of 4 bytes = {4 * n * d:,} bytes")
+for p in (2, 4):
+    for h in (4 * d, 8 * d):
+        outcome = run(mlp_step, p, (n, d, h))
+        if outcome:
+            rank = outcome.ranks[0]
+            print(f"{p} ranks, inside {h:>3}: {rank.collectives}, "
+                  f"{rank.collective_bytes:,} bytes")  # fmt: skip
+
+# %% [markdown]
+# Two all_reduces of n d numbers, whatever the inside: **no more bytes at all**. A wider
+# layer computes more and says the same. That is why tensor parallelism pays for wide
+# models.
+
+# %% [markdown]
+# ## Heads
+#
+# Attention has its own natural seam: the heads. Each has its own rows of `q`, `k` and
+# `v`, its own softmax, and its own columns of `out`. So `q`, `k`, `v` are cut by
+# columns, `out` by rows, and again nobody says anything in between. The softmax is over
+# the tokens of one head, and a head is whole on its rank.
+#
+# This is also where the number of ranks meets a limit: 6 heads on 4 ranks leave
+# somebody with one and a half.
+#
+# ### Attention with its heads divided (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "head_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def head_attention(
+    x: torch.Tensor,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    out: torch.Tensor,
+    head_size: int,
+) -> torch.Tensor:
+    """Causal self-attention, forward only, with this rank's heads.
+
+    x: (s, d), s tokens, the same on every rank. q, k, v: (d / p, d), this rank's rows,
+    one head of head_size rows after the other; out: (d, d / p), what belongs to them.
+    No biases; scores are divided by the square root of head_size; a token sees itself
+    and those before it. Raises ValueError, before anybody communicates, where the rows
+    are no whole heads. Returns (s, d) on every rank. Over all links together go no more
+    bytes than in one all_reduce of it.
+    """
+    ### BEGIN SOLUTION
+    if len(q) % head_size:
+        raise ValueError(f"{len(q)} rows are no whole heads of {head_size}")
+    q, k, v = (
+        (x @ w.T).unflatten(-1, (-1, head_size)).transpose(0, 1) for w in (q, k, v)
+    )
+    scores = q @ k.transpose(-2, -1) / math.sqrt(head_size)
+    later = torch.ones(len(x), len(x), dtype=torch.bool).triu(1)
+    mixed = scores.masked_fill(later, -torch.inf).softmax(-1) @ v
+    y = mixed.transpose(0, 1).flatten(1) @ out.T
+    dist.all_reduce(y)
+    return y
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_head_attention", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(head_attention)
+
+# %% [markdown]
+# ## A whole transformer
+#
+# With f and g you can divide the course's transformer. `divide` below cuts the six
+# matrices of every block, puts f in front of the attention and of the MLP, and g behind
+# them. What is left, norms and embeddings, is the same on every rank.
+#
+# The cell after it takes one step on a piece of text, in one process and on 2 and 4
+# ranks, and holds every gradient of every rank beside the sequential one.
+
+# %%
+TOKENS = data.encode(data.text())
+COLUMNS = ("attention.q", "attention.k", "attention.v", "mlp.up")
+ROWS = ("attention.out", "mlp.down")
+
+
+class SummedRows(nn.Module):
+    """A linear layer by rows: this rank's summand, g, and the bias once."""
+
+    def __init__(self, rows, bias):
+        super().__init__()
+        self.rows, self.bias = rows, bias
+
+    def forward(self, x):
+        return SumOut.apply(self.rows(x)) + self.bias
+
+
+def cut_linear(linear, p, rank, dimension):
+    """This rank's part of a linear layer: outputs (0, with their bias) or inputs (1,
+    without bias).
+    """
+    if linear.weight.shape[dimension] % p:
+        raise ValueError(f"{p} ranks cannot share {tuple(linear.weight.shape)}")
+    weight = linear.weight.detach().chunk(p, dimension)[rank].clone()
+    part = nn.Linear(*weight.T.shape, bias=dimension == 0, dtype=weight.dtype)
+    part.weight = nn.Parameter(weight)
+    if dimension == 0:
+        part.bias = nn.Parameter(linear.bias.detach().chunk(p)[rank].clone())
+    return part
+
+
+def divide(model):
+    """The blocks of a gpt, divided over all ranks, in place."""
+    p, rank = dist.get_world_size(), dist.get_rank()
+    for name, block in model.named_children():
+        if name.startswith("block"):
+            for path in COLUMNS:
+                linear = block.get_submodule(path)
+                block.set_submodule(path, cut_linear(linear, p, rank, 0))
+            for path in ROWS:
+                linear = block.get_submodule(path)
+                rows = SummedRows(cut_linear(linear, p, rank, 1), linear.bias)
+                block.set_submodule(path, rows)
+            for part in (block.attention, block.mlp):  # f, once for q, k and v
+                part.register_forward_pre_hook(lambda _, x: (CopyIn.apply(x[0]),))
+
+
+def new_model(width=32, heads=8, layers=2):
+    torch.manual_seed(1)
+    return gpt(width=width, heads=heads, layers=layers, context=32).double()
+
+
+def minibatch():
+    x, y = data.windows(TOKENS, 2, 32, np.random.default_rng(1))
+    return torch.from_numpy(x), torch.from_numpy(y)
+
+
+def loss_of(model, x, y):
+    return F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+
+
+def divided_step():
+    """The loss, and this rank's gradients by name."""
+    model = new_model()
+    divide(model)
+    loss = loss_of(model, *minibatch())
+    loss.backward()
+    return loss.item(), {name: w.grad for name, w in model.named_parameters()}
+
+# %%
+sequential = new_model()
+loss = loss_of(sequential, *minibatch())
+loss.backward()
+whole = {name: w.grad for name, w in sequential.named_parameters()}
+
+
+def expected_part(name, p, rank):
+    """What a rank's gradient of this name has to be."""
+    if name.endswith("rows.weight"):
+        return whole[name.replace("rows.", "")].chunk(p, 1)[rank]
+    if any(column in name for column in COLUMNS):
+        return whole[name].chunk(p)[rank]
+    return whole[name]
+
+
+def number(value):
+    """A tensor again, from what a rank has returned."""
+    return torch.tensor(value.values if hasattr(value, "values") else value)
+
+
+outcomes = {p: run(divided_step, p) for p in (2, 4)}
+print(f"one process: loss {loss.item():.12f}")
+for p, outcome in outcomes.items():
+    if outcome:
+        worst = max(
+            float((number(found) - expected_part(name, p, r)).abs().max())
+            for r, rank in enumerate(outcome.ranks)
+            for name, found in rank.value[1].items()
+        )
+        print(f"{p} ranks:     loss {outcome.ranks[0].value[0]:.12f}, "
+              f"largest difference of a gradient {worst:.0e}")  # fmt: skip
+
+# %% [markdown]
+# ### A published count, re-checked
+#
+# Narayanan et al., *Efficient Large-Scale Language Model Training on GPU Clusters Using
+# Megatron-LM* (2021), section 3.2: tensors of b s h numbers are all-reduced "twice each
+# in the forward and backward pass for each layer, leading to a total communication of
+# 8 b s h (t - 1) / t per layer per device", for t ranks, batch b, sequence s, width h.
+# A layer is a block here. Does the relay count the same?
+
+# %%
+b, s, h, blocks = 2, 32, 32, 2
+for t, outcome in outcomes.items():
+    if outcome:
+        counted = sum(outcome.link_bytes.values()) / 8 / t / blocks
+        print(f"{t} ranks: {counted:,.0f} numbers per block and device, the paper says "
+              f"{8 * b * s * h * (t - 1) / t:,.0f}; rank 0 called "
+              f"{len(outcome.ranks[0].collectives)} collectives")  # fmt: skip
+
+# %% [markdown]
+# To the number. An all_reduce on the ring moves $2 (t - 1) / t$ of its tensor through
+# every device (unit 03), times four.
+
+# %% [markdown]
+# ## The vocabulary
+#
+# The last matrix makes logits: for each of n tokens one number for each entry of the
+# vocabulary V. Divided by columns, each rank holds (n, V / p) of them. For 2,048 tokens
+# and a vocabulary of 128,000 the whole would be 262 million numbers: nobody wants to
+# gather them, only to make *one number*, the loss, out of them.
+#
+# The cross-entropy of a token is
+#
+# $$\log \sum_j e^{z_j - m} + m - z_y, \qquad m = \max_j z_j,$$
+#
+# and each of its three parts, $m$, the sum, and the logit $z_y$ of the target, is *one
+# number for each token* that the ranks can make together.
+#
+# ### Cross-entropy of logits divided by the vocabulary (4 points)
+#
+# **Think first:** who knows $z_y$? And why must all ranks subtract the *same* m?
+
+# %% nbgrader={"grade": false, "grade_id": "vocab_cross_entropy", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def vocab_cross_entropy(
+    logits: torch.Tensor, targets: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The mean cross-entropy of n tokens, and its gradient for this rank's logits.
+
+    logits: (n, V_r), this rank's columns, in the order of the ranks; ranks may hold
+    different numbers of columns, and none at all. They may be as large as 1e4. targets:
+    (n,), int64, from 0 to V - 1, the same on every rank. Both are kept. Each rank hands
+    over at most 3 n + p numbers, in as many collectives as you like. Returns the loss
+    (one number, the same on every rank) and the gradient, (n, V_r), in the type of the
+    logits.
+    """
+    ### BEGIN SOLUTION
+    p, rank, n, width = dist.get_world_size(), dist.get_rank(), *logits.shape
+    widths = torch.zeros(p, dtype=torch.int64)
+    widths[rank] = width
+    dist.all_reduce(widths)
+    first = int(widths[:rank].sum())
+
+    top = logits.max(1).values if width else logits.new_full((n,), -torch.inf)
+    dist.all_reduce(top, dist.ReduceOp.MAX)
+    exponentials = (logits - top[:, None]).exp()
+    total = exponentials.sum(1)
+    dist.all_reduce(total)
+
+    (mine,) = torch.where((targets >= first) & (targets < first + width))
+    place = targets[mine] - first
+    target = logits.new_zeros(n)
+    target[mine] = logits[mine, place]
+    dist.all_reduce(target)
+
+    loss = (total.log() + top - target).mean()
+    gradient = exponentials / total[:, None]
+    gradient[mine, place] -= 1
+    return loss, gradient / n
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_vocab_cross_entropy", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(vocab_cross_entropy)
+
+# %%
+def random_loss(n, vocabulary):
+    p, rank = dist.get_world_size(), dist.get_rank()
+    torch.manual_seed(3)
+    logits, targets = torch.randn(n, vocabulary), torch.randint(vocabulary, (n,))
+    return float(vocab_cross_entropy(logits.chunk(p, 1)[rank], targets)[0])
+
+
+for vocabulary in (1000, 10_000):
+    outcome = run(random_loss, 4, (32, vocabulary))
+    if outcome:
+        torch.manual_seed(3)
+        z, y = torch.randn(32, vocabulary), torch.randint(vocabulary, (32,))
+        print(f"V = {vocabulary:>6,}: loss {outcome.ranks[0].value:.5f}, sequential "
+              f"{F.cross_entropy(z, y):.5f}; a rank hands over "
+              f"{outcome.ranks[0].collective_bytes} bytes, its logits are "
+              f"{4 * 32 * vocabulary // 4:,}")  # fmt: skip
+
+# %% [markdown]
+# ## A convolution: C, H and W
+#
+# Before transformers there were images, and the idea is as old: "divide C, H, or W
+# dimensions of a CNN layer onto separate devices" (B. Nelson, *Distributed Deep
+# Learning*, CentOS Dojo at Oak Ridge, 2019, the slide on model parallelism).
+#
+# - **C_out**, output channels: a layer by columns. The outputs are gathered.
+# - **C_in**, input channels: a layer by rows. The outputs are summed.
+# - **H** (or W), rows of the image: the weights are everywhere, each rank has a strip
+#   of every image. At the seams a kernel of k rows reaches k // 2 rows into the
+#   neighbours' strips: the **halo**. Only those rows travel, between neighbours.
+#
+# ### A convolution over channels and over rows (4 points)
+#
+# **Think first:** what do rank 0 and rank p - 1 put where they have no neighbour?
+
+# %% nbgrader={"grade": false, "grade_id": "split_conv", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def split_conv(x: torch.Tensor, weight: torch.Tensor, how: str) -> torch.Tensor:
+    """A convolution with stride 1 and zeros around ("same" size), without bias.
+
+    x: (n, c, h, w), weight: (o, c, k, k), k odd; both are kept.
+
+    how = "C_out": x is whole, weight holds this rank's output channels. Returns all
+    output channels on every rank; over the links goes what one all_gather of the
+    outputs needs.
+    how = "C_in": x and weight hold this rank's input channels. Returns the whole output
+    on every rank; over the links goes what one all_reduce of it needs.
+    how = "H": weight is whole, x holds this rank's rows, in the order of the ranks;
+    ranks may hold different numbers, at least k // 2. Returns the output for these
+    rows. Neighbours send each other k // 2 rows, and there are no other messages and no
+    collectives.
+    """
+    ### BEGIN SOLUTION
+    p, rank, reach = dist.get_world_size(), dist.get_rank(), weight.shape[-1] // 2
+    if how == "C_out":
+        mine = F.conv2d(x, weight, padding=reach)
+        parts = [torch.empty_like(mine) for _ in range(p)]
+        dist.all_gather(parts, mine)
+        return torch.cat(parts, dim=1)
+    if how == "C_in":
+        y = F.conv2d(x, weight, padding=reach)
+        dist.all_reduce(y)
+        return y
+    first, last = x[:, :, :reach].contiguous(), x[:, :, -reach:].contiguous()
+    above, below = torch.zeros_like(first), torch.zeros_like(last)
+    works = []
+    if rank > 0:
+        works += [dist.isend(first, rank - 1), dist.irecv(above, rank - 1)]
+    if rank < p - 1:
+        works += [dist.isend(last, rank + 1), dist.irecv(below, rank + 1)]
+    for work in works:
+        work.wait()
+    return F.conv2d(torch.cat([above, x, below], dim=2), weight, padding=(0, reach))
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_split_conv", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(split_conv)
+
+# %% [markdown]
+# Your second guess: 8 channels in and out, a 3 x 3 kernel, 4 ranks, and larger and
+# larger square images. The dots are the bytes of your function on all links, the lines
+# what each cut must cost.
+
+# %%
+def one_convolution(how, side):
+    p, rank = dist.get_world_size(), dist.get_rank()
+    x, w = torch.ones(1, 8, side, side), torch.ones(8, 8, 3, 3)
+    x = x if how == "C_out" else x.chunk(p, 1 if how == "C_in" else 2)[rank]
+    w = w if how == "H" else w.chunk(p, 0 if how == "C_out" else 1)[rank]
+    split_conv(x, w, how)
+
+
+COSTS = {
+    "C_out": (palette.BLUE, "s", lambda side: 3 * 8 * side**2),
+    "C_in": (palette.VERMILLION, "o", lambda side: 2 * 3 * 8 * side**2),
+    "H": (palette.GREEN, "^", lambda side: 2 * 3 * 8 * side),
+}
+
+# %%
+figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+sides = (8, 32, 128)
+for how, (colour, marker, numbers) in COSTS.items():
+    outcomes_of = [run(one_convolution, 4, (how, side)) for side in sides]
+    if all(outcomes_of):
+        sent = [sum(o.link_bytes.values()) for o in outcomes_of]
+        ax.plot(sides, sent, marker, color=colour)
+        print(f"{how:<6}", [f"{round(n):,}" for n in sent])
+    ax.plot(sides, [4 * numbers(s) for s in sides], color=colour, label=how)
+ax.set(
+    xscale="log",
+    yscale="log",
+    xlabel="height and width of the image, pixels",
+    ylabel="bytes on all links",
+    title="One convolution on 4 ranks: 8 channels in and out",
+    xticks=sides,
+    xticklabels=sides,
+)
+ax.minorticks_off()
+ax.grid(color=palette.FAINT)
+ax.legend(frameon=False);
+
+# %% [markdown]
+# Rows win, and the more the larger the image: an image has an area, a seam only a
+# length. But the weights are then everywhere. Rows help where *activations* do not fit,
+# channels where *weights* do not.
+
+# %% [markdown]
+# ## The tokens outside
+#
+# Columns, then rows divide what lies *inside* attention and MLP. Outside, in the norms
+# and in the residual stream, every rank still holds all n tokens and computes the same.
+# There too the work can be divided, by tokens, because a norm works on each token by
+# itself. This is **sequence parallelism** (Korthikanti et al., 2022).
+#
+# Then f and g change. On the way in, each rank has n / p tokens and needs all: an
+# *all_gather*. On the way out, the summands are added up and each rank keeps its own
+# tokens: a *reduce_scatter*. Each is the other's backward pass. And one all_reduce is
+# one reduce_scatter and one all_gather (unit 03), so it costs not a byte more.
+#
+# ### The same MLP with the tokens divided outside of it (3 points)
+#
+# **Think first:** `down_bias` is the same on all ranks, but each rank now adds it to
+# its own tokens only. What about its gradient?
+
+# %% nbgrader={"grade": false, "grade_id": "sequence_parallel_mlp", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class GatherTokens(torch.autograd.Function):
+    """On the way in: all tokens from everybody's."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ### BEGIN SOLUTION
+        whole = x.new_empty(dist.get_world_size() * len(x), x.shape[1])
+        dist.all_gather_single(whole, x.contiguous())
+        return whole
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, gradient):
+        ### BEGIN SOLUTION
+        mine = torch.empty_like(gradient.chunk(dist.get_world_size())[0])
+        dist.reduce_scatter_single(mine, gradient.contiguous())
+        return mine
+        ### END SOLUTION
+
+
+class ScatterTokens(torch.autograd.Function):
+    """On the way out: the sum over the ranks, of which each keeps its tokens."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ### BEGIN SOLUTION
+        mine = torch.empty_like(x.chunk(dist.get_world_size())[0])
+        dist.reduce_scatter_single(mine, x.contiguous())
+        return mine
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, gradient):
+        ### BEGIN SOLUTION
+        shape = dist.get_world_size() * len(gradient), gradient.shape[1]
+        whole = gradient.new_empty(shape)
+        dist.all_gather_single(whole, gradient.contiguous())
+        return whole
+        ### END SOLUTION
+
+
+def sequence_parallel_mlp(
+    x: torch.Tensor,
+    up: torch.Tensor,
+    up_bias: torch.Tensor,
+    down: torch.Tensor,
+    down_bias: torch.Tensor,
+) -> torch.Tensor:
+    """`tp_mlp` for tokens that are divided over the ranks.
+
+    x: (n / p, d), this rank's tokens; the others as for `tp_mlp`. Returns (n / p, d),
+    the output for these tokens. After `.backward` of each rank's own gradient every
+    argument has its gradient: of x for this rank's tokens, of down_bias the whole one,
+    of the others this rank's part. Over all links together go no more bytes than in an
+    all_gather and a reduce_scatter of n d numbers forward, the same backward, and one
+    all_reduce of d numbers.
+    """
+    ### BEGIN SOLUTION
+    hidden = F.gelu(F.linear(GatherTokens.apply(x), up, up_bias))
+    return ScatterTokens.apply(F.linear(hidden, down)) + CopyIn.apply(down_bias)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_sequence_parallel_mlp", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(sequence_parallel_mlp)
+
+# %%
+def one_norm_and_mlp(name, n):
+    """A norm and an MLP of n tokens here; what autograd keeps of the norm, in bytes."""
+    p, kept = dist.get_world_size(), {}
+    x = torch.ones(n, 32, requires_grad=True)
+
+    def keep(tensor):
+        kept[tensor.data_ptr()] = tensor.nbytes
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        y = F.layer_norm(x, (32,))
+    shapes = [(128 // p, 32), (128 // p,), (32, 128 // p), (32,)]
+    weights = [torch.ones(shape, requires_grad=True) for shape in shapes]
+    layer = tp_mlp if name == "tp_mlp" else sequence_parallel_mlp
+    layer(y, *weights).sum().backward()
+    return sum(kept.values())
+
+
+for layer, n in (("tp_mlp", 64), ("sequence_parallel_mlp", 16)):
+    outcome = run(one_norm_and_mlp, 4, (layer, n))
+    if outcome:
+        print(f"{layer:<22} {n} tokens outside: the norm keeps "
+              f"{outcome.ranks[0].value:,} bytes, on all links "
+              f"{round(sum(outcome.link_bytes.values())):,} bytes")  # fmt: skip
+
+# %% [markdown]
+# A quarter of the memory outside, on 4 ranks; on the links the same, and the d numbers
+# of the bias gradient.
+
+# %% [markdown]
+# ## "All-to-all communication of outputs"
+#
+# The same slide of 2019 names the price: "fully connected layers require all-to-all
+# communication of outputs to next layer", and adds "Not used that much nowadays".
+# Today every large language model is trained this way. Who is right? Layer by layer, as
+# in your `column_linear`, every rank needs all outputs of all others before the next
+# layer can begin. Count both, for an MLP 4 d wide inside, forward:
+
+# %%
+def layer_by_layer(n, d):
+    p = dist.get_world_size()
+    hidden = column_linear(torch.ones(n, d), torch.ones(4 * d, d), torch.ones(4 * d))
+    column_linear(F.gelu(hidden), torch.ones(d, 4 * d), torch.ones(d))
+    return p
+
+
+def as_a_pair(n, d):
+    p = dist.get_world_size()
+    up, down = torch.ones(4 * d // p, d), torch.ones(d, 4 * d // p)
+    tp_mlp(torch.ones(n, d), up, torch.ones(4 * d // p), down, torch.ones(d))
+    return p
+
+
+for way in (layer_by_layer, as_a_pair):
+    outcome = run(way, 4, (64, 32))
+    if outcome:
+        sent = round(sum(outcome.link_bytes.values()))
+        print(f"{way.__name__:<16}{outcome.ranks[0].collectives}: {sent:>7,} bytes")
+
+# %% [markdown]
+# The slide is right about one layer by itself: $(p - 1) (4 n d + n d)$ numbers. As a
+# pair it is $2 (p - 1) n d$, 2.5 times less, with one collective
+# instead of two; and what the pair sends does not grow with the inside. The cut was
+# known in 2019; what was missing was to look at two layers together.
+
+# %% [markdown]
+# ## Why it stays within a node
+#
+# Four all_reduces in every block, and the next matrix cannot begin before the sum is
+# there. So the links decide. Here is a network of two nodes, with 300 GB/s inside and
+# one network card of 100 Gbit/s each between them:
+
+# %%
+simulation.draw("nodes of 4", 8);
+
+# %% [markdown]
+# To see what happens at the size of a real model, the next cell lets our small one
+# stand for one of width 4096 with 2,048 tokens in bfloat16: each byte counts as 1,024,
+# each operation as 524,288, on devices that are assumed to make $3 \cdot 10^{14}$
+# operations per second. The values are computed as ever; only the clock is another one.
+
+# %%
+BYTES, OPERATIONS = 32 * 128 * 2 / 8, 32 * 128 * 128
+RATE = 3e14  # operations per second of one device, assumed
+
+
+def charge(model):
+    """Let each matrix product take its time on the clock: F forward, B backward."""
+
+    def charged(linear):
+        weight = linear.weight.to_local() if hasattr(linear.weight, "to_local") else (
+            linear.weight
+        )  # fmt: skip
+        seconds = 2 * 64 * weight.numel() * OPERATIONS / RATE  # 64 tokens
+        linear.register_forward_pre_hook(
+            lambda *_: simulation.compute(seconds, "F")
+        )
+        linear.register_full_backward_pre_hook(
+            lambda *_: simulation.compute(2 * seconds, "B")
+        )
+
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear) and "block" in name:
+            charged(module)
+
+
+def blocks_of(per_node):
+    """Nodes of so many ranks, and links on which each byte counts as many."""
+    inside, between = (1e-6, BYTES / 300e9), (5e-6, BYTES / 12.5e9)
+    return simulation.nodes(per_node, inside=inside, between=between)
+
+
+def charged_step():
+    model = new_model()
+    divide(model)
+    charge(model)
+    loss_of(model, *minibatch()).backward()
+
+# %%
+places = [(1, 8), (2, 8), (4, 8), (8, 8), (8, 4)]
+steps = {place: run(charged_step, place[0], topology=blocks_of(place[1]))
+         for place in places}  # fmt: skip
+if all(steps.values()):
+    figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
+    for k, ((p, per_node), outcome) in enumerate(steps.items()):
+        total, busy = 1e3 * outcome.elapsed, 1e3 * outcome.ranks[0].busy
+        ax.barh(k, busy, color=palette.BLUE, label="computing" if k == 0 else None)
+        ax.barh(k, total - busy, left=busy, color=palette.VERMILLION,
+                label="waiting for sums" if k == 0 else None)  # fmt: skip
+        ax.text(total + 0.3, k, f"{total:.1f} ms", va="center", fontsize=9)
+    words = [f"{p} rank{'s' * (p > 1)}, {'two nodes of 4' if n < p else 'one node'}"
+             for p, n in steps]  # fmt: skip
+    ax.set_yticks(range(len(steps)), words)
+    ax.invert_yaxis()
+    ax.set(xlabel="virtual time of one step, ms", title="Two blocks, forward and back",
+           xlim=(0, 1.18e3 * max(o.elapsed for o in steps.values())))  # fmt: skip
+    ax.legend(frameon=False, loc="best")
+    slower = steps[8, 4].elapsed / steps[8, 8].elapsed
+    print(f"8 ranks: two nodes take {slower:.1f} times as long as one; your guess: "
+          f"{guess_3}")  # fmt: skip
+
+# %% [markdown]
+# Inside a node, twice the ranks take little more than half the time. Across two nodes
+# the same 8 ranks are slower than *one rank alone*: every sum squeezes through one
+# card. This is what Narayanan et al. found on real machines, and wrote down as
+# "Takeaway #1" (section 3.2): tensor parallelism "should generally be used up to degree
+# g when using g-GPU servers"; beyond the server, go on with a pipeline (unit 17).
+
+# %% [markdown]
+# ## The library does the same
+#
+# In PyTorch the weights of a layer become *DTensors*: tensors that know on which ranks
+# their parts lie. `parallelize_module` takes a plan, and f and g come by themselves.
+
+# %%
+def by_plan(model, one_f=False):
+    """The blocks of a gpt, divided by torch. one_f: see below."""
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    plan = {path: ColwiseParallel() for path in COLUMNS}
+    plan |= {path: RowwiseParallel() for path in ROWS}
+    if one_f:
+        whole = Replicate()
+        plan["attention"] = PrepareModuleInput(
+            input_layouts=(whole,), desired_input_layouts=(whole,)
+        )
+    for name, block in model.named_children():
+        if name.startswith("block"):  # all ranks hold equal weights: nothing is sent
+            parallelize_module(block, mesh, plan, src_data_rank=None)
+
+
+def library_step():
+    """The loss, and the whole gradients by name."""
+    model = new_model()
+    by_plan(model)
+    loss = loss_of(model, *minibatch())
+    loss.backward()
+    gradients = {name: w.grad for name, w in model.named_parameters()}
+    return loss.item(), {
+        name: g.full_tensor() if hasattr(g, "full_tensor") else g
+        for name, g in gradients.items()
+    }
+
+
+outcome = simulation.run(library_step, 4)
+worst = max(float((number(found) - whole[name]).abs().max())
+            for name, found in outcome.ranks[0].value[1].items())  # fmt: skip
+print(f"4 ranks: loss {outcome.ranks[0].value[0]:.12f}, "
+      f"largest difference of a gradient {worst:.0e}")  # fmt: skip
+
+# %% [markdown]
+# Equal to yours, and to the sequential one. Now both on the clock, one above the other:
+
+# %%
+def charged_plan(one_f):
+    model = new_model()
+    by_plan(model, one_f)
+    charge(model)
+    loss_of(model, *minibatch()).backward()
+
+
+network = blocks_of(4)
+drawn = {"by hand": run(charged_step, 4, topology=network),
+         "torch's plan": run(charged_plan, 4, (False,), topology=network)}  # fmt: skip
+drawn = {name: outcome for name, outcome in drawn.items() if outcome}
+figure, axes = plt.subplots(len(drawn), figsize=(11, 3.4 * len(drawn)), squeeze=False,
+                            layout="constrained")  # fmt: skip
+for ax, (name, outcome) in zip(axes.flat, drawn.items()):
+    sums = outcome.ranks[0].collectives.count("all_reduce")
+    title = f"{name}: {sums} all_reduces, {outcome.elapsed * 1e3:.2f} ms"
+    timeline.draw(outcome.events, 4, title=title, ax=ax)
+
+# %% [markdown]
+# The library calls *more* all_reduces in the backward pass. Each of `q`, `k` and `v`
+# got an f of its own, so their three gradients are summed over the ranks one by one;
+# yours are added up on the rank first, and travel once. The cure is to tell the library
+# where f belongs: `PrepareModuleInput` makes x a DTensor in front of the attention, and
+# then the gradients of q, k and v are added up before they travel.
+
+# %%
+better = simulation.run(charged_plan, 4, (True,), topology=blocks_of(4))
+print(f"{better.ranks[0].collectives.count('all_reduce')} all_reduces, "
+      f"{better.elapsed * 1e3:.2f} ms")  # fmt: skip
+
+# %% [markdown]
+# ## Break it
+#
+# Between columns and rows nobody speaks. Somebody wants that for *rows, then columns*,
+# too: cut the inputs of `up`, apply GELU to what each rank has, and sum at the very
+# end. All shapes fit, and there is one all_reduce either way.
+#
+# The network is the simplest that reads: 8 characters, a vector for each, one MLP, and
+# the character that comes next. **Before you run it:** will it train?
+
+# %%
+class Reader(nn.Module):
+    """The next character from 8. The MLP is cut by the inputs of `up`; its sum comes
+    before GELU, as it must, or too late, behind everything.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.vectors, self.up = nn.Embedding(96, 16), nn.Linear(128, 128)
+        self.down = nn.Linear(128, 96)
+
+    def forward(self, tokens, ranks=True, too_late=False):
+        x = self.vectors(tokens).flatten(1)
+        if not ranks:
+            return self.down(F.gelu(self.up(x)))
+        p, rank, f = dist.get_world_size(), dist.get_rank(), CopyIn.apply
+        mine, weight = f(x).chunk(p, -1)[rank], f(self.up.weight).chunk(p, 1)[rank]
+        part = F.linear(mine, weight)
+        if not too_late:
+            return self.down(F.gelu(SumOut.apply(part) + self.up.bias))
+        hidden = F.gelu(part + f(self.up.bias) / p)  # GELU of a summand
+        return SumOut.apply(F.linear(hidden, f(self.down.weight))) + self.down.bias
+
+
+def pieces(batch, random):
+    """So many times 8 characters, and the next."""
+    x = torch.from_numpy(data.windows(TOKENS, batch, 9, random)[0])
+    return x[:, :8], x[:, 8]
+
+
+def train(too_late, steps):
+    """The loss of each step; at the end that of other text, on the ranks as trained,
+    and of the same weights in one process.
+    """
+    torch.manual_seed(1)
+    model, random, losses = Reader(), np.random.default_rng(2), []
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(steps):
+        x, y = pieces(32, random)
+        loss = F.cross_entropy(model(x, too_late=too_late), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    x, y = pieces(2000, np.random.default_rng(3))
+    with torch.no_grad():
+        on_ranks = F.cross_entropy(model(x, too_late=too_late), y).item()
+        alone = F.cross_entropy(model(x, ranks=False), y).item()
+    return losses, on_ranks, alone
+
+# %% tags=["parameters"]
+STEPS = 300
+
+# %%
+trained = {name: run(train, 2, (too_late, STEPS))
+           for name, too_late in (("sum before GELU", False),
+                                  ("sum too late", True))}  # fmt: skip
+if all(trained.values()):
+    figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
+    print(f"{'loss on other text':<20}{'on 2 ranks':>12}{'in one process':>16}")
+    for (name, outcome), colour in zip(trained.items(), (palette.BLUE, palette.ORANGE)):
+        losses, on_ranks, alone = outcome.ranks[0].value
+        smooth = np.convolve(losses, np.ones(10) / 10, "valid")
+        ax.plot(smooth, color=colour, label=name)
+        print(f"{name:<20}{on_ranks:>12.2f}{alone:>16.2f}")
+    ax.set(xlabel="step", ylabel="loss, mean of 10 steps",
+           title="The same text, the same start, two places for the sum")  # fmt: skip
+    ax.grid(color=palette.FAINT)
+    ax.legend(frameon=False)
+
+# %% [markdown]
+# It trains, and the curves tell you nothing. But it is *another network*: GELU of a sum
+# is not the sum of GELUs. Its weights mean what they should only on these 2 ranks. Put
+# them where they belong, into the same model on one device, and they are far worse. No
+# curve finds this, only a comparison with the sequential model, made once, in float64,
+# before you train. All checks of this page do that.
+
+# %% [markdown]
+# ## What to remember
+#
+# - **By columns** each rank computes some outputs: gather. **By rows** each computes a
+#   summand: all_reduce, bias once, and no activation before the sum.
+# - **Columns, then rows** need nothing in between. f (forward nothing, backward a sum)
+#   goes in front, g (the other way round) behind: n d numbers each way, whatever the
+#   width inside.
+# - Heads are columns. p must divide the heads, and that should be an error, not a
+#   surprise.
+# - Logits stay divided: the maximum, the sum and the target's logit are 3 n numbers.
+# - Rows of an image cost only the halo; tokens outside of the blocks cost nothing more.
+# - Four sums per block that everybody waits for: it pays inside a node.
+#
+# **To think about.** Dropout inside the MLP must be different on each rank, and dropout
+# behind the sum must be the same on all. Why? What would you do with the seeds?
+
+# %% [markdown]
+# ## Deeper: ring attention
+#
+# For a very long text even the tokens *inside* attention have to be divided. Each rank
+# keeps the queries of its tokens. Keys and values travel round the ring, block by
+# block, and each rank works on what is just there. A softmax over blocks needs some
+# care: keep the largest score so far, the sum of exponentials and the weighted values;
+# when a larger score turns up, scale down what you have.
+#
+# ### Bonus: ring attention (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "ring_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def ring_attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool
+) -> torch.Tensor:
+    """Attention of one head over tokens that are divided over the ranks.
+
+    q, k, v: (m, d), this rank's m of the p m tokens, in the order of the ranks; they
+    are kept. Scores are divided by the square root of d, and may be large. causal: a
+    token sees itself and those before it; else all. Returns (m, d). Each rank sends to
+    one neighbour only, in all p - 1 blocks of keys and values; there are no
+    collectives.
+    """
+    ### BEGIN SOLUTION
+    p, rank, m = dist.get_world_size(), dist.get_rank(), len(q)
+    block = torch.stack([k, v])
+    top = torch.full((m, 1), -torch.inf, dtype=q.dtype)
+    total, out = torch.zeros_like(top), torch.zeros_like(q)
+    for step in range(p):
+        if step < p - 1:
+            coming = torch.empty_like(block)
+            works = [dist.isend(block, (rank + 1) % p)]
+            works += [dist.irecv(coming, (rank - 1) % p)]
+        owner = (rank - step) % p
+        if not causal or owner <= rank:
+            scores = q @ block[0].T / math.sqrt(q.shape[1])
+            if causal and owner == rank:
+                later = torch.ones(m, m, dtype=torch.bool).triu(1)
+                scores = scores.masked_fill(later, -torch.inf)
+            new = torch.maximum(top, scores.amax(1, keepdim=True))
+            weights, old = (scores - new).exp(), (top - new).exp()
+            total = total * old + weights.sum(1, keepdim=True)
+            out, top = out * old + weights @ block[1], new
+        if step < p - 1:
+            for work in works:
+                work.wait()
+            block = coming
+    return out / total
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_ring_attention", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(ring_attention)
+
+# %% [markdown]
+# With a causal mask the ranks have different amounts of work: the first tokens see
+# hardly anything, the last ones everything. **Zigzag** gives each rank one piece from
+# the front and one from the back. The cell below counts pairs of query and key, charges
+# a nanosecond for each, and sends the blocks as your function does.
+
+# %%
+def tokens_of(rank, p, n, zigzag):
+    """Numbers of the tokens that a rank keeps."""
+    pieces = np.split(np.arange(n), 2 * p)
+    mine = (rank, 2 * p - 1 - rank) if zigzag else (2 * rank, 2 * rank + 1)
+    return np.concatenate([pieces[k] for k in mine])
+
+
+def ring_of_work(n, zigzag):
+    """The pairs that this rank works on, block by block."""
+    p, rank = dist.get_world_size(), dist.get_rank()
+    mine, pairs = tokens_of(rank, p, n, zigzag), 0
+    block = torch.zeros(len(mine), 2, 8)
+    for step in range(p):
+        if step < p - 1:
+            coming = torch.empty_like(block)
+            works = [dist.isend(block, (rank + 1) % p)]
+            works += [dist.irecv(coming, (rank - 1) % p)]
+        theirs = tokens_of((rank - step) % p, p, n, zigzag)
+        here = int((mine[:, None] >= theirs).sum())
+        pairs += here
+        if here:
+            simulation.compute(1e-9 * here, str(step))
+        if step < p - 1:
+            for work in works:
+                work.wait()
+            block = coming
+    return pairs
+
+# %%
+figure, axes = plt.subplots(2, figsize=(9, 6.4), layout="constrained")
+for ax, zigzag in zip(axes, (False, True)):
+    outcome = simulation.run(ring_of_work, 4, (64, zigzag), alpha=1e-9, beta=1e-13)
+    name = "zigzag" if zigzag else "contiguous"
+    pairs = [rank.value for rank in outcome.ranks]
+    ideal = 1e-9 * sum(pairs) / 4
+    print(f"{name:<11} pairs {pairs}, {outcome.elapsed / ideal:.2f} times the ideal")
+    timeline.draw(outcome.events, 4, title=f"{name}: pairs {pairs}", ax=ax)
+
+# %% [markdown]
+# ## Deeper: Ulysses
+#
+# Another way to attention over a long text (Jacobs et al., *DeepSpeed Ulysses*, 2023):
+# each rank holds some tokens with *all* heads. One `all_to_all` makes of that *all*
+# tokens with *some* heads; attention is then everybody's own business, and another
+# all_to_all goes back. Forward only:
+
+# %%
+def turned(x, over):
+    """all_to_all: cut `over` dimension into p pieces, join what comes along the other
+    of dimensions 0 (heads) and 1 (tokens).
+    """
+    p = dist.get_world_size()
+    pieces = [piece.contiguous() for piece in x.chunk(p, over)]
+    arrived = [torch.empty_like(piece) for piece in pieces]
+    dist.all_to_all(arrived, pieces)
+    return torch.cat(arrived, 1 - over)
+
+
+def ulysses(q, k, v):
+    """(heads, s / p, d) each -> the same, causal attention over all s tokens."""
+    q, k, v = (turned(t, over=0) for t in (q, k, v))  # now (heads / p, s, d)
+    return turned(F.scaled_dot_product_attention(q, k, v, is_causal=True), over=1)
+
+
+torch.manual_seed(4)
+qkv = torch.randn(3, 4, 64, 8, dtype=torch.float64)
+right = F.scaled_dot_product_attention(*qkv, is_causal=True)
+outcome = simulation.run(ulysses, 4, [tuple(part) for part in qkv.chunk(4, 2)])
+found = torch.cat([number(rank.value) for rank in outcome.ranks], 1)
+worst = float((found - right).abs().max())
+print(f"{outcome.ranks[0].collectives}, largest difference {worst:.0e}")
+
+# %% [markdown]
+# ## Deeper: experts
+#
+# In a *mixture of experts* each token goes through one of several MLPs, and each rank
+# holds one of them. Tokens are sent to their expert and back: two `all_to_all` whose
+# pieces have different sizes, so that the sizes travel first. What if everybody wants
+# the same expert? Then one rank works and the others wait; or each rank sends an expert
+# at most `capacity` tokens, and the rest goes by untouched.
+
+# %%
+def experts(n, d, capacity):
+    """Half of the tokens want expert 0. How many arrive here, how many are left out."""
+    p, rank = dist.get_world_size(), dist.get_rank()
+    torch.manual_seed(10 + rank)
+    x, wanted = torch.randn(n, d), torch.randint(p, (n,))
+    wanted[: n // 2] = 0
+    chosen = [(wanted == e).nonzero()[:capacity, 0] for e in range(p)]
+    sizes = torch.tensor([len(tokens) for tokens in chosen])
+    coming = torch.empty_like(sizes)
+    dist.all_to_all_single(coming, sizes)
+
+    order = torch.cat(chosen)
+    here = x.new_empty(int(coming.sum()), d)
+    dist.all_to_all_single(here, x[order], coming.tolist(), sizes.tolist())
+    here = here * (rank + 2)  # the expert
+    simulation.compute(1e-6 * len(here), "E")
+    back = torch.empty_like(x[order])
+    dist.all_to_all_single(back, here, sizes.tolist(), coming.tolist())
+    y = x.clone()
+    y[order] = back
+    assert torch.equal(y[order], x[order] * (wanted[order] + 2)[:, None])
+    return len(here), n - len(order)
+
+
+for capacity in (32, 10):
+    outcome = simulation.run(experts, 4, (32, 8, capacity))
+    arrived, left = zip(*(rank.value for rank in outcome.ranks))
+    print(f"capacity {capacity}: tokens per expert {arrived}, left out {sum(left)} of "
+          f"128, {outcome.elapsed * 1e6:.0f} µs")  # fmt: skip
+
+# %% [markdown]
+# ### To read
+#
+# - M. Shoeybi et al., *Megatron-LM: Training Multi-Billion Parameter Language Models
+#   Using Model Parallelism*, 2019: f, g, and the vocabulary.
+# - D. Narayanan et al., *Efficient Large-Scale Language Model Training on GPU Clusters
+#   Using Megatron-LM*, 2021: how tensor, pipeline and data parallelism fit together.
+# - V. Korthikanti et al., *Reducing Activation Recomputation in Large Transformer
+#   Models*, 2022: sequence parallelism.
+# - H. Liu, M. Zaharia, P. Abbeel, *Ring Attention with Blockwise Transformers for
+#   Near-Infinite Context*, 2023.

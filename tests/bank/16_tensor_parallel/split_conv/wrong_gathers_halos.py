@@ -1,0 +1,25 @@
+# verdict: wrong, diagnosis: uses_collective
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+
+
+def split_conv(x, weight, how):
+    p, r, reach = dist.get_world_size(), dist.get_rank(), weight.shape[-1] // 2
+    if how == "C_out":
+        own = F.conv2d(x, weight, padding=reach)
+        parts = [torch.empty_like(own) for _ in range(p)]
+        dist.all_gather(parts, own)
+        return torch.cat(parts, dim=1)
+    if how == "C_in":
+        y = F.conv2d(x, weight, padding=reach)
+        dist.all_reduce(y)
+        return y
+    first, last = x[:, :, :reach].contiguous(), x[:, :, -reach:].contiguous()
+    above, below = torch.zeros_like(first), torch.zeros_like(first)
+    firsts, lasts = ([torch.empty_like(first) for _ in range(p)] for _ in range(2))
+    dist.all_gather(firsts, first)
+    dist.all_gather(lasts, last)
+    above = lasts[r - 1] if r else above
+    below = firsts[r + 1] if r < p - 1 else below
+    return F.conv2d(torch.cat([above, x, below], dim=2), weight, padding=(0, reach))
