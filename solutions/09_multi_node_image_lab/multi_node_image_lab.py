@@ -901,10 +901,11 @@ print(
 # divides the batch. Language models are all weights and optimizer: dividing the batch
 # does not help, the *model* has to be divided. **Model parallelism** puts the first
 # layers on GPU 0, the next on GPU 1; the minibatch goes forward from one to the next,
-# and the error back the other way. A later unit does it. It also explains why few
-# people train such models and many **fine-tune** them: a model that somebody else has
-# trained, a few more steps on one's own data, for example a speech recogniser that has
-# to learn medical words. Even that may not fit into one GPU.
+# and the error back the other way: that is unit 17. Unit 16 divides every layer
+# instead, unit 15 only what is kept of it. All this also explains why few people train
+# such models and many **fine-tune** them: a model that somebody else has trained, a few
+# more steps on one's own data, for example a speech recogniser that has to learn
+# medical words. Even that may not fit into one GPU.
 
 # %% [markdown]
 # ## What to remember
