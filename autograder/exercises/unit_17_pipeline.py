@@ -19,7 +19,11 @@ from autograder.exercises.readings.stages import (
     best_parts,
     equal_counts,
     filled_to_the_mean,
+    gradients,
     input_gradient,
+    last_loss,
+    loss_of_the_last_rank,
+    of_the_last_alone,
     slowest,
     weight_gradient,
 )
@@ -52,6 +56,8 @@ class Bubble(PlainExercise):
                 "Divide by everything: the work and the idle time.", lambda c: (c.p - 1) / (c.v * c.m)),
         Mistake("the_busy_share", "This is the share in which a rank works.", "Subtract it from 1.",
                 lambda c: 1 - bubble(c.p, c.m, c.v)),
+        Mistake("percent", "This is the share in percent.", "A number from 0 to 1.",
+                lambda c: 100 * bubble(c.p, c.m, c.v)),
         Mistake("p_slots_idle", "There is one idle slot too many: the first rank begins at once, the last after p - 1 "
                 "slots.",
                 "p - 1 slots of m + p - 1.", lambda c: c.p / (c.v * c.m + c.p)),
@@ -101,6 +107,11 @@ class EnoughMicroBatches(PlainExercise):
                 "Solve (p - 1) / (v m + p - 1) <= share for m, or try one m after the other.", lambda c: 4 * c.p),
         Mistake("one_too_many", "One less is enough: a bubble of just `share` is allowed.", "<=, not <.",
                 lambda c: c.right + 1 if c.v == 1 and bubble(c.p, c.right) == c.share else None),
+        Mistake("multiple_of_p_anyway", "Less are enough: with one chunk per rank, m need not be a multiple of p.",
+                "Round up to a multiple of p only when v > 1.",
+                lambda c: math.ceil(c.right / c.p) * c.p if c.v == 1 else None),
+        Mistake("none_at_all", "One rank alone has no bubble, but the minibatch is at least one micro-batch.",
+                "At least 1.", lambda c: 0 if c.p == 1 else None),
         Mistake("no_multiple_of_p", "So many micro-batches cannot be interleaved: with chunks m must be a multiple of "
                 "p.",
                 "Round up to the next multiple of p when v > 1.",
@@ -361,18 +372,6 @@ class OrderZeroBubble(OrderExercise):
 # -- pipelines on the relay ------------------------------------------------------------------------
 
 
-def gradients(c, **how) -> list[dict]:
-    return [{"gradients": one} for one in backward_of(c.weights, c.biases, c.xs, c.ys, **how)[0]]
-
-
-def of_the_last_alone(c) -> list[dict] | None:
-    """What is left where every micro-batch overwrites the gradients of those before it."""
-    m = len(c.xs)
-    if m == 1:
-        return None
-    return [{"gradients": one} for one in backward_of(c.weights, c.biases, c.xs[-1:], c.ys[-1:], per_batch=1 / m)[0]]
-
-
 class PipelineExercise(ReportExercise):
     """f(block, loss_of, xs, ys, m, shape) on p ranks, each with its stage; the harness charges computing and counts the
     micro-batches whose forward pass waits for its backward pass.
@@ -393,12 +392,16 @@ class PipelineExercise(ReportExercise):
                 lambda c: gradients(c, seeds=1.0) if c.p > 1 else None),
         Mistake("wrong_micro_batch", "Gradients met the wrong micro-batches: what came first was used for the one that "
                 "was kept last.",
-                "Both neighbours must go through the micro-batches in the same order, or use tags.",
-                lambda c: gradients(c, paired=slice(None, None, -1)) if c.p > 1 and len(c.xs) > 1 else None),
+                "Of what a rank keeps, the first comes first: both neighbours must take the same order.",
+                lambda c: gradients(c, taken=c.taken)),
         Mistake("reduced_over_ranks", "The gradients of all stages were added up. That is for copies of a model; here "
                 "each rank has layers of its own.",
                 "No collective: every stage keeps its gradients.",
                 lambda c: [sum(g["gradients"] for g in gradients(c))] * c.p if c.p > 1 else None),
+        Mistake("sum_of_losses", "The gradients are right; the returned loss is the sum of the micro-batches' means.",
+                "The loss of the minibatch is their mean.", lambda c: loss_of_the_last_rank(c, len(c.xs))),
+        Mistake("last_loss", "The gradients are right; the returned loss is that of the last micro-batch alone.",
+                "Add up the losses of all micro-batches, each divided by m.", last_loss),
         Mistake("goes_past_the_block", "The values are right, but the block was not called once for every micro-batch.",
                 "Call `block(x)` itself, and `backward` on what it returns."),
         Mistake("computes_twice", "The values are right, but ranks computed more than m forward and m backward passes.",
@@ -420,9 +423,23 @@ class PipelineExercise(ReportExercise):
         given = [list(xs), *[None] * (p - 1)], [*[None] * (p - 1), list(ys)]
         inputs, targets = ([one and [Tensor(x, "float64") for x in one] for one in part] for part in given)
         known = {"weights": weights, "biases": biases, "xs": xs, "ys": ys, "inputs": inputs, "targets": targets}
-        known |= {"m": m, "shape": [batch, width]}
+        known |= {"m": m, "shape": [batch, width], "taken": [self.last_first(rank, p, m) for rank in range(p)]}
         names = "weights[r] biases[r] inputs[r] targets[r] m shape"
         return on_ranks(level, p, names, known, f"m = {m}", network=NETWORK)
+
+    def begins_with(self, rank: int, p: int, m: int) -> int:
+        """How many forward passes it does before its first backward pass."""
+        raise NotImplementedError
+
+    def last_first(self, rank: int, p: int, m: int) -> list[int]:
+        """The micro-batches in the order in which a rank takes them that takes what it has kept last."""
+        kept, taken, begun = [], [], 0
+        for _ in range(m):
+            while begun < min(m, len(taken) + self.begins_with(rank, p, m)):
+                kept.append(begun)
+                begun += 1
+            taken.append(kept.pop())
+        return taken
 
     def expected(self, case):
         k = case.known
@@ -441,8 +458,11 @@ class PipelineExercise(ReportExercise):
                 name = "goes_past_the_block" if one.busy < work else "computes_twice"
                 return Finding(name, f"Rank {rank} computed for {one.busy * 1e3:g} ms; the work is {work * 1e3:g} ms.")
         moved = sum(run.link_bytes.values())
-        if moved > 2 * (p - 1) * nbytes:
-            return Finding("more_than_neighbours", f"{moved:.0f} bytes were moved, {2 * (p - 1) * nbytes} are enough.")
+        if moved > 2 * (p - 1) * nbytes or sum(one.sends for one in run.ranks) > 2 * (p - 1) * m:
+            return Finding(
+                "more_than_neighbours",
+                f"{moved:.0f} bytes were moved; {2 * (p - 1) * nbytes}, in {2 * (p - 1) * m} messages, are enough.",
+            )
         return self.of_time(case, run)
 
     def of_time(self, case: Case, run: Run) -> Finding | None:
@@ -460,6 +480,9 @@ class GPipe(PipelineExercise):
     signature = "gpipe(block: nn.Module, loss_of: Callable, xs, ys, m: int, shape: tuple) -> float | None"
     levels = {"the gradients of the whole model": 2, "one rank; fewer micro-batches than ranks": 1}
     mistakes = PipelineExercise.ALL
+
+    def begins_with(self, rank, p, m):
+        return m if rank < p - 1 else 1
 
     def cases(self, rng):
         level, other = self.levels
@@ -499,6 +522,9 @@ class OneFOneB(PipelineExercise):
             self.case(rng, other, 4, 2),
         ]
 
+    def begins_with(self, rank, p, m):
+        return p - rank
+
     def of_time(self, case, run):
         found = super().of_time(case, run)
         if found:
@@ -530,6 +556,9 @@ class SplitBackward(ReportExercise):
         Mistake("not_split", "The gradients of the weights were computed at once, together with that of the input.",
                 "torch.autograd.grad(out, x, gradient, retain_graph=True) computes the gradient of x alone.",
                 lambda c: {"early": len(c.xs)}),
+        Mistake("weights_of_ones", "The gradients of the weights are those of the sum of the outputs.",
+                "Both parts begin with the gradient of `out`.",
+                lambda c: {"weights": weight_gradient(c, gradient=np.ones_like(c.gradients))}),
         Mistake("weights_never", "The gradients of the weights never came.",
                 "The function that you return adds them to .grad when it is called.",
                 lambda c: {"weights": np.zeros(c.weight.size + c.bias.size)}),

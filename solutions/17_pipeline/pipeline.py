@@ -15,11 +15,9 @@
 # for you.
 #
 # **You need** units 02 and 05. **It takes** about 90 minutes. The cells themselves run
-# for less than a minute on two cores.
+# for about 20 seconds on two cores.
 
 # %%
-import math
-
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
@@ -59,7 +57,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # `replay` works out when everything happens. It knows no model: a forward pass takes 1
 # slot of time and a backward pass 2, because it computes two products, one for the
 # gradient of the input and one for that of the weights, where the forward pass computes
-# one. (Unit 20 replays the orders of 16,384 ranks that way.)
+# one.
 #
 # One batch, not cut. A slot is drawn as one second, and what a forward pass leaves
 # behind as 1 MB:
@@ -96,8 +94,9 @@ def gpipe_order(m):
 show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 
 # %% [markdown]
-# The white part is the **bubble**. Under each rank you see how many micro-batches it
-# keeps: a forward pass leaves activations behind that the backward pass will need.
+# The white part is the **bubble**, and the line above the picture answers the second
+# question. Under each rank you see how many micro-batches it keeps: a forward pass
+# leaves activations behind that the backward pass will need.
 #
 # ### The bubble (2 points)
 #
@@ -430,9 +429,10 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 # the formula; the network of this cell is fast (0.1 µs per message), so that messages
 # cost next to nothing.
 #
-# Curves under the lanes: each rank keeps all 8 micro-batches at a time. Twice as many
-# micro-batches for a smaller bubble, and each rank keeps twice as many. That is the
-# price of this order, and it is not necessary.
+# The curves under the lanes are real, too: the bytes that autograd saved for the
+# backward passes, of all 8 micro-batches at a time. With more micro-batches the bubble
+# shrinks, and what a rank keeps does not: it holds the activations of the whole
+# minibatch. That is the price of this order, and it is not necessary.
 #
 # ## 1F1B: the same time, less memory
 #
@@ -827,6 +827,11 @@ for ax, (title, outcome) in zip(axes, both.items()):
     timeline.draw(outcome.events, RANKS, title=title, ax=ax)
 
 # %% [markdown]
+# The same gradients, the same idle time, the same picture. `ScheduleGPipe` takes the
+# place of `Schedule1F1B` without another change. Schedules with several chunks on a
+# rank (`ScheduleInterleaved1F1B`, `ScheduleInterleavedZeroBubble`) take a list of
+# stages.
+#
 # ## What to remember
 #
 # - Cut between layers, what travels is small. Without micro-batches only one rank works

@@ -128,14 +128,14 @@ def harness(f, weight, bias, xs, gradients):
         own = Mark.apply(parameters[0], {WEIGHTS}, f"W{{k}}", seen)
         out = torch.tanh(Mark.apply(x, {INPUT}, f"B{{k}}", seen) @ own.T + parameters[1])
         to_x, then = f(out, x, gradient, list(parameters))
-        inputs.append(to_x.detach().clone())
+        inputs.append(to_x.detach().clone() if isinstance(to_x, torch.Tensor) else to_x)
         later.append(then)
         early += f"W{{k}}" in seen or any(p.grad is not None for p in parameters)
     for then in later:
         then()
     found = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
     return {{
-        "input": torch.stack(inputs).numpy().copy(),
+        "input": torch.stack(inputs).numpy().copy() if isinstance(inputs[0], torch.Tensor) else inputs[0],
         "early": early,
         "weights": torch.cat([one.reshape(-1) for one in found]).numpy().copy(),
         "twice": sum(label[0] == "B" for label in seen) - len(inputs),
@@ -146,11 +146,12 @@ def harness(f, weight, bias, xs, gradients):
 # -- the same in numpy -----------------------------------------------------------------------------
 
 
-def backward_of(weights, biases, xs, ys, seeds=None, paired=None, per_batch: float = 1.0):
+def backward_of(weights, biases, xs, ys, seeds=None, taken=None, per_batch: float = 1.0):
     """Gradients (p, n) and the loss of a chain of tanh(x W^T + b). xs, ys: (m, batch, width).
 
-    seeds: what every rank begins its backward pass with in place of what came, or None. paired: with the gradient of
-    which micro-batch all ranks but the last meet their own k-th. per_batch: a factor of the loss.
+    seeds: what every rank begins its backward pass with in place of what came, or None. taken: for each rank, which of
+    its micro-batches meets the gradient that comes first, second, ...; None: the first, the second. per_batch: a factor
+    of the loss.
     """
     p = len(weights)
     into, out = [xs], []
@@ -163,13 +164,33 @@ def backward_of(weights, biases, xs, ys, seeds=None, paired=None, per_batch: flo
     for r in reversed(range(p)):
         if seeds is not None and r < p - 1:
             gradient = np.full_like(gradient, seeds)
-        if paired is not None and r == p - 2:
-            gradient = gradient[paired]
-        inner = gradient * (1 - out[r] ** 2)
-        to_w = np.einsum("kbi,kbj->ij", inner, into[r])
+        which = slice(None) if taken is None else taken[r]
+        inner = gradient * (1 - out[r][which] ** 2)
+        to_w = np.einsum("kbi,kbj->ij", inner, into[r][which])
         found[r] = np.concatenate([to_w.ravel(), inner.sum(axis=(0, 1))])
         gradient = inner @ weights[r]
     return found, float((error**2).mean() * per_batch)
+
+
+def gradients(c, **how) -> list[dict]:
+    return [{"gradients": one} for one in backward_of(c.weights, c.biases, c.xs, c.ys, **how)[0]]
+
+
+def loss_of_the_last_rank(c, factor: float, which: slice = slice(None)) -> list[dict]:
+    loss = backward_of(c.weights, c.biases, c.xs[which], c.ys[which])[1]
+    return [*[{}] * (c.p - 1), {"loss": factor * loss}]
+
+
+def last_loss(c) -> list[dict] | None:
+    return loss_of_the_last_rank(c, 1 / len(c.xs), slice(-1, None)) if len(c.xs) > 1 else None
+
+
+def of_the_last_alone(c) -> list[dict] | None:
+    """What is left where every micro-batch overwrites the gradients of those before it."""
+    m = len(c.xs)
+    if m == 1:
+        return None
+    return [{"gradients": one} for one in backward_of(c.weights, c.biases, c.xs[-1:], c.ys[-1:], per_batch=1 / m)[0]]
 
 
 def inner_gradient(c, gradient):
@@ -180,6 +201,6 @@ def input_gradient(c, gradient):
     return inner_gradient(c, gradient) @ c.weight
 
 
-def weight_gradient(c, which: slice = slice(None)):
-    inner = inner_gradient(c, c.gradients)[which]
+def weight_gradient(c, which: slice = slice(None), gradient=None):
+    inner = inner_gradient(c, c.gradients if gradient is None else gradient)[which]
     return np.concatenate([np.einsum("kbi,kbj->ij", inner, c.xs[which]).ravel(), inner.sum(axis=(0, 1))])

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: unrecognised
+# verdict: wrong, diagnosis: wrong_micro_batch
 import torch
 import torch.distributed as dist
 
