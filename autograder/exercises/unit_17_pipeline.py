@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run, Tensor
-from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks
+from autograder.exercises.kinds import PlainExercise, ReportExercise, fits, on_ranks
 from autograder.exercises.readings.orders import OrderExercise, in_turn
 from autograder.exercises.readings.stages import (
     BACKWARD,
@@ -402,9 +402,9 @@ class PipelineExercise(ReportExercise):
                 "The loss of the minibatch is their mean.", lambda c: loss_of_the_last_rank(c, len(c.xs))),
         Mistake("last_loss", "The gradients are right; the returned loss is that of the last micro-batch alone.",
                 "Add up the losses of all micro-batches, each divided by m.", last_loss),
-        Mistake("goes_past_the_block", "The values are right, but the block was not called once for every micro-batch.",
+        Mistake("goes_past_the_block", "The block did less than a forward and a backward pass for every micro-batch.",
                 "Call `block(x)` itself, and `backward` on what it returns."),
-        Mistake("computes_twice", "The values are right, but ranks computed more than m forward and m backward passes.",
+        Mistake("computes_twice", "The block did more than a forward and a backward pass for every micro-batch.",
                 "Call the block once for every micro-batch, and keep what it returns."),
         Mistake("more_than_neighbours", "The values are right, but more was sent than a tensor per micro-batch to each "
                 "neighbour.",
@@ -457,6 +457,8 @@ class PipelineExercise(ReportExercise):
             if abs(one.busy - work) > 1e-9:
                 name = "goes_past_the_block" if one.busy < work else "computes_twice"
                 return Finding(name, f"Rank {rank} computed for {one.busy * 1e3:g} ms; the work is {work * 1e3:g} ms.")
+        if not fits(case, self.expected(case), [one.value for one in run.ranks]):
+            return None
         moved = sum(run.link_bytes.values())
         if moved > 2 * (p - 1) * nbytes or sum(one.sends for one in run.ranks) > 2 * (p - 1) * m:
             return Finding(

@@ -331,9 +331,9 @@ print(f"the whole model: loss {loss.item():.6f}, {parameters:,} parameters")
 # `x.requires_grad_()` *before* the forward pass. Rank 0's inputs need none.
 #
 # Three things to think of. An activation that travels leaves its history behind: send
-# `out.detach()`. What you receive needs memory of its own for each micro-batch, because
-# the backward pass will want it again. And the loss of the minibatch is the mean over
-# *all* micro-batches.
+# `out.detach()`. What you receive needs a tensor of its own for each micro-batch,
+# because the backward pass will want it again. And the loss of the minibatch is the
+# mean over *all* micro-batches.
 
 # %% nbgrader={"grade": false, "grade_id": "gpipe", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def gpipe(block, loss_of, xs, ys, m, shape):
