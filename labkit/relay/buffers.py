@@ -60,10 +60,14 @@ def _memory_of(tensor: torch.Tensor) -> memoryview:
 
 def fill(tensor: torch.Tensor, data: bytearray | memoryview) -> None:
     """Write bytes that another rank handed over into `tensor`, whatever its strides. Raises ValueError where they are
-    not as many."""
+    not as many.
+
+    Autograd is not told, as by no network: of a buffer whose rows are received one after the other, each row may be in
+    the graph of a computation already.
+    """
     if tensor.numel():
         flat = torch.frombuffer(data, dtype=tensor.dtype)
-        tensor.detach().copy_(flat.view(tensor.shape))
+        tensor.data.copy_(flat.view(tensor.shape))
 
 
 def overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -118,7 +122,7 @@ def spoil(tensor: torch.Tensor, random: np.random.Generator) -> None:
         made_up = torch.from_numpy(np.frombuffer(random.bytes(n * tensor.element_size()), dtype=np.uint8).copy()).view(
             tensor.dtype
         )
-    tensor.detach().copy_(made_up.reshape(tensor.shape).to(tensor.dtype))
+    tensor.data.copy_(made_up.reshape(tensor.shape).to(tensor.dtype))
 
 
 @dataclass(frozen=True)

@@ -388,3 +388,19 @@ def imports_mpi():
 
 def sends_without_end():
     return [dist.isend(torch.ones(1), 0) for _ in range(3000)]
+
+
+def rows_of_one_buffer():
+    """What each row of one buffer is worth, differentiated after all of them were received."""
+    rank = dist.get_rank()
+    if rank == 0:
+        for k in range(3):
+            dist.send(torch.full((2,), float(k)), 1)
+        return None
+    buffer, weight, values = torch.empty(3, 2), torch.ones((), requires_grad=True), []
+    works = [dist.irecv(row, 0) for row in buffer]
+    for row, work in zip(buffer, works, strict=True):
+        work.wait()
+        x = row.requires_grad_()
+        values.append((x, (weight * x * x).sum()))
+    return [float((torch.autograd.grad(v, x)[0] - 2 * x.detach() + 1).sum()) for x, v in values]

@@ -437,3 +437,8 @@ def test_notebooks_released_earlier_find_the_simulation():
     assert relay.simulate is simulate
     with pytest.raises(AttributeError, match="simulated"):
         relay.simulated  # noqa: B018
+
+
+def test_rows_of_a_buffer_are_received_while_others_are_in_a_graph():
+    outcome = simulate(programs.rows_of_one_buffer, 2)
+    assert outcome.ranks[1].value == [2.0] * 3
