@@ -620,8 +620,9 @@ def zero3_forward_backward(layers: list, x: Tensor, loss_gradient) -> list[Tenso
     Returns, for each layer in the order of `layers`, this rank's shard of the mean over
     the ranks of the layer's gradient: k numbers. At most three times the bytes of the
     weights move: two all_gathers and a reduce_scatter for each layer. At most two
-    layers' weights are whole at a time. And the next layer's weights are on their way
-    while a layer computes, in both passes.
+    layers' weights are whole at a time (what async_op=True returned holds them, too, as
+    long as you hold it). And the next layer's weights are on their way while a layer
+    computes, in both passes.
     """
     ### BEGIN SOLUTION
     p = dist.get_world_size()
