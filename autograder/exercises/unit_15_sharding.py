@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
-from autograder.exercises.kinds import PlainExercise, ReportExercise
+from autograder.exercises.kinds import PlainExercise, ReportExercise, fits
 from autograder.exercises.readings.sharding import (
     BLOCKS,
     BYTES,
@@ -30,6 +30,11 @@ from autograder.exercises.readings.sharding import (
     through_blocks,
 )
 from labkit.relay.topology import flat
+
+
+def is_right(exercise: Exercise, case: Case, run: Run) -> bool:
+    return fits(case, exercise.expected(case), [rank.value for rank in run.ranks])
+
 
 TOO_MANY = Mistake("too_many_collectives", "The numbers are right, but they took more collectives than are needed.",
                    "A call costs its latency, however small: put what travels together into one.")  # fmt: skip
@@ -265,6 +270,11 @@ NOT_MEAN = (
             "Divide your shard of the sum by the number of ranks.", lambda c: c.steps(lambda g: g.sum(axis=0))),
     Mistake("steps_on_unaveraged_shard", "Each rank stepped along its own gradient: nothing was summed over the ranks.",
             "Sum the gradients over the ranks, then step on your shard.", lambda c: c.own_steps()),
+    Mistake("divided_twice", "The gradients were divided by the number of ranks twice.",
+            "ReduceOp.AVG divides by itself; so does a division before the sum.",
+            lambda c: c.steps(lambda g: g.mean(axis=0) / c.p)),
+    Mistake("copied_from_one_rank", "All ranks stepped along the gradient of rank 0: what the others computed is lost.",
+            "A broadcast copies. To add up: reduce_scatter, or all_reduce.", lambda c: c.steps(lambda g: g[0])),
 )  # fmt: skip
 STATE_LOST = Mistake("state_not_kept", "The step is right, but m and v are as they were: the next step begins anew.",
                      "Change m and v in place: `adam` does, if it gets them and not copies.",
@@ -303,8 +313,8 @@ class ZeroStep(ReportExercise):
     def _report(self, c, w, m, v) -> list[dict]:
         ms, vs = (shards_of(values, c.p) for values in (m, v))
         return [
-            {"weights": Tensor(padded(one, c.p) if self.pads else one, "float64"),
-             "m": Tensor(ms[r], "float64"), "v": Tensor(vs[r], "float64")}
+            {"m": Tensor(ms[r], "float64"), "v": Tensor(vs[r], "float64"),
+             "weights": Tensor(padded(one, c.p) if self.pads else one, "float64")}
             for r, one in enumerate(w if isinstance(w, list) else [w] * c.p)
         ]  # fmt: skip
 
@@ -373,6 +383,8 @@ def harness(f, w, gradients, m, v, t, lr):
         ]
 
     def facts(self, case: Case, run: Run):
+        if not is_right(self, case, run):
+            return None
         p, k, steps = case.world_size, size_of_shard(case.known["n"], case.world_size), len(case.known["g"])
         if case.level == list(self.levels)[2]:
             if over_the_links(run) > 3 * (p - 1) * p * k * BYTES * steps:
@@ -420,7 +432,7 @@ def harness(f, w, gradients, m, v, t, lr):
         Mistake("last_over_all", "The last micro-batch was divided by the number of micro-batches.",
                 "Add the shards up: `own += part`.",
                 lambda c: c.steps(lambda g: g.mean(axis=0), lambda g: g[-1] / len(g))),
-        NOT_MEAN[0].giving(lambda c: c.steps(lambda g: g.sum(axis=0))), NOT_MEAN[1],
+        *NOT_MEAN,
         STATE_LOST, HALF_WRITTEN, NO_STEP, MOVES_TOO_MUCH,
         Mistake("holds_a_whole_gradient", "While the next micro-batch is computed, something of the size of the whole "
                 "gradient is still alive beside w and the buffer.",
@@ -443,12 +455,14 @@ def harness(f, w, gradients, m, v, t, lr):
         return [{**report, "whole": ANYTHING} for report in super()._report(c, w, m, v)]
 
     def facts(self, case: Case, run: Run):
+        if not is_right(self, case, run):
+            return None
         p, micro = case.world_size, case.known["g"].shape[1]
         whole = size_of_shard(case.known["n"], p) * p * BYTES
         if case.level == list(self.levels)[2] and over_the_links(run) > (p - 1) * whole * (micro + 1):
             return "moves_too_much"
         if case.level == list(self.levels)[3]:
-            most = max(rank.value["whole"] if isinstance(rank.value, dict) else 0 for rank in run.ranks)
+            most = max(rank.value["whole"] for rank in run.ranks)
             if most:
                 return Finding("holds_a_whole_gradient", f"There were {most} such tensors.")
         return None
@@ -485,8 +499,8 @@ class Zero3(ReportExercise):
         MOVES_TOO_MUCH.but(why="The gradients are right, but more bytes moved than three times the weights: twice an "
                                "all_gather of them, once a reduce_scatter of the gradients."),
         Mistake("keeps_whole_layers", "More than two whole layers were alive at a time: nothing is saved.",
-                "Use a layer's weights and let go of them (`del`, or one variable for all): before the backward pass "
-                "gather them again."),
+                "Use a layer's weights and let go of them (`del`, or one variable for all), and of the work that you "
+                "waited for, which holds them, too. In the backward pass gather them again."),
         Mistake("waits_for_every_gather", "The gradients are right, but a layer's weights are on their way while "
                 "nobody computes.",
                 "Begin the next layer's all_gather (`async_op=True`) before this layer computes, in both passes, and "
@@ -539,12 +553,14 @@ class Zero3(ReportExercise):
         return self.worked(case).report()
 
     def facts(self, case: Case, run: Run):
+        if not is_right(self, case, run):
+            return None
         p, layers = case.world_size, len(case.known["weights"])
         sizes = [size_of_shard(w.size, p) * BYTES for w in case.known["weights"]]
         _, moved, freed, ahead = self.levels
         if case.level == moved and over_the_links(run) > 3 * (p - 1) * p * sum(sizes):
             return "moves_too_much"
-        if case.level == freed and all(isinstance(rank.value, dict) for rank in run.ranks):
+        if case.level == freed:
             forward, backward = (max(rank.value[label] for rank in run.ranks) for label in "FB")
             if forward > 2 or backward > 3:  # in the backward pass someone may have copied a gradient
                 most = max(forward, backward)
@@ -654,9 +670,9 @@ class Checkpointed(ReportExercise):
         return [{**c.report(c.y, c.gradients[0], c.gradients[1:]), "masks": "alike", **counts}]
 
     def facts(self, case: Case, run: Run):
-        (found,) = [rank.value for rank in run.ranks]
-        if case.level != list(self.levels)[1] or not isinstance(found, dict):
+        if case.level != list(self.levels)[1] or not is_right(self, case, run):
             return None
+        (found,) = [rank.value for rank in run.ranks]
         c = SimpleNamespace(**case.known)
         row, segments = ROWS * WIDTH * BYTES, size_of_shard(len(c.ups), c.every)
         gradients = (2 * c.ups[0].nbytes) * len(c.ups)
@@ -710,6 +726,10 @@ def harness(f, shards, max_norm):
                 "In place: `s.mul_(factor)`.", lambda c: [c.report(r, 1.0) for r in range(c.p)]),
         Mistake("clipped_by_value", "Each number was cut off at max_norm.", "Scale all numbers by one factor.",
                 lambda c: c.cut_off()),
+        Mistake("divides_by_a_little_more", "The factor is max_norm / (norm + 1e-6), as in torch's own function: the "
+                "digits beyond the sixth differ.",
+                "max_norm / norm; where the norm is zero there is nothing to scale.",
+                lambda c: [c.report(r, min(1.0, c.limit / (c.norm + 1e-6))) for r in range(c.p)]),
         Mistake("norm_after", "The shards are right, the returned norm is that after clipping.",
                 "Return the one before.",
                 lambda c: [{"norm": min(c.norm, c.limit)}] * c.p),
@@ -773,7 +793,7 @@ def harness(f, shards, max_norm):
         return [BYTES] * case.world_size  # one number, on which all of the others depend
 
     def facts(self, case: Case, run: Run):
-        if case.level != list(self.levels)[2]:
+        if case.level != list(self.levels)[2] or not is_right(self, case, run):
             return None
         p = case.world_size
         if over_the_links(run) > 2 * (p - 1) * BYTES:

@@ -17,6 +17,7 @@
 
 # %%
 import copy
+import functools
 import warnings
 
 import matplotlib.pyplot as plt
@@ -25,9 +26,6 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
-from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.func import functional_call
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -364,11 +362,11 @@ model = gpt(context=CONTEXT, width=WIDTH, heads=HEADS, layers=LAYERS)
 params = sum(p.numel() for p in model.parameters())
 tokens = torch.from_numpy(data.encode(data.text()))
 print(f"{params:,} parameters: {16 * params / 1e6:.1f} MB with Adam in float32")
-for batch in (1, 4, 16):
+for batch in (1, 2, 4):
     kept = saved_bytes(model, tokens[: batch * CONTEXT].view(batch, CONTEXT).clone())
     numbers = kept / 4 / (batch * CONTEXT * WIDTH * LAYERS)
     print(
-        f"batch {batch:>2}: {kept / 1e6:6.1f} MB of activations, {numbers:.1f} numbers "
+        f"batch {batch}: {kept / 1e6:6.1f} MB of activations, {numbers:.1f} numbers "
         "for each layer, token and unit of width"
     )
 
@@ -473,8 +471,9 @@ print(f"after the forward pass {kept / 1e6:.1f} MB, at the peak {peak / 1e6:.1f}
 timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 
 # %% [markdown]
-# The curve climbs block after block, and stays high: the backward pass frees a block's
-# activations, and gradients of the parameters come in their place.
+# The curve climbs block after block, and comes down as the backward pass lets go of one
+# block's activations after the other. It does not come down to nothing: gradients of
+# the parameters take their place.
 #
 # ## Activations computed twice
 #
@@ -548,7 +547,7 @@ timeline.draw(half.events, 1, title="Segments of two blocks", memory=half.memory
 #
 # **Predict:** which `every` has the lowest peak: 1, all 8, or something between?
 
-# %% tags=["raises-exception"]
+# %% tags=["parameters", "raises-exception"]
 EVERY = (0, 1, 2, 4, 8)
 runs = {
     every: simulation.run(one_step, 1, ("by hand" if every else "plain", every))
@@ -620,8 +619,9 @@ def zero3_forward_backward(layers: list, x: Tensor, loss_gradient) -> list[Tenso
     Returns, for each layer in the order of `layers`, this rank's shard of the mean over
     the ranks of the layer's gradient: k numbers. At most three times the bytes of the
     weights move: two all_gathers and a reduce_scatter for each layer. At most two
-    layers' weights are whole at a time. And the next layer's weights are on their way
-    while a layer computes, in both passes.
+    layers' weights are whole at a time (what async_op=True returned holds them, too, as
+    long as you hold it). And the next layer's weights are on their way while a layer
+    computes, in both passes.
     """
     ### BEGIN SOLUTION
     p = dist.get_world_size()
@@ -708,14 +708,15 @@ def small_gpt() -> nn.Sequential:
     return gpt(**SMALL_GPT).double()
 
 
+@functools.cache
+def all_tokens() -> np.ndarray:
+    return data.encode(data.text())
+
+
 def minibatch(rank: int, p: int, step: int = 0) -> tuple[Tensor, Tensor]:
     """This rank's sequences of a step's global batch, and what comes next in each."""
-    drawn = data.windows(
-        data.encode(data.text()),
-        BATCH * p,
-        SMALL_GPT["context"],
-        np.random.default_rng(step),
-    )
+    random = np.random.default_rng(step)
+    drawn = data.windows(all_tokens(), BATCH * p, SMALL_GPT["context"], random)
     return tuple(torch.from_numpy(one).chunk(p)[rank] for one in drawn)
 
 
@@ -966,6 +967,8 @@ left.legend(frameon=False);
 
 # %% tags=["raises-exception"]
 def three_steps(how):
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
     rank, p = dist.get_rank(), dist.get_world_size()
     net = small_gpt()
     params = list(net.parameters())
@@ -1015,6 +1018,9 @@ def library_gpt(shape, names):
     """Gradients of `fully_shard` on a mesh, flat for every module, and how many numbers
     this rank holds.
     """
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
     rank, p = dist.get_rank(), dist.get_world_size()
     mesh = init_device_mesh("cpu", tuple(shape), mesh_dim_names=tuple(names))
     net = small_gpt()

@@ -31,7 +31,7 @@ class Alive(TorchDispatchMode):
             if isinstance(one, torch.Tensor):
                 storage = one.untyped_storage()
                 if storage._cdata not in self.known and storage._cdata not in self.made:
-                    self.made[storage._cdata] = StorageWeakRef(storage), storage.nbytes()
+                    self.made[storage._cdata] = StorageWeakRef(storage)
         if self.changed and len(self.made) != before:
             self.changed(self.nbytes())
         return result
@@ -43,8 +43,9 @@ class Alive(TorchDispatchMode):
         self.made.pop(storage._cdata, None)
 
     def sizes(self):
-        self.made = {key: one for key, one in self.made.items() if not one[0].expired()}
-        return [nbytes for _, nbytes in self.made.values()]
+        found = {key: torch.UntypedStorage._new_with_weak_ptr(ref.cdata) for key, ref in self.made.items()}
+        self.made = {key: ref for key, ref in self.made.items() if found[key] is not None}
+        return [storage.nbytes() for storage in found.values() if storage is not None]
 
     def nbytes(self):
         return sum(self.sizes())

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: forgot_wait
+# verdict: passed
 import torch
 import torch.distributed as dist
 
@@ -13,13 +13,12 @@ def zero2_step(w, gradients, m, v, t, lr):
     r, p, k = dist.get_rank(), dist.get_world_size(), len(m)
     mine = slice(r * k, (r + 1) * k)
 
-    own, count = torch.zeros_like(m), 0
-    for gradient in gradients:
-        part = torch.empty_like(m)
-        dist.reduce_scatter_single(part, gradient, async_op=True)
-        own += part
-        count += 1
-    own /= count * p
+    parts = []
+    for g in gradients:
+        g.div_(p)
+        parts.append(torch.empty_like(m))
+        dist.reduce_scatter_single(parts[-1], g)
+    own = sum(parts) / len(parts)
 
     part = w[mine].clone()
     adam(part, own, m, v, t, lr)

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: holds_a_whole_gradient
+# verdict: wrong, diagnosis: copied_from_one_rank
 import torch
 import torch.distributed as dist
 
@@ -12,10 +12,12 @@ def adam(w, g, m, v, t, lr):
 def zero2_step(w, gradients, m, v, t, lr):
     r, p, k = dist.get_rank(), dist.get_world_size(), len(m)
     mine = slice(r * k, (r + 1) * k)
-
-    gs = [g.clone() for g in gradients]
-    own = torch.empty_like(m)
-    dist.reduce_scatter_single(own, sum(gs) / len(gs), op=dist.ReduceOp.AVG)
+    own, count = torch.zeros_like(m), 0
+    for g in gradients:
+        dist.broadcast(g, 0)
+        own += g[mine]
+        count += 1
+    own /= count
 
     part = w[mine].clone()
     adam(part, own, m, v, t, lr)

@@ -1,0 +1,32 @@
+# verdict: passed
+import torch
+import torch.distributed as dist
+
+
+def adam(w, g, m, v, t, lr):
+    m.mul_(0.9).add_(g, alpha=0.1)
+    v.mul_(0.999).addcmul_(g, g, value=0.001)
+    w.sub_(lr * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8))
+
+
+def zero2_step(w, gradients, m, v, t, lr):
+    r, p, k = dist.get_rank(), dist.get_world_size(), len(m)
+    mine = slice(r * k, (r + 1) * k)
+
+    own, count = torch.empty_like(m), 1
+    dist.reduce_scatter_single(own, next(gradients))
+    while True:
+        try:
+            g = next(gradients)
+        except StopIteration:
+            break
+        more = torch.empty_like(m)
+        dist.reduce_scatter_single(more, g)
+        own, count = own + more, count + 1
+    own = own / (p * count)
+
+    part = w[mine].clone()
+    adam(part, own, m, v, t, lr)
+    whole = torch.empty_like(w)
+    dist.all_gather_single(whole, part)
+    return whole
