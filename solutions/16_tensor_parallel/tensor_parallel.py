@@ -1027,8 +1027,8 @@ if all(trained.values()):
     ax.legend(frameon=False)
 
 # %% [markdown]
-# It trains, and the curves tell you nothing. But it is *another network*: GELU of a sum
-# is not the sum of GELUs. Its weights mean what they should only on these 2 ranks. Put
+# It trains, and the curves tell you nothing; the wrong one may even lie lower. But it
+# is *another network*: GELU of a sum is not the sum of GELUs. Its weights mean what they should only on these 2 ranks. Put
 # them where they belong, into the same model on one device, and they are far worse. No
 # curve finds this, only a comparison with the sequential model, made once, in float64,
 # before you train. All checks of this page do that.

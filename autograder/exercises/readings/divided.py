@@ -95,6 +95,13 @@ class DividedLayer(Exercise):
         return None
 
 
+def not_finite(value) -> bool:
+    """Whether there is an inf or a nan in a tensor or a number, or in a pair of such."""
+    if isinstance(value, (tuple, list)):
+        return any(map(not_finite, value))
+    return not np.isfinite(np.asarray(getattr(value, "values", value), dtype=float)).all()
+
+
 def drawn(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return full_precision(rng, -1.0, 1.0, shape)
 
@@ -167,6 +174,112 @@ def harness(f, x, up, up_bias, down, down_bias, upstream):
     if upstream is None:
         return {"output": out.detach()}
     out.backward(upstream)
-    given = {f"gradient of {n}": t.grad for n, t in zip(names, leaves, strict=True)}
+    zeros = [t.detach() * 0 for t in leaves]  # for what has no gradient
+    grads = [z if t.grad is None else t.grad for t, z in zip(leaves, zeros, strict=True)]
+    given = {f"gradient of {n}": g for n, g in zip(names, grads, strict=True)}
     return {"output": out.detach(), **given}
 """
+
+
+def heads_divided(c: SimpleNamespace):
+    """Attention whole and, as `c.mixed`, what each rank's heads add to the output, with one thing done otherwise."""
+
+    def mixed(size=c.size, scale=None, causal=True, across=False):
+        """What each rank's heads add to the output."""
+        outputs = []
+        for r in range(c.p):
+            parts = [c.x @ part(w, c.p, r).T for w in (c.q, c.k, c.v)]
+            split = (size, -1) if across else (-1, size)
+            q, k, v = (a.reshape(len(c.x), *split).transpose((2, 0, 1) if across else (1, 0, 2)) for a in parts)
+            made = attention(q, k, v, causal=causal, scale=scale)
+            back = made.transpose((1, 2, 0) if across else (1, 0, 2)).reshape(len(c.x), -1)
+            outputs.append(back @ part(c.out, c.p, r, 1).T)
+        return outputs
+
+    c.mixed = mixed
+    return sum(mixed()) if c.even else "ValueError"
+
+
+def convolution_divided(c: SimpleNamespace):
+    """The convolution, what each rank makes of its own share (`c.own`), and rows with a wrong halo (`c.with_halo`)."""
+    whole, reach = convolved(c.x, c.w), c.k // 2
+    if c.how == "C_out":
+        c.own = np.array_split(whole, c.p, 1)
+        return whole
+    if c.how == "C_in":
+        c.own = [convolved(part(c.x, c.p, r, 1), part(c.w, c.p, r, 1)) for r in range(c.p)]
+        return whole
+    pieces = np.array_split(c.x, c.p, 2)
+    c.own = [convolved(piece, c.w) for piece in pieces]
+
+    def with_halo(above, below, rows=reach, far=False):
+        results = []
+        for r, piece in enumerate(pieces):
+            a, b = above(r), below(r)
+            top = pieces[a] if 0 <= a < c.p else np.zeros_like(piece)
+            bottom = pieces[b] if 0 <= b < c.p else np.zeros_like(piece)
+            top = top[:, :, :rows] if far else top[:, :, -rows:]
+            bottom = bottom[:, :, -rows:] if far else bottom[:, :, :rows]
+            around = np.concatenate([top, piece, bottom], 2)
+            results.append(convolved(around, c.w, reach - top.shape[2], reach - bottom.shape[2]))
+        return results
+
+    c.with_halo = with_halo
+    return np.array_split(whole, c.p, 2)
+
+
+def loss_divided(c: SimpleNamespace):
+    """(loss, gradient) by rank, and as `c.answer` with one thing done otherwise."""
+    c.n = len(c.y)
+    rows, starts = np.arange(c.n), np.cumsum([0, *c.widths[:-1]])
+    cut = np.split(c.logits, starts[1:], axis=1)
+    whole_max = c.logits.max(1)
+
+    def answer(target=None, own_max=False, own_sum=False, hit=1.0, starts=starts):
+        """(loss, gradient) of each rank, with one thing done otherwise."""
+        tops = [piece.max(1, initial=-1e300) if own_max else whole_max for piece in cut]
+        with np.errstate(all="ignore"):
+            parts = [np.exp(piece - top[:, None]) for piece, top in zip(cut, tops, strict=True)]
+            total = sum(one.sum(1) for one in parts)
+            here = [(c.y >= lo) & (c.y < lo + w) for lo, w in zip(starts, c.widths, strict=True)]
+            found = sum(
+                np.where(h, piece[rows, np.where(h, c.y - lo, 0)], 0)
+                for h, piece, lo in zip(here, cut, starts, strict=True)
+                if piece.size
+            )
+            found, results = found if target is None else target(cut, starts), []
+            for one, top, h, lo in zip(parts, tops, here, starts, strict=True):
+                gradient = one / (one.sum(1) if own_sum else total)[:, None]
+                gradient[rows[h], (c.y - lo)[h]] -= hit
+                results.append((float((np.log(total) + top - found).mean()), gradient / c.n))
+        return results
+
+    def clamped(cut, starts):
+        return sum(
+            piece[rows, np.clip(c.y - lo, 0, piece.shape[1] - 1)]
+            for piece, lo in zip(cut, starts, strict=True)
+            if piece.size
+        )
+
+    c.answer, c.clamped = answer, clamped
+    return answer()
+
+
+def blocks_divided(c: SimpleNamespace):
+    """Attention of each rank's tokens, and as `c.by_blocks` to some blocks only, or masked otherwise."""
+    c.qs, c.ks, c.vs = (np.array_split(whole, c.p) for whole in (c.q, c.k, c.v))
+
+    def by_blocks(which, causal=c.causal, local=False):
+        results, m = [], len(c.qs[0])
+        for r, q in enumerate(c.qs):
+            blocks = which(r) if callable(which) else which
+            k, v = (np.concatenate([whole[b] for b in blocks]) for whole in (c.ks, c.vs))
+            scores = q @ k.T / math.sqrt(q.shape[1])
+            keys = np.concatenate([np.arange(m) + (r * m if local else b * m) for b in blocks])
+            if causal:
+                scores = np.where(keys <= r * m + np.arange(m)[:, None], scores, -np.inf)
+            results.append(softmax(scores) @ v)
+        return results
+
+    c.by_blocks = by_blocks
+    return by_blocks(range(c.p))
