@@ -292,7 +292,7 @@ class HeadAttention(DividedLayer):
         "head_size: int) -> torch.Tensor"
     )
     levels = {"whole heads": 2, "heads that do not divide": 1}
-    all_hear, talks = False, False  # where heads do not divide nobody says anything; the values need the others' heads
+    all_hear, talks = False, False  # where heads do not divide nobody says anything
     harness = """
 def harness(f, x, q, k, v, out, head_size):
     if q.shape[0] % head_size == 0:
@@ -321,6 +321,9 @@ def harness(f, x, q, k, v, out, head_size):
         ACCEPTS.but(why="The ranks' rows are no whole heads, and the function went on (or talked) all the same.",
                     how="Ask first, before any communication: `if q.shape[0] % head_size: raise ValueError(...)`."),
     ]  # fmt: skip
+
+    def needs_bytes(self, case):
+        return [0] * case.world_size  # the other ranks' heads cannot be had otherwise
 
     def cases(self, rng):
         first, second = self.levels

@@ -202,9 +202,10 @@ class Partition(PlainExercise):
                 return costs
 
     def read_right(self, answer, costs, p):
+        refused = isinstance(answer, str) and answer == "ValueError"
         if p > len(costs):
-            return None if answer == "ValueError" else NOT_REFUSED.name
-        if answer == "ValueError":
+            return None if refused else NOT_REFUSED.name
+        if refused:
             return "ValueError"
         if not isinstance(answer, list) or len(answer) != p or not all(type(size) is int for size in answer):
             return "not_sizes"
@@ -313,10 +314,10 @@ def harness(f, p, m, v):
             yield "p does not divide m", {"p": p, "m": m, "v": v}
 
     def read_right(self, answer, p, m, **known):
-        refused = isinstance(answer, list) and "ValueError" in answer
+        said = [isinstance(one, str) and one == "ValueError" for one in answer] if isinstance(answer, list) else []
         if m % p:
-            return None if refused and all(one == "ValueError" for one in answer) else NOT_REFUSED.name
-        return "ValueError" if refused else super().read_right(answer, p, m, **known)
+            return None if said and all(said) else NOT_REFUSED.name
+        return "ValueError" if any(said) else super().read_right(answer, p, m, **known)
 
     def replayed(self, orders, p, m, v):
         return replay(orders, p, m, v)

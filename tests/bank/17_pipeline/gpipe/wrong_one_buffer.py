@@ -1,4 +1,4 @@
-# verdict: raised, diagnosis: RuntimeError
+# verdict: wrong, diagnosis: reused_buffer
 import torch
 import torch.distributed as dist
 
