@@ -105,7 +105,8 @@ class EnoughMicroBatches(PlainExercise):
                 lambda c: c.right - 1 if c.v == 1 and c.right > 1 else None),
         Mistake("four_per_rank", "Four micro-batches per rank, whatever share is asked for.",
                 "Solve (p - 1) / (v m + p - 1) <= share for m, or try one m after the other.", lambda c: 4 * c.p),
-        Mistake("one_too_many", "One less is enough: a bubble of just `share` is allowed.", "<=, not <.",
+        Mistake("one_too_many", "One less is enough: a bubble of just `share` is allowed.",
+                "<=, not <. And a formula's last digit may push `ceil` one up: try one m after the other.",
                 lambda c: c.right + 1 if c.v == 1 and bubble(c.p, c.right) == c.share else None),
         Mistake("multiple_of_p_anyway", "Less are enough: with one chunk per rank, m need not be a multiple of p.",
                 "Round up to a multiple of p only when v > 1.",
@@ -126,7 +127,7 @@ class EnoughMicroBatches(PlainExercise):
 
     def draw(self, rng):
         share = int(rng.integers(60, 90)) / 1000
-        for p, part in ((4, 0.25), (8, share), (int(rng.integers(10, 17)), share), (1, 0.5)):
+        for p, part in ((4, 0.25), (8, share), (int(rng.integers(10, 17)), share), (1, 0.5), (4, 0.2), (64, 0.05)):
             yield "one chunk per rank", {"p": p, "share": part, "v": 1}
         for p, v in ((8, 3), (5, 2)):
             shares = (n / 1000 for n in itertools.count(int(rng.integers(40, 50))))

@@ -95,7 +95,7 @@ def column_linear(
 ) -> torch.Tensor:
     """x W^T + b, of which rank r computes the r-th of p equal pieces of the outputs.
 
-    x: (n, d), weight: (h, d), bias: (h,), the same on every rank; they are kept. A rank
+    x: (n, d), weight: (h, d), bias: (h,), the same on every rank; unchanged. A rank
     computes with its own h / p rows of `weight`. Raises ValueError, before anybody
     communicates, where p does not divide h. Returns the whole output, (n, h), on every
     rank. Over all links together go (p - 1) n h numbers, as in one all_gather of the
@@ -134,7 +134,7 @@ def row_linear(
     """x W^T + b, of which each rank holds some of the inputs.
 
     x: (n, d / p), the inputs of this rank; weight: (h, d / p), what belongs to them;
-    bias: (h,), the same on every rank, or None. They are kept. Returns the whole
+    bias: (h,), the same on every rank, or None. They stay unchanged. Returns the whole
     output, (n, h), on every rank. Over all links together go no more bytes than in one
     all_reduce of the output, 2 (p - 1) n h numbers.
     """
@@ -480,10 +480,9 @@ def vocab_cross_entropy(
 
     logits: (n, V_r), this rank's columns, in the order of the ranks; ranks may hold
     different numbers of columns, and none at all. They may be as large as 1e4. targets:
-    (n,), int64, from 0 to V - 1, the same on every rank. Both are kept. Each rank hands
-    over at most 3 n + p numbers, in as many collectives as you like. Returns the loss
-    (one number, the same on every rank) and the gradient, (n, V_r), in the type of the
-    logits.
+    (n,), int64, from 0 to V - 1, the same on every rank. Both stay unchanged. Each rank
+    hands over at most 3 n + p numbers, in as many collectives as you like. Returns the
+    loss (one number, the same on every rank) and the gradient, (n, V_r).
     """
     ### BEGIN SOLUTION
     p, rank, n, width = dist.get_world_size(), dist.get_rank(), *logits.shape
@@ -552,7 +551,7 @@ for vocabulary in (1000, 10_000):
 def split_conv(x: torch.Tensor, weight: torch.Tensor, how: str) -> torch.Tensor:
     """A convolution with stride 1 and zeros around ("same" size), without bias.
 
-    x: (n, c, h, w), weight: (o, c, k, k), k odd; both are kept.
+    x: (n, c, h, w), weight: (o, c, k, k), k odd; both stay unchanged.
 
     how = "C_out": x is whole, weight holds this rank's output channels. Returns all
     output channels on every rank; over the links goes what one all_gather of the
@@ -1028,10 +1027,11 @@ if all(trained.values()):
 
 # %% [markdown]
 # It trains, and the curves tell you nothing; the wrong one may even lie lower. But it
-# is *another network*: GELU of a sum is not the sum of GELUs. Its weights mean what they should only on these 2 ranks. Put
-# them where they belong, into the same model on one device, and they are far worse. No
-# curve finds this, only a comparison with the sequential model, made once, in float64,
-# before you train. All checks of this page do that.
+# is *another network*: GELU of a sum is not the sum of GELUs. Its weights mean what
+# they should only on these 2 ranks. Put them where they belong, into the same model on
+# one device, and they are far worse. No curve finds this, only a comparison with the
+# sequential model, made once, in float64, before you train. All checks of this page do
+# that.
 
 # %% [markdown]
 # ## What to remember

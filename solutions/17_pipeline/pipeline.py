@@ -132,7 +132,7 @@ check(bubble)
 # %% nbgrader={"grade": false, "grade_id": "enough_micro_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
     """The smallest number of micro-batches, at least 1, with which the bubble is at
-    most `share`; a multiple of p if v > 1.
+    most `share`, 0 < share <= 1; a multiple of p if v > 1.
     """
     ### BEGIN SOLUTION
     step = p if v > 1 else 1
@@ -344,8 +344,9 @@ def gpipe(block, loss_of, xs, ys, m, shape):
     mean loss of a micro-batch. xs: on rank 0 the m inputs, elsewhere None; ys: on the
     last rank the m targets, elsewhere None. shape: of every tensor between two ranks,
     which are float64. Only neighbours exchange messages, one for each micro-batch and
-    direction. Works on one rank, too, and with m < p. Takes m + p - 1 slots. Returns
-    the loss of the minibatch, a float, on the last rank; elsewhere it does not matter.
+    direction. Works on one rank, too, and with m < p. Takes m + p - 1 slots of
+    each kind. Returns the loss of the minibatch, a float, on the last rank; elsewhere
+    it does not matter.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
