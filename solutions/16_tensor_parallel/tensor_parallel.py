@@ -169,7 +169,8 @@ check(row_linear)
 #
 # ### An MLP by columns, then rows: f and g (4 points)
 #
-# Write f and g, then the MLP. Leave alone what is handed to you: add up a clone.
+# Write f and g, then the MLP. An all_reduce changes its tensor, and autograd may have
+# handed the same one to somebody else: add up a clone.
 
 # %% nbgrader={"grade": false, "grade_id": "tp_mlp", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class CopyIn(torch.autograd.Function):
