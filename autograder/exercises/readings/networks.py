@@ -1,0 +1,146 @@
+"""What the exercises of unit 18 share: cost models, compression and local steps in numpy, each also with one thing done
+otherwise."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from autograder.exercise import Run, Tensor
+
+BYTES = 8  # of a float64
+
+
+def tensor(values, dtype: str = "float64") -> Tensor:
+    """A tensor as plain data."""
+    return Tensor(np.asarray(values).astype(dtype), dtype)
+
+
+def over_the_links(run: Run) -> float:
+    """Bytes on all links together."""
+    return sum(run.link_bytes.values())
+
+
+def called(run: Run) -> int:
+    """The most collectives that a rank called; a barrier moves nothing, and making a group is none."""
+    return max(sum(name != "barrier" for name in rank.collectives) for rank in run.ranks)
+
+
+# -- placement ---------------------------------------------------------------------------------------------------------
+
+
+def crossings(order: list[int], node_of: list[int]) -> int:
+    """How often a ring in this order goes from one node to another."""
+    return sum(node_of[a] != node_of[b] for a, b in pairwise([*order, order[0]]))
+
+
+def by_slot(slots: list[int], p: int) -> list[int]:
+    """The host of every rank, hosts filled one after the other."""
+    return [host for host, room in enumerate(slots) for _ in range(room)][:p]
+
+
+def by_node(slots: list[int], p: int) -> list[int]:
+    """The host of every rank, one for each host in turn, as long as it has room."""
+    turns = [host for turn in range(max(slots, default=0)) for host, room in enumerate(slots) if turn < room]
+    return turns[:p]
+
+
+# -- cost models -------------------------------------------------------------------------------------------------------
+
+ALGORITHMS = ("ring", "doubling", "halving_doubling", "hierarchical")
+
+
+def steps_of(algorithm: str, nbytes: float, nodes: int, per_node: int, *, shared=True, twice=2, whole=False) -> list:
+    """The steps of an all-reduce: (how often, the link it waits for, messages of one node on it, bytes of each).
+
+    shared: whether the ranks of a node share a card. twice: how often what reduces and what spreads is counted. whole:
+    whether every message carries all bytes.
+    """
+    n, g, p = nodes, per_node, nodes * per_node
+    if algorithm == "ring":
+        return [(twice * (p - 1), "inside" if n == 1 else "between", 1, nbytes if whole else nbytes / p)]
+    if algorithm == "hierarchical":
+        inside = (twice * (g - 1), "inside", 1, nbytes if whole else nbytes / g)
+        return [inside, (twice * (n - 1), "between", g if shared else 1, nbytes if whole else nbytes / p)]
+    distances = [1 << k for k in range(p.bit_length() - 1)]
+    often = 1 if algorithm == "doubling" else twice
+    whole = whole or algorithm == "doubling"
+    return [
+        (often, "inside" if d < g else "between", g if shared and d >= g else 1, nbytes if whole else nbytes * d / p)
+        for d in distances
+    ]
+
+
+def seconds_of(steps: list, inside: tuple, between: tuple) -> float:
+    """What the steps take."""
+    links = {"inside": inside, "between": between}
+    return math.fsum(often * (links[at][0] + many * size * links[at][1]) for often, at, many, size in steps)
+
+
+# -- compression -------------------------------------------------------------------------------------------------------
+
+
+def top_k(gradients: np.ndarray, k: int, slip: str = "") -> tuple[list, np.ndarray]:
+    """Means of what was sent, one for each step, and each rank's error at the end. gradients: (steps, ranks, n)."""
+    _, p, n = gradients.shape
+    error, means = np.zeros((p, n)), []
+    for g in gradients:
+        a = g if slip == "drops_the_error" else g + error
+        of = g if slip == "error_added_after_selection" else a
+        size = of if slip == "largest_not_in_magnitude" else np.abs(of)
+        chosen = np.argsort(-size, axis=1, kind="stable")[:, :k]
+        sent, mean = np.take_along_axis(a, chosen, 1), np.zeros(n)
+        for r in range(p):
+            at = chosen[0] if slip == "averages_positions" else chosen[r]
+            if slip == "overwrites_the_same_index":
+                mean[at] = sent[r]
+            else:
+                mean[at] += sent[r]
+        means.append(mean if slip == "sum_for_mean" else mean / p)
+        kept = g.copy() if slip == "forgets_older_errors" else a.copy()
+        if slip != "keeps_what_was_sent":
+            np.put_along_axis(kept, chosen, 0.0, 1)
+        error = kept
+    return means, error * (slip != "drops_the_error")
+
+
+def power_sgd(gradients: np.ndarray, q: np.ndarray, slip: str = "") -> tuple[list, np.ndarray]:
+    """Approximations of the mean, one for each step, and each rank's error at the end. gradients: (steps, ranks, rows,
+    columns)."""
+    error, means = np.zeros_like(gradients[0]), []
+    for g in gradients:
+        m = g if slip == "drops_the_error" else g + error
+        left = m[:1] @ q if slip == "never_summed_left" else (m @ q).mean(axis=0)
+        left = left[0] if left.ndim == 3 else left
+        basis = left if slip == "not_orthogonal" else np.linalg.qr(left)[0]
+        right = m.transpose(0, 2, 1) @ basis
+        right = right.sum(axis=0) if slip == "sum_for_mean" else right.mean(axis=0)
+        mean = basis @ right.T
+        means.append(mean)
+        error = (g if slip == "forgets_older_errors" else m) - mean
+        q = q if slip == "starts_again" else right
+    return means, error * (slip != "drops_the_error")
+
+
+# -- rounds of local steps ---------------------------------------------------------------------------------------------
+
+
+def diloco(c, slip: str = "") -> np.ndarray:
+    """The weights of each rank at the end. c: w (n,), slopes and targets (ranks, n), steps, every, lr, outer_lr, mu."""
+    p = len(c.slopes)
+    start, velocity, w = c.w.copy(), np.zeros_like(c.w), np.tile(c.w, (p, 1))
+    for t in range(1, c.steps + 1):
+        w = w - c.lr * c.slopes * (w - c.targets)
+        if t % c.every and (t < c.steps or slip == "drops_the_short_round"):
+            continue
+        delta = (start - w).sum(axis=0) / (1 if slip == "sum_for_mean" else p)
+        delta = -delta if slip == "wrong_sign" else delta
+        velocity = c.mu * velocity * (slip != "momentum_begins_again") + delta
+        ahead = {"no_momentum": delta, "heavy_ball": velocity}.get(slip, delta + c.mu * velocity)
+        new = w.mean(axis=0) if slip == "averages_only" else start - c.outer_lr * ahead
+        start = c.w if slip == "measures_from_the_first" else new
+        w = np.tile(new, (p, 1)) if slip != "goes_on_from_its_own" or t >= c.steps else w
+        last = new
+    return np.tile(last, (p, 1)) if slip != "drops_the_short_round" else w

@@ -1,0 +1,713 @@
+"""Unit 18, networks: ring order and placement, cost models, hierarchical and halving all-reduces, compressed gradients,
+and rounds of local steps.
+
+Which links an answer uses is read from the bytes on them, which cards it leaves idle from the virtual time.
+"""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+from autograder.compare import difference
+from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run
+from autograder.exercises.kinds import PlainExercise, ReportExercise
+from autograder.exercises.readings.messages import forbidden_collective
+from autograder.exercises.readings.networks import (
+    ALGORITHMS,
+    BYTES,
+    by_node,
+    by_slot,
+    called,
+    crossings,
+    diloco,
+    over_the_links,
+    power_sgd,
+    seconds_of,
+    steps_of,
+    tensor,
+    top_k,
+)
+from labkit.relay.topology import Link, nodes
+
+TOO_MANY = Mistake("too_many_collectives", "The numbers are right, but they took more collectives than are needed.",
+                   "A call costs its latency, however small: what is small travels together.")  # fmt: skip
+TOO_MANY_BYTES = Mistake("too_many_bytes", "The numbers are right, but more bytes travelled than the method needs.")
+SUM_FOR_MEAN = Mistake("sum_for_mean", "What came back is the sum over the ranks, not their mean.",
+                       "Divide by the number of ranks.")  # fmt: skip
+DROPS_ERROR = Mistake("drops_the_error", "What was not sent in one step is never sent: there is no feedback.",
+                      "Add the error to the gradient first, and keep in it what was not sent.")  # fmt: skip
+FORGETS_OLDER = Mistake("forgets_older_errors", "The error is taken from the gradient alone: what earlier steps had "
+                        "kept and this one did not send is lost.",
+                        "error = (gradient + error) - what was sent.")  # fmt: skip
+
+
+class RefusingExercise(PlainExercise):
+    """A plain function that raises ValueError where the case is `impossible`."""
+
+    def __init_subclass__(cls, **options):
+        if "signature" in vars(cls) and "harness" not in vars(cls):
+            cls.harness = """
+def harness(f, *arguments):
+    try:
+        return {"value": as_lists(f(*arguments)), "raises": "nothing"}
+    except ValueError:
+        return {"value": None, "raises": "ValueError"}
+"""
+        super().__init_subclass__(**options)
+
+    def impossible(self, **case) -> bool:
+        raise NotImplementedError
+
+    def per_rank(self, case, value):
+        if self.impossible(**case.known):
+            return [{"value": ANYTHING, "raises": "ValueError"}]
+        return [{"value": value, "raises": "nothing"}]
+
+    def worked(self, case):
+        possible = not self.impossible(**case.known)
+        return SimpleNamespace(**{"case": case, "possible": possible, "right": None, **case.known})
+
+    def read(self, answer, **case):
+        return "takes_anything" if self.impossible(**case) else None
+
+
+# -- order and placement -----------------------------------------------------------------------------------------------
+
+
+class RingOrder(PlainExercise):
+    """A ring that rarely leaves a node"""
+
+    signature = "ring_order(node_of: list[int]) -> list[int]"
+    levels = {"placed in turn": 1, "any placement": 1}
+    talks = False
+    mistakes = [
+        Mistake("not_every_rank_once", "Some rank does not stand in the ring exactly once.",
+                "The answer holds the numbers 0 to p - 1, each once."),
+        Mistake("returns_nodes", "The answer names nodes; the ring is one of ranks.",
+                "Return numbers of ranks: `sorted(range(p), key=...)`."),
+        Mistake("crosses_too_often", "The ring goes to another node more often than it must.",
+                "Entered once, a node is left when all its ranks have been visited: sort by node."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        turn, any_ = self.levels
+        for level, kind in ((turn, (2, 3)), (turn, (4, 4)), (any_, [3, 1, 4]), (any_, [2, 5, 2]), (any_, [3]),
+                            (any_, [1, 1, 1]), (any_, [1])):  # fmt: skip
+            names = (rng.permutation(90)[:5] + 20).tolist()  # none is a rank's number, too
+            if level == turn:
+                of = [names[r % kind[0]] for r in range(kind[0] * kind[1])]
+            else:
+                of = [name for name, often in zip(names, kind, strict=False) for _ in range(often)]
+                while len(kind) > 1 and sum(kind) > 3:
+                    of = rng.permutation(of).tolist()
+                    if crossings(list(range(len(of))), of) > len(kind) and sorted(of) != of:
+                        break
+            yield level, {"node_of": of}
+
+    def facts(self, case: Case, run: Run):
+        answer, node_of = run.ranks[0].value, case.known["node_of"]
+        p, count = len(node_of), len(set(node_of))
+        if isinstance(answer, list) and answer and set(map(repr, answer)) <= set(map(repr, node_of)) and p > 1:
+            return "returns_nodes"
+        if not isinstance(answer, list) or sorted(answer, key=repr) != sorted(range(p), key=repr):
+            return "not_every_rank_once"
+        found = crossings(answer, node_of)
+        if found <= count * (count > 1):
+            return None
+        return Finding("crosses_too_often", f"It goes to another node {found} times; {count} would do.")
+
+
+class PlaceRanks(RefusingExercise):
+    """Where the ranks go"""
+
+    signature = "place_ranks(hosts: list[str], slots: list[int], p: int, by: str) -> list[str]"
+    levels = {"by slot and by node": 1, "hosts of different sizes": 1, "what cannot be": 1}
+    mistakes = [
+        Mistake("not_by_node", "By node was asked for, and hosts were filled one after the other.",
+                "By node: one rank to each host in turn."),
+        Mistake("not_by_slot", "By slot was asked for, and ranks were dealt out in turn.",
+                "By slot: a host is full before the next one gets any."),
+        Mistake("overfills_a_host", "A host got more ranks than it has slots.",
+                "A host without a free slot is passed over."),
+        Mistake("equal_shares", "Every host was given as many slots as the first.",
+                "`slots[i]` is the room of `hosts[i]`.",
+                lambda c: c.possible and c.named(by_slot if c.by == "slot" else by_node,
+                                                 [c.slots[0]] * len(c.slots))),
+        Mistake("takes_anything", "What cannot be placed was placed.",
+                "More ranks than slots, or a `by` that there is not: raise ValueError."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        both, sizes, wrong = self.levels
+        for level, slots, p, by in (
+            (both, [4, 4, 4], 10, "slot"),
+            (both, [2, 2, 2], 6, "node"),
+            (both, [4, 4], 6, "node"),
+            (sizes, [1, 4, 2], 6, "node"),
+            (sizes, [2, 1, 3], 6, "slot"),
+            (sizes, [1, 0, 3, 2], 5, "node"),
+            (sizes, [3, 1, 2], 0, "slot"),
+            (wrong, [2, 3], 6, "node"),
+            (wrong, [2, 3], 6, "slot"),
+            (wrong, [4, 4], 4, "socket"),
+        ):
+            hosts = [f"node{int(k):02d}" for k in rng.permutation(90)[: len(slots)]]
+            yield level, {"hosts": hosts, "slots": slots, "p": p, "by": by}
+
+    def impossible(self, slots, p, by, **case):
+        return p > sum(slots) or by not in ("slot", "node")
+
+    def right(self, hosts, slots, p, by):
+        if self.impossible(slots, p, by):
+            return None
+        return [hosts[k] for k in (by_slot if by == "slot" else by_node)(slots, p)]
+
+    def worked(self, case):
+        c = super().worked(case)
+
+        def named(how, slots=c.slots):
+            return [c.hosts[k] for k in how(slots, c.p)]
+
+        c.named = named
+        return c
+
+    def read(self, answer, hosts, slots, p, by):
+        if self.impossible(slots, p, by):
+            return "takes_anything"
+        placed = answer["value"] if isinstance(answer, dict) else None
+        if isinstance(placed, list) and any(placed.count(h) > room for h, room in zip(hosts, slots, strict=True)):
+            return "overfills_a_host"
+        other = [hosts[k] for k in (by_node if by == "slot" else by_slot)(slots, p)]
+        return f"not_by_{by}" if placed == other else None
+
+
+# -- cost models -------------------------------------------------------------------------------------------------------
+
+
+class AllReduceSeconds(RefusingExercise):
+    """How long an all-reduce takes"""
+
+    signature = (
+        "all_reduce_seconds(algorithm: str, nbytes: int, nodes: int, per_node: int, inside: tuple, between: tuple)"
+        " -> float"
+    )
+    levels = {"one rank on a node": 2, "shared cards": 2, "what cannot be": 1}
+    mistakes = [
+        Mistake("whole_vector_in_each_step", "Every message of this algorithm carries all bytes here.",
+                "In a ring and in the hierarchical one a message carries a part; halving sends a half, a quarter ...",
+                lambda c: c.of(whole=True)),
+        Mistake("half_of_it", "The parts are reduced, but the time to spread the sum is missing.",
+                "The second half takes as many steps as the first.", lambda c: c.of(twice=1)),
+        Mistake("own_card_each", "Every rank has a card of its own to the other nodes here.",
+                "The ranks of a node share it: what g of them send at once takes g times the bytes.",
+                lambda c: c.of(shared=False)),
+        Mistake("all_links_alike", "Every step takes the link between nodes.",
+                "A step in which nobody leaves a node takes the link inside.",
+                lambda c: c.of(links=(c.between, c.between))),
+        Mistake("all_inside", "Every step takes the link inside a node.",
+                "A step in which one rank leaves its node waits for the link between.",
+                lambda c: c.of(links=(c.inside, c.inside))),
+        Mistake("no_latency", "The latency of the messages is missing.", "Each step costs alpha, too.",
+                lambda c: c.of(links=((0.0, c.inside[1]), (0.0, c.between[1])))),
+        Mistake("p_steps", "The ring takes p - 1 steps to reduce and as many to spread, not p.",
+                "p parts, p - 1 of which a rank lacks.",
+                lambda c: c.algorithm == "ring" and c.of() * (c.p / (c.p - 1) if c.p > 1 else 1)),
+        Mistake("takes_anything", "An algorithm that there is not, or that does not run on this number of ranks, got a "
+                "time.",
+                "Raise ValueError: doubling and halving need a power of two, here."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        one, shared, wrong = self.levels
+        for level, algorithm, n, g in (
+            (one, "ring", 8, 1),
+            (one, "ring", 6, 1),
+            (one, "doubling", 8, 1),
+            (one, "halving_doubling", 16, 1),
+            (one, "hierarchical", 5, 1),
+            (shared, "ring", 3, 4),
+            (shared, "ring", 1, 6),
+            (shared, "doubling", 4, 4),
+            (shared, "halving_doubling", 2, 8),
+            (shared, "hierarchical", 3, 5),
+            (shared, "hierarchical", 1, 4),
+            (wrong, "doubling", 3, 2),
+            (wrong, "halving_doubling", 1, 6),
+            (wrong, "tree", 2, 2),
+        ):
+            inside = float(rng.integers(5, 20)) * 1e-1, 1e-3 / float(rng.integers(100, 400))
+            between = float(rng.integers(40, 90)) * 1e-1, 1e-3 / float(rng.integers(10, 30))
+            known = (algorithm, int(rng.integers(9, 40)) * 480, n, g, inside, between)
+            names = ("algorithm", "nbytes", "nodes", "per_node", "inside", "between")
+            yield level, dict(zip(names, known, strict=True)), {"rtol": 1e-9}
+
+    def impossible(self, algorithm, nodes, per_node, **case):
+        p = nodes * per_node
+        return algorithm not in ALGORITHMS or (algorithm in ALGORITHMS[1:3] and p & (p - 1) != 0)
+
+    def right(self, algorithm, nbytes, nodes, per_node, inside, between):
+        if self.impossible(algorithm, nodes, per_node):
+            return None
+        return seconds_of(steps_of(algorithm, nbytes, nodes, per_node), inside, between)
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.p = c.nodes * c.per_node
+
+        def of(links=(c.inside, c.between), **slip):
+            return seconds_of(steps_of(c.algorithm, c.nbytes, c.nodes, c.per_node, **slip), *links)
+
+        c.of = of if c.possible else (lambda *a, **b: None)
+        return c
+
+
+# -- all-reduces -------------------------------------------------------------------------------------------------------
+
+
+class SumExercise(Exercise):
+    """x, the same size on every rank, is summed: known is `x` (ranks, n)."""
+
+    all_hear = True
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.total = c.x.sum(axis=0)
+        return c
+
+    def expected(self, case):
+        c = self.worked(case)
+        return [tensor(c.total, c.dtype)] * c.p
+
+    def per_rank(self, case, value):
+        values = value if isinstance(value, list) else [value] * case.world_size
+        return [tensor(one, case.known["dtype"]) for one in values]
+
+    def right_share(self, case: Case, run: Run, r: int) -> np.ndarray | None:
+        """Which of the numbers of rank r are those of the sum."""
+        found, wanted = run.ranks[r].value, self.expected(case)[r]
+        if np.shape(getattr(found, "values", None)) != np.shape(wanted.values):
+            return None
+        return np.isclose(np.asarray(found.values, float), np.asarray(wanted.values, float), rtol=1e-6, atol=0)
+
+    def is_right(self, case: Case, run: Run) -> bool:
+        return all(difference(w, r.value) is None for w, r in zip(self.expected(case), run.ranks, strict=True))
+
+
+class HierarchicalAllReduce(SumExercise):
+    """All-reduce on nodes: inside, across, inside"""
+
+    signature = "hierarchical_all_reduce(x: torch.Tensor, ranks_per_node: int) -> torch.Tensor"
+    levels = {"the sum": 1, "bytes between the nodes": 2, "no card idle": 1}
+    mistakes = [
+        Mistake("reduces_inside_twice", "Each number counts once for every rank of a node: it was summed inside, and "
+                "then over all ranks.",
+                "Across the nodes only ranks with the same place on their nodes are added.",
+                lambda c: c.g * c.total),
+        Mistake("inside_only", "Each rank has the sum of its node alone.", "Then across: one rank of each node.",
+                lambda c: [c.x[r // c.g * c.g : (r // c.g + 1) * c.g].sum(axis=0) for r in range(c.p)]),
+        Mistake("across_only", "Each rank has the sum over those with its place on their nodes, not over its node.",
+                "First inside each node, then across.",
+                lambda c: [c.x[r % c.g :: c.g].sum(axis=0) for r in range(c.p)]),
+        Mistake("mean_for_sum", "This is the mean over the ranks; asked for is the sum.", "Do not divide.",
+                lambda c: c.total / c.p),
+        Mistake("not_gathered_inside", "Each rank has the sum of a part only: at the end nobody told the others of its "
+                "node.",
+                "The third phase: an all-gather inside each node."),
+        Mistake("only_one_of_a_node", "One rank of each node has the sum, the others do not.",
+                "At the end all ranks of a node need it."),
+        Mistake("too_much_between", "The sum is right, but more bytes went between the nodes than must.",
+                "Each rank takes 1/g of its node's sum across, in a ring, or reduce-scattered and gathered: "
+                "2 (N-1)/N of its part."),
+        Mistake("idle_cards", "The sum is right and the bytes between the nodes are few, but it takes longer than it "
+                "must: a few ranks do the work inside a node while the others wait.",
+                "Inside a node all ranks reduce a part each, at the same time (reduce-scatter), and spread it likewise "
+                "(all-gather)."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        the_sum, between, idle = self.levels
+        bytes_only = {"inside": Link(0, 1e-8), "between": Link(0, 4e-8)}
+        return [
+            self._case(rng, level, p, g, n, **options)
+            for level, p, g, n, options in (
+                (the_sum, 4, 2, 12, {}),
+                (the_sum, 6, 3, 7, {"late": (1,)}),
+                (the_sum, 6, 2, 5, {"dtype": "float32"}),
+                (the_sum, 4, 2, 1, {}),
+                (the_sum, 3, 1, 4, {}),
+                (the_sum, 3, 3, 8, {}),
+                (between, 6, 3, 360, {}),
+                (idle, 6, 3, 360, bytes_only),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, g, n, dtype="float64", late=(), **links):
+        known = {"x": rng.normal(size=(p, n)).astype(dtype), "g": g, "dtype": dtype}
+        arguments = [(tensor(one, dtype), g) for one in known["x"]]
+        says = f"{p // g} nodes of {g}, n = {n}, {dtype}"
+        return Case(level, p, arguments, says, known, late=late, network=nodes(g, **links))
+
+    def facts(self, case: Case, run: Run):
+        p, g, n = case.world_size, case.known["g"], case.known["x"].shape[1]
+        count = p // g
+        if not self.is_right(case, run):
+            return self._halfway(case, run, p, g)
+        links = run.link_bytes
+        least = 2 * (count - 1) * n * BYTES
+        if case.level != list(self.levels)[0] and links.get("between", 0) > least + 0.5:
+            return Finding("too_much_between", f"{links['between']:,.0f} B; {least:,} would do.")
+        if case.level == list(self.levels)[2]:
+            inside, between = case.network.inside.beta, case.network.between.beta
+            bound = 2 * n * BYTES * ((g - 1) / g * inside + (count - 1) / count * between)
+            if run.elapsed > 1.1 * bound:
+                return Finding("idle_cards", f"It took {run.elapsed * 1e6:.0f} virtual us; {bound * 1e6:.0f} would do.")
+        return None
+
+    def _halfway(self, case, run, p, g):
+        right = [self.right_share(case, run, r) for r in range(p)]
+        if g == 1 or any(one is None for one in right):
+            return None
+        whole = [one.all() for one in right]
+        if any(whole) and all(sum(whole[i : i + g]) == 1 for i in range(0, p, g)):
+            return "only_one_of_a_node"
+        n = case.known["x"].shape[1]
+        covered = all(np.any(right[i : i + g], axis=0).all() for i in range(0, p, g))
+        return "not_gathered_inside" if n >= g and covered and not any(whole) else None
+
+
+class HalvingDoubling(SumExercise):
+    """All-reduce by halving and doubling"""
+
+    signature = "halving_doubling(x: torch.Tensor) -> torch.Tensor"
+    levels = {"the sum": 1, "messages and bytes": 2, "any number of ranks": 2}
+    mistakes = [
+        Mistake("not_doubled", "Each rank has the sum of its part only: what was halved is not put together.",
+                "The same partners in the opposite order, each giving the other what it has."),
+        Mistake("extra_ranks_left_out", "What the ranks beyond the power of two hold is not in the sum.",
+                "Before the halving each of them gives its vector to a partner below.",
+                lambda c: c.q < c.p and c.x[: c.q].sum(axis=0)),
+        Mistake("extra_ranks_stand_aside", "The ranks beyond the power of two neither gave nor got anything.",
+                "Before the halving each gives its vector to a partner below, and afterwards it gets the sum from it.",
+                lambda c: c.q < c.p and [c.x[: c.q].sum(axis=0) if r < c.q else c.x[r] for r in range(c.p)]),
+        Mistake("extra_ranks_not_told", "The sum is complete, but the ranks beyond the power of two do not get it.",
+                "At the end each gets it from the partner to whom it gave its vector.",
+                lambda c: c.q < c.p and [c.total if r < c.q else c.x[r] for r in range(c.p)]),
+        Mistake("too_many_messages", "The sum is right, but the ranks sent more messages than 2 log2 p.",
+                "In step k the partner is `rank ^ d`, d halving from p / 2 to 1, and back."),
+        Mistake("sends_the_whole_vector", "The sum is right and the messages are few, but they are too large.",
+                "Give the half that your partner keeps, keep the other one, and halve that in the next step."),
+        Mistake("uses_collective", "A collective was called: it chooses its own messages.",
+                "Build it from `isend`, `irecv`, `send` and `recv`."),
+        Mistake("uses_all_reduce", "`all_reduce` is what this page takes apart.",
+                "Build it from `isend`, `irecv`, `send` and `recv`."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        the_sum, few, any_ = self.levels
+        return [
+            self._case(rng, level, p, n, dtype, late)
+            for level, p, n, dtype, late in (
+                (the_sum, 2, 6, "float64", ()),
+                (the_sum, 4, 8, "float32", (2,)),
+                (the_sum, 4, 5, "float64", ()),
+                (the_sum, 4, 2, "float64", ()),
+                (few, 4, 400, "float64", ()),
+                (few, 8, 80, "float64", ()),
+                (any_, 3, 7, "float64", (2,)),
+                (any_, 5, 120, "float64", ()),
+                (any_, 6, 8, "float64", ()),
+                (any_, 1, 4, "float64", ()),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, n, dtype, late):
+        known = {"x": rng.normal(size=(p, n)).astype(dtype), "q": 1 << (p.bit_length() - 1), "dtype": dtype}
+        return Case(level, p, [(tensor(one, dtype),) for one in known["x"]], f"n = {n}, {dtype}", known, late=late)
+
+    def facts(self, case: Case, run: Run):
+        if found := forbidden_collective(run):
+            return found
+        p, q, n = case.world_size, case.known["q"], case.known["x"].shape[1]
+        if not self.is_right(case, run):
+            right = [self.right_share(case, run, r) for r in range(q)]
+            halves = all(one is not None and one.any() and not one.all() for one in right)
+            return "not_doubled" if halves and p == q and n >= p and np.any(right, axis=0).all() else None
+        if case.level == list(self.levels)[0]:
+            return None
+        steps, extra = 2 * (q.bit_length() - 1), 2 * (q < p)
+        sends, sent = (max(getattr(rank, name) for rank in run.ranks) for name in ("sends", "sent_bytes"))
+        if sends > steps + extra:
+            return Finding("too_many_messages", f"A rank sent {sends} messages; {steps + bool(extra)} would do.")
+        most = 2 * (q - 1) / q * n * BYTES + steps * BYTES + (extra > 0) * n * BYTES
+        if sent > most:
+            return Finding("sends_the_whole_vector", f"A rank sent {sent:,} B; {most:,.0f} would do.")
+        return None
+
+
+# -- compression -------------------------------------------------------------------------------------------------------
+
+
+class FeedbackExercise(ReportExercise):
+    """A compressed mean in several steps, with the error carried along. The report: what came back in each step, and
+    this rank's error at the end.
+    """
+
+    parts = ("means", "error")
+    slips: dict[str, str] = {}
+
+    def simulate(self, c, slip=""):
+        raise NotImplementedError
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.of = lambda slip: self._reports(c, slip)
+        return c
+
+    def _reports(self, c, slip):
+        means, error = self.simulate(c, slip)
+        return [{"means": [tensor(one) for one in means], "error": tensor(error[r])} for r in range(c.p)]
+
+    def expected(self, case):
+        return self._reports(super().worked(case), "")
+
+
+class TopKMean(FeedbackExercise):
+    """The k largest, and what is left for later"""
+
+    signature = "top_k_mean(gradient: torch.Tensor, error: torch.Tensor, k: int) -> torch.Tensor"
+    levels = {"one step": 1, "error feedback over many steps": 2, "bytes": 1}
+    harness = """
+def harness(f, gradients, k):
+    import torch
+
+    error = torch.zeros_like(gradients[0])
+    means = [f(gradient, error, k).clone() for gradient in gradients]
+    return {"means": means, "error": error}
+"""
+    mistakes = [
+        DROPS_ERROR.giving(lambda c: c.of("drops_the_error")),
+        Mistake("error_added_after_selection", "The k entries are chosen by the gradient alone, without the error: an "
+                "entry that is always small is never sent.",
+                "Add the error first, then choose.", lambda c: c.of("error_added_after_selection")),
+        FORGETS_OLDER.giving(lambda c: c.of("forgets_older_errors")),
+        Mistake("keeps_what_was_sent", "What was sent is still in the error: it will be sent again.",
+                "`error` is 0 where something was sent.", lambda c: c.of("keeps_what_was_sent")),
+        Mistake("averages_positions", "The values of all ranks were added at the indices of the first one.",
+                "Each rank has chosen other entries: gather the indices, too.",
+                lambda c: c.of("averages_positions")),
+        Mistake("overwrites_the_same_index", "Where several ranks chose the same entry, only one of them counts.",
+                "Add: `mean.index_add_(0, indices, values)`.", lambda c: c.of("overwrites_the_same_index")),
+        Mistake("largest_not_in_magnitude", "Large negative entries are never chosen.", "Choose by the magnitude.",
+                lambda c: c.of("largest_not_in_magnitude")),
+        SUM_FOR_MEAN.giving(lambda c: c.of("sum_for_mean")),
+        TOO_MANY_BYTES.but(how="Each rank gives k values and k indices, 16 k bytes; the zeros stay at home."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        one, many, few = self.levels
+        return [
+            self._case(rng, level, p, n, k, steps, late)
+            for level, p, n, k, steps, late in (
+                (one, 3, 10, 3, 1, ()),
+                (one, 2, 6, 6, 1, (1,)),
+                (many, 3, 12, 2, 6, (0,)),
+                (many, 4, 9, 1, 8, ()),
+                (few, 4, 400, 4, 3, ()),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, n, k, steps, late):
+        """Drawn until every step chooses negative entries, and some that another rank has chosen, too."""
+        common = rng.normal(size=n) * (1 + 2 * (np.arange(n) < 2 * k)) - 0.5 * (np.arange(n) < k)
+        gradients = common + 0.5 * rng.normal(size=(steps, p, n))
+        gradients[:, :, 0] = -4.0 - rng.uniform(0, 1, (steps, p))  # the same entry on all ranks, and negative
+        known = {"gradients": gradients, "k": k}
+        arguments = [([tensor(g) for g in gradients[:, r]], k) for r in range(p)]
+        return Case(level, p, arguments, f"n = {n}, k = {k}, {steps} steps", known, late=late)
+
+    def simulate(self, c, slip=""):
+        return top_k(c.gradients, c.k, slip)
+
+    def needs_bytes(self, case):
+        return [BYTES] * case.world_size
+
+    def facts(self, case: Case, run: Run):
+        steps, p, _ = case.known["gradients"].shape
+        most = 16 * case.known["k"] * steps
+        given = max(rank.collective_bytes + rank.sent_bytes / max(1, p - 1) for rank in run.ranks)
+        if case.level == list(self.levels)[2] and given > most:
+            return Finding("too_many_bytes", f"A rank gave {given:,.0f} B in {steps} steps; {most} would do.")
+        return None
+
+
+class PowerSgd(FeedbackExercise):
+    """A matrix as a product of two thin ones"""
+
+    signature = "power_sgd(gradient: torch.Tensor, q: torch.Tensor, error: torch.Tensor) -> torch.Tensor"
+    levels = {"one step": 1, "steps that build on each other": 2, "two small collectives": 1}
+    harness = """
+def harness(f, gradients, q):
+    import torch
+
+    error, q = torch.zeros_like(gradients[0]), q.clone()
+    means = [f(gradient, q, error).clone() for gradient in gradients]
+    return {"means": means, "error": error}
+"""
+    mistakes = [
+        DROPS_ERROR.giving(lambda c: c.of("drops_the_error")),
+        FORGETS_OLDER.giving(lambda c: c.of("forgets_older_errors")),
+        Mistake("starts_again", "Every step begins with the same q: the approximation gets no better.",
+                "Write the new right factor into q: `q.copy_(...)`.", lambda c: c.of("starts_again")),
+        Mistake("not_orthogonal", "The columns of the left factor are not orthonormal: the product is no projection.",
+                "`torch.linalg.qr(left)[0]`.", lambda c: c.of("not_orthogonal")),
+        Mistake("never_summed_left", "The left factor comes from one rank's matrix.",
+                "All-reduce it before you orthogonalise it.", lambda c: c.of("never_summed_left")),
+        SUM_FOR_MEAN.giving(lambda c: c.of("sum_for_mean")),
+        TOO_MANY_BYTES.but(how="What travels are the two thin factors: (rows + columns) x rank numbers."),
+        TOO_MANY,
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        one, many, few = self.levels
+        return [
+            self._case(rng, level, p, shape, rank, steps, late)
+            for level, p, shape, rank, steps, late in (
+                (one, 3, (6, 4), 2, 1, ()),
+                (one, 2, (3, 5), 3, 1, (1,)),
+                (many, 3, (5, 6), 1, 4, (0,)),
+                (many, 2, (7, 4), 2, 4, ()),
+                (few, 4, (24, 20), 2, 2, ()),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, shape, rank, steps, late):
+        gradients = rng.normal(size=shape) + rng.normal(size=(steps, p, *shape))
+        q = np.linalg.qr(rng.normal(size=(shape[1], rank)))[0] + 0.25
+        known = {"gradients": gradients, "q": q, "rank": rank}
+        arguments = [([tensor(g) for g in gradients[:, r]], tensor(q)) for r in range(p)]
+        says = f"{shape[0]} x {shape[1]}, rank {rank}, {steps} steps"
+        return Case(level, p, arguments, says, known, late=late)
+
+    def simulate(self, c, slip=""):
+        return power_sgd(c.gradients, c.q, slip)
+
+    def needs_bytes(self, case):
+        return [BYTES] * case.world_size
+
+    def facts(self, case: Case, run: Run):
+        steps, p, rows, columns = case.known["gradients"].shape
+        if case.level != list(self.levels)[2]:
+            return None
+        most = 2 * (p - 1) * (rows + columns) * case.known["rank"] * BYTES * steps
+        if over_the_links(run) > most + 0.5:
+            return Finding("too_many_bytes", f"{over_the_links(run):,.0f} B on the links; {most:,} would do.")
+        if (calls := called(run)) > 2 * steps:
+            return Finding("too_many_collectives", f"A rank called {calls}; {2 * steps} would do.")
+        return None
+
+
+# -- rounds of local steps ---------------------------------------------------------------------------------------------
+
+
+class Diloco(Exercise):
+    """Many steps alone, one together"""
+
+    signature = (
+        "diloco(w: torch.Tensor, gradient: Callable, steps: int, every: int, lr: float, outer_lr: float, mu: float)"
+        " -> torch.Tensor"
+    )
+    levels = {"local SGD": 1, "Nesterov's momentum outside": 2, "one collective a round": 1}
+    all_hear = True
+    harness = """
+from labkit.relay.charging import compute
+
+
+def harness(f, w, slopes, target, steps, every, lr, outer_lr, mu):
+    def gradient(at):
+        compute(1e-3, "G")
+        return slopes * (at.detach() - target)
+
+    return f(w, gradient, steps, every, lr, outer_lr, mu)
+"""
+    mistakes = [
+        Mistake("averages_only", "The weights were averaged; there is no outer step.",
+                "The outer gradient is `start - mean of the weights`; step along it with outer_lr and momentum.",
+                lambda c: c.of("averages_only")),
+        Mistake("wrong_sign", "The outer step goes away from where the ranks went.",
+                "delta = start - mean of the weights, and start - outer_lr * ...", lambda c: c.of("wrong_sign")),
+        SUM_FOR_MEAN.giving(lambda c: c.of("sum_for_mean")),
+        Mistake("no_momentum", "The outer step has no momentum.", "v = mu v + delta.", lambda c: c.of("no_momentum")),
+        Mistake("heavy_ball", "The outer step goes along v: that is plain momentum, not Nesterov's.",
+                "Along delta + mu v, with the v of this round.", lambda c: c.of("heavy_ball")),
+        Mistake("momentum_begins_again", "v is lost from one round to the next.",
+                "It belongs to the outer optimizer and lives through all rounds.",
+                lambda c: c.of("momentum_begins_again")),
+        Mistake("measures_from_the_first", "Every round's delta is measured from the weights of the very beginning.",
+                "Measure from the weights with which this round began.", lambda c: c.of("measures_from_the_first")),
+        Mistake("goes_on_from_its_own", "After the outer step each rank goes on from its own weights.",
+                "All begin the next round with the new weights.", lambda c: c.of("goes_on_from_its_own")),
+        Mistake("drops_the_short_round", "Where `every` does not divide `steps`, the last round has no outer step.",
+                "A round ends after `every` steps or with the last one.", lambda c: c.of("drops_the_short_round")),
+        TOO_MANY,
+        TOO_MANY_BYTES.but(how="Once a round, n numbers: one all-reduce of the weights, or of delta. The momentum is "
+                               "the same everywhere and need not travel."),
+        Mistake("computes_too_much", "The weights are right, but gradients were computed that nobody needs.",
+                "One for each inner step."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        local, outside, once = self.levels
+        return [
+            self._case(rng, level, p, *rest)
+            for level, p, *rest in (
+                (local, 3, 5, 6, 3, 1.0, 0.0, ()),
+                (local, 2, 4, 5, 2, 1.0, 0.0, (1,)),
+                (outside, 3, 4, 8, 2, 0.7, 0.9, ()),
+                (outside, 2, 6, 7, 3, 0.5, 0.6, (0,)),
+                (outside, 4, 3, 2, 4, 0.7, 0.9, ()),
+                (once, 4, 200, 8, 4, 0.7, 0.8, ()),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, n, steps, every, outer_lr, mu, late):
+        known = {"w": rng.normal(size=n), "slopes": rng.uniform(0.5, 2, (p, n)), "steps": steps, "every": every}
+        known |= {"targets": rng.normal(size=(p, n)), "lr": 0.1, "outer_lr": outer_lr, "mu": mu}
+        known |= {"tensors": [[tensor(a), tensor(b)] for a, b in zip(known["slopes"], known["targets"], strict=True)]}
+        arguments = [
+            (tensor(known["w"]), *known["tensors"][r], steps, every, 0.1, outer_lr, mu) for r in range(p)
+        ]  # fmt: skip
+        says = f"{steps} steps, rounds of {every}, outer_lr {outer_lr}, mu {mu}"
+        return Case(level, p, arguments, says, known, late=late)
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.of = lambda slip: [tensor(one) for one in diloco(c, slip)]
+        return c
+
+    def expected(self, case):
+        return self.worked(case).of("")
+
+    def facts(self, case: Case, run: Run):
+        k, p = case.known, case.world_size
+        right = all(difference(w, r.value) is None for w, r in zip(self.expected(case), run.ranks, strict=True))
+        if not right:
+            return None
+        if max(rank.busy for rank in run.ranks) > (k["steps"] + 0.5) * 1e-3:
+            return "computes_too_much"
+        if case.level != list(self.levels)[2]:
+            return None
+        rounds = math.ceil(k["steps"] / k["every"])
+        if (calls := called(run)) > rounds:
+            return Finding("too_many_collectives", f"A rank called {calls} in {rounds} rounds.")
+        most = 2 * (p - 1) * len(k["w"]) * BYTES * rounds
+        if over_the_links(run) > most + 0.5:
+            return Finding("too_many_bytes", f"{over_the_links(run):,.0f} B on the links; {most:,} would do.")
+        return None

@@ -1,0 +1,16 @@
+# verdict: wrong, diagnosis: idle_cards
+import torch
+import torch.distributed as dist
+
+
+def hierarchical_all_reduce(x, ranks_per_node):
+    g, r, p = ranks_per_node, dist.get_rank(), dist.get_world_size()
+    insides = [dist.new_group(list(range(k, k + g))) for k in range(0, p, g)]
+    acrosses = [dist.new_group(list(range(k, p, g))) for k in range(g)]
+    inside, across = insides[r // g], acrosses[r % g]
+    x = x.clone()
+    dist.reduce(x, r // g * g, group=inside)
+    if r % g == 0:
+        dist.all_reduce(x, group=across)
+    dist.broadcast(x, r // g * g, group=inside)
+    return x
