@@ -322,7 +322,7 @@ class HierarchicalAllReduce(SumExercise):
                 "Each rank takes 1/g of its node's sum across, in a ring, or reduce-scattered and gathered: "
                 "2 (N-1)/N of its part."),
         Mistake("idle_cards", "The sum is right and the bytes between the nodes are few, but it takes longer than it "
-                "must: a few ranks do the work inside a node while the others wait.",
+                "must: inside the nodes a few ranks do the work while the others wait, or more goes around than needed.",
                 "Inside a node all ranks reduce a part each, at the same time (reduce-scatter), and spread it likewise "
                 "(all-gather)."),
     ]  # fmt: skip
@@ -640,6 +640,8 @@ def harness(f, w, slopes, target, steps, every, lr, outer_lr, mu):
         Mistake("averages_only", "The weights were averaged; there is no outer step.",
                 "The outer gradient is `start - mean of the weights`; step along it with outer_lr and momentum.",
                 lambda c: c.of("averages_only")),
+        Mistake("averages_in_every_step", "The ranks' weights were averaged after every inner step.",
+                "Within a round nobody hears of the others.", lambda c: c.of("averages_in_every_step")),
         Mistake("wrong_sign", "The outer step goes away from where the ranks went.",
                 "delta = start - mean of the weights, and start - outer_lr * ...", lambda c: c.of("wrong_sign")),
         SUM_FOR_MEAN.giving(lambda c: c.of("sum_for_mean")),

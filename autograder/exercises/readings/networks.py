@@ -133,6 +133,8 @@ def diloco(c, slip: str = "") -> np.ndarray:
     start, velocity, w = c.w.copy(), np.zeros_like(c.w), np.tile(c.w, (p, 1))
     for t in range(1, c.steps + 1):
         w = w - c.lr * c.slopes * (w - c.targets)
+        if slip == "averages_in_every_step":
+            w = np.tile(w.mean(axis=0), (p, 1))
         if t % c.every and (t < c.steps or slip == "drops_the_short_round"):
             continue
         delta = (start - w).sum(axis=0) / (1 if slip == "sum_for_mean" else p)

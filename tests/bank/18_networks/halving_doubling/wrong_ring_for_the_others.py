@@ -1,0 +1,60 @@
+# verdict: wrong, diagnosis: too_many_messages
+import torch
+import torch.distributed as dist
+
+
+def swap(give, get, other):
+    sent = dist.isend(give.clone(), other)
+    dist.recv(get, other)
+    sent.wait()
+
+
+def ring(x, ranks):
+    me, p = ranks.index(dist.get_rank()), len(ranks)
+    right, left = ranks[(me + 1) % p], ranks[(me - 1) % p]
+    parts = list(x.tensor_split(p))
+    for phase in (0, 1):
+        for s in range(p - 1):
+            out, into = (me - s - 1 + phase) % p, (me - s - 2 + phase) % p
+            got = torch.empty_like(parts[into])
+            sent = dist.isend(parts[out].clone(), right)
+            dist.recv(got, left)
+            sent.wait()
+            if phase:
+                parts[into].copy_(got)
+            else:
+                parts[into] += got
+    return parts[me]
+
+
+def halving_doubling(x):
+    r, p = dist.get_rank(), dist.get_world_size()
+    if p & (p - 1):
+        x = x.clone()
+        ring(x, list(range(p)))
+        return x
+    x, q = x.clone(), 1 << (p.bit_length() - 1)
+    if r >= q:
+        dist.send(x, r - q)
+        dist.recv(x, r - q)
+        return x
+    if r + q < p:
+        got = torch.empty_like(x)
+        dist.recv(got, r + q)
+        x += got
+    part, halves, d = x, [], q // 2
+    while d:
+        low, high = part.tensor_split(2)
+        keep, give = (high, low) if r & d else (low, high)
+        got = torch.empty_like(keep)
+        swap(give, got, r ^ d)
+        keep += got
+        halves.append((keep, give, r ^ d))
+        part, d = keep, d // 2
+    for keep, give, other in reversed(halves):
+        got = torch.empty_like(give)
+        swap(keep, got, other)
+        give.copy_(got)
+    if r + q < p:
+        dist.send(x, r + q)
+    return x
