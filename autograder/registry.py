@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from autograder import exercises
+import autograder.exercises as exercises
 from autograder.course import overlay_exercises
 from autograder.exercise import Exercise
 

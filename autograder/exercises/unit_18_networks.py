@@ -322,7 +322,7 @@ class HierarchicalAllReduce(SumExercise):
                 "Each rank takes 1/g of its node's sum across, in a ring, or reduce-scattered and gathered: "
                 "2 (N-1)/N of its part."),
         Mistake("idle_cards", "The sum is right and the bytes between the nodes are few, but it takes longer than it "
-                "must: inside the nodes a few ranks do the work while the others wait, or more goes around than needed.",
+                "must: inside the nodes a few ranks do the work while others wait, or more goes around than needed.",
                 "Inside a node all ranks reduce a part each, at the same time (reduce-scatter), and spread it likewise "
                 "(all-gather)."),
     ]  # fmt: skip

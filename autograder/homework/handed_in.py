@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.homework import folder as folders
-from autograder.homework import rubric
+import autograder.homework.folder as folders
+import autograder.homework.rubric as rubric
 from autograder.homework.folder import Homework
 from autograder.homework.rubric import PARTS, PartResult, Report
 from labkit.launch.launcher import Launcher
@@ -97,7 +97,7 @@ class Judge:
         return found_in(self.results[name])
 
     def _judged(self, part: str) -> Report:
-        from autograder.homework import judge_files  # only where a homework is judged: it reads PDFs
+        from autograder.homework.judging import judge_files  # only where a homework is judged: it reads PDFs
 
         with tempfile.TemporaryDirectory(prefix="homework-") as place:
             homework = unpacked(self.files, Path(place))
@@ -135,7 +135,7 @@ def shared_runs(results: Iterable[tuple[str, dict]]) -> dict[str, list[tuple[str
 
 def card(result: dict, hints: str) -> tuple[str, str]:
     """(HTML, text) of what a part earned and why. hints: a level of `autograder.verdict.HINT_LEVELS`."""
-    from autograder.homework import page
+    import autograder.homework.page as page
 
     found = PartResult.from_json(result)
     return page.part_html(found, hints), page.part_text(found, hints)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from autograder.exercise import PUBLIC_KEY
-from autograder.homework import rubric
+import autograder.homework.rubric as rubric
 from autograder.homework.folder import Homework, collect
 from autograder.homework.rubric import PartResult, Report, lines_of, lost, needs_person, shown, unjudged
 from labkit import runlog
@@ -104,7 +104,7 @@ class Figures:
             list(pool.map(lambda role: self(self.homework.files[role]), roles))
 
     def _read_one(self, path: Path):
-        from autograder.homework import inside
+        import autograder.homework.inside as inside
         from probes.figure.types import Figure
 
         name = self.homework.names.get(path.name, path.name)
@@ -119,7 +119,8 @@ class Figures:
 
     def add_overlays(self, result: PartResult, roles: list[str]) -> None:
         """facts["overlays"]: file -> the page with what was read from it. A page that cannot be drawn is left out."""
-        from autograder.homework import inside, overlay
+        import autograder.homework.inside as inside
+        import autograder.homework.overlay as overlay
 
         def drawn(role: str) -> tuple[str, dict | None]:
             path = self.homework.files[role]

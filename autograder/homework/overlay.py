@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from autograder.homework import inside
+import autograder.homework.inside as inside
 from autograder.homework.rubric import shown
 
 WIDTH = 760  # pixels

@@ -124,7 +124,7 @@ def render(report: Report, title: str = "Scaling MNIST", hints: str = "how") -> 
     """One HTML page with everything."""
     from markupsafe import Markup
 
-    from autograder import pages
+    import autograder.pages as pages
 
     cards = [Markup(part_html(part, hints)) for part in report.parts]
     files = [(role, shown(name)) for role, name in report.files.items()]

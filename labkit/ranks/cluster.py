@@ -24,10 +24,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import labkit.ranks.engine as engine
+import labkit.ranks.forker as forker
 from labkit import environment
 from labkit.launch import reaper
 from labkit.launch.launcher import LauncherError
-from labkit.ranks import engine, forker
 from labkit.ranks.forker import RankForker
 from labkit.watch import recorder
 from labkit.watch.events import RankState

@@ -185,7 +185,7 @@ def _be_a_rank(request: dict, streams: list[int], sockets: list[socket.socket], 
             os.dup2(stream, number)
             os.close(stream)
         _take_over(request)
-        from labkit.ranks import engine
+        import labkit.ranks.engine as engine
 
         engine.main()
         status = 0

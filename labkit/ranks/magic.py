@@ -23,10 +23,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import labkit.ranks.engine as engine
+import labkit.ranks.unwritten as unwritten
 from labkit import environment
 from labkit.cells.notebook import executed_cells
 from labkit.palette import BLUE
-from labkit.ranks import engine, unwritten
 from labkit.ranks.carry import CannotSend, Notebook, SentNames
 from labkit.ranks.order import CannotRun, Order, understood
 from labkit.ranks.output import Code, Message, RankOutput, label

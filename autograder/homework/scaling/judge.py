@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.homework import rubric
+import autograder.homework.rubric as rubric
 from autograder.homework.folder import Homework
 from autograder.homework.rubric import SIZES, Flag, LineResult, PartResult, Report, full, lost, needs_person, shown
 from autograder.homework.scaling import rerun, suspicion, table
