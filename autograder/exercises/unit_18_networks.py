@@ -657,6 +657,9 @@ def harness(f, w, slopes, target, steps, every, lr, outer_lr, mu):
                 "All begin the next round with the new weights.", lambda c: c.of("goes_on_from_its_own")),
         Mistake("drops_the_short_round", "Where `every` does not divide `steps`, the last round has no outer step.",
                 "A round ends after `every` steps or with the last one.", lambda c: c.of("drops_the_short_round")),
+        Mistake("skips_the_rest", "Where `every` does not divide `steps`, the steps left over were not taken.",
+                "The last round is shorter: steps % every inner steps, then the outer one.",
+                lambda c: c.of("skips_the_rest")),
         TOO_MANY,
         TOO_MANY_BYTES.but(how="Once a round, n numbers: one all-reduce of the weights, or of delta. The momentum is "
                                "the same everywhere and need not travel."),

@@ -48,9 +48,9 @@ class Snapshot:
         )
 
 
-def leaks_since(before: Snapshot) -> list[str]:
-    """One line per thing that was not there before and is still there after the grace period."""
-    deadline = time.monotonic() + GRACE_S
+def leaks_since(before: Snapshot, grace: float = GRACE_S) -> list[str]:
+    """One line per thing that was not there before and is still there `grace` seconds from now."""
+    deadline = time.monotonic() + grace
     while True:
         found = _leaks(before)
         if not found or time.monotonic() > deadline:

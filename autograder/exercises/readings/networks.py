@@ -131,7 +131,8 @@ def diloco(c, slip: str = "") -> np.ndarray:
     """The weights of each rank at the end. c: w (n,), slopes and targets (ranks, n), steps, every, lr, outer_lr, mu."""
     p = len(c.slopes)
     start, velocity, w = c.w.copy(), np.zeros_like(c.w), np.tile(c.w, (p, 1))
-    for t in range(1, c.steps + 1):
+    last = start
+    for t in range(1, c.steps - (c.steps % c.every if slip == "skips_the_rest" else 0) + 1):
         w = w - c.lr * c.slopes * (w - c.targets)
         if slip == "averages_in_every_step":
             w = np.tile(w.mean(axis=0), (p, 1))

@@ -439,20 +439,18 @@ def test_stop_leaves_nothing(notebook, ranks):
 
 
 def test_a_killed_kernel_leaves_nothing(notebook, ranks):
-    before = leaks.Snapshot.now()
+    before, others = leaks.Snapshot.now(), engines()
     other = Notebook()
     try:
         assert "2 ranks ready" in other.run("from labkit import ranks\nranks.start(2)").text
-        assert len(engines()) == 2
+        assert len(engines()) == len(others) + 2
         folder = glob.glob("/dev/shm/labkit-ranks-*")
         other.run("%%ranks --deadline 0.5\ncomm.recv()")
     finally:
         other.kill()
-    deadline = time.monotonic() + 10
-    while engines() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not engines()
-    assert folder is not None and leaks.leaks_since(before) == []
+    # the reaper gives mpiexec 20 s to end what it started
+    assert folder and leaks.leaks_since(before, grace=30) == []
+    assert not set(engines()) - set(others)
 
 
 def engines() -> list[psutil.Process]:
