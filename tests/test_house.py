@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
@@ -47,6 +48,30 @@ def modules_of_labkit(path: Path) -> set[str]:
 def test_lessons_import_what_lies_in_labkit_itself(path):
     names = {file.stem for file in (ROOT / "labkit").glob("*.py")} | WINGS_OF_LESSONS
     assert modules_of_labkit(path) <= names
+
+
+def imported_modules(name: str, path: Path) -> set[str]:
+    """What a file names in its imports, wherever they stand. `from package import name` names the package, too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = name.split(".")[: -node.level] if node.level else []
+            package = ".".join([*base, *filter(None, [node.module])])
+            found |= {package, *(f"{package}.{alias.name}" for alias in node.names)}
+    return found - {name}
+
+
+def test_no_module_imports_itself_in_a_circle():
+    """Packages count as modules: a module that imports a sibling through its own package waits for that package."""
+    files = {}
+    for path in (file for package in ("labkit", "autograder", "probes") for file in (ROOT / package).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    graph = {name: imported_modules(name, path) & files.keys() for name, path in files.items()}
+    sorter = graphlib.TopologicalSorter(graph)
+    sorter.prepare()  # raises CycleError, with the circle
 
 
 def test_modules_that_attacks_name_are_there():
