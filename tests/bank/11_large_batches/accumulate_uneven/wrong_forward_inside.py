@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: own_gradient
+import torch.distributed as dist
+
+
+def accumulate_uneven(ddp, micro_batches, n):
+    p = dist.get_world_size()
+    with ddp.no_sync():
+        for x, y in micro_batches[:-1]:
+            ((ddp(x) - y) ** 2).sum().mul(p / n).backward()
+        x, y = micro_batches[-1]
+        loss = ((ddp(x) - y) ** 2).sum() * p / n
+    loss.backward()

@@ -1,0 +1,11 @@
+# verdict: wrong, diagnosis: means_added
+import torch.distributed as dist
+
+
+def accumulate_uneven(ddp, micro_batches, n):
+    p = dist.get_world_size()
+    with ddp.no_sync():
+        for x, y in micro_batches[:-1]:
+            ((ddp(x) - y) ** 2).mean().backward()
+    x, y = micro_batches[-1]
+    ((ddp(x) - y) ** 2).mean().backward()

@@ -1,0 +1,11 @@
+# verdict: wrong, diagnosis: not_divided
+import torch.distributed as dist
+
+
+def accumulate_uneven(ddp, micro_batches, n):
+    p = dist.get_world_size()
+    with ddp.no_sync():
+        for x, y in micro_batches[:-1]:
+            ((ddp(x) - y) ** 2).sum().backward()
+    x, y = micro_batches[-1]
+    ((ddp(x) - y) ** 2).sum().backward()

@@ -1,0 +1,11 @@
+# verdict: wrong, diagnosis: sums_of_all
+import torch
+import torch.distributed as dist
+
+
+def sync_norm_backward(g, xhat, weight, inv, n):
+    own = torch.stack([g.sum(0), (g * xhat).sum(0)])
+    total = own
+    dist.all_reduce(total)
+    gx = weight * inv * (g - total[0] / n - xhat * total[1] / n)
+    return gx, own[1], own[0]

@@ -1,0 +1,15 @@
+# verdict: wrong, diagnosis: own_share
+import torch
+import torch.distributed as dist
+
+
+def train_and_validate(step, correct, steps, every, n):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    start, stop = rank * n // p, (rank + 1) * n // p
+    accuracies = []
+    for k in range(steps):
+        step(k)
+        if (k + 1) % every == 0:
+            count = torch.tensor([correct(start, stop)])
+            accuracies.append(count.item() / max(stop - start, 1))
+    return accuracies
