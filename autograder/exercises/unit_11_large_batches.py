@@ -858,7 +858,7 @@ def harness(f, table, steps, every, n):
         Mistake("everybody_everything", "The numbers are right, but samples were validated on more than one rank.",
                 "A share for each rank."),
         Mistake("uneven_shares", "The numbers are right, but one rank has more to do than need be.",
-                "Shares that differ by at most one sample."),
+                "At most n / p, rounded up."),
         TOO_MANY.but(how="One all_reduce of the count for each validation."),
     ]  # fmt: skip
 
