@@ -467,16 +467,17 @@ for batch, rates in {**TRIED, **LARGEST}.items():
 # %% tags=["raises-exception"]
 batches = np.array(list(needed))
 found = np.array(list(needed.values()))
-noise = np.median(np.concatenate(list(scales.values())))
 knee = (batches * found).min() / found.min()  # fewest samples / fewest steps
-print(f"noise scale {noise:.0f}, knee of the measured steps {knee:.0f}")
+print(f"knee of the measured steps {knee:.0f}")
+bends = [(knee, palette.GREEN, "--", "bend at the knee")]
+if scales:
+    noise = np.median(sum(scales.values(), []))
+    print(f"noise scale {noise:.0f}")
+    bends.insert(0, (noise, palette.ORANGE, "-", "bend at the noise scale"))
 wide = np.geomspace(batches[0], batches[-1], 50)
 figure, ax = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
 ax.loglog(batches, found, "o", color=palette.BLUE, label="measured")
-for at, colour, style, label in (
-    (noise, palette.ORANGE, "-", "bend at the noise scale"),
-    (knee, palette.GREEN, "--", "bend at the knee"),
-):
+for at, colour, style, label in bends:
     fewest = np.exp(np.mean(np.log(found / (1 + at / batches))))
     steps = fewest * (1 + at / wide)
     ax.loglog(wide, steps, style, color=colour, label=label)
