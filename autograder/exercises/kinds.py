@@ -99,6 +99,11 @@ class PlainExercise(Exercise):
         return (self.read_right if is_right else self.read)(answer, **case.known)
 
 
+def refused(answer: Any) -> bool:
+    """Whether a harness that catches ValueError said so. Answers are of any type, and arrays do not compare."""
+    return isinstance(answer, str) and answer == "ValueError"
+
+
 class ReportExercise(Exercise):
     """Every rank returns a dict of parts, such as its weights after a training run and the losses on the way.
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run, Tensor
-from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks
+from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks, refused
 from autograder.exercises.readings.sharding import called, over_the_links
 from autograder.values import full_precision
 
@@ -143,7 +143,7 @@ class ScaledRate(PlainExercise):
         return {m.name: None for m in self.mistakes if m.value}
 
     def read_right(self, answer, **case):
-        return NOT_REFUSED.name if self.right(**case) is ANYTHING and answer != "ValueError" else None
+        return NOT_REFUSED.name if self.right(**case) is ANYTHING and not refused(answer) else None
 
 
 # -- accumulation ------------------------------------------------------------------------------------------------------
@@ -514,9 +514,9 @@ def harness(f, gradient, b):
 
     def facts(self, case: Case, run: Run):
         p, values = case.world_size, [rank.value for rank in run.ranks]
-        refused = [isinstance(value, dict) and value["noise"] == "ValueError" for value in values]
         if p == 1:
-            return None if all(refused) else NOT_REFUSED.name
+            said = [isinstance(value, dict) and refused(value["noise"]) for value in values]
+            return None if all(said) else NOT_REFUSED.name
         if case.level != list(self.levels)[1]:
             return None
         return too_much(run, 1, 2 * (p - 1) * (len(case.known["g"][0]) + 1) * 8)
@@ -560,7 +560,6 @@ def harness(f, x):
         Mistake("digits_cancel", "Far from zero, the mean of the squares and the square of the mean agree in most of "
                 "their digits: their difference has few that are right.",
                 "Let each rank send its rows, its mean, and the sum of the squared distances from that mean."),
-        Mistake("differ_between_ranks", "The ranks returned different numbers."),
         TOO_MANY.but(how="Number of rows, mean, and the sum of squares around that mean: one all_gather of 2 C + 1 "
                      "numbers is enough."),
         MOVES_TOO_MUCH.but(how="A rank's rows may stay where they are: 2 C + 1 numbers say all about them."),
@@ -778,7 +777,7 @@ class GhostBatchNorm(PlainExercise):
         return {m.name: None for m in self.mistakes if m.value}
 
     def read_right(self, answer, **case):
-        return NOT_REFUSED.name if self.right(**case) is ANYTHING and answer != "ValueError" else None
+        return NOT_REFUSED.name if self.right(**case) is ANYTHING and not refused(answer) else None
 
 
 def _normed(rows, group, eps, axis=1, ddof=0, outside=False, divides=True):

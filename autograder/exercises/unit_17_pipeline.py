@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run, Tensor
-from autograder.exercises.kinds import PlainExercise, ReportExercise, fits, on_ranks
+from autograder.exercises.kinds import PlainExercise, ReportExercise, fits, on_ranks, refused
 from autograder.exercises.readings.orders import OrderExercise, in_turn
 from autograder.exercises.readings.stages import (
     BACKWARD,
@@ -203,10 +203,10 @@ class Partition(PlainExercise):
                 return costs
 
     def read_right(self, answer, costs, p):
-        refused = isinstance(answer, str) and answer == "ValueError"
+        was_refused = refused(answer)
         if p > len(costs):
-            return None if refused else NOT_REFUSED.name
-        if refused:
+            return None if was_refused else NOT_REFUSED.name
+        if was_refused:
             return "ValueError"
         if not isinstance(answer, list) or len(answer) != p or not all(type(size) is int for size in answer):
             return "not_sizes"
@@ -315,7 +315,7 @@ def harness(f, p, m, v):
             yield "p does not divide m", {"p": p, "m": m, "v": v}
 
     def read_right(self, answer, p, m, **known):
-        said = [isinstance(one, str) and one == "ValueError" for one in answer] if isinstance(answer, list) else []
+        said = [refused(one) for one in answer] if isinstance(answer, list) else []
         if m % p:
             return None if said and all(said) else NOT_REFUSED.name
         return "ValueError" if any(said) else super().read_right(answer, p, m, **known)
