@@ -51,6 +51,8 @@ class Case:
         expected value promises (`autograder.compare.TOLERANCES`), so that float64 is not mistaken for float32. Sums in
         another order pass.
     network: the relay's, in virtual time (`labkit.relay.topology`).
+    kills: rank -> the operation, counted from 0, in place of which its process dies (`labkit.relay.progress`); what is
+        expected of it is not looked at.
     ranks_per_node: runtime "horovod": `hvd.local_rank()` counts within nodes of so many ranks; 0: all ranks on one
         node.
     """
@@ -64,6 +66,7 @@ class Case:
     rtol: float | None = None
     atol: float | None = None
     network: Topology = flat()
+    kills: dict[int, int] = field(default_factory=dict)
     ranks_per_node: int = 0
 
     def arguments_of(self, rank: int) -> tuple:
@@ -90,7 +93,7 @@ class RankRun:
     unwaited: isend/irecv and asynchronous collectives it never waited for. carried: bytes it handed to Horovod's
         collectives; infinite where it called MPI more often than can be recorded.
     busy: virtual seconds of computing that the harness has charged. memory: what it has counted, as (virtual seconds,
-        bytes alive from then on).
+        bytes alive from then on). gone: whether its process was killed (`Case.kills`).
     """
 
     value: Any
@@ -107,6 +110,7 @@ class RankRun:
     carried: float = 0.0
     busy: float = 0.0
     memory: tuple[tuple[float, int], ...] = ()
+    gone: bool = False
 
     @property
     def peak(self) -> int:

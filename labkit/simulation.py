@@ -8,7 +8,7 @@ how much memory it holds.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from labkit import timeline
@@ -55,25 +55,25 @@ def run(
     beta: float = 1e-10,
     topology: str | Topology | None = None,
     late: Sequence[int] = (),
+    kills: Mapping[int, int] | None = None,
 ) -> Outcome:
     """Run a notebook's function on `world_size` ranks over the relay's network and see what it did.
 
     arguments: one tuple for all ranks, or a list with one tuple per rank (numbers, strings, lists,
     numpy arrays, torch tensors). alpha: seconds per message; beta: seconds per byte; topology: in
-    place of these, a network of nodes (see `topology`); late: ranks that begin after the others. Up
-    to 64 ranks are processes; more, up to 4,096, are threads of one process, which share whatever
-    the function does not make itself.
+    place of these, a network of nodes (see `topology`); late: ranks that begin after the others;
+    kills: {rank: operation, counted from 0, in place of which it dies}. Up to 64 ranks are
+    processes; more, up to 4,096, are threads of one process, which share what they do not make.
 
-    The outcome has `.ranks[r]` (value, sends, sent_bytes, collectives, clock, busy, memory),
-    `.elapsed` (virtual seconds), `.link_bytes` (per class of link), `.events` and `.memory` (for
-    `labkit.timeline.draw`) and `.hang`. Raises ValueError where there are not as many tuples as
-    ranks, RuntimeError where a rank raised, with its lines.
+    The outcome has `.ranks[r]` (state, value, sends, sent_bytes, collectives, clock, busy, memory),
+    `.elapsed` (virtual seconds), `.link_bytes` (per class of link), `.events`, `.memory`, `.hang`.
+    Raises ValueError where tuples and ranks differ in number, RuntimeError where a rank raised.
     """
     per_rank = arguments if isinstance(arguments, list) else [tuple(arguments)] * world_size
     if len(per_rank) != world_size:
         raise ValueError(f"{len(per_rank)} tuples of arguments for {world_size} ranks")
     network = flat(alpha, beta) if topology is None else _topology(topology)
-    outcome = _run(function, per_rank, {"topology": network, "late": late})
+    outcome = _run(function, per_rank, {"topology": network, "late": late, "kills": kills})
     for r, rank in enumerate(outcome.ranks):
         if rank.state == "raised":
             said = f"rank {r} raised {rank.error['type']}: {rank.error['text']}"

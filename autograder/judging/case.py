@@ -163,6 +163,7 @@ def run_of(outcome: Outcome) -> Run:
             carried=rank.carried,
             busy=rank.busy,
             memory=rank.memory,
+            gone=rank.state == "gone",
         )
         for r, rank in enumerate(outcome.ranks)
     )

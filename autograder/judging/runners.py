@@ -85,7 +85,7 @@ class OnRelay(Runner):
             self.close()
             self.set = RankSet(self.runners.launcher, max(most, case.world_size), limits, together)
         self.runners.served_before = self.set.served > 0
-        return self.set.run(asked.jobs, topology=case.network, late=case.late, seed=asked.seed)
+        return self.set.run(asked.jobs, topology=case.network, late=case.late, seed=asked.seed, kills=case.kills)
 
     def close(self) -> None:
         if self.set is not None:

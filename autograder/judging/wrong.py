@@ -26,7 +26,7 @@ class Wrong:
 
 def wrong_in(exercise: Exercise, case: Case, run: Run) -> Wrong | None:
     """What is wrong with an answer that has come to its end, or None for a right one."""
-    expected = exercise.expected(case)
+    expected = _of_the_living(run, exercise.expected(case))
     values = [_observed(exercise, rank) for rank in run.ranks]
     differences = [difference(e, v, case.rtol, case.atol) for e, v in zip(expected, values, strict=True)]
     first = next((r for r, d in enumerate(differences) if d is not None), None)
@@ -51,7 +51,7 @@ def _wrong_values(
     exercise: Exercise, case: Case, run: Run, values: list, kind: str, lines: list[str], unwaited: list[int]
 ) -> Wrong:
     """kind: how the first wrong value differs (`compare.Difference`). lines: that value and the right one."""
-    wanted = exercise.misconceptions(case)
+    wanted = {name: values and _of_the_living(run, values) for name, values in exercise.misconceptions(case).items()}
     hidden = tuple(name for name in exercise.diagnoses if wanted.get(name) is None)
     matches = _matching(case, wanted, values)
     if unwaited and not matches and kind != "wrong_type":
@@ -72,6 +72,11 @@ def _wrong_values(
     if kind != "value":
         return named(kind)
     return named("modifies_input", changed) if changed else named("unrecognised")
+
+
+def _of_the_living(run: Run, expected: list) -> list:
+    """Of ranks that were killed nothing is expected."""
+    return [ANYTHING if rank.gone else value for rank, value in zip(run.ranks, expected, strict=True)]
 
 
 def _observed(exercise: Exercise, run: RankRun):

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -246,6 +246,7 @@ class Launcher:
         topology: Topology | None = None,
         late: Sequence[int] = (),
         seed: int = 0,
+        kills: Mapping[int, int] | None = None,
         limits: Limits | None = None,
         cancelled=lambda: False,
     ) -> tuple[Outcome, list[dict]]:
@@ -254,7 +255,7 @@ class Launcher:
         limits = limits or Limits()
         case = self.case(len(jobs), limits)
         try:
-            network = {"topology": topology, "late": late, "seed": seed}
+            network = {"topology": topology, "late": late, "seed": seed, "kills": kills}
             watched = {"case": case, "patience": limits.patience}
             outcome = Relay(
                 case.sockets, jobs, **network, deadline=limits.deadline, cancelled=cancelled, **watched

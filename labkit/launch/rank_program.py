@@ -205,7 +205,7 @@ def run_rank(sock: socket.socket) -> None:
     surroundings = _Surroundings(torch)
     while True:
         if on_relay:
-            connection.begin(job["poison"] + job["rank"])
+            connection.begin(job["poison"] + job["rank"], job.get("dies"))
             torch.distributed.init_process_group(
                 "relay", store=torch.distributed.HashStore(), rank=job["rank"], world_size=job["world_size"]
             )

@@ -21,7 +21,7 @@ import torch.distributed as dist
 
 from labkit.relay import charging, wire
 from labkit.relay.buffers import Claim, ReusedBuffer, UsedBeforeWait, checksum, fill, overlap, spoil, tensor_bytes
-from labkit.relay.connection import Connection, asked_by_the_program
+from labkit.relay.connection import Connection, RankGone, asked_by_the_program
 
 _REDUCTIONS = {
     dist.ReduceOp.RedOpType.SUM: "sum",
@@ -50,7 +50,7 @@ class RelayWork(dist.Work):
         self.writes = writes
         self.reads = [tensor for tensor in reads if not any(overlap(tensor, other) for other in writes)]
         self._as_they_were = self._checksums()
-        self._done = False
+        self._done, self._lost = False, None  # the ranks that have died for which it will never be done
         self._source = -1
         self._name = {"send": "isend", "recv": "irecv"}.get(kind, kind)
         connection.open[ticket] = Claim(self._name, self.reads, self.writes, weakref.ref(self))
@@ -61,8 +61,19 @@ class RelayWork(dist.Work):
     def wait(self, timeout=None) -> bool:
         if not self._done:
             self._look_at_the_buffers()
-            self._complete(*self._connection.wait(self._ticket, asked_by_the_program()))
+            self._complete(*self._hear(self._connection.wait, self._ticket, asked_by_the_program()))
+        if self._lost is not None:
+            raise RankGone(self._lost)
         return True
+
+    def _hear(self, ask, *arguments) -> tuple[dict, bytearray]:
+        """What the relay answers. Raises RankGone, now and whenever this is waited for again."""
+        try:
+            return ask(*arguments)
+        except RankGone as gone:
+            self._done, self._lost = True, gone.ranks
+            self._connection.open.pop(self._ticket, None)
+            raise
 
     def _look_at_the_buffers(self) -> None:
         (sent, received), (sent_now, received_now) = self._as_they_were, self._checksums()
@@ -86,13 +97,13 @@ class RelayWork(dist.Work):
     def is_completed(self) -> bool:
         if not self._done:
             self._look_at_the_buffers()
-            meta, payload = self._connection.ask(wire.POLL, self._ticket, True)
+            meta, payload = self._hear(self._connection.ask, wire.POLL, self._ticket, True)
             if meta.get("done"):
                 self._complete(meta, payload)
         return self._done
 
     def is_success(self) -> bool:
-        return self._done
+        return self._done and self._lost is None
 
     def synchronize(self) -> None:
         self.wait()

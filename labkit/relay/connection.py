@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 import torch
+import torch.distributed as dist
 
 import labkit
 from labkit.relay import buffers, wire
 from labkit.relay.buffers import Claim
+from labkit.watch import hang
 
 # What is posted is kept back for so many operations, so many bytes in one of them, so many seconds.
 _KEPT, _KEPT_BYTES, _KEPT_SECONDS = 64, 64 << 10, 0.02
@@ -47,6 +51,19 @@ def asked_by_the_program() -> bool:
     return frame is not None and not frame.f_code.co_filename.startswith(_HIDDEN[0])
 
 
+class RankGone(dist.DistBackendError):
+    """An operation cannot be done, because ranks that it needs have died. ranks: which, as far as this one knows."""
+
+    def __init__(self, ranks: Sequence[int]):
+        self.ranks = tuple(map(int, ranks))
+        super().__init__(f"{hang.list_ranks(self.ranks)} {'is' if len(self.ranks) == 1 else 'are'} gone")
+
+
+def refusal(meta: dict) -> RuntimeError:
+    """What the relay's FAIL raises."""
+    return RankGone(meta["gone"]) if meta.get("gone") else RuntimeError(str(meta.get("error")))
+
+
 class Connection:
     """This rank's socket to the relay: post an operation, wait for it, ask for it.
 
@@ -69,8 +86,9 @@ class Connection:
         self._over: set[int] = set()  # sends that are complete, as the relay has told with something else
         self.begin(0)
 
-    def begin(self, seed: int) -> None:
-        """A case begins."""
+    def begin(self, seed: int, dies: int | None = None) -> None:
+        """A case begins. dies: the operation in place of which this process dies, counted from 0."""
+        self._until_death = dies
         self.open: dict[int, Claim] = {}
         self._groups: dict[str, list[int]] = {}  # whose members the relay has been told
         self.random = np.random.default_rng(seed)
@@ -119,12 +137,25 @@ class Connection:
 
     def post(self, meta: dict, payload: bytes = b"") -> int:
         """Post an operation; returns its ticket. Raises ValueError, RuntimeError."""
+        self._die_in_time()
         if not -1 << 31 <= meta.get("tag", 0) < 1 << 31:
             raise ValueError(f"tag {meta['tag']} is too large: a tag is a small number, the same on both sides")
         with self._alone():
             meta = self._ticketed(meta)
             self._keep_back(wire.pack(wire.POST, meta, payload))
             return meta["ticket"]
+
+    def _die_in_time(self) -> None:
+        if self._until_death == 0:
+            self._die()
+        if self._until_death is not None:
+            self._until_death -= 1
+
+    def _die(self) -> None:
+        """As a killed process does: no `finally`, no `except`, no other thread goes on."""
+        with self._alone():
+            self.sendall(wire.pack(wire.GONE, {}))
+            os._exit(128 + signal.SIGKILL)
 
     def _ticketed(self, meta: dict) -> dict:
         """What the relay is told of an operation: who the members of its group are is said once."""
@@ -143,7 +174,7 @@ class Connection:
 
     def ask(self, frame: int, ticket: int, later: bool = False) -> tuple[dict, bytearray]:
         """The relay's answer (meta, payload) to a WAIT or a POLL. Raises RuntimeError where it refuses the operation,
-        Closed.
+        RankGone, Closed.
 
         later: it is the program that waits, some time after it has begun the operation, and not the call that began it.
         """
@@ -151,7 +182,7 @@ class Connection:
             wire.send(self, frame, {"ticket": ticket, "later": later})
             kind, meta, payload = self.receive()
         if kind == wire.FAIL:
-            raise RuntimeError(str(meta.get("error")))
+            raise refusal(meta)
         self._over.update(meta.get("over", ()))
         return meta, payload
 

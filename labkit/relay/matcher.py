@@ -126,6 +126,19 @@ class Matcher:
         recv.meta = {"source": recv.group.position.get(send.rank, send.rank)}
         return send, recv
 
+    def leave(self, rank: int) -> list[Operation]:
+        """A rank has died: returns what others have posted and what cannot be done without it, receives from any source
+        in its groups included. What it had posted itself is gone with it."""
+        lost: list[Operation] = []
+        for queues in (self.sends, self.recvs):
+            for queue, ops in queues.items():
+                lost += [op for op in ops if rank in (op.rank, op.peer) or (op.peer is None and rank in op.members)]
+                queues[queue] = [op for op in ops if op not in lost]
+        self._changed |= self.sends.keys() | self.recvs.keys()
+        for slot in [slot for slot, ops in self._slots.items() if rank in ops[0].members]:
+            lost += self._slots.pop(slot)
+        return [op for op in lost if op.rank != rank]
+
     def with_other_tags(self) -> list[tuple[Operation, Operation]]:
         """Sends and receives of the same two ranks that differ in their tags alone."""
         return [

@@ -27,7 +27,7 @@ class Relay(ProgressEngine):
 
     jobs: per rank (meta, payload), sent when the rank may start. deadline: wall-clock seconds for the whole case.
     case: whose leader says what the ranks' processes do (`lifeline`, a socket, and `windows()`, what came over it).
-    patience: see `labkit.watch.standstill.Silence`. network: topology, late and seed of `ProgressEngine`.
+    patience: see `labkit.watch.standstill.Silence`. network: topology, late, seed and kills of `ProgressEngine`.
     """
 
     def __init__(
@@ -86,7 +86,8 @@ class Relay(ProgressEngine):
 
     def _start(self, r: int) -> None:
         super()._start(r)
-        self._send(r, wire.JOB, *self.jobs[r])
+        meta, payload = self.jobs[r]
+        self._send(r, wire.JOB, {**meta, "dies": self.kills[r]} if r in self.kills else meta, payload)
 
     def _read_leader(self, selector) -> None:
         running = [r for r, rank in enumerate(self.ranks) if rank.state == "running"]
@@ -114,7 +115,7 @@ class Relay(ProgressEngine):
                 raise wire.TooMuch(f"more than {MAX_BYTES >> 20} MB of messages in one case")
         except wire.Closed:
             selector.unregister(self.sockets[r])
-            if rank.state not in ("returned", "raised"):
+            if rank.state not in ("returned", "raised", "gone"):
                 rank.state = "dead"
         except Mismatch:
             raise

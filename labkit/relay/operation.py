@@ -60,7 +60,7 @@ class Operation:
 
     clock, clock_after: vector clocks, how many lines of each rank had been said when it was posted, as far as its rank
     can know; and the same for whoever has seen it completed. asked: whether by a poll. refused: why it cannot be done,
-    told to the rank instead of a result.
+    told to the rank instead of a result. gone: the ranks that have died, for which it will never be done.
     """
 
     rank: int
@@ -85,6 +85,7 @@ class Operation:
     awaited: bool = False
     asked: bool = False
     refused: str = ""
+    gone: tuple[int, ...] = ()
     clock: tuple[int, ...] = ()
     clock_after: tuple[int, ...] = ()
 

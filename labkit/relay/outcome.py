@@ -18,7 +18,9 @@ MAX_PRINTED = (
 class RankOutcome:
     """What one rank did, as the relay saw it."""
 
-    state: str = "late"  # "late", "running", "waiting", "polling", "returned", "raised", "dead"
+    state: str = (
+        "late"  # "late", "running", "waiting", "polling", "returned", "raised", "dead", "gone" (`ProgressEngine.kills`)
+    )
     value: Any = None
     after: tuple = ()
     error: dict = field(default_factory=dict)  # type, text, rows of a rank that raised

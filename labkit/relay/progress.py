@@ -11,7 +11,7 @@ Only numpy is needed here: torch is never imported, and nothing a rank has sent 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from labkit.watch.events import POINT_TO_POINT, RankState
 MAX_OPERATIONS = 100_000
 MAX_PENDING = 2_000  # messages of one rank that are under way: matching them takes time with the square
 MAX_FRUITLESS_POLLS = 2_000
-ENDED = ("returned", "raised", "dead")
+ENDED = ("returned", "raised", "dead", "gone")
 
 
 class ProgressEngine:
@@ -38,12 +38,23 @@ class ProgressEngine:
 
     topology: of the network; None: `topology.flat()`. late: ranks that start only when all others wait or are done.
     seed: decides which of several waiting senders an any-source receive takes, where computing takes no time.
+    kills: rank -> the operation, counted from 0, in place of which its process dies. Whoever needs it for an operation
+    is told so, as in MPI's user-level failure mitigation (Bland et al. 2013): a message with it, a collective of a
+    group it belongs to; and of each death the next receive from any source, once.
     """
 
     max_operations = MAX_OPERATIONS
 
-    def __init__(self, n: int, *, topology: Topology | None = None, late: Sequence[int] = (), seed: int = 0):
-        self.n = n
+    def __init__(
+        self,
+        n: int,
+        *,
+        topology: Topology | None = None,
+        late: Sequence[int] = (),
+        seed: int = 0,
+        kills: Mapping[int, int] | None = None,
+    ):
+        self.n, self.kills = n, dict(kills or {})
         self.late = [r for r in late if 0 <= r < n]
         self.groups = operation.Groups(n)
         self.clock, self.matcher = Clock(n, topology or flat()), Matcher(np.random.default_rng(seed))
@@ -53,6 +64,9 @@ class ProgressEngine:
         self.waiting_for: list[Operation | None] = [None] * n
         # of each rank, tickets of sends that are complete, which it has not heard yet
         self.over: list[list[int]] = [[] for _ in range(n)]
+        self.dying: dict[int, float] = {}  # ranks whose process has ended, and when: nobody has been told yet
+        self.gone: dict[int, float] = {}  # the same, once whoever waited for them has been told
+        self.knows: list[set[int]] = [set() for _ in range(n)]  # of which dead ranks each has been told
         self.pending = [0] * n  # sends and receives that are not complete
         self.polls = 0  # answered with a no since somebody heard something
         self.records = 0  # of computing and memory
@@ -70,7 +84,8 @@ class ProgressEngine:
     def outcome(self, too_slow: bool) -> Outcome:
         """What came of the case, which is over."""
         for r, rank in enumerate(self.ranks):
-            rank.unwaited = sum(not op.awaited for op in self.operations[r].values())
+            waits = [] if rank.state == "gone" else self.operations[r].values()
+            rank.unwaited = sum(not op.awaited and not op.gone for op in waits)
             rank.clock, rank.busy = self.clock.now[r], self.clock.busy[r]
             rank.memory = tuple(self.clock.memory[r])
         events = [words.event_of(op) for op in self.history] + self.clock.computed
@@ -87,6 +102,10 @@ class ProgressEngine:
             self._post(r, meta, payload)
         elif kind in (wire.WAIT, wire.POLL):
             self._wait(r, kind, meta)
+        elif kind == wire.GONE:
+            if len(self.operations[r]) != self.kills.get(r):
+                raise wire.WireError("a death at another time")
+            rank.state, self.dying[r] = "gone", self.clock.now[r]
         elif kind == wire.COMPUTE:
             self._count_record()
             self.clock.compute(r, float(meta["seconds"]), str(meta.get("label", ""))[:20])
@@ -106,6 +125,8 @@ class ProgressEngine:
 
     def _post(self, r: int, meta: dict, payload: bytes) -> None:
         op, rank = operation.read(r, meta, payload, self.groups), self.ranks[r]
+        if len(self.operations[r]) >= self.kills.get(r, self.max_operations):
+            raise wire.WireError("an operation after its death")
         if len(self.history) >= self.max_operations:
             raise wire.TooMuch(f"more than {self.max_operations} operations in one case")
         if op.ticket in self.operations[r]:
@@ -123,8 +144,9 @@ class ProgressEngine:
         elif op.kind != "recv":
             rank.collectives.append(op.kind)
             rank.collective_bytes += len(payload)
-        members = self.matcher.post(op)
-        if members is not None:
+        if lost := self._lost(op):
+            self._lose(op, lost)
+        elif members := self.matcher.post(op):
             self.clock.ready(members)
 
     def _wait(self, r: int, kind: int, meta: dict) -> None:
@@ -163,8 +185,8 @@ class ProgressEngine:
         op.awaited = True
         self.waiting_for[r] = None
         self.polls = 0
-        if op.refused:
-            self._send(r, wire.FAIL, {"error": op.refused})
+        if op.refused or op.gone:
+            self._send(r, wire.FAIL, {"error": op.refused, "gone": op.gone})
         else:
             meta = {**op.meta, "done": True} if polled else op.meta
             if self.over[r]:
@@ -172,11 +194,41 @@ class ProgressEngine:
             self._send(r, wire.REPLY, meta, op.data)
         op.data = b""
 
+    # -- when a rank dies
+
+    def _lost(self, op: Operation) -> tuple[int, ...]:
+        """The dead ranks that an operation would need, or has to be told of."""
+        if not self.gone:
+            return ()
+        if op.kind in POINT_TO_POINT and op.peer is not None:
+            return (op.peer,) if op.peer in self.gone else ()
+        known = self.knows[op.rank] if op.kind == "recv" else ()
+        return tuple(sorted(r for r in self.gone if r in op.members and r not in known))
+
+    def _lose(self, op: Operation, dead: tuple[int, ...]) -> None:
+        """An operation will never be done."""
+        op.gone, op.ended = dead, max(op.posted, *(self.gone[r] for r in dead))
+        self.knows[op.rank].update(dead)
+        if op.kind in POINT_TO_POINT:
+            self.pending[op.rank] -= 1
+        self._deliver_to_who_waits([op])
+
+    def _tell_of_deaths(self) -> None:
+        """Tell of the first deaths, those of one moment together, whoever has to know."""
+        first = min(self.dying.values())
+        dead = sorted(r for r, at in self.dying.items() if at == first)
+        self.gone |= {r: self.dying.pop(r) for r in dead}
+        for op in [op for r in dead for op in self.matcher.leave(r)]:
+            self._lose(op, self._lost(op) or tuple(r for r in dead if r in op.members))
+
     # -- when nobody runs
 
     def _advance(self) -> bool:
         """Nobody is running: let the earliest thing happen. False when the case is over. Raises Mismatch."""
         self._pair()
+        if self.dying and min(self.dying.values()) <= self.clock.next_start():
+            self._tell_of_deaths()
+            return True
         if completed := self.clock.complete_earliest():
             for ops in completed:
                 self._hand_over(ops)

@@ -22,7 +22,7 @@ import torch.distributed as dist
 from torch._C._distributed_c10d import _set_thread_isolation_mode
 
 from labkit.relay import backend, charging, wire, words
-from labkit.relay.connection import Connection
+from labkit.relay.connection import Connection, refusal
 from labkit.relay.matcher import Mismatch
 from labkit.relay.outcome import Outcome
 from labkit.relay.progress import ProgressEngine
@@ -32,7 +32,7 @@ STACK = 512 << 10  # bytes of each thread
 
 
 class _Over(BaseException):
-    """The case is over, and so is this rank."""
+    """The case is over, or this rank is."""
 
 
 class _Speaker(Connection):
@@ -40,21 +40,26 @@ class _Speaker(Connection):
 
     def __init__(self, engine: ThreadedRanks, rank: int):
         self.engine, self.rank, self.tickets, self._over = engine, rank, 0, set()
-        self.begin(rank)
+        self.begin(rank, engine.kills.get(rank))
 
     def say(self, kind: int, meta: dict, payload: bytes = b"") -> None:
         self.engine.take(self.rank, kind, meta, payload)
 
     def post(self, meta: dict, payload: bytes = b"") -> int:
+        self._die_in_time()
         meta = self._ticketed(meta)
         self.say(wire.POST, meta, payload)
         return meta["ticket"]
+
+    def _die(self) -> None:
+        self.say(wire.GONE, {})
+        raise _Over
 
     def ask(self, frame: int, ticket: int, later: bool = False) -> tuple[dict, bytearray]:
         self.say(frame, {"ticket": ticket, "later": later})
         kind, meta, payload = self.engine.pause(self.rank)
         if kind == wire.FAIL:
-            raise RuntimeError(str(meta.get("error")))
+            raise refusal(meta)
         self._over.update(meta.get("over", ()))
         return meta, bytearray(payload)
 
@@ -67,7 +72,7 @@ class _Speaker(Connection):
 
 
 class ThreadedRanks(ProgressEngine):
-    """One case whose ranks are threads of this process. network: topology, late and seed of `ProgressEngine`."""
+    """One case whose ranks are threads of this process. network: topology, late, seed and kills of `ProgressEngine`."""
 
     max_operations = 10_000_000
 
@@ -118,7 +123,7 @@ class ThreadedRanks(ProgressEngine):
 
     def take(self, rank: int, kind: int, meta: dict, payload: bytes) -> None:
         """What a rank says. Ends the case where it does not fit what others have said."""
-        if self._finished.is_set():
+        if self._finished.is_set() or self.ranks[rank].state == "gone":
             raise _Over
         try:
             self.handle(rank, kind, meta, payload)
@@ -161,7 +166,8 @@ class ThreadedRanks(ProgressEngine):
             self.ranks[r].value = wire.decode(*wire.encode(function(*copy.deepcopy(arguments)), torch))
             self.ranks[r].state = "returned"
         except _Over:
-            return
+            if self.ranks[r].state != "gone":
+                return
         except BaseException as error:
             rows = [f"{type(error).__name__} in rank {r}"]
             self.ranks[r].error = {"type": type(error).__name__, "text": str(error), "rows": rows}

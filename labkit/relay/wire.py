@@ -43,6 +43,7 @@ JOB, REPLY, FAIL = 1, 2, 3  # to a rank
 POST, WAIT, POLL, PRINT, RESULT, RAISED, READY, NOTE = 10, 11, 12, 13, 14, 15, 16, 17  # from a rank
 COMPUTE, HOLDS = 18, 19  # from a rank: virtual seconds of computing, bytes alive
 STALL = 20  # from a leader
+GONE = 21  # from a rank: its process dies here
 
 DTYPES = {
     "float32": 4,

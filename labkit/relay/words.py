@@ -34,7 +34,7 @@ def event_of(op: Operation) -> Event:
         op.kind,
         op.posted,
         op.started,
-        op.ended,
+        None if op.gone else op.ended,
         peer=op.peer if op.kind in POINT_TO_POINT else op.root,
         tag=op.tag,
         nbytes=op.nbytes,

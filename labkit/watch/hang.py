@@ -65,6 +65,7 @@ def describe(state: RankState) -> str:
         "running": "is running",
         "raised": f"raised {state.detail}",
         "dead": f"is dead {state.detail}".rstrip(),
+        "gone": "is gone",
     }
     text = what.get(state.state, "")
     polls = state.state == "running" and state.kind
