@@ -8,7 +8,7 @@ COURSE := $(START) tools/bootstrap.py
 RUN := $(COURSE) run
 TIER := --tier=test
 
-.PHONY: help lab test test-cluster test-all mutants verdicts notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay cluster-up cluster-run cluster-down doctor horovod clean
+.PHONY: help lab test test-cluster test-all mutants verdicts notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay gpu-check cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
@@ -67,6 +67,9 @@ bench-links:  ## measure an all-reduce over links of 100 Mbit/s, 1 Gbit/s and wi
 
 bench-relay:  ## measure what an operation of a simulation costs, on 4 to 4,096 ranks
 	@$(RUN) python -m benchmarks.relay
+
+gpu-check:  ## what the course says about GPUs, tried on this machine's (PYTHON=python3: any with torch; docs/gpu.md)
+	@$(if $(PYTHON:3.%=),$(PYTHON),$(RUN) python) tools/gpu_check $(OPTIONS)
 
 cluster-up:  ## start a throw-away Slurm: make cluster-up N=4 RATE=1gbit (as root)
 	@$(RUN) python tools/slurm_cluster.py up $(or $(N),4) $(RATE) $(OPTIONS)
