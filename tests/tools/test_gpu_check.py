@@ -235,6 +235,8 @@ def test_the_flops_of_resnet_50():
         ("NVIDIA H100 80GB HBM3", True, None, 989.4e12),
         ("NVIDIA H200", True, None, 989.4e12),
         ("NVIDIA H200 NVL", True, None, None),
+        ("NVIDIA GB200", True, None, None),
+        ("NVIDIA RTX A1000 Laptop GPU", True, None, None),
         ("NVIDIA GeForce RTX 3090", True, None, None),
         ("NVIDIA GeForce RTX 3090", True, 71.0, 71e12),
         ("NVIDIA GeForce RTX 3090", False, 71.0, None),
@@ -289,6 +291,16 @@ def test_bytes_beside_the_arithmetic():
     assert not table.failed(list(memory.activation_rows(sizes, 3, **good)))
     for name, wrong in (("kept", 6000), ("kept_less", 5000), ("peak_less", 9500), ("same", False)):
         assert len(table.failed(list(memory.activation_rows(sizes, 3, **{**good, name: wrong})))) == 1, name
+
+
+def test_on_a_gpu_its_allocator_is_asked(monkeypatch):
+    alive, peak = iter([100, 350]), iter([900])
+    for name in ("synchronize", "reset_peak_memory_stats"):
+        monkeypatch.setattr(torch.cuda, name, lambda: None)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: next(alive))
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: next(peak))
+    with memory.Allocated() as counted:
+        assert (counted.now(), counted.peak()) == (250, 800)
 
 
 def test_a_view_of_what_was_there_is_not_counted():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from gpu_check.setting import Setting
 RUNS = 5  # the median of so many is what counts
 HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
-# What a device's name must hold, and its peak in TFLOP/s: 16 bits on tensor cores, added up in 32 bits, without
+# The words in a device's name, and its peak in TFLOP/s: 16 bits on tensor cores, added up in 32 bits, without
 # sparsity; and float32 outside of them. The first line that fits counts. Sources: for 16 bits torchtitan,
 # torchtitan/tools/utils.py (get_peak_flops), which names NVIDIA's page or data sheet for each; for float32 G. Lockwood,
 # glennklockwood.com/garden/processors/A100 and h100, which quotes NVIDIA's data sheets. None: not looked up.
@@ -25,7 +26,6 @@ PEAKS: tuple[tuple[tuple[str, ...], float, float | None], ...] = (
     (("H100",), 989.4, 66.9),
     (("H200", "NVL"), 0, None),  # another card than the next line's
     (("H200",), 989.4, 66.9),
-    (("GB200",), 0, None),
     (("B200",), 2250, None),
     (("L40S",), 362, None),
 )
@@ -40,7 +40,7 @@ def peak(name: str, half: bool, told: float | None = None) -> float | None:
     if half and told is not None:
         return 1e12 * told
     for words, sixteen, thirty_two in PEAKS:
-        if all(word in name for word in words):
+        if all(re.search(rf"\b{word}\b", name) for word in words):
             known = sixteen if half else thirty_two
             return 1e12 * known if known else None
     return None

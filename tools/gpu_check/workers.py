@@ -83,6 +83,7 @@ def _collect(processes: list, pipes: dict[Connection, int], seconds: float) -> I
 
 def _rank(module: str, setting: Setting, rank: int, world: int, group: tuple | None, pipe: Connection) -> None:
     """The main function of a process: rank 0 sends its rows, the others nothing but an exception's words."""
+    os.dup2(2, 1)  # what gloo says of itself does not belong into the table
     try:
         import torch
 
