@@ -28,7 +28,6 @@ from autograder import check
 from labkit import models, palette, ranks, simulation, training
 
 RANKS = 4
-DEVICE = "cpu"  # where the tensors of the real ranks live
 # built in; "fashion_mnist" is downloaded once (30 MB), and everything below works on it
 # as it stands
 DATA = "digits"

@@ -46,7 +46,6 @@ from labkit.training import (
 )
 
 RANKS = 4
-DEVICE = "cpu"  # where the tensors of the real ranks live
 
 # %%
 ranks.start(RANKS, torch=True)
