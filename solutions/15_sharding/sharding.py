@@ -414,10 +414,13 @@ class Counted(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
+        tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
+        given = {t.untyped_storage()._cdata for t in tensors}
         for one in tree_leaves(result):
             if isinstance(one, Tensor) and not one.is_meta:
                 storage = one.untyped_storage()
-                self.made[storage._cdata] = StorageWeakRef(storage), storage.nbytes()
+                if storage._cdata not in given:  # a view makes nothing new
+                    self.made[storage._cdata] = StorageWeakRef(storage), storage.nbytes()
         self.made = {k: v for k, v in self.made.items() if not v[0].expired()}
         now = sum(nbytes for _, nbytes in self.made.values())
         self.peak = max(self.peak, now)
