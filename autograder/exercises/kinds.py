@@ -14,7 +14,17 @@ import numpy as np
 from autograder.compare import difference, same
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Run
 
-__all__ = ["AS_LISTS", "PlainExercise", "ReportExercise", "fits", "names_of", "on_ranks", "plain", "tells_apart"]
+__all__ = [
+    "AS_LISTS",
+    "PlainExercise",
+    "RefusingExercise",
+    "ReportExercise",
+    "fits",
+    "names_of",
+    "on_ranks",
+    "plain",
+    "tells_apart",
+]
 
 # Numbers may come as a list, a tuple, a range, an array, a tensor or an iterator; a set has no order.
 AS_LISTS = """
@@ -102,6 +112,36 @@ class PlainExercise(Exercise):
 def refused(answer: Any) -> bool:
     """Whether a harness that catches ValueError said so. Answers are of any type, and arrays do not compare."""
     return isinstance(answer, str) and answer == "ValueError"
+
+
+class RefusingExercise(PlainExercise):
+    """A plain function that raises ValueError where the case is `impossible`."""
+
+    def __init_subclass__(cls, **options):
+        if "signature" in vars(cls) and "harness" not in vars(cls):
+            cls.harness = """
+def harness(f, *arguments):
+    try:
+        return {"value": as_lists(f(*arguments)), "raises": "nothing"}
+    except ValueError:
+        return {"value": None, "raises": "ValueError"}
+"""
+        super().__init_subclass__(**options)
+
+    def impossible(self, **case) -> bool:
+        raise NotImplementedError
+
+    def per_rank(self, case, value):
+        if self.impossible(**case.known):
+            return [{"value": ANYTHING, "raises": "ValueError"}]
+        return [{"value": value, "raises": "nothing"}]
+
+    def worked(self, case):
+        possible = not self.impossible(**case.known)
+        return SimpleNamespace(**{"case": case, "possible": possible, "right": None, **case.known})
+
+    def read(self, answer, **case):
+        return "takes_anything" if self.impossible(**case) else None
 
 
 class ReportExercise(Exercise):

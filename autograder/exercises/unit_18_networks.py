@@ -7,13 +7,12 @@ Which links an answer uses is read from the bytes on them, which cards it leaves
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 
 from autograder.compare import difference
-from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run
-from autograder.exercises.kinds import PlainExercise, ReportExercise
+from autograder.exercise import Case, Exercise, Finding, Mistake, Run
+from autograder.exercises.kinds import PlainExercise, RefusingExercise, ReportExercise
 from autograder.exercises.readings.messages import forbidden_collective
 from autograder.exercises.readings.networks import (
     ALGORITHMS,
@@ -42,36 +41,6 @@ DROPS_ERROR = Mistake("drops_the_error", "What was not sent in one step is never
 FORGETS_OLDER = Mistake("forgets_older_errors", "The error is taken from the gradient alone: what earlier steps had "
                         "kept and this one did not send is lost.",
                         "error = (gradient + error) - what was sent.")  # fmt: skip
-
-
-class RefusingExercise(PlainExercise):
-    """A plain function that raises ValueError where the case is `impossible`."""
-
-    def __init_subclass__(cls, **options):
-        if "signature" in vars(cls) and "harness" not in vars(cls):
-            cls.harness = """
-def harness(f, *arguments):
-    try:
-        return {"value": as_lists(f(*arguments)), "raises": "nothing"}
-    except ValueError:
-        return {"value": None, "raises": "ValueError"}
-"""
-        super().__init_subclass__(**options)
-
-    def impossible(self, **case) -> bool:
-        raise NotImplementedError
-
-    def per_rank(self, case, value):
-        if self.impossible(**case.known):
-            return [{"value": ANYTHING, "raises": "ValueError"}]
-        return [{"value": value, "raises": "nothing"}]
-
-    def worked(self, case):
-        possible = not self.impossible(**case.known)
-        return SimpleNamespace(**{"case": case, "possible": possible, "right": None, **case.known})
-
-    def read(self, answer, **case):
-        return "takes_anything" if self.impossible(**case) else None
 
 
 # -- order and placement -----------------------------------------------------------------------------------------------

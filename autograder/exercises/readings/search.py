@@ -1,0 +1,238 @@
+"""What the exercises of unit 14 share: searches in plain Python and numpy, each also with one thing done otherwise."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+# -- configurations ----------------------------------------------------------------------------------------------------
+
+SPACE = {
+    "lr": ["log", 1e-6, 1.0],
+    "momentum": ["uniform", 0.0, 0.95],
+    "layers": ["int", 1, 4],
+    "activation": ["choice", ["relu", "tanh", "gelu"]],
+}
+
+
+def is_in(space: dict, configuration: Any) -> bool:
+    """Whether it has a value for every name of the space, and each where it may be."""
+    if not isinstance(configuration, dict) or set(configuration) != set(space):
+        return False
+    for name, (kind, *limits) in space.items():
+        value = configuration[name]
+        if kind == "choice":
+            fits = value in limits[0]
+        elif kind == "int":
+            fits = type(value) is int and limits[0] <= value <= limits[1]
+        else:
+            fits = type(value) is float and limits[0] <= value <= limits[1]
+        if not fits:
+            return False
+    return True
+
+
+def counted(configurations: list[dict]) -> Counter:
+    """How often each occurs."""
+    return Counter(repr(sorted(one.items())) for one in configurations)
+
+
+def shape_of_draws(configurations: list[dict]) -> str | None:
+    """What is wrong with the distribution of many configurations from `SPACE`: the name of a mistake, or None. The
+    limits lie four standard deviations or more from what is right.
+    """
+    rates = np.array([one["lr"] for one in configurations])
+    momenta = np.array([one["momentum"] for one in configurations])
+    layers = Counter(one["layers"] for one in configurations)
+    low, high = SPACE["lr"][1:]
+    n = len(configurations)
+    if len(set(rates.tolist())) < 0.9 * n:
+        return "few_values"
+    if np.mean(rates < math.sqrt(low * high)) < 0.3:
+        return "linear_draw_for_a_rate"
+    if abs(np.corrcoef(np.log(rates), momenta)[0, 1]) > 0.5:
+        return "parameters_move_together"
+    if not layers[4]:
+        return "never_the_upper_end"
+    if layers[1] + layers[4] < 0.415 * n:
+        return "ends_too_rare"
+    return None
+
+
+# -- halving -----------------------------------------------------------------------------------------------------------
+
+
+def order_of(losses: dict[int, float]) -> list[int]:
+    """Configurations from the best to the worst: nan last, of equal losses the smaller number first."""
+    return sorted(losses, key=lambda i: (math.isnan(losses[i]), 0.0 if math.isnan(losses[i]) else losses[i], i))
+
+
+def halving(c, slip: str = "") -> list[list[int]]:
+    """The configurations of each rung, the best first. c: curves (n, R + 1), r, R, eta."""
+    n, eta = len(c.curves), 2 if slip == "halves" else c.eta
+    alive, rungs, k, best = list(range(n)), [], 0, {i: math.inf for i in range(n)}
+    while c.r * c.eta**k <= c.R and (n // eta**k >= 1 or slip == "rounds_up"):
+        epochs = c.r * (k + 1) if slip == "equal_epochs" else c.r * c.eta**k
+        losses = {i: float(c.curves[i][epochs]) for i in alive}
+        if slip == "best_so_far":
+            best |= {i: min(best[i], loss) for i, loss in losses.items()}
+            losses = {i: best[i] for i in losses}
+        ordered = order_of(losses)
+        if slip == "keeps_the_worst":
+            ordered = ordered[::-1]
+        diverged = sorted(i for i in ordered if math.isnan(losses[i]))  # in any order, so in that of their numbers
+        shown = [i for i in ordered if i not in diverged]
+        shown = diverged + shown if slip == "keeps_the_worst" else shown + diverged
+        rungs.append(sorted(ordered) if slip == "not_in_order" else shown)
+        k += 1
+        alive = ordered[: max(1, math.ceil(len(ordered) / eta)) if slip == "rounds_up" else n // eta**k]
+    return rungs[:-1] if slip == "stops_before_R" else rungs
+
+
+def s_max_of(R: int, eta: int) -> int:
+    """The largest s with eta^s <= R."""
+    s = 0
+    while eta ** (s + 1) <= R:
+        s += 1
+    return s
+
+
+def brackets(R: int, eta: int, slip: str = "") -> list[list[tuple]]:
+    """Hyperband's table: for s from the largest to 0 a list of (configurations, epochs)."""
+    top = int(math.log(R) / math.log(eta)) if slip == "float_logarithm" else s_max_of(R, eta)
+    table = []
+    for s in range(top, -1, -1):
+        n = (top + 1) // (s + 1) * eta**s
+        if slip == "the_formula_of_line_2":
+            n = -(-(top + 1) * eta**s // (s + 1))
+        elif slip == "eta_to_the_s":
+            n = eta**s
+        rows = [(n // eta**i, R // eta ** (s - i)) for i in range(s + 1)]
+        if slip == "fractions_of_epochs":
+            rows = [(n // eta**i, R / eta ** (s - i)) for i in range(s + 1)]
+        elif slip == "powers_for_epochs":
+            rows = [(n // eta**i, eta**i * eta ** (top - s)) for i in range(s + 1)]
+        table.append(rows)
+    if slip == "no_random_search":
+        return table[:-1]
+    return table[::-1] if slip == "last_bracket_first" else table
+
+
+def asha(c, slip: str = "") -> tuple[int, int] | None:
+    """What an idle worker gets. c: finished (per rung a dict of losses), started (per rung a list), n, eta."""
+    top = len(c.started) - 1
+    rungs = range(top) if slip == "lowest_rung_first" else range(top - 1, -1, -1)
+    if slip == "new_ones_first" and len(c.started[0]) < c.n:
+        return len(c.started[0]), 0
+    for k in rungs:
+        losses = c.finished[k]
+        counted = len(c.started[k]) if slip == "counts_those_that_run" else len(losses)
+        room = -(-counted // c.eta) if slip == "rounds_up" else counted // c.eta
+        if slip == "waits_for_the_rung" and len(losses) < len(c.started[k]):
+            continue
+        ordered = order_of(losses)
+        if slip == "promotes_the_worst":
+            ordered = ordered[::-1]
+        elif slip == "last_of_equals":
+            ordered = sorted(ordered, key=lambda i: (losses[i], -i))
+        elif slip == "nan_goes_up":
+            ordered = sorted(losses, key=losses.get)
+        gone = [] if slip == "promotes_twice" else c.finished[k + 1] if slip == "while_it_runs" else c.started[k + 1]
+        if slip == "next_best":  # the room is for those that have not gone up
+            free = [i for i in ordered if i not in gone][:room]
+        else:
+            free = [i for i in ordered[:room] if i not in gone]
+        free = [i for i in free if slip == "nan_goes_up" or not math.isnan(losses[i])]
+        if free:
+            return free[0], k + 1
+    new = len(c.started[0])
+    return (new, 0) if new < c.n or slip == "past_the_last" else None
+
+
+def any_state(
+    rng: np.random.Generator, n: int, diverged: int = 0, equal: bool = False, all_begun: bool = False
+) -> dict:
+    """What has been started and what has finished on three rungs at some moment of a search with eta = 3; losses as
+    pairs. diverged: so many of the first have the loss nan. equal: whether the two best of the first rung are equal.
+    all_begun: whether no new configuration is left.
+    """
+
+    def some(of, least=0):
+        return rng.permutation(of)[: rng.integers(min(least, len(of)), len(of) + 1)].tolist()
+
+    def scored(which):
+        return {int(i): float(loss) for i, loss in zip(which, rng.uniform(0.1, 2, len(which)), strict=True)}
+
+    started = [list(range(n if all_begun else int(rng.integers(min(5, n), n + 1))))]
+    finished = [scored(sorted(some(started[0], 5)) if diverged else some(started[0], 5))]
+    finished[0] |= dict.fromkeys([i for i in finished[0] if i < diverged], math.nan)
+    if equal:
+        first, second = order_of(finished[0])[:2]
+        finished[0][second] = finished[0][first]
+    for k in range(2):
+        best = order_of(finished[k])[: len(finished[k]) // 3 + 2]
+        started.append(some([i for i in best if not math.isnan(finished[k][i])]))
+        finished.append(scored(some(started[-1])))
+    return {"finished": [[list(pair) for pair in rung.items()] for rung in finished], "started": started}
+
+
+def with_other_losses(rng: np.random.Generator, known: dict, relabel: bool) -> dict:
+    """The same moment of a search with other losses in the same order, and other numbers for the configurations."""
+    started, finished = known["started"], known["finished"]
+    m = len(started[0])
+    to = rng.permutation(m).tolist() if relabel else list(range(m))
+    others = []
+    for rung in finished:
+        order = sorted({loss for _, loss in rung if not math.isnan(loss)})
+        new = dict(zip(order, np.sort(rng.uniform(0.1, 2, len(order))).tolist(), strict=True))
+        others.append([[to[i], new.get(loss, math.nan)] for i, loss in rung])
+    return {"finished": others, "started": [started[0], *([to[i] for i in rung] for rung in started[1:])]}
+
+
+# -- manager and workers -----------------------------------------------------------------------------------------------
+
+
+def greedy(seconds: list[float], after: list[int], workers: int) -> list[float]:
+    """When each job is done if no worker is idle while there is a job for it: the first job that may begin goes first.
+
+    after[j]: the job that must be done before j may begin, or -1.
+    """
+    done: list[float | None] = [None] * len(seconds)
+    left, running, idle, now = list(range(len(seconds))), [], workers, 0.0
+    while left or running:
+        ready = next((j for j in left if after[j] < 0 or done[after[j]] is not None), None)
+        if idle and ready is not None:
+            left.remove(ready)
+            heapq.heappush(running, (now + seconds[ready], ready))
+            idle -= 1
+            continue
+        now, j = heapq.heappop(running)
+        done[j] = now
+        idle += 1
+    return [one for one in done if one is not None]
+
+
+# -- the spectral method -----------------------------------------------------------------------------------------------
+
+
+def products(x: np.ndarray, degree: int, first: int = 0) -> tuple[list[tuple], np.ndarray]:
+    """All sets of at most `degree` columns, and the product of each, one column for each set."""
+    sets = [s for d in range(first, degree + 1) for s in combinations(range(x.shape[1]), d)]
+    return sets, np.stack([x[:, list(s)].prod(axis=1) for s in sets], axis=1)
+
+
+def spectral(c, slip: str = "") -> list[list]:
+    """[set, coefficient] of the s largest, largest first. c: x (m, n), y (m,), degree, s."""
+    sets, table = products(c.x, 1 if slip == "single_choices_only" else c.degree, slip == "no_constant")
+    means = table.T @ c.y / len(c.y)
+    size = means if slip == "largest_not_in_magnitude" else np.abs(means)
+    chosen = np.argsort(-size, kind="stable")[: c.s]
+    found = means[chosen] if slip == "not_fitted_again" else np.linalg.lstsq(table[:, chosen], c.y, rcond=None)[0]
+    order = np.argsort(-np.abs(found), kind="stable")
+    order = order[::-1] if slip == "smallest_first" else order
+    return [[list(sets[chosen[k]]), float(found[k])] for k in order]

@@ -1,0 +1,807 @@
+"""Unit 14, search in parallel: grids and random configurations, manager and workers, halving, Hyperband, ASHA, the
+choice of a winner, and the spectral method.
+
+Nobody reads a clock: trials take virtual seconds, which the harness charges.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+
+from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
+from autograder.exercises.kinds import PlainExercise, RefusingExercise
+from autograder.exercises.readings.search import (
+    SPACE,
+    any_state,
+    asha,
+    brackets,
+    counted,
+    greedy,
+    halving,
+    is_in,
+    products,
+    shape_of_draws,
+    spectral,
+    with_other_losses,
+)
+from labkit.relay.topology import flat
+
+NETWORK = flat(1e-7, 1e-12)  # messages that cost next to nothing
+SLACK = 1.01  # for those messages
+TAKES_ANYTHING = Mistake("takes_anything", "What cannot be was answered all the same.",
+                         "Raise a ValueError before anything else.")  # fmt: skip
+
+
+# -- which configurations ----------------------------------------------------------------------------------------------
+
+
+class LogGrid(RefusingExercise):
+    """A grid for a learning rate"""
+
+    signature = "log_grid(low: float, high: float, n: int) -> list[float]"
+    levels = {"a learning rate": 1, "any ends": 1, "what cannot be": 1}
+    talks = False
+    mistakes = [
+        Mistake("linear_grid", "The differences between neighbours are equal: nearly all points lie close to `high`.",
+                "Equal ratios: the points are evenly spaced in the logarithm.",
+                lambda c: c.possible and np.linspace(c.low, c.high, c.n).tolist()),
+        Mistake("without_the_end", "The last point is not `high`.", "n points have n - 1 steps between them.",
+                lambda c: c.possible and [c.low * (c.high / c.low) ** (k / c.n) for k in range(c.n)]),
+        Mistake("middles", "The points are the middles of n parts: neither the first nor the last is an end.",
+                "The first is `low`, the last is `high`.",
+                lambda c: c.possible and [c.low * (c.high / c.low) ** ((k + 0.5) / c.n) for k in range(c.n)]),
+        Mistake("ends_as_exponents", "The ends were taken for exponents: 10 to the power of `low` to 10 to the power "
+                "of `high`.",
+                "np.logspace wants the logarithms of the ends; np.geomspace wants the ends.",
+                lambda c: c.possible and np.logspace(c.low, c.high, c.n).tolist()),
+        Mistake("two_bases", "The logarithm has one base, and its inverse another.",
+                "exp belongs to log, 10** to log10.",
+                lambda c: c.possible and np.exp(np.linspace(np.log10(c.low), np.log10(c.high), c.n)).tolist()),
+        Mistake("powers_of_ten", "The points were rounded to powers of ten.", "n points with the same ratio.",
+                lambda c: c.possible and (10.0 ** np.round(np.linspace(np.log10(c.low), np.log10(c.high), c.n)))
+                .tolist()),
+        TAKES_ANYTHING.but(how="Raise ValueError if low <= 0, high <= low or n < 2."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        rate, any_, wrong = self.levels
+        yield rate, {"low": 1e-5, "high": 1.0, "n": 6}
+        yield rate, {"low": 1e-4, "high": 1.0, "n": 9}
+        yield any_, {"low": float(rng.uniform(0.02, 0.08)), "high": float(rng.uniform(2, 9)), "n": 5}
+        yield any_, {"low": float(rng.uniform(2, 4)), "high": float(rng.uniform(50, 90)), "n": 2}
+        yield any_, {"low": float(rng.uniform(3, 5)), "high": float(rng.uniform(100, 300)), "n": 8}
+        yield wrong, {"low": 0.0, "high": 1.0, "n": 5}
+        yield wrong, {"low": -2.0, "high": -1.0, "n": 4}
+        yield wrong, {"low": 0.1, "high": 0.01, "n": 3}
+        yield wrong, {"low": 0.5, "high": 0.5, "n": 3}
+        yield wrong, {"low": 0.1, "high": 1.0, "n": 1}
+
+    def impossible(self, low, high, n):
+        return not (0 < low < high and n >= 2)
+
+    def right(self, low, high, n):
+        return None if self.impossible(low, high, n) else [low * (high / low) ** (k / (n - 1)) for k in range(n)]
+
+
+class RandomConfigs(PlainExercise):
+    """The same configurations on any number of ranks"""
+
+    signature = "random_configs(space: dict, n: int, seed: int, rank: int, world_size: int) -> list[dict]"
+    levels = {"the same for any number of ranks": 2, "drawn as the space says": 1, "another seed": 1}
+    talks = False
+    given = ("space", "n", "seed", "sizes")
+    harness = """
+def plain(one):
+    value = one.tolist() if hasattr(one, "tolist") else one
+    return value if isinstance(value, (bool, int, float, str)) else repr(value)
+
+
+def listed(answer):
+    if isinstance(answer, (str, dict)) or not hasattr(answer, "__iter__"):
+        return repr(answer)
+    return [{str(k): plain(v) for k, v in one.items()} if isinstance(one, dict) else repr(one) for one in answer]
+
+
+def harness(f, space, n, seed, sizes):
+    kinds = {name: tuple(tuple(x) if isinstance(x, list) else x for x in one) for name, one in space.items()}
+    return [[listed(f(dict(kinds), n, s, rank, p)) for rank in range(p)] for s, p in sizes]
+"""
+    mistakes = [
+        Mistake("not_configurations", "What came is not a list of dicts with a value for every name of the space, each "
+                "within its limits.",
+                'A list of dicts such as {"lr": 0.01, ...}; an int is an int, the others are floats or choices.'),
+        Mistake("other_each_time", "Two calls with the same arguments gave two different lists.",
+                "Make a generator from `seed`: np.random.default_rng(...)."),
+        Mistake("same_on_every_rank", "Two ranks train the same configurations: each draws from the same seed.",
+                "Which configuration it is must depend on its number from 0 to n - 1, and a number belongs to one "
+                "rank."),
+        Mistake("not_n", "All ranks together do not have n configurations.", "Numbers 0 to n - 1, each on one rank."),
+        Mistake("depends_on_the_ranks", "With another number of ranks, other configurations are tried: the search "
+                "cannot be repeated elsewhere.",
+                "Draw configuration i from (seed, i), or draw the whole list on every rank and keep your share."),
+        Mistake("uneven_shares", "One rank has at least two configurations more than another.",
+                "Shares differ by one at most: configurations[rank::world_size]."),
+        Mistake("few_values", "The same few rates come again and again.",
+                "Any value between the ends may come, not only powers of ten or points of a grid."),
+        Mistake("linear_draw_for_a_rate", "Nearly all rates lie close to the upper end.",
+                "Draw the logarithm: low * (high / low) ** u with u from 0 to 1."),
+        Mistake("parameters_move_together", "A large learning rate comes with a large momentum: both were made from "
+                "the same draw.",
+                "One generator for a configuration, and one draw after the other from it."),
+        Mistake("never_the_upper_end", "The largest whole number never comes.",
+                "Both ends belong to it: rng.integers(low, high + 1)."),
+        Mistake("ends_too_rare", "The first and the last whole number come half as often as those between.",
+                "Do not round a real number: rng.integers(low, high + 1)."),
+        Mistake("ignores_the_seed", "Another seed gives the same configurations.", "Make the generator from `seed`."),
+        Mistake("neighbouring_seeds_overlap", "Seeds 1 apart share configurations: `seed + i` is the seed of the next "
+                "search, too.",
+                "Give the generator both numbers: np.random.default_rng([seed, i])."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        same, drawn, seeds = self.levels
+        for level, n, sizes in ((same, 13, (1, 1, 2, 3, 5)), (same, 3, (1, 1, 2, 4)), (drawn, 800, (1,))):
+            seed = int(rng.integers(1, 10**6))
+            known = {"space": SPACE, "n": n, "seed": seed, "sizes": [[seed, p] for p in sizes]}
+            yield level, known, {"says": f"n = {n}, on {', '.join(map(str, sorted(set(sizes))))} ranks"}
+        seed = int(rng.integers(1, 10**6))
+        known = {"space": SPACE, "n": 20, "seed": seed, "sizes": [[seed + k, 1] for k in range(3)]}
+        yield seeds, known, {"says": "n = 20, seeds 1 apart"}
+
+    def read_right(self, answer, space, n, seed, sizes):
+        runs = [run if isinstance(run, list) else [] for run in answer] if isinstance(answer, list) else [[]]
+        for run in runs:
+            if not run or not all(isinstance(s, list) and all(is_in(space, one) for one in s) for s in run):
+                return "not_configurations"
+        whole = [counted([one for share in run for one in share]) for run in runs]
+        if any(sum(run.values()) != n for run in whole[:1]):
+            return "not_n"
+        if n >= 100:
+            return shape_of_draws(runs[0][0])
+        if sizes[0][0] != sizes[1][0]:
+            return self._of_seeds(whole)
+        return self._of_shares(runs, whole, n)
+
+    @staticmethod
+    def _of_seeds(whole):
+        if whole[0] == whole[1]:
+            return "ignores_the_seed"
+        return "neighbouring_seeds_overlap" if any(a & b for a, b in pairwise(whole)) else None
+
+    @staticmethod
+    def _of_shares(runs, whole, n):
+        if whole[0] != whole[1]:
+            return "other_each_time"
+        for run, all_ in zip(runs, whole, strict=True):
+            shares = [counted(share) for share in run]
+            p = len(shares)
+            if any(shares[a] & shares[b] for a in range(p) for b in range(a)):
+                return Finding("same_on_every_rank", f"On {p} ranks.")
+            if sum(all_.values()) != n:
+                return Finding("not_n", f"{sum(all_.values())} of {n} on {p} ranks.")
+            if all_ != whole[0]:
+                return Finding("depends_on_the_ranks", f"On {p} ranks other configurations are tried than on one.")
+            sizes = [len(share) for share in run]
+            if max(sizes) - min(sizes) > 1:
+                return Finding("uneven_shares", f"Shares of {min(sizes)} and {max(sizes)}.")
+        return None
+
+
+# -- who trains what ---------------------------------------------------------------------------------------------------
+
+
+class Farm(Exercise):
+    """Manager and workers"""
+
+    signature = "farm(next_job: Callable, report: Callable, work: Callable) -> None"
+    levels = {"every job once": 2, "no worker idle": 2, "jobs that come later": 2}
+    harness = """
+from labkit.relay.charging import compute
+import numpy as np
+
+
+def harness(f, jobs, seconds, losses, after):
+    jobs = [tuple(job) for job in jobs]
+    given, reported, worked = [], [], []
+
+    def next_job():
+        done = {job for job, _ in reported}
+        for job, first in zip(jobs, after):
+            if job not in given and (first < 0 or jobs[first] in done):
+                given.append(job)
+                return job
+        return None
+
+    def report(job, loss):
+        reported.append((tuple(int(k) for k in job), float(loss)))
+
+    def work(config, epochs):
+        job = int(config), int(epochs)
+        worked.append(list(job))
+        compute(seconds[jobs.index(job)], f"F{job[0]}")
+        return losses[jobs.index(job)]
+
+    f(next_job, report, work)
+    reported.sort()
+    jobs, losses = [list(job) for job, _ in reported], np.array([loss for _, loss in reported])
+    return {"jobs": jobs, "losses": losses, "worked": worked}
+"""
+    mistakes = [
+        Mistake("trained_twice", "A job was worked on more than once.",
+                "Rank 0 alone calls next_job, and gives each job to one worker."),
+        Mistake("jobs_lost", "Some jobs were never worked on.",
+                "None may mean: not yet. It is over when next_job gives None and no job is out with a worker."),
+        Mistake("reported_twice", "A result was reported more than once.", "Once, when it has come."),
+        Mistake("not_reported", "Jobs were worked on, and their results never reported.",
+                "Rank 0 calls report(job, loss) for each result that comes."),
+        Mistake("wrong_job", "Losses were reported for jobs that they do not belong to: results come in another order "
+                "than the jobs went out.",
+                "Let the message say which job it is, or remember what you gave to the rank from which it came."),
+        Mistake("rank_0_works", "Rank 0 works itself; meanwhile nobody answers the workers.",
+                "Rank 0 hands out jobs and receives results; it works only if it is alone."),
+        Mistake("workers_idle", "A worker waits although there is a job for it.",
+                "Receive from any rank (`source = dist.recv(x)`), report, and give a job to every idle worker before "
+                "you wait again."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        once, idle, later = self.levels
+        tree = [-1, -1, -1, 0, 0, 1, 3, 3]
+        return [
+            self._case(rng, once, 3, [-1] * 7, long=0),
+            self._case(rng, once, 4, [-1] * 2),
+            self._case(rng, once, 3, []),
+            self._case(rng, once, 1, [-1, 0, -1]),
+            self._case(rng, idle, 4, [-1] * 9, long=0),
+            self._case(rng, idle, 5, [-1] * 11, long=1),
+            self._case(rng, later, 4, tree, long=1),
+            self._case(rng, later, 3, [-1, 0, 0, 0, 3, 3]),
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, after, long=None):
+        """long: one of the first jobs, which takes so long that others end before it; who waits for it is late."""
+        n = len(after)
+        jobs = [[int(c), int(e)] for c, e in zip(rng.permutation(50)[:n], rng.integers(1, 30, n), strict=True)]
+        while True:
+            seconds = rng.uniform(1e-3, 4e-3, n)
+            if long is not None:
+                seconds[long] = rng.uniform(9e-3, 11e-3)
+            ends = sorted(greedy(seconds.tolist(), after, max(1, p - 1)))
+            if all(b - a > 2e-5 for a, b in pairwise(ends)):
+                break
+        known = {"jobs": jobs, "seconds": seconds.tolist(), "losses": rng.uniform(0.1, 3, n).tolist(), "after": after}
+        arguments = tuple(known[name] for name in ("jobs", "seconds", "losses", "after"))
+        return Case(level, p, arguments, f"{n} jobs", known, network=NETWORK, rtol=1e-12)
+
+    def expected(self, case):
+        k, p = case.known, case.world_size
+        order = sorted(range(len(k["jobs"])), key=lambda j: k["jobs"][j])
+        mine = {"jobs": [k["jobs"][j] for j in order], "losses": np.array([k["losses"][j] for j in order])}
+        others = {"jobs": [], "losses": np.array([]), "worked": ANYTHING}
+        return [mine | {"worked": ANYTHING if p == 1 else []}] + [others] * (p - 1)
+
+    def needs_bytes(self, case):
+        n = len(case.known["jobs"])
+        return [8 * n * (case.world_size > 1)] + [0] * (case.world_size - 1)
+
+    def facts(self, case: Case, run: Run):
+        k, p, jobs = case.known, case.world_size, case.known["jobs"]
+        values = [rank.value if isinstance(rank.value, dict) else {} for rank in run.ranks]
+        worked = Counter(tuple(job) for value in values for job in value.get("worked", []))
+        reported = [tuple(job) for value in values for job in value.get("jobs", [])]
+        if any(often > 1 for often in worked.values()):
+            return "trained_twice"
+        if p > 1 and run.ranks[0].busy > 0:
+            return "rank_0_works"
+        if len(worked) < len(jobs):
+            return Finding("jobs_lost", f"{len(worked)} of {len(jobs)} jobs were worked on.")
+        if len(reported) != len(jobs):
+            return "reported_twice" if len(reported) > len(jobs) else "not_reported"
+        losses = values[0].get("losses", np.array([]))
+        if np.shape(losses) == (len(jobs),) and not np.array_equal(losses, self.expected(case)[0]["losses"]):
+            return "wrong_job" if sorted(losses) == sorted(k["losses"]) else None
+        if case.level == list(self.levels)[0]:
+            return None
+        wanted = max(greedy(k["seconds"], k["after"], max(1, p - 1)))
+        if run.elapsed > SLACK * wanted:
+            said = f"It took {run.elapsed * 1e3:.2f} ms of virtual time; {wanted * 1e3:.2f} ms are enough."
+            return Finding("workers_idle", said)
+        return None
+
+
+class BestTrial(Exercise):
+    """The winner, and what it is worth"""
+
+    signature = "best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, float]"
+    levels = {"chosen by validation": 2, "ranks without trials, ties": 1, "diverged trials": 1, "nobody to choose": 1}
+    all_hear = True
+    may_lose = dict.fromkeys(("int64", "integers of both widths"), "numbers of trials, a few hundred at most")
+    harness = """
+def harness(f, numbers, validation, test):
+    try:
+        answer = f(numbers, validation, test)
+    except ValueError:
+        return {"winner": None, "raises": "ValueError"}
+    answer = answer.tolist() if hasattr(answer, "tolist") else answer
+    if isinstance(answer, (tuple, list)):
+        answer = [one.item() if hasattr(one, "item") and one.ndim == 0 else one for one in answer]
+    return {"winner": answer, "raises": "nothing"}
+"""
+    mistakes = [
+        Mistake("chooses_by_test_set", "The trial with the smallest test error was chosen: that error is no estimate "
+                "any more, it was picked because it is small.",
+                "Choose by the validation loss; look at the test error of the winner alone.",
+                lambda c: c.best(c.test, c.test)),
+        Mistake("lowest_test_error", "The winner is right; the error returned is the smallest of all trials, not the "
+                "winner's.",
+                "Return the test error of the trial that was chosen.",
+                lambda c: c.best() and [c.best()[0], float(np.nanmin(c.test))]),
+        Mistake("returns_validation", "The winner's validation loss came back, not its test error.",
+                "Validation chose it: that number is too good. Return the test error.",
+                lambda c: c.best(value=c.validation)),
+        Mistake("own_best", "Each rank returned the best of its own trials.", "Compare across the ranks.",
+                lambda c: [c.best(share=share) or ANYTHING for share in c.shares] if c.best() else None),
+        Mistake("nan_wins", "A trial that diverged was chosen: nan is neither smaller nor larger than a number, and "
+                "argmin returns it.",
+                "Drop trials whose validation loss is nan first, or make it infinite."),
+        Mistake("worst_wins", "The trial with the largest loss was chosen.", "The smallest.",
+                lambda c: c.best(-c.validation)),
+        Mistake("place_for_number", "The first number is the place of the winner among all trials, or on its rank.",
+                "Return its entry in `numbers`."),
+        Mistake("last_of_equals", "Of trials with equal losses the one with the largest number was chosen.",
+                "The smallest number.", lambda c: c.best(last=True)),
+        Mistake("first_rank_of_equals", "Of trials with equal losses the one of the first rank was chosen.",
+                "The smallest number.", lambda c: c.best(by_place=True)),
+        Mistake("takes_anything", "There is no trial to choose, and the function returned something all the same.",
+                "Raise a ValueError, on every rank."),
+        Mistake("sends_all_trials", "The winner is right, but ranks hand over all their trials.",
+                "Each rank's best is enough: loss, number and test error."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        chosen, few, diverged, nobody = self.levels
+        return [
+            self._case(rng, chosen, (9, 12, 10)),
+            self._case(rng, chosen, (15, 11)),
+            self._case(rng, few, (0, 9, 9, 0)),
+            self._case(rng, few, (9, 10, 9), ties=True),
+            self._case(rng, diverged, (10, 9), nan=(0.3,)),
+            self._case(rng, diverged, (3, 12, 9), nan=(0.2, "first")),
+            self._case(rng, nobody, (0, 0)),
+            self._case(rng, nobody, (2, 3, 0), nan=("all",)),
+        ]
+
+    @staticmethod
+    def _case(rng, level, sizes, ties=False, nan=()):
+        n, starts = sum(sizes), np.cumsum([0, *sizes])
+        while True:
+            numbers, order = rng.permutation(400)[:n] + 100, rng.permutation(n)
+            validation, test = np.linspace(0.2, 3, n)[order] + rng.uniform(0, 0.01, n), rng.uniform(0.3, 3, n)
+            if ties:  # three ranks have the smallest loss; the smallest number stands on neither the first nor the last
+                at = starts[:-1] + rng.integers(1, 8, len(sizes))
+                validation[at] = 0.1
+                numbers[at] = sorted(numbers[at])[1], sorted(numbers[at])[0], sorted(numbers[at])[2]
+            for share in nan:
+                if share == "all":
+                    validation[:] = np.nan
+                elif share == "first":
+                    validation[: sizes[0]] = np.nan
+                else:
+                    validation[rng.permutation(n)[: int(share * n)]] = np.nan
+            finite = np.flatnonzero(~np.isnan(validation))
+            if not len(finite):
+                break
+            lost = np.flatnonzero(np.isnan(validation))
+            best = [finite[np.argmin(which[finite])] for which in (validation, test)]
+            if best[0] != best[1] and min(test[lost], default=1) > 0 and (not len(lost) or len(finite) > 3):
+                break
+        known = {"numbers": numbers, "validation": validation, "test": test, "sizes": list(sizes)}
+        parts = [slice(a, b) for a, b in pairwise(starts)]
+        arguments = [
+            (Tensor(numbers[s], "int64"), Tensor(validation[s], "float64"), Tensor(test[s], "float64")) for s in parts
+        ]
+        return Case(level, len(sizes), arguments, f"{list(sizes)} trials", known, rtol=1e-12)
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.starts = np.cumsum([0, *c.sizes])
+        c.shares = [range(a, b) for a, b in pairwise(c.starts)]
+
+        def best(by=c.validation, value=c.test, share=None, last=False, by_place=False):
+            some = [k for k in (range(len(c.numbers)) if share is None else share) if not np.isnan(by[k])]
+            if not some or np.isnan(c.validation).all():
+                return None
+            rest = {k: k if by_place else -c.numbers[k] if last else c.numbers[k] for k in some}
+            k = min(some, key=lambda k: (by[k], rest[k]))
+            return [int(c.numbers[k]), float(value[k])]
+
+        c.best = best
+        return c
+
+    def per_rank(self, case, value):
+        values = value if isinstance(value[0], list) or value[0] is ANYTHING else [value] * case.world_size
+        return [{"winner": one, "raises": "nothing"} for one in values]
+
+    def expected(self, case):
+        best = self.worked(case).best()
+        right = {"winner": best, "raises": "nothing"} if best else {"winner": ANYTHING, "raises": "ValueError"}
+        return [right] * case.world_size
+
+    def needs_bytes(self, case):
+        return [8 * bool(self.worked(case).best())] * case.world_size
+
+    def facts(self, case: Case, run: Run):
+        right, answers = self.worked(case).best(), [rank.value for rank in run.ranks]
+        if not right:
+            raised = [isinstance(a, dict) and a.get("raises") == "ValueError" for a in answers]
+            return None if all(raised) else "takes_anything"
+        pairs = [a.get("winner") if isinstance(a, dict) else None for a in answers]
+        if not all(isinstance(a, list) and len(a) == 2 and type(a[0]) in (int, float) for a in pairs):
+            return None
+        diverged = case.known["numbers"][np.isnan(case.known["validation"])]
+        if any(a[0] in diverged for a in pairs):
+            return "nan_wins"
+        if any(a[0] != right[0] for a in pairs):
+            tests = all(isinstance(a[1], float) and abs(a[1] - right[1]) < 1e-9 for a in pairs)
+            return "place_for_number" if tests and all(a[0] < 100 for a in pairs) else None
+        most = max(rank.sent_bytes + rank.collective_bytes for rank in run.ranks)
+        if most > 64:
+            return Finding("sends_all_trials", f"A rank handed over {most} bytes; 24 would do.")
+        return None
+
+
+# -- who goes on -------------------------------------------------------------------------------------------------------
+
+
+class SuccessiveHalving(PlainExercise):
+    """Successive halving"""
+
+    signature = "successive_halving(train: Callable, n: int, r: int, R: int, eta: int) -> list[list[int]]"
+    levels = {"the rungs": 2, "numbers that do not divide; diverged trials": 1, "no epoch too many": 1}
+    talks = False
+    given = ("curves", "n", "r", "R", "eta")
+    may_lose = {"float64 -> float32": "losses are compared and never returned"}
+    harness = """
+import itertools
+
+
+def diverged_in_order(rung, losses):  # nan is neither smaller nor larger than nan: any order will do
+    parts = itertools.groupby(rung, key=lambda i: bool(losses[i] != losses[i]))
+    return [int(i) for nan, some in parts for i in (sorted(some) if nan else some)]
+
+
+def harness(f, curves, n, r, R, eta):
+    had = {}
+
+    def train(i, epochs):
+        i, epochs = int(i), int(epochs)
+        if not (0 <= i < n and 1 <= epochs <= R):
+            raise ValueError(f"train({i}, {epochs}): there are {n} configurations, and {R} epochs at most")
+        if epochs < had.get(i, 0):
+            raise ValueError(f"train({i}, {epochs}): it has had {had[i]} epochs already")
+        had[i] = epochs
+        return float(curves[i][epochs])
+
+    rungs = as_lists(f(train, n, r, R, eta))
+    listed = isinstance(rungs, list) and all(isinstance(rung, list) and set(rung) <= set(range(n)) for rung in rungs)
+    rungs = [diverged_in_order(rung, curves[:, min(R, r * eta**k)]) for k, rung in enumerate(rungs)] if listed else []
+    return {"rungs": rungs, "epochs": sum(had.values())}
+"""
+    mistakes = [
+        Mistake("keeps_the_worst", "The configurations with the largest losses go on.", "The smallest losses.",
+                lambda c: c.of("keeps_the_worst")),
+        Mistake("rounds_up", "More configurations go on than asked for.", "Rung k has n // eta**k of them.",
+                lambda c: c.of("rounds_up")),
+        Mistake("halves", "Half of them go on, whatever eta is.", "Rung k has n // eta**k of them.",
+                lambda c: c.of("halves") if c.eta != 2 else None),
+        Mistake("equal_epochs", "Each rung trains for the same number of epochs more.",
+                "To r * eta**k epochs in all.", lambda c: c.of("equal_epochs") if c.R > c.r * c.eta else None),
+        Mistake("best_so_far", "Configurations are compared by the best loss they ever had: some of these are of other "
+                "epochs.",
+                "Compare the losses of this rung, all after the same number of epochs.", lambda c: c.of("best_so_far")),
+        Mistake("not_in_order", "The rungs hold the right configurations in order of their numbers.",
+                "The best first: the winner is rungs[-1][0].", lambda c: c.of("not_in_order")),
+        Mistake("stops_before_R", "The last rung is missing.", "Go on while r * eta**k <= R.",
+                lambda c: c.of("stops_before_R")),
+        Mistake("nan_stays", "A configuration whose loss is nan stands before one with a number.",
+                "nan counts as worse than any number: `sorted` alone does not know that."),
+        Mistake("not_rungs", "What came is not a list of lists of numbers of configurations."),
+        Mistake("ties", "Of two equal losses the larger number stands first.", "The smaller number first."),
+        Mistake("trains_the_dropped", "The rungs are right, but configurations were trained further than they had to "
+                "be.",
+                "Who is dropped is never trained again."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        rungs, odd, cheap = self.levels
+        for level, n, r, R, eta, nan in (
+            (rungs, 27, 1, 27, 3, 0),
+            (rungs, 16, 2, 16, 2, 0),
+            (odd, 20, 1, 30, 3, 0),
+            (odd, 30, 2, 20, 3, 14),
+            (odd, 7, 1, 27, 3, 3),
+            (cheap, 12, 1, 9, 3, 0),
+        ):
+            known = {"n": n, "r": r, "R": R, "eta": eta, "counted": level == cheap}
+            while True:
+                known["curves"] = self._curves(rng, n, R, nan)
+                c = SimpleNamespace(**known)
+                right = halving(c)
+                others = halving(c, "best_so_far"), halving(c, "equal_epochs")
+                if right not in others and right[1] != sorted(right[1]):
+                    break
+            yield level, known, {"says": f"n = {n}, r = {r}, R = {R}, eta = {eta}"}
+
+    @staticmethod
+    def _curves(rng, n, R, nan):
+        """Loss after e epochs, n configurations: they cross, come back up, and some diverge at the first rung or later;
+        a pair is equal."""
+        ends, tau = rng.uniform(0.1, 1.5, n), rng.uniform(2, 12, n)
+        curves = ends[:, None] + (3 - ends[:, None]) * np.exp(-np.arange(R + 1) / tau[:, None])
+        curves += rng.uniform(0, 0.4, (n, 1)) * rng.uniform(-1, 1, (n, R + 1)) * (np.arange(R + 1) < R)
+        curves = np.abs(curves)
+        equal = rng.permutation(n)[:2]
+        curves[equal[1]] = curves[equal[0]]
+        curves[rng.permutation(n)[:nan], 1:] = np.nan
+        return curves
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.of = lambda slip: {"rungs": halving(c, slip), "epochs": ANYTHING}
+        return c
+
+    def right(self, **known):
+        return {"rungs": halving(SimpleNamespace(**known)), "epochs": ANYTHING}
+
+    def read(self, answer, curves, n, r, R, eta, counted):
+        rungs = answer.get("rungs") if isinstance(answer, dict) else None
+        if not rungs or not all(
+            isinstance(rung, list) and all(type(i) is int and 0 <= i < n for i in rung) for rung in rungs
+        ):
+            return "not_rungs"
+        for k, rung in enumerate(rungs):
+            if r * eta**k > R:
+                return None
+            losses = [curves[i][r * eta**k] for i in rung]
+            seen = [math.isnan(loss) for loss in losses]
+            if seen != sorted(seen):
+                return "nan_stays"
+            if any(a > b for (a, b), (x, y) in zip(pairwise(rung), pairwise(losses), strict=True) if x == y):
+                return "ties"
+        return None
+
+    def read_right(self, answer, curves, n, r, R, eta, counted):
+        rungs, level = answer["rungs"], {}
+        for k, rung in enumerate(rungs):
+            level |= dict.fromkeys(rung, r * eta**k)
+        if counted and answer["epochs"] > sum(level.values()):
+            said = f"{answer['epochs']} epochs were trained; {sum(level.values())} would do."
+            return Finding("trains_the_dropped", said)
+        return None
+
+
+class HyperbandBrackets(RefusingExercise):
+    """Hyperband's table"""
+
+    signature = "hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]"
+    levels = {"R = 81, eta = 3": 1, "other powers": 1, "R is no power": 1, "what cannot be": 1}
+    talks = False
+    mistakes = [
+        Mistake("float_logarithm", "A bracket is missing: log(243) / log(3) is 4.999999999999999 for a computer.",
+                "Count in whole numbers: the largest s with eta**s <= R.", lambda c: c.of("float_logarithm")),
+        Mistake("no_random_search", "The last bracket is missing, s = 0: all its configurations get R epochs.",
+                "s runs from the largest down to 0.", lambda c: c.of("no_random_search")),
+        Mistake("last_bracket_first", "The brackets stand in the other order.", "The largest s first.",
+                lambda c: c.of("last_bracket_first") if c.R >= c.eta else None),
+        Mistake("eta_to_the_s", "Every bracket begins with eta**s configurations: those with few rungs then cost much "
+                "less than the others.",
+                "n = (s_max + 1) // (s + 1) * eta**s.", lambda c: c.of("eta_to_the_s")),
+        Mistake("the_formula_of_line_2", "This is the formula of the paper's Algorithm 1, rounded up; it does not give "
+                "the paper's own Table 1.",
+                "n = (s_max + 1) // (s + 1) * eta**s.", lambda c: c.of("the_formula_of_line_2")),
+        Mistake("powers_for_epochs", "The epochs are powers of eta; the last rung does not get R.",
+                "R // eta**(s - i) epochs in rung i.", lambda c: c.of("powers_for_epochs")),
+        Mistake("fractions_of_epochs", "There are no fractions of an epoch.", "R // eta**(s - i) epochs in rung i.",
+                lambda c: c.of("fractions_of_epochs")),
+        TAKES_ANYTHING.but(how="Raise ValueError if R < 1 or eta < 2."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        paper, powers, none, wrong = self.levels
+        known = [(paper, 81, 3), (powers, 243, 3), (powers, 125, 5), (powers, 1000, 10), (powers, 16, 4)]
+        known += [(none, 100, 3), (none, int(rng.integers(300, 360)), 4), (none, 1, 3), (none, 2, 3)]
+        known += [(wrong, 0, 3), (wrong, 27, 1)]
+        for level, R, eta in known:
+            yield level, {"R": R, "eta": eta}
+
+    def impossible(self, R, eta):
+        return R < 1 or eta < 2
+
+    def right(self, R, eta):
+        return None if self.impossible(R, eta) else as_plain(brackets(R, eta))
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.of = lambda slip: as_plain(brackets(c.R, c.eta, slip)) if c.possible else None
+        return c
+
+
+def as_plain(table: list[list[tuple]]) -> list:
+    return [[list(row) for row in bracket] for bracket in table]
+
+
+class AshaNext(PlainExercise):
+    """What an idle worker gets"""
+
+    signature = "asha_next(finished: list[dict], started: list[list], n: int, eta: int) -> tuple[int, int] | None"
+    levels = {"up or a new one": 2, "while others run": 1, "diverged, equal, nothing left": 1}
+    talks = False
+    harness = """
+def harness(f, finished, started, n, eta):
+    losses, begun = [dict(map(tuple, rung)) for rung in finished], [list(rung) for rung in started]
+    return {"job": as_lists(f(losses, begun, n, eta))}
+"""
+    mistakes = [
+        Mistake("promotes_twice", "A configuration that has been started on the next rung is started there again.",
+                "Leave out what stands in started[k + 1].", lambda c: c.of("promotes_twice")),
+        Mistake("while_it_runs", "A configuration that is being trained on the next rung at this moment is started "
+                "there again.",
+                "Look into started[k + 1], not finished[k + 1].", lambda c: c.of("while_it_runs")),
+        Mistake("lowest_rung_first", "A lower rung was served although a higher one has somebody to promote.",
+                "From the highest rung down.", lambda c: c.of("lowest_rung_first")),
+        Mistake("new_ones_first", "A new configuration was begun although one could be promoted.",
+                "Promote if you can; begin a new one if not.", lambda c: c.of("new_ones_first")),
+        Mistake("rounds_up", "One is promoted too early: of m finished the best m // eta go up.", "Round down.",
+                lambda c: c.of("rounds_up")),
+        Mistake("counts_those_that_run", "Those that still run were counted: nobody knows yet how good they are.",
+                "m is the number of finished ones.", lambda c: c.of("counts_those_that_run")),
+        Mistake("waits_for_the_rung", "Nobody is promoted before the whole rung has finished: that is successive "
+                "halving, and workers wait.",
+                "Promote as soon as somebody is among the best m // eta of the m that have finished.",
+                lambda c: c.of("waits_for_the_rung")),
+        Mistake("next_best", "One that is not among the best m // eta goes up because better ones have gone before.",
+                "First the best m // eta, then leave out those that have been started.", lambda c: c.of("next_best")),
+        Mistake("promotes_the_worst", "The largest losses go up.", "The smallest.",
+                lambda c: c.of("promotes_the_worst")),
+        Mistake("past_the_last", "There is no configuration with this number.",
+                "There are n, from 0 to n - 1; after that, None.", lambda c: c.of("past_the_last")),
+        Mistake("nan_goes_up", "A configuration that diverged goes up.", "nan counts as worse than any number.",
+                lambda c: c.of("nan_goes_up")),
+        Mistake("last_of_equals", "Of two equal losses the larger number goes up first.", "The smaller number.",
+                lambda c: c.of("last_of_equals")),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        up, running, odd = self.levels
+        structure = np.random.default_rng(14)  # who shows where is fixed: a grade must not hang on the key
+        for level, n, to, shown, options in (
+            (up, 20, 1, ("waits_for_the_rung",), {"all_begun": True}),
+            (up, 20, 1, ("promotes_the_worst", "new_ones_first"), {}),
+            (up, 20, 0, ("rounds_up",), {}),
+            (up, 20, 0, ("promotes_twice", "next_best"), {}),
+            (up, 27, 2, ("lowest_rung_first",), {}),
+            (running, 20, 0, ("counts_those_that_run",), {}),
+            (running, 20, 0, ("while_it_runs",), {}),
+            (odd, 9, None, ("past_the_last",), {}),
+            (odd, 12, 1, ("nan_goes_up",), {"diverged": 2}),
+            (odd, 12, 1, ("last_of_equals",), {"equal": True}),
+        ):
+            while True:
+                known = any_state(structure, n, **options) | {"n": n, "eta": 3}
+                right = asha(state(**known))
+                if (right and right[1]) == to and self._show(shown, right, known, level == up):
+                    break
+            known |= with_other_losses(rng, known, relabel=not options)
+            yield level, known, {"says": f"n = {n}, eta = 3"}
+
+    def _show(self, shown, right, known, nobody_runs):
+        """Whether these mistakes give what neither a right answer nor another mistake gives, and, where `nobody_runs`
+        is wanted, those that are still trained make no difference.
+        """
+        found = {mistake.name: asha(state(**known), mistake.name) for mistake in self.mistakes}
+        others = [right, *(value for name, value in found.items() if name not in shown)]
+        quiet = not nobody_runs or found["counts_those_that_run"] == found["while_it_runs"] == right
+        return quiet and not any(found[name] in others for name in shown)
+
+    def right(self, **known):
+        return {"job": listed(asha(state(**known)))}
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.of = lambda slip: {"job": listed(asha(state(**case.known), slip))}
+        return c
+
+
+def listed(job: tuple | None) -> list | None:
+    return job if job is None else list(job)
+
+
+def state(finished, started, n, eta):
+    return SimpleNamespace(finished=[dict(map(tuple, rung)) for rung in finished], started=started, n=n, eta=eta)
+
+
+# -- few choices matter ------------------------------------------------------------------------------------------------
+
+
+class Spectral(PlainExercise):
+    """Which choices matter"""
+
+    harness = """
+def harness(f, x, y, degree, s):
+    found = f(x, y, degree, s)
+    pairs = [one for one in found.items()] if isinstance(found, dict) else as_lists(found)
+    if not isinstance(pairs, list) or not all(hasattr(one, "__len__") and len(one) == 2 for one in pairs):
+        return as_lists(pairs)
+    return [[sorted(as_lists(which)) if hasattr(which, "__iter__") else which, size] for which, size in pairs]
+"""
+    signature = "spectral(x: np.ndarray, y: np.ndarray, degree: int, s: int) -> list[tuple[tuple[int, ...], float]]"
+    levels = {"without noise": 1, "with noise": 2}
+    talks = False
+    may_lose = {"float64 -> float32": "x holds +1 and -1; y has noise"}
+    mistakes = [
+        Mistake("not_products", "What came is not a list of s pairs: a set of columns, and its coefficient.",
+                "[((), 1.5), ((0, 3), -0.7), ...]"),
+        Mistake("single_choices_only", "Products of several choices were left out.",
+                "All sets of at most `degree` columns.", lambda c: c.of("single_choices_only")),
+        Mistake("no_constant", "The empty set was left out: its product is 1, its coefficient the constant.",
+                "Sets of 0 to `degree` columns.", lambda c: c.of("no_constant")),
+        Mistake("largest_not_in_magnitude", "The largest coefficients were kept, and those far below zero dropped.",
+                "Compare their absolute values.", lambda c: c.of("largest_not_in_magnitude")),
+        Mistake("smallest_first", "The order is from the smallest to the largest.", "The largest in magnitude first.",
+                lambda c: c.of("smallest_first")),
+        Mistake("not_fitted_again", "The sets are right. Their coefficients are those of the first look, in which each "
+                "of the others counts as noise.",
+                "Fit the chosen columns once more, together, by least squares.", lambda c: c.of("not_fitted_again")),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        clean, noisy = self.levels
+        for level, m, n, degree, s, noise in (
+            (clean, 150, 6, 2, 3, 0.0),
+            (clean, 200, 5, 3, 4, 0.0),
+            (noisy, 200, 7, 2, 4, 0.1),
+            (noisy, 250, 5, 3, 4, 0.2),
+        ):
+            known = {"degree": degree, "s": s}
+            while True:
+                known |= self._data(rng, m, n, degree, s, noise)
+                if self._plain(**known):
+                    break
+            yield level, known, {"says": f"{m} trials of {n} choices, degree {degree}, s = {s}"}
+
+    @staticmethod
+    def _data(rng, m, n, degree, s, noise):
+        x = rng.choice([-1.0, 1.0], (m, n))
+        sets, table = products(x, degree)
+        many = [k for k, one in enumerate(sets) if len(one) == degree]
+        chosen = [0, *rng.permutation(many)[:2], *(rng.permutation(n) + 1)][:s]
+        sizes = np.array([2.0, 1.0, 1.5, 0.7][:s]) * rng.uniform(0.9, 1.1, s)
+        signs = np.array([1, -1, 1, -1][:s])
+        return {"x": x, "y": table[:, chosen] @ (sizes * signs) + noise * rng.normal(size=m)}
+
+    @staticmethod
+    def _plain(x, y, degree, s):
+        """Whether the s largest stand out at the first look, so that any sound method finds the same."""
+        table = products(x, degree)[1]
+        sizes = np.sort(np.abs(table.T @ y / len(y)))[::-1]
+        return sizes[s - 1] > 1.5 * sizes[s]
+
+    def right(self, **known):
+        return spectral(SimpleNamespace(**known))
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.of = lambda slip: spectral(SimpleNamespace(**case.known), slip)
+        return c
+
+    def read(self, answer, x, y, degree, s):
+        pairs = isinstance(answer, list) and all(isinstance(one, list) and len(one) == 2 for one in answer)
+        if not pairs or len(answer) != s or not all(isinstance(one[0], list) for one in answer):
+            return "not_products"
+        return None

@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: past_the_last
+import math
+
+
+def asha_next(finished, started, n, eta):
+    for k in reversed(range(len(finished) - 1)):
+        losses = finished[k]
+        ranked = sorted(losses, key=lambda i: (math.isnan(losses[i]), losses[i], i))
+        for config in ranked[: len(losses) // eta]:
+            if config not in started[k + 1] and not math.isnan(losses[config]):
+                return config, k + 1
+    return len(started[0]), 0

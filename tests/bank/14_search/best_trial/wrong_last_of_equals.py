@@ -1,0 +1,15 @@
+# verdict: wrong, diagnosis: last_of_equals
+import torch
+import torch.distributed as dist
+
+
+def best_trial(numbers, validation, test):
+    rows = zip(validation.tolist(), numbers.neg().tolist(), test.tolist())
+    rows = [row for row in rows if row[0] == row[0]]
+    mine = torch.tensor(min(rows, default=[torch.inf, 0, 0]), dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    loss, number, error = min(one.tolist() for one in everyone)
+    if loss == torch.inf:
+        raise ValueError("no trial")
+    return -int(number), error

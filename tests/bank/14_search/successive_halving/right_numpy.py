@@ -1,0 +1,12 @@
+# verdict: passed
+import numpy as np
+
+
+def successive_halving(train, n, r, R, eta):
+    rungs, alive, epochs = [], np.arange(n), r
+    while epochs <= R and len(alive):
+        losses = np.array([train(i, epochs) for i in alive])
+        alive = alive[np.lexsort((alive, losses))]  # nan is sorted to the end
+        rungs.append(alive)
+        alive, epochs = alive[: len(alive) // eta], epochs * eta
+    return rungs

@@ -1,0 +1,17 @@
+# verdict: wrong, diagnosis: halves
+import math
+
+
+def key_of(losses):
+    return lambda i: (math.isnan(losses[i]), losses[i], i)
+
+
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, k = list(range(n)), [], 0
+    while r * eta**k <= R and alive:
+        losses = {i: train(i, r * eta**k) for i in alive}
+        ranked = sorted(alive, key=key_of(losses))
+        rungs.append(ranked)
+        k += 1
+        alive = ranked[: len(ranked) // 2]
+    return rungs
