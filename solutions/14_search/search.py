@@ -1,0 +1,902 @@
+# %% [markdown]
+# # 14 · Search in parallel
+#
+# A network has knobs that no gradient turns: the learning rate, the momentum, the
+# number of layers. Somebody has to try them, and each try is a whole training run. Runs
+# do not talk to each other, so nothing is easier to do on many ranks; and nothing
+# wastes more of them if it is done carelessly.
+#
+# **At the end of this page** your search tries the same configurations on any number of
+# ranks, no worker of it is idle while there is work, most of the epochs go to the
+# configurations that deserve them, and the number that you report at the end is not too
+# good to be true.
+#
+# **You need** units 02 and 03. **It takes** about 75 minutes. The cells themselves run
+# for about half a minute on two cores.
+
+# %%
+import tempfile
+from collections import Counter
+from itertools import combinations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from autograder import check
+from labkit import palette, simulation, timeline
+
+# %% [markdown]
+# ## Guess first
+#
+# Write down what you think before you read on; the page answers all three.
+#
+# 1. Eight ranks draw four configurations each. All of them call `default_rng(0)`. How
+#    many different configurations are tried?
+# 2. 81 configurations, up to 81 epochs each. Which part of these 6,561 epochs does it
+#    take to find a good one, if bad ones are stopped early?
+# 3. You try forty networks, and report the smallest error that any of them had on a
+#    test set of 200. By how much is it too small?
+
+# %%
+guess_1, guess_2, guess_3 = "?", "?", "?"
+
+# %% [markdown]
+# ## Something to tune
+#
+# A small network on 300 noisy points. One in ten labels is wrong, so nobody gets below
+# an error of 10 % (except by luck: wait for it).
+
+# %% tags=["parameters"]
+TRIALS, EPOCHS = 40, 12
+
+# %%
+torch.set_num_threads(1)
+
+
+def points(n, seed):
+    """n points in 6 dimensions, two classes, every tenth label wrong."""
+    draws = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, 6, generator=draws)
+    y = (x[:, 0] + x[:, 1] * x[:, 2] > 0).long()
+    return x, y ^ (torch.rand(n, generator=draws) < 0.1)
+
+
+TRAINING, VALIDATION = points(300, seed=1), points(200, seed=2)
+
+
+def trained(lr, momentum, layers, activation, epochs):
+    """A network after so many epochs, always from the same start."""
+    torch.manual_seed(0)
+    act = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}[activation]
+    widths = [6] + [32] * layers
+    parts = [p for a, b in zip(widths, widths[1:]) for p in (nn.Linear(a, b), act())]
+    net = nn.Sequential(*parts, nn.Linear(widths[-1], 2))
+    optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=momentum)
+    x, y = TRAINING
+    for _ in range(epochs):
+        for batch in torch.randperm(len(x)).split(20):
+            optimizer.zero_grad()
+            F.cross_entropy(net(x[batch]), y[batch]).backward()
+            optimizer.step()
+    return net
+
+
+@torch.no_grad()
+def loss_and_error(net, data):
+    out = net(data[0])
+    wrong = (out.argmax(dim=1) != data[1]).double().mean().item()
+    return F.cross_entropy(out, data[1]).item(), wrong
+
+# %% [markdown]
+# ## Which points?
+#
+# ### A grid for a learning rate (3 points)
+#
+# What counts for a rate is its order of magnitude: from 0.001 to 0.002 is a large step,
+# from 0.901 to 0.902 is none. A grid for a rate has equal *ratios*.
+
+# %% nbgrader={"grade": false, "grade_id": "log_grid", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def log_grid(low: float, high: float, n: int) -> list[float]:
+    """n points from low to high, both included, each the same factor larger than the
+    one before.
+
+    Raises ValueError unless 0 < low < high and n is at least 2.
+    """
+    ### BEGIN SOLUTION
+    if not 0 < low < high or n < 2:
+        raise ValueError(f"no grid of {n} points from {low} to {high}")
+    return [low * (high / low) ** (k / (n - 1)) for k in range(n)]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_log_grid", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(log_grid)
+
+# %% tags=["raises-exception"]
+grids = {"linear": np.linspace(1e-5, 1, 8).tolist(), "log": log_grid(1e-5, 1, 8)}
+figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
+for (name, grid), marker, colour in zip(grids.items(), "so", palette.CYCLE):
+    nets = [trained(lr, 0.9, 2, "relu", EPOCHS) for lr in grid]
+    losses = [loss_and_error(net, VALIDATION)[0] for net in nets]
+    k = int(np.nanargmin(losses))
+    print(f"{name:<7} best of 8: loss {losses[k]:.3f} at a rate of {grid[k]:.2g}")
+    ax.plot(grid, losses, marker, color=colour, label=f"{name} grid")
+ax.set(xscale="log", xlabel="learning rate", ylabel="validation loss", ylim=(0.4, 1))
+legend = ax.legend(frameon=False)
+
+# %% [markdown]
+# Seven of the eight points of the linear grid lie within one order of magnitude.
+#
+# ### The same configurations on any number of ranks (4 points)
+#
+# With several knobs a grid is too large, and it tries the same few rates again and
+# again. Bergstra and Bengio ("Random Search for Hyper-Parameter Optimization", JMLR 13,
+# 2012; abstract) found that "randomly chosen trials are more efficient for
+# hyper-parameter optimization than trials on a grid": for most data only few knobs
+# matter, and each random trial has a new value for each of them.
+#
+# A space names its knobs; this is the one that you will be checked with:
+
+# %%
+SPACE = {
+    "lr": ("log", 1e-6, 1.0),
+    "momentum": ("uniform", 0.0, 0.95),
+    "layers": ("int", 1, 4),
+    "activation": ("choice", ("relu", "tanh", "gelu")),
+}
+
+# %% [markdown]
+# Which configurations are tried must hang on the seed alone, not on how many ranks
+# happened to be free. Otherwise nobody can repeat the search. **Think first:** why is
+# `default_rng(seed + rank)` not enough, and what is wrong with `default_rng(seed + i)`
+# for configuration i?
+
+# %% nbgrader={"grade": false, "grade_id": "random_configs", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def random_configs(
+    space: dict, n: int, seed: int, rank: int, world_size: int
+) -> list[dict]:
+    """This rank's share of n random configurations, each a dict such as {"lr": 0.01,
+    "momentum": 0.5, "layers": 2, "activation": "relu"}.
+
+    space: per name ("log", low, high): a float whose logarithm is uniform; ("uniform",
+    low, high): a float; ("int", low, high): an int, each from low to high as likely,
+    both included; ("choice", values). Each knob is drawn for itself.
+
+    All ranks together have n configurations, the same ones for any world_size; no two
+    ranks share one, and no rank has two more than another. The same arguments give the
+    same list. Another seed, also the next one, shares no configuration with this one.
+    """
+    ### BEGIN SOLUTION
+    configs = []
+    for i in range(rank, n, world_size):
+        rng, config = np.random.default_rng([seed, i]), {}
+        for name, (kind, *limits) in space.items():
+            if kind == "choice":
+                config[name] = limits[0][rng.integers(len(limits[0]))]
+            elif kind == "int":
+                config[name] = int(rng.integers(limits[0], limits[1] + 1))
+            elif kind == "log":
+                low, high = limits
+                config[name] = float(low * (high / low) ** rng.uniform())
+            else:
+                config[name] = float(rng.uniform(*limits))
+        configs.append(config)
+    return configs
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_random_configs", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(random_configs)
+
+# %% [markdown]
+# ### How many are enough?
+#
+# A rule that is often quoted with that paper (for example at
+# stats.stackexchange.com/questions/160479, after A. Zheng): 60 random trials hit the
+# best 5 % of the space with a probability of 95 %, whatever the space. Check it, once
+# with the formula and once by trying:
+
+# %%
+hit = {n: 1 - 0.95**n for n in (10, 58, 59, 60)}
+print("formula:", {n: round(p, 4) for n, p in hit.items()})
+tried = np.random.default_rng(0).uniform(size=(20_000, 60))
+share = (tried.min(axis=1) < 0.05).mean()
+print(f"20,000 searches of 60: {share:.3f} hit the best 5 %")
+
+# %% [markdown]
+# The rule holds (59 would do). But read it again: the best 5 % of *your space*. If the
+# space is badly chosen, so are its best 5 %. In the space above:
+
+# %% tags=["raises-exception"]
+configs = random_configs(SPACE, TRIALS, seed=0, rank=0, world_size=1)
+nets = [trained(**config, epochs=EPOCHS) for config in configs]
+losses = [loss_and_error(net, VALIDATION)[0] for net in nets]
+best = int(np.nanargmin(losses))
+values = ", ".join(
+    f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+    for name, value in configs[best].items()
+)
+print(f"best of {len(configs)}: loss {losses[best]:.3f} with {values}")
+print(f"median of them: {np.nanmedian(losses):.3f} (guessing has {np.log(2):.3f})")
+
+# %% [markdown]
+# ## Break it: the same seed everywhere
+#
+# This is what happens most often when a search is made parallel. Every rank seeds its
+# generator as the sequential program did:
+
+# %%
+def everybody_draws(share, with_rank):
+    rng = np.random.default_rng([0, dist.get_rank()] if with_rank else 0)
+    mine = [10 ** rng.uniform(-5, 0) for _ in range(share)]
+    everyone = [None] * dist.get_world_size()
+    dist.all_gather_object(everyone, mine)
+    return len({rate for share in everyone for rate in share})
+
+
+for name, with_rank in (("the same seed", False), ("a seed for each", True)):
+    run = simulation.run(everybody_draws, 8, (4, with_rank))
+    print(f"{name:<15}: 8 ranks of 4 trials, {run.ranks[0].value} different rates")
+
+# %% [markdown]
+# That is your first guess. Nothing fails, nothing warns; seven ranks of eight did
+# nothing.
+#
+# ## Who trains what?
+#
+# Trials take differently long: four layers more than one. If each rank gets its share
+# beforehand, all wait for the slowest share. So one rank, the **manager**, hands out
+# one job after the other, and whoever is done gets the next.
+#
+# ### Manager and workers (6 points)
+#
+# `dist.recv(x)` without a source takes the message that comes first and returns the
+# rank it came from. **Think first:** `next_job()` returns None. Is the search over?
+
+# %% nbgrader={"grade": false, "grade_id": "farm", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def farm(next_job, report, work) -> None:
+    """Has all jobs done: rank 0 manages, the others work. Called by all ranks.
+
+    next_job() -> (config, epochs), two whole numbers, or None: there is no job now.
+    More may come when a result has been reported; if nobody works any more, it is over.
+    report(job, loss) takes the result of a job, once. Rank 0 calls these two, nobody
+    else does. work(config, epochs) -> loss (a float, of which no digit may be lost)
+    takes long; the other ranks call it, once for each job. Rank 0 works itself only if
+    it is alone.
+
+    No worker is idle while there is a job for it; nobody waits for a certain worker.
+    """
+    ### BEGIN SOLUTION
+    rank, p = dist.get_rank(), dist.get_world_size()
+    message = torch.zeros(3, dtype=torch.float64)
+    if rank > 0:
+        while True:
+            dist.recv(message, 0)
+            config, epochs = int(message[0]), int(message[1])
+            if config < 0:
+                return
+            message[2] = work(config, epochs)
+            dist.send(message, 0)
+    if p == 1:
+        while (job := next_job()) is not None:
+            report(job, work(*job))
+        return
+    idle, running = list(range(1, p)), {}
+    while True:
+        while idle and (job := next_job()) is not None:
+            worker = idle.pop(0)
+            running[worker] = job
+            dist.send(torch.tensor([*job, 0], dtype=torch.float64), worker)
+        if not running:
+            break
+        worker = dist.recv(message)
+        report(running.pop(worker), message[2].item())
+        idle.append(worker)
+    for worker in idle:
+        dist.send(torch.tensor([-1, 0, 0], dtype=torch.float64), worker)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_farm", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+check(farm)
+
+# %% [markdown]
+# The same sixteen trials, dealt out beforehand and handed out one by one. Time is
+# virtual here: a trial takes as many seconds as it has layers, times twelve epochs of
+# half a second. (Labels are the numbers of the trials.)
+
+# %% tags=["raises-exception"]
+def seconds_of(config, epochs):
+    return 0.5 * config["layers"] * epochs
+
+
+def dealt_out(configs, epochs):
+    rank, workers = dist.get_rank(), dist.get_world_size() - 1
+    for i, config in enumerate(configs):
+        if rank == 1 + i % workers:
+            simulation.compute(seconds_of(config, epochs), f"F{i}")
+
+
+def handed_out(configs, epochs):
+    jobs = [(i, epochs) for i in range(len(configs))]
+
+    def work(i, epochs):
+        simulation.compute(seconds_of(configs[i], epochs), f"F{i}")
+        return 0.0
+
+    farm(lambda: jobs.pop(0) if jobs else None, lambda job, loss: None, work)
+
+
+figure, axes = plt.subplots(2, 1, figsize=(10, 6), layout="constrained")
+sixteen = random_configs(SPACE, 16, seed=3, rank=0, world_size=1)
+for ax, how in zip(axes, (dealt_out, handed_out)):
+    run = simulation.run(how, 5, (sixteen, 12))
+    idle = 1 - sum(rank.busy for rank in run.ranks) / (4 * run.elapsed)
+    print(f"{how.__name__:<11} {run.elapsed:5.1f} s, workers idle {idle:4.0%}")
+    timeline.draw(run.events, 5, title=how.__name__.replace("_", " "), ax=ax)
+
+# %% [markdown]
+# ## Who goes on?
+#
+# Most configurations are bad, and one sees that after few epochs. **Successive
+# halving** trains all n of them for r epochs, keeps the best $1/\eta$, trains these up
+# to $\eta r$, keeps the best $1/\eta$ of them, and so on to R.
+#
+# ### Successive halving (4 points)
+
+# %% nbgrader={"grade": false, "grade_id": "successive_halving", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int]]:
+    """The configurations of each rung, the best first.
+
+    Rung k has n // eta**k of the configurations 0 to n - 1 (none is no rung), those
+    with the smallest losses of rung k - 1, and trains them to r * eta**k epochs in all,
+    at most R. train(i, epochs) trains configuration i on from where it was until it has
+    had `epochs` epochs in all, and returns its loss then. Of equal losses the smaller
+    number comes first; nan counts as worse than any number. No configuration is trained
+    further than its last rung.
+    """
+    ### BEGIN SOLUTION
+    alive, rungs = list(range(n)), []
+    while alive and r <= R:
+        losses = {i: train(i, r) for i in alive}
+        alive.sort(key=lambda i: (losses[i] != losses[i], losses[i], i))
+        rungs.append(alive)
+        alive, r = sorted(alive[: len(alive) // eta]), eta * r
+    return rungs
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_successive_halving", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(successive_halving)
+
+# %% [markdown]
+# On 81 configurations whose learning curves we know (a formula, so that we can look at
+# all of them): each falls from 2.3 to its own end, at its own pace.
+
+# %% tags=["raises-exception"]
+def curve(config, epochs):
+    """The loss after so many epochs."""
+    off = abs(np.log10(config["lr"]) + 1.5)  # orders of magnitude from the best rate
+    end = min(2.3, 0.12 + 0.3 * off + 0.1 * (1 - config["momentum"]))
+    pace = 2 + config["layers"]
+    return end + (2.3 - end) * np.exp(-np.asarray(epochs) / pace)
+
+
+def searched(curves, n, r, R, eta):
+    """(the winner, its loss, epochs trained) of successive halving."""
+    had = {}
+
+    def train(i, epochs):
+        had[i] = epochs
+        return float(curves(i, epochs))
+
+    rungs = successive_halving(train, n, r, R, eta)
+    winner = rungs[-1][0]
+    return winner, float(curves(winner, had[winner])), sum(had.values())
+
+
+many = random_configs(SPACE, 81, seed=5, rank=0, world_size=1)
+ends = [float(curve(config, 81)) for config in many]
+winner, loss, epochs = searched(lambda i, e: curve(many[i], e), 81, 1, 81, 3)
+print(f"all 81 to the end: {81 * 81:,} epochs, best loss {min(ends):.4f}")
+print(f"halving: {epochs} epochs ({epochs / 81**2:.0%}), loss {loss:.4f}")
+
+# %% [markdown]
+# Your second guess: it takes a twentieth of the epochs to come close. The best of all
+# is not found, though: it was dropped at a rung where others were ahead. When that goes
+# badly wrong is the rest of this section.
+#
+# ### Crossing curves
+#
+# What if good configurations begin slowly? A small learning rate with a long schedule
+# looks bad for a long time. Now the pace gets slower the better the end is:
+
+# %% tags=["raises-exception"]
+def crossing(k, epochs):
+    """Curve k of 81: the smaller k, the better its end, and the slower its way."""
+    end, pace = 0.1 + 0.015 * k, 2 + 30 * (1 - k / 80) ** 3
+    return end + (2.3 - end) * np.exp(-np.asarray(epochs) / pace)
+
+
+k, loss, epochs = searched(crossing, 81, 1, 81, 3)
+print(f"halving keeps curve {k}: loss {loss:.3f} after {epochs} epochs")
+better = sum(crossing(i, 81) < loss for i in range(81))
+print(f"{better} of 81 would have ended lower, curve 0 at {crossing(0, 81):.3f}")
+figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
+at = np.arange(82)
+for k in (0, 20, 40, 60, 80):
+    style = {0: (palette.VERMILLION, 2.5), 60: (palette.BLUE, 2.5)}
+    colour, width = style.get(k, (palette.FAINT, 1.5))
+    ax.plot(at, crossing(k, at), color=colour, lw=width)
+ax.text(11, 1.72, "curve 0: best in the end", color=palette.VERMILLION)
+ax.text(40, 1.04, "curve 60: better at first", color=palette.BLUE)
+for rung in (1, 3, 9, 27):
+    ax.axvline(rung, color=palette.GREY, lw=0.8, ls=":")
+text = ax.set(xlabel="epochs (dotted: rungs)", ylabel="loss", xlim=(0, 81))
+
+# %% [markdown]
+# Halving keeps what *begins* well. With more epochs before the first cut that would not
+# happen, but then there is time for fewer configurations only. Nobody knows beforehand
+# which of the two matters more.
+#
+# ### Hyperband's table (4 points)
+#
+# **Hyperband** (Li et al., JMLR 18, 2018; arXiv 1603.06560) does not choose. It runs
+# successive halving several times, from "many configurations, first cut after one
+# epoch" to "few, all to the end", with about the same number of epochs each. Its
+# Table 1 (page 9) for $R = 81$, $\eta = 3$ begins:
+#
+# | | s = 4 | s = 3 | s = 2 | s = 1 | s = 0 |
+# |---|---|---|---|---|---|
+# | configurations | 81 | 27 | 9 | 6 | 5 |
+# | epochs of the first rung | 1 | 3 | 9 | 27 | 81 |
+#
+# Let $s_\text{max}$ be the largest s with $\eta^s \le R$. Bracket s begins with
+# $n = \lfloor (s_\text{max} + 1) / (s + 1) \rfloor \cdot \eta^s$ configurations, and
+# in its rung i, from 0 to s, are $n / \eta^i$ of them, trained to
+# $\lfloor R / \eta^{s - i} \rfloor$ epochs.
+
+# %% nbgrader={"grade": false, "grade_id": "hyperband_brackets", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]:
+    """The brackets from s_max down to 0, each a list of its rungs (configurations,
+    epochs), whole numbers.
+
+    Raises ValueError if R < 1 or eta < 2.
+    """
+    ### BEGIN SOLUTION
+    if R < 1 or eta < 2:
+        raise ValueError(f"no brackets for R = {R}, eta = {eta}")
+    s_max = 0
+    while eta ** (s_max + 1) <= R:
+        s_max += 1
+    brackets = []
+    for s in range(s_max, -1, -1):
+        n = (s_max + 1) // (s + 1) * eta**s
+        brackets.append([(n // eta**i, R // eta ** (s - i)) for i in range(s + 1)])
+    return brackets
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_hyperband_brackets", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(hyperband_brackets)
+
+# %% [markdown]
+# The same paper says on page 8, in line 2 of its Algorithm 1, how many configurations
+# bracket s begins with: $n = \lceil \frac{B}{R} \cdot \frac{\eta^s}{s + 1} \rceil$ with
+# $B = (s_\text{max} + 1) R$. Does that give its Table 1? And does a bracket "use
+# approximately B total resources" (page 7)?
+
+# %% tags=["raises-exception"]
+print("s   n of line 2   n of Table 1   epochs of the bracket, of B = 405")
+for s, bracket in zip(range(4, -1, -1), hyperband_brackets(81, 3)):
+    line_2 = -(-5 * 3**s // (s + 1))
+    epochs = [n * r for n, r in bracket]
+    print(f"{s} {line_2:>8} {bracket[0][0]:>14} {sum(epochs):>14}")
+
+# %% [markdown]
+# It does not: 34, 15 and 8 are not 27, 9 and 6. Both are in use; programs on the web
+# have one or the other. And the brackets of the table take between 60 % and all of B.
+# (These counts train each rung anew. Who continues where a rung has stopped, as you do,
+# needs less.) A page number is not a proof, not even of a paper everybody cites.
+#
+# On the crossing curves, the whole of Hyperband, two hundred times:
+
+# %% tags=["raises-exception"]
+draws = np.random.default_rng(2)
+found = []  # 200 times Hyperband: the loss of the winner of each bracket
+for _ in range(200):
+    one = []
+    for bracket in hyperband_brackets(81, 3):
+        (n, r), some = bracket[0], draws.permutation(81)
+        one.append(searched(lambda i, e, s=some: crossing(s[i], e), n, r, 81, 3))
+    found.append(one)
+losses = np.array([[loss for _, loss, _ in one] for one in found])
+for k, bracket in enumerate(hyperband_brackets(81, 3)):
+    (n, r), epochs = bracket[0], found[0][k][2]
+    print(
+        f"{n:>2} from {r:>2} epochs on: loss {losses[:, k].mean():.3f}, {epochs} epochs"
+    )
+print(f"the best of all five: {losses.min(axis=1).mean():.3f}")
+
+# %% [markdown]
+# The paper's "over an order-of-magnitude speedup" (abstract) is one over its
+# competitors on its problems. Here, with curves that cross, the more a bracket stops
+# early the worse it is, plain random search (the last line) is the best, and the other
+# brackets are nearly spent in vain. Hyperband pays a factor of at most
+# $s_\text{max} + 1$ for not having to know.
+#
+# ## Nobody waits: ASHA
+#
+# Successive halving has a barrier at each rung: the last configuration of a rung keeps
+# all workers waiting. **ASHA** (Li et al., arXiv 1810.05934) promotes a configuration
+# as soon as it is among the best $1/\eta$ of those that have *so far* finished its
+# rung. If there is nobody to promote, a worker begins a new configuration.
+#
+# ### What an idle worker gets (4 points)
+
+# %% nbgrader={"grade": false, "grade_id": "asha_next", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def asha_next(
+    finished: list[dict], started: list[list], n: int, eta: int
+) -> tuple[int, int] | None:
+    """(configuration, rung) to train next, or None if there is nothing to do now.
+
+    finished[k]: losses {configuration: loss} of those that have finished rung k.
+    started[k]: all that were ever begun on rung k, those that still run, too.
+
+    From the rung below the highest down to rung 0: of the m that have finished rung k,
+    the best m // eta may go up. The best one of these that has not been started on rung
+    k + 1 is next. Of equal losses the smaller number is better; nan never goes up.
+    Where nobody can go up, the next new configuration begins on rung 0: number
+    len(started[0]), if there are that many (0 to n - 1).
+    """
+    ### BEGIN SOLUTION
+    for k in range(len(finished) - 2, -1, -1):
+        known = sorted((loss, i) for i, loss in finished[k].items() if loss == loss)
+        for _, i in known[: len(finished[k]) // eta]:
+            if i not in started[k + 1]:
+                return i, k + 1
+    new = len(started[0])
+    return (new, 0) if new < n else None
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_asha_next", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(asha_next)
+
+# %% [markdown]
+# Your `asha_next` becomes the `next_job` of your `farm`; two other rules beside it. A
+# worker continues where another has stopped (a checkpoint that all can read), so a job
+# costs only its new epochs.
+
+# %% tags=["raises-exception"]
+def halving_next(finished, started, n, eta):
+    """Successive halving as a rule for an idle worker: a rung must be complete."""
+    if len(started[0]) < n:
+        return len(started[0]), 0
+    for k in range(len(finished) - 1):
+        if len(finished[k]) < n // eta**k:
+            return None
+        best = sorted(finished[k], key=finished[k].get)[: n // eta ** (k + 1)]
+        free = [i for i in best if i not in started[k + 1]]
+        if free:
+            return free[0], k + 1
+    return None
+
+
+def all_to_the_end(finished, started, n, eta):
+    return (len(started[0]), 0) if len(started[0]) < n else None
+
+
+RULES = {"random": all_to_the_end, "halving": halving_next, "ASHA": asha_next}
+
+
+def parallel_search(rule, configs, R, eta):
+    """(smallest loss, epochs trained) of a search; rank 0 has them."""
+    rungs = [R] if rule == "random" else [R // eta**k for k in range(9) if eta**k <= R]
+    rungs.sort()
+    finished, started = [{} for _ in rungs], [[] for _ in rungs]
+
+    def next_job():
+        found = RULES[rule](finished, started, len(configs), eta)
+        if found is None:
+            return None
+        started[found[1]].append(found[0])
+        return found[0], rungs[found[1]]
+
+    def report(job, loss):
+        finished[rungs.index(job[1])][job[0]] = loss
+
+    def work(i, epochs):
+        k = rungs.index(epochs)
+        more = epochs - (rungs[k - 1] if k else 0)
+        simulation.compute(seconds_of(configs[i], more), f"F{i}")
+        return float(curve(configs[i], epochs))
+
+    farm(next_job, report, work)
+    epochs = [0, *rungs]
+    spent = sum(len(s) * (b - a) for s, a, b in zip(started, epochs, epochs[1:]))
+    losses = [loss for rung in finished for loss in rung.values()]
+    return min(losses, default=None), spent
+
+
+twice = random_configs(SPACE, 162, seed=5, rank=0, world_size=1)
+print("workers  rule     of   virtual s  idle   epochs  best loss")
+for p in (2, 5, 9):
+    for rule, some in (*((rule, many) for rule in RULES), ("ASHA", twice)):
+        run = simulation.run(parallel_search, p, (rule, some, 81, 3))
+        loss, epochs = run.ranks[0].value
+        idle = 1 - sum(rank.busy for rank in run.ranks) / ((p - 1) * run.elapsed)
+        print(
+            f"{p - 1:>7}  {rule:<7} {len(some):>3} {run.elapsed:>11.0f} {idle:>5.0%} "
+            f"{epochs:>8,} {loss:>10.4f}"
+        )
+
+# %% tags=["raises-exception"]
+figure, axes = plt.subplots(2, 1, figsize=(10, 6.4), layout="constrained")
+for ax, rule in zip(axes, ("halving", "ASHA")):
+    run = simulation.run(parallel_search, 5, (rule, many[:9], 9, 3))
+    title = f"{rule}, 9 configurations: {run.elapsed:.1f} s"
+    timeline.draw(run.events, 5, title=title, ax=ax)
+
+# %% [markdown]
+# Look for the gaps: under halving the workers stand still before each rung. ASHA fills
+# these gaps, with promotions that may come too early: it trains more epochs. At the end
+# both leave one worker alone with the last configuration, and its way to 81 epochs is
+# what most of the time of the table goes to. (Only by training *it* in parallel would
+# that be shorter, which is what the other units are about.) So with a given number of
+# configurations little is gained. ASHA is made for a search that goes on and on: there
+# is always a new configuration to begin, and no worker is ever idle.
+#
+# ## The winner, and what it is worth
+#
+# You chose the configuration with the smallest error. How good is it? Not as good as
+# that number: it was chosen *because* it is small, and part of its being small is luck.
+# That is why there is a third set, which nobody looks at before the choice is made.
+#
+# ### The winner, and its test error (5 points)
+#
+# Each rank has some trials. All ranks are to know the winner.
+
+# %% nbgrader={"grade": false, "grade_id": "best_trial", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, float]:
+    """(number, test error) of the trial with the smallest validation loss of all ranks,
+    the same on every rank.
+
+    numbers, validation, test: this rank's trials, perhaps none: their numbers (int64),
+    validation losses and test errors (float64). A trial that diverged has the loss nan
+    and never wins; of equal losses the smallest number wins. Raises ValueError on every
+    rank if no rank has a trial with a loss.
+
+    A rank hands over 64 bytes at most, however many trials it has.
+    """
+    ### BEGIN SOLUTION
+    rows = zip(validation.tolist(), numbers.tolist(), test.tolist())
+    mine = min((row for row in rows if row[0] == row[0]), default=(np.inf, 0, 0))
+    mine = torch.tensor(mine, dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    loss, number, error = min(one.tolist() for one in everyone)
+    if loss == np.inf:
+        raise ValueError("no trial has a loss")
+    return int(number), error
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_best_trial", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check(best_trial)
+
+# %% [markdown]
+# How large is the mistake? Take the networks that you trained above. Their true errors
+# are known from 20,000 fresh points. Of these, draw a validation set and a test set of
+# 200 each, choose a winner, and write down what you would report. A thousand times:
+
+# %% tags=["raises-exception"]
+x, y = points(20_000, seed=3)
+with torch.no_grad():
+    wrong = np.stack([(net(x).argmax(dim=1) != y).numpy() for net in nets])
+true = wrong.mean(axis=1)
+draws = np.random.default_rng(0)
+too_good = {"chosen and reported by the test set": [], "chosen by validation": []}
+for _ in range(1000):
+    some = draws.integers(0, len(y), 400)
+    validation = wrong[:, some[:200]].mean(axis=1)
+    test = wrong[:, some[200:]].mean(axis=1)
+    by_test, by_validation = test.argmin(), validation.argmin()
+    reports = (test[by_test] - true[by_test], test[by_validation] - true[by_validation])
+    for kept, report in zip(too_good.values(), reports):
+        kept.append(100 * report)
+figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
+bins = np.arange(-10.25, 10.5, 0.5)
+for (name, kept), colour in zip(too_good.items(), (palette.VERMILLION, palette.BLUE)):
+    print(f"{name}: off by {np.mean(kept):+.2f} percentage points on average")
+    ax.hist(kept, bins, histtype="step", color=colour, lw=2, label=name)
+ax.axvline(0, color=palette.GREY, lw=0.8)
+ax.set(xlabel="reported minus true error, percentage points", ylabel="searches")
+legend = ax.legend(frameon=False, fontsize=9, loc="upper left")
+ax.set_ylim(top=1.3 * ax.get_ylim()[1])
+print(f"true errors: best {true.min():.1%}, median {np.median(true):.1%}")
+
+# %% [markdown]
+# Your third guess: about one and a half points. Chosen by validation, what is left is
+# the noise of a thousand repetitions. Nothing in the program looks wrong: there is a
+# test set, and its error was measured. And the more you try, the better it gets,
+# without any network being better. Networks that all have an error of 20 %, on 200
+# points each:
+
+# %%
+draws = np.random.default_rng(1)
+for tried in (1, 5, 20, 40, 200):
+    errors = draws.binomial(200, 0.2, (2000, tried)) / 200
+    print(f"best of {tried:>3} equally good networks: {errors.min(axis=1).mean():.1%}")
+
+# %% [markdown]
+# (These networks err independently of each other. Real ones err on the same points, so
+# that luck helps them less.)
+#
+# ## Optuna, as a user would
+#
+# Libraries do all this. **Optuna** keeps the trials of a *study* in a storage that
+# several processes share: a database, or a file to which each appends what it does, a
+# **journal**. There is no manager; whoever is idle takes the next number. Four ranks,
+# one journal, a search by TPE (which learns from the trials so far) with Hyperband's
+# rule for stopping:
+
+# %%
+try:
+    import optuna
+except ModuleNotFoundError:
+    optuna = None
+    print("Optuna is not installed here: make setup, or pip install optuna==5.0.0")
+
+
+def study_of(folder, **options):
+    """The study whose journal lies in this folder; made if it is not there."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    backend = optuna.storages.journal.JournalFileBackend(f"{folder}/journal.log")
+    storage = optuna.storages.JournalStorage(backend)
+    return optuna.create_study(
+        study_name="u14", storage=storage, load_if_exists=True, **options
+    )
+
+
+def objective(trial):
+    config = {
+        "lr": trial.suggest_float("lr", 1e-6, 1.0, log=True),
+        "momentum": trial.suggest_float("momentum", 0.0, 0.95),
+        "layers": trial.suggest_int("layers", 1, 4),
+        "activation": trial.suggest_categorical("activation", ["relu", "tanh", "gelu"]),
+    }
+    for epochs in range(1, 28):
+        loss = float(curve(config, epochs))
+        trial.report(loss, epochs)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+    return loss
+
+
+def optimized(folder, trials):
+    """The numbers of the trials that this rank ran."""
+    rank, mine = dist.get_rank(), []
+    if rank == 0:
+        study_of(folder)
+    dist.barrier()
+    study = study_of(
+        folder,
+        sampler=optuna.samplers.TPESampler(seed=rank),
+        pruner=optuna.pruners.HyperbandPruner(1, 27, 3),
+    )
+    remember = lambda study, trial: mine.append(trial.number)  # noqa: E731
+    study.optimize(objective, n_trials=trials, callbacks=[remember])
+    return mine
+
+
+if optuna:
+    with tempfile.TemporaryDirectory() as folder:
+        run = simulation.run(optimized, 4, (folder, 10))
+        ran = [rank.value for rank in run.ranks]
+        study = study_of(folder)
+        states = Counter(trial.state.name for trial in study.trials)
+        best = study.best_value, study.best_params
+    for rank, numbers in enumerate(ran):
+        print(f"rank {rank} ran {numbers}")
+    numbers = sorted(number for rank in ran for number in rank)
+    print("every trial once:", numbers == list(range(40)))
+    print(f"{dict(states)}, best loss {best[0]:.4f} with")
+    print(best[1])
+
+# %% [markdown]
+# No trial was run twice, though nobody handed them out: who wants a number writes a
+# line into the journal, under a lock, and reads what came before. Which rank gets which
+# number, and with it the result of TPE, is another one each time: compare that with
+# what you asked of `random_configs`.
+#
+# The same configurations through both: Optuna's grid sampler on your grid.
+
+# %% tags=["raises-exception"]
+def on_the_grid(trial):
+    lr = trial.suggest_float("lr", 1e-6, 1.0)
+    return float(curve({"lr": lr, "momentum": 0.9, "layers": 2}, 27))
+
+
+if optuna:
+    grid = log_grid(1e-6, 1, 13)
+    ours = [float(curve({"lr": r, "momentum": 0.9, "layers": 2}, 27)) for r in grid]
+    sampler = optuna.samplers.GridSampler({"lr": grid}, seed=0)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(on_the_grid, n_trials=len(grid))
+    theirs = {trial.params["lr"]: trial.value for trial in study.trials}
+    print("the same points:", sorted(theirs) == grid)
+    print("the same losses:", [theirs[rate] for rate in grid] == ours)
+    print(f"best: {study.best_value:.4f} and {min(ours):.4f}")
+
+# %% [markdown]
+# ## What to remember
+#
+# - Rates are searched on a **logarithmic** scale; random configurations beat a grid as
+#   soon as there are several knobs.
+# - Configuration i is drawn from **(seed, i)**: the search is then the same on any
+#   number of ranks. The same seed on all ranks is the commonest mistake of all.
+# - A **manager** that receives from any source keeps all workers busy. None from
+#   `next_job` means "not yet" as long as somebody works.
+# - **Halving** saves most of the epochs, as long as what is good begins well; Hyperband
+#   hedges against curves that cross; ASHA does not wait for a rung.
+# - **Choose by validation, report by test**, and look at the test set once.
+#
+# **To think about.** Your cluster ends a job after an hour, without asking. What must
+# manager and workers write down, and when, so that the next job goes on where this one
+# was? (Optuna's journal is one answer. Which jobs does it lose?)
+#
+# ## Deeper: few choices matter
+#
+# Knobs that are switches, +1 or -1: with 20 of them there are a million configurations.
+# The **spectral method** (Hazan, Klivans, Yuan, arXiv 1706.00764) writes the loss as a
+# sum over sets S of switches, $\sum_S c_S \prod_{i \in S} x_i$, and hopes that few of
+# the $c_S$ are large, all of small sets. Such a sum is found from few trials.
+#
+# ### Which choices matter (3 points)
+#
+# The paper finds the large coefficients by the Lasso. With enough trials a simpler way
+# will do: look at the mean of $y \prod_{i \in S} x_i$ for every small set, keep the s
+# largest, and fit these again by least squares.
+
+# %% nbgrader={"grade": false, "grade_id": "spectral", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def spectral(
+    x: np.ndarray, y: np.ndarray, degree: int, s: int
+) -> list[tuple[tuple[int, ...], float]]:
+    """The s sets of columns that matter most, with their coefficients, the largest in
+    magnitude first.
+
+    x: (trials, switches), entries +1 and -1. y: a loss for each trial. A set has 0 to
+    `degree` columns; the empty one, (), stands for the constant 1. The coefficients are
+    those of the least-squares fit with these s sets alone.
+    """
+    ### BEGIN SOLUTION
+    columns = range(x.shape[1])
+    sets = [S for d in range(degree + 1) for S in combinations(columns, d)]
+    table = np.stack([x[:, list(S)].prod(axis=1) for S in sets], axis=1)
+    chosen = np.argsort(-np.abs(table.T @ y))[:s]
+    found = np.linalg.lstsq(table[:, chosen], y, rcond=None)[0]
+    pairs = [(sets[k], float(c)) for k, c in zip(chosen, found)]
+    return sorted(pairs, key=lambda pair: -abs(pair[1]))
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_spectral", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(spectral)
+
+# %% tags=["raises-exception"]
+draws = np.random.default_rng(0)
+x = draws.choice([-1.0, 1.0], (500, 20))
+y = 2 + 0.8 * x[:, 3] - 0.6 * x[:, 3] * x[:, 11] + 0.5 * x[:, 0] * x[:, 7]
+y += 0.2 * draws.normal(size=500)
+for S, c in spectral(x, y, degree=2, s=4):
+    print(f"{c:+.3f} x the product of switches {S}")
+print(f"500 trials of {2**20:,} configurations")
+
+# %% [markdown]
+# ### To read
+#
+# - J. Bergstra, Y. Bengio, *Random Search for Hyper-Parameter Optimization*, JMLR 13
+#   (2012), 281-305.
+# - L. Li et al., *Hyperband: A Novel Bandit-Based Approach to Hyperparameter
+#   Optimization*, JMLR 18 (2018), arXiv 1603.06560.
+# - L. Li et al., *A System for Massively Parallel Hyperparameter Tuning*, MLSys 2020,
+#   arXiv 1810.05934.
+# - E. Hazan, A. Klivans, Y. Yuan, *Hyperparameter Optimization: A Spectral Approach*,
+#   ICLR 2018, arXiv 1706.00764.
