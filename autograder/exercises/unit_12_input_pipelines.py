@@ -1,0 +1,859 @@
+"""Unit 12, input pipelines: shards written, read and dealt out, a shuffle buffer, batches fetched ahead, the bound of a
+pipeline, a band per rank, and an epoch that goes on after a stop.
+
+Nothing is timed: what runs ahead is seen from counts, what it is worth from virtual clocks.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run
+from autograder.exercises.kinds import PlainExercise
+from autograder.exercises.readings.pipelines import (
+    bands,
+    block_by_block,
+    buffered,
+    first_fit,
+    in_runs,
+    order_mistake,
+    parted,
+    rate,
+    shard_mistake,
+    step_mistake,
+)
+
+WORDS = "acorn birch cedar dune elm fern gorse heath iris juniper kelp larch moss nettle oak pine reed sedge".split()
+
+
+class RefusingExercise(PlainExercise):
+    """A plain function that raises ValueError where the case is `impossible`. `call`: how the harness calls it."""
+
+    call = "as_lists(f(*arguments))"
+
+    def __init_subclass__(cls, **options):
+        if "signature" in vars(cls):
+            cls.harness = f"""{vars(cls).get("prepare", "")}
+def harness(f, *arguments):
+    try:
+        return {{"value": {cls.call}, "raises": "nothing"}}
+    except ValueError:
+        return {{"value": None, "raises": "ValueError"}}
+"""
+        super().__init_subclass__(**options)
+
+    def impossible(self, **case) -> bool:
+        raise NotImplementedError
+
+    def per_rank(self, case, value):
+        if self.impossible(**case.known):
+            return [{"value": ANYTHING, "raises": "ValueError"}]
+        return [{"value": value, "raises": "nothing"}]
+
+    def worked(self, case):
+        possible = not self.impossible(**case.known)
+        return SimpleNamespace(**{"case": case, "possible": possible, **case.known})
+
+    def expected(self, case):
+        return self.per_rank(case, None if self.impossible(**case.known) else self.right(**case.known))
+
+    def facts(self, case: Case, run: Run):
+        answer = run.ranks[0].value
+        if self.impossible(**case.known):
+            raised = isinstance(answer, dict) and answer.get("raises") == "ValueError"
+            return None if raised else "takes_anything"
+        return super().facts(case, run)
+
+
+# -- shards ------------------------------------------------------------------------------------------------------------
+
+
+class WriteShards(RefusingExercise):
+    """Samples written into shards"""
+
+    signature = "write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]"
+    levels = {"read back": 1, "sizes that do not come out even": 1, "what cannot be": 1}
+    prepare = """
+import io
+import tarfile
+
+
+def opened(shard):
+    if not isinstance(shard, (bytes, bytearray, memoryview)):
+        return [["no bytes", type(shard).__name__]]
+    try:
+        with tarfile.open(fileobj=io.BytesIO(shard)) as tar:
+            return [[m.name, tar.extractfile(m).read().decode("utf-8", "replace")] for m in tar if m.isfile()]
+    except tarfile.TarError:
+        return [["no tar archive", ""]]
+
+
+def shards_of_it(shards):
+    if isinstance(shards, (str, bytes, dict)) or not hasattr(shards, "__iter__"):
+        return "a " + type(shards).__name__
+    return [opened(shard) for shard in shards]
+"""
+    call = "shards_of_it(f([(key, text.encode()) for key, text in arguments[0]], arguments[1]))"
+    mistakes = [
+        Mistake("empty_files", "The files in the archives are empty.",
+                "A `TarInfo` says how long its file is: set `.size`, or `addfile` copies nothing.",
+                lambda c: c.possible and c.cut(pairs=[[key, ""] for key, _ in c.samples])),
+        Mistake("drops_the_remainder", "The samples that are left when n does not divide their number are in no shard.",
+                "Some shards hold one sample more.",
+                lambda c: c.possible and c.cut([len(c.samples) // c.n] * c.n)),
+        Mistake("remainder_in_the_last", "What does not come out even is all in the last shard.",
+                "No shard holds over one sample more than another.",
+                lambda c: c.possible and c.cut([len(c.samples) // c.n] * (c.n - 1) + [len(c.samples)])),
+        Mistake("last_shard_short", "All shards but the last hold the share rounded up, and the last what is left.",
+                "No shard holds over one sample more than another: the first `len(samples) % n` get one more.",
+                lambda c: c.possible and c.cut([-(-len(c.samples) // c.n)] * c.n)),
+        Mistake("dealt_in_turn", "The samples went to the shards in turn, like cards.",
+                "A shard holds samples that follow each other, and the shards are in order.",
+                lambda c: c.possible and [c.pairs[k :: c.n] for k in range(c.n)]),
+        Mistake("no_archive", "What came back are not the bytes of a tar archive.",
+                "`tarfile.open(fileobj=out, mode='w')` writes into an `io.BytesIO`; its `getvalue()` are the bytes."),
+        Mistake("takes_anything", "An empty shard, or none at all, was written without a word.",
+                "Raise ValueError where n is less than 1 or more than there are samples."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        read, uneven, wrong = self.levels
+        for level, count, n in ((read, 6, 2), (read, 5, 1), (read, 4, 4), (uneven, 11, 4), (uneven, 9, 6),
+                                (wrong, 3, 4), (wrong, 3, 0)):  # fmt: skip
+            words = [WORDS[k] for k in rng.permutation(len(WORDS))[:count]]
+            samples = [[f"{word}.txt", f"{word} " * int(rng.integers(1, 400))] for word in words]
+            yield level, {"samples": samples, "n": n}
+
+    def _case(self, level, known, options=None):
+        case = super()._case(level, known, options)
+        return Case(level, 1, case.arguments, f"{len(known['samples'])} samples, {known['n']} shards", case.known)
+
+    def impossible(self, samples, n):
+        return not 1 <= n <= len(samples)
+
+    def right(self, samples, n):
+        return in_runs(samples, parted(len(samples), n))
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.pairs = c.samples
+        c.cut = lambda sizes=None, pairs=c.samples: in_runs(pairs, sizes or parted(len(pairs), c.n))
+        return c
+
+    def read(self, answer, **case):
+        opened = [shard[0][0] for shard in answer["value"] if shard]
+        return "no_archive" if {"no bytes", "no tar archive"} & set(opened) else None
+
+
+class ReadShard(PlainExercise):
+    """A shard read, whatever became of it"""
+
+    signature = "read_shard(name: str, archive: bytes, decode) -> tuple[list, list]"
+    levels = {"whole shards": 1, "samples that cannot be decoded": 2, "torn shards": 1}
+    given = ("name", "samples", "spoilt", "torn")
+    harness = """
+import io
+import tarfile
+
+
+class Unreadable(Exception):
+    pass
+
+
+ERRORS = (ValueError("bad header"), KeyError("colour"), OSError("cannot identify image"), Unreadable("checksum"))
+
+
+def archive_of(samples, spoilt, torn):
+    if torn == "no archive":
+        return b"this has never been a tar archive" * 40
+    out, end = io.BytesIO(), None
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for key, text in samples:
+            data = (b"?" if key in spoilt else b"!") + text.encode()
+            info = tarfile.TarInfo(key)
+            info.size = len(data)
+            if key == torn:
+                end = out.tell() + 512 + len(data) // 2
+            tar.addfile(info, io.BytesIO(data))
+    return out.getvalue()[:end]
+
+
+def harness(f, name, samples, spoilt, torn):
+    failed = []
+
+    def decode(data):
+        if data[:1] != b"!":
+            failed.append(data)
+            raise ERRORS[len(failed) % len(ERRORS)]
+        return data[1:].decode()
+
+    answer = f(name, archive_of(samples, spoilt, torn), decode)
+    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+        return "not two things: " + type(answer).__name__
+    return {"samples": as_lists(answer[0]), "broken": as_lists(answer[1])}
+"""
+    mistakes = [
+        Mistake("names_nothing", "What could not be read is left out, and nobody is told.",
+                "A second list says it: (name of the shard, key of the sample).",
+                lambda c: {**c.right, "broken": []}),
+        Mistake("stops_at_the_first", "Behind the first sample that cannot be decoded nothing is read any more.",
+                "The `try` belongs into the loop, around one sample.", lambda c: c.until()),
+        Mistake("keeps_a_place", "Where a sample could not be decoded stands None among the samples.",
+                "Append to the samples only what was decoded."),
+        Mistake("whole_shard_lost", "One broken place, and no sample of the shard is read.",
+                "Go from member to member with `tar.next()`: what stands before the break is whole.",
+                lambda c: {"samples": [], "broken": [[c.name, None]]} if c.right["broken"] else None),
+        Mistake("break_not_named", "The sample in which the archive ends is not named.",
+                "Reading the torn sample raises `tarfile.ReadError`: its header is whole and says its key.",
+                lambda c: c.torn and {**c.right, "broken": [b for b in c.right["broken"] if b[1] != c.ends]} or None),
+        Mistake("names_the_break_alone", "That the shard is torn is told, but not at which sample.",
+                "Catch what `read` raises where the key is known.",
+                lambda c: c.ends and {**c.right, "broken": [*c.right["broken"][:-1], [c.name, None]]} or None),
+        Mistake("not_named_by_both", "A pair names the shard and the sample.",
+                "Append `(name, member.name)`.", lambda c: {**c.right, "broken": [k for _, k in c.right["broken"]]}),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        whole, spoilt_, torn_ = self.levels
+        for level, count, spoilt, torn in ((whole, 4, 0, ""), (whole, 1, 0, ""), (spoilt_, 6, 2, ""),
+                                           (spoilt_, 3, 3, ""), (torn_, 6, 1, "torn"),
+                                           (torn_, 3, 0, "no archive")):  # fmt: skip
+            words = [WORDS[k] for k in rng.permutation(len(WORDS))[:count]]
+            samples = [[f"{word}.txt", f"{word} " * int(rng.integers(200, 500))] for word in words]
+            keys = [key for key, _ in samples]
+            bad = keys[1 : 2 * spoilt : 2] if spoilt < count else keys
+            known = {"name": f"shard-{int(rng.integers(1000)):05d}.tar", "samples": samples, "spoilt": bad}
+            yield level, known | {"torn": keys[4] if torn == "torn" else torn}
+
+    def _case(self, level, known, options=None):
+        case = super()._case(level, known, options)
+        state = {"": "whole", "no archive": "no tar archive at all"}.get(known["torn"], f"torn in {known['torn']}")
+        said = f"{len(known['samples'])} samples, {len(known['spoilt'])} of them damaged, {state}"
+        return Case(level, 1, case.arguments, said, case.known)
+
+    def right(self, name, samples, spoilt, torn, **rest):
+        if torn == "no archive":
+            return {"samples": [], "broken": [[name, None]]}
+        keys = [key for key, _ in samples]
+        upto = keys.index(torn) if torn else len(keys)
+        whole = [[key, text] for key, text in samples[:upto] if key not in spoilt]
+        broken = [[name, key] for key in keys[:upto] if key in spoilt]
+        return {"samples": whole, "broken": broken + ([[name, torn]] if torn else [])}
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.ends = c.torn if c.torn not in ("", "no archive") else None
+
+        def until():
+            first = c.right["broken"][:1]
+            keys = [key for key, _ in c.samples]
+            upto = keys.index(first[0][1]) if first and first[0][1] else 0
+            return {"samples": c.samples[:upto], "broken": first} if first else None
+
+        c.until = until
+        return c
+
+    def read(self, answer, **case):
+        return "keeps_a_place" if any(sample is None or sample[1] is None for sample in answer["samples"]) else None
+
+
+class ShardsOf(PlainExercise):
+    """Files dealt to the workers of all ranks"""
+
+    signature = (
+        "shards_of(files: list[str], rank: int, world_size: int, worker: int, workers: int, seed: int, epoch: int)"
+        " -> list[str]"
+    )
+    levels = {"each file once": 2, "another order in each epoch": 1, "listings in any order": 1}
+    given = ("files", "seeds", "epochs", "world_size", "workers", "turned")
+    harness = """
+def harness(f, files, seeds, epochs, world_size, workers, turned):
+    def listing(rank):
+        return files[turned * rank :] + files[: turned * rank]
+
+    def deal(seed, epoch):
+        return [
+            [as_lists(f(listing(rank), rank, world_size, worker, workers, seed, epoch)) for worker in range(workers)]
+            for rank in range(world_size)
+        ]
+
+    return [[deal(seed, epoch) for epoch in range(epochs)] for seed in seeds]
+"""
+    mistakes = [
+        Mistake("not_files", "What came back is not a list of the files' names.",
+                "Return names out of `files`, in the order in which the worker reads them."),
+        Mistake("every_rank_reads_all", "All ranks read the same files.",
+                "Rank r of p takes every p-th, beginning with file r."),
+        Mistake("every_worker_reads_all", "All workers of a rank read the same files: each sample comes as often as "
+                "there are workers.",
+                "Deal the files of the rank out to its workers, once more in the same way."),
+        Mistake("orders_differ", "Not all ranks and workers deal from the same order: files are read twice, and others "
+                "never.",
+                "Sort the listing, shuffle with a generator made of seed and epoch alone, and only then deal."),
+        Mistake("reads_twice", "Some file is read twice.", "A file belongs to one worker of one rank."),
+        Mistake("drops_files", "Some files are read by nobody.", "The last ones, too, belong to somebody."),
+        Mistake("uneven_ranks", "One rank reads at least two files more than another: it is still training when the "
+                "other waits in a collective that nobody joins.",
+                "First to ranks, then to the workers of each."),
+        Mistake("uneven_workers", "One worker reads at least two files more than another of the same rank.",
+                "Deal in turn, or in runs whose sizes differ by one at most."),
+        Mistake("same_every_epoch", "All epochs have the same order.", "The generator needs the epoch, too."),
+        Mistake("shards_then_shuffles", "The files were dealt before they were shuffled: a rank reads the same files "
+                "in each epoch, in another order.",
+                "Shuffle all files, then deal."),
+        Mistake("ignores_the_seed", "Another seed gives the same order.", "The generator needs the seed, too."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        once, another, listings = self.levels
+        for level, count, p, workers, epochs, turned in (
+            (once, 10, 2, 3, 1, 0),
+            (once, 14, 3, 2, 2, 0),
+            (once, 7, 4, 2, 1, 0),
+            (once, 5, 1, 2, 1, 0),
+            (another, 12, 2, 2, 4, 0),
+            (listings, 12, 3, 2, 2, 5),
+        ):
+            numbers = sorted(rng.choice(900, count, replace=False) + 100)
+            files = [f"shard-{number}.tar" for number in numbers]
+            seeds = [int(s) for s in rng.choice(1000, 2, replace=False)]
+            known = {"files": files, "seeds": seeds, "epochs": epochs, "world_size": p, "workers": workers}
+            yield level, {**known, "turned": turned, "level": level}
+
+    def _case(self, level, known, options=None):
+        case = super()._case(level, known, options)
+        said = "{} files, {} ranks with {} workers".format(len(known["files"]), known["world_size"], known["workers"])
+        return Case(level, 1, case.arguments, said, case.known)
+
+    def read_right(self, answer, files, level, turned, **case):
+        return shard_mistake(answer, files, level)
+
+
+class ShuffleBuffer(PlainExercise):
+    """A stream shuffled by a buffer"""
+
+    signature = "shuffle_buffer(stream, size: int, rng: numpy.random.Generator) -> iterator"
+    levels = {"the order": 2, "as it comes": 1}
+    given = ("stream", "size", "seed")
+    harness = """
+import numpy as np
+
+
+def harness(f, stream, size, seed):
+    read, out, ahead = 0, [], 0
+
+    def source():
+        nonlocal read
+        for element in stream:
+            read += 1
+            yield element
+
+    for element in f(source(), size, np.random.default_rng(seed)):
+        out.append(element)
+        ahead = max(ahead, read - len(out))
+        if len(out) > 2 * len(stream) + 9:
+            break
+    return {"out": as_lists(out), "ahead": ahead}
+"""
+    mistakes = [
+        Mistake("reads_everything", "The elements are right, but the whole stream was read before the first one left.",
+                "Yield while you read: that is what the buffer is for. A stream may be longer than memory."),
+        Mistake("loses_the_rest", "What is in the buffer when the stream ends never leaves it.",
+                "Yield the rest, shuffled.", lambda c: c.of(rest="lost")),
+        Mistake("rest_in_order", "What is in the buffer when the stream ends leaves it unshuffled.",
+                "One permutation more, for the rest.", lambda c: c.of(rest="kept")),
+        Mistake("shuffles_blocks", "Each block of `size` elements is shuffled for itself: no element can move into "
+                "another block.",
+                "Take one out, put one in: the buffer stays full until the stream ends.",
+                lambda c: {"out": block_by_block(c.stream, c.size, c.seed), "ahead": ANYTHING}),
+        Mistake("not_in_its_place", "The new element went to the end of the buffer.",
+                "It takes the place of the one that leaves: `buffer[k] = element`.", lambda c: c.of(place=False)),
+        Mistake("own_generator", "Every element is there, but in another order than `rng` gives with one draw for each "
+                "element that leaves a full buffer and one permutation for the rest.",
+                "Draw `rng.integers(size)` for each, `rng.permutation(len(buffer))` at the end, and nothing else."),
+        Mistake("not_each_once", "Not every element came once.", "One goes in, one comes out."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        for level, n, size in (("the order", 20, 6), ("the order", 9, 4), ("the order", 5, 8), ("the order", 6, 1),
+                               ("the order", 7, 7), ("as it comes", 40, 5)):  # fmt: skip
+            stream = [int(x) for x in rng.permutation(90)[:n]]
+            stream[n // 2] = 0 if 0 not in stream else stream[n // 2]
+            yield level, {"stream": stream, "size": size, "seed": int(rng.integers(10**6)), "level": level}
+
+    def of(self, c, **how):
+        return {"out": buffered(c.stream, c.size, c.seed, **how), "ahead": ANYTHING}
+
+    def right(self, stream, size, seed, **rest):
+        return {"out": buffered(stream, size, seed), "ahead": ANYTHING}
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.of = lambda **how: self.of(c, **how)
+        return c
+
+    def read(self, answer, stream, **rest):
+        out = answer["out"]
+        return "own_generator" if sorted(out) == sorted(stream) else "not_each_once"
+
+    def read_right(self, answer, stream, size, level, **rest):
+        if level == "as it comes" and answer["ahead"] > size + 1:
+            return Finding("reads_everything", f"Up to {answer['ahead']} were read ahead; the buffer holds {size}.")
+        return None
+
+
+# -- ahead of the step -------------------------------------------------------------------------------------------------
+
+AHEAD = '''
+import threading
+
+
+class Torn(Exception):
+    pass
+
+
+class Watched:
+    """A source of batches, and one who takes what comes of it: who is how far, and who waits for ever."""
+
+    def __init__(self, f, batches, depth, breaks_at):
+        self.f, self.batches, self.depth, self.breaks_at = f, batches, depth, breaks_at
+        self.changed, self.threads = threading.Condition(), set()
+        self.made, self.got, self.far = 0, [], 0
+        self.raised, self.own_thread, self.short, self.over = "", False, False, False
+
+    def source(self):
+        for k, batch in enumerate(self.batches):
+            if k == self.breaks_at:
+                raise Torn(f"batch {k}")
+            with self.changed:
+                self.made += 1
+                self.threads.add(threading.get_ident())
+                self.changed.notify_all()
+            yield batch
+
+    def take(self):
+        try:
+            for batch in self.f(self.source(), self.depth):
+                with self.changed:
+                    self.got.append(batch)
+                    self.look_ahead()
+                if len(self.got) > len(self.batches) + 2:
+                    break
+        except Exception as error:
+            self.raised = f"{type(error).__name__}: {error}"
+        self.over = True
+
+    def look_ahead(self):
+        """While the batch in hand is used, the next ones are made: wait until they are, and a little longer."""
+        if threading.get_ident() in self.threads:
+            self.own_thread = True
+        elif not self.short and self.breaks_at < 0:
+            taken, most = len(self.got), len(self.batches)
+            wanted = min(taken + self.depth, most)
+            self.short = not self.changed.wait_for(lambda: self.made >= wanted, timeout=3)
+            if taken + self.depth + 1 < most and taken < 4:
+                self.changed.wait_for(lambda: self.made > taken + self.depth + 1, timeout=0.02)
+            self.far = max(self.far, self.made - taken)
+
+
+def harness(f, batches, depth, breaks_at):
+    there, quiet, seen = set(threading.enumerate()), 0, -1
+    threading.excepthook = lambda what: None
+    watched = Watched(f, batches, depth, breaks_at)
+    taker = threading.Thread(target=watched.take, daemon=True)
+    taker.start()
+    while taker.is_alive() and quiet < 120:
+        taker.join(0.05)
+        at_work = set(threading.enumerate()) - there - {taker}
+        quiet = 0 if seen != watched.made + len(watched.got) else quiet + (1 if at_work else 3)
+        seen = watched.made + len(watched.got)
+    found = {"got": as_lists(watched.got), "raised": watched.raised, "own_thread": watched.own_thread}
+    return {**found, "short": watched.short, "far": watched.far, "hung": not watched.over}
+'''
+
+
+class Prefetch(PlainExercise):
+    """Batches made ahead, by a thread"""
+
+    signature = "prefetch(batches, depth: int) -> iterator"
+    levels = {"the batches": 1, "made ahead": 2, "errors": 1}
+    given = ("batches", "depth", "breaks_at")
+    harness = AHEAD
+    mistakes = [
+        Mistake("waits_for_ever", "The thread had ended, and the consumer still waited for a batch.",
+                "The thread puts something that says \"the end\" in any case, after an error, too."),
+        Mistake("ends_at_none", "A batch that is None, or empty, was taken for the end.",
+                "Say the end by an object that nothing else is: `end = object()`, `if batch is end`."),
+        Mistake("the_end_is_a_batch", "What says that it is the end came out as a batch.",
+                "Look at it before you yield it."),
+        Mistake("not_the_batches", "Not every batch came once, in order.",
+                "A queue keeps the order of one thread that puts and one that gets."),
+        Mistake("not_in_the_background", "The batches are made by the thread that uses them: while one is used, "
+                "nothing is made.",
+                "Start a `threading.Thread` that goes through `batches` and puts them into a `queue.Queue(depth)`."),
+        Mistake("not_far_enough", "Less than `depth` batches are made while one is used.",
+                "The thread goes on until the queue is full; it does not wait to be asked."),
+        Mistake("unbounded", "More than `depth` batches wait, besides the one in the thread's hand: with a consumer "
+                "that is slow, all of them are in memory.",
+                "`queue.Queue(depth)`: `put` waits where the queue is full."),
+        Mistake("swallows_the_error", "The source failed, and the consumer saw a stream that ends.",
+                "Catch the exception in the thread, put it into the queue, raise it where the batches are yielded."),
+        Mistake("raises_too_early", "The error came before batches that had been made before it.",
+                "It takes its place in the queue, behind them."),
+        Mistake("another_error", "The consumer got another error than the source raised.",
+                "Raise the very exception that was caught."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        batches = [[int(x) for x in rng.integers(1, 100, 2)] for _ in range(14)]
+        odd = [*batches[:2], [], None, 0, *batches[2:4]]
+        for level, given, depth, breaks_at in (("the batches", odd, 2, -1), ("the batches", batches[:3], 5, -1),
+                                               ("the batches", [], 1, -1), ("made ahead", batches, 3, -1),
+                                               ("made ahead", batches[:9], 1, -1), ("errors", batches, 2, 5),
+                                               ("errors", batches[:2], 4, 0)):  # fmt: skip
+            yield level, {"batches": given, "depth": depth, "breaks_at": breaks_at, "level": level}
+
+    def read_right(self, answer, batches, depth, breaks_at, level):
+        got, right = answer["got"], batches[:breaks_at] if breaks_at >= 0 else batches
+        if answer["hung"]:
+            return "waits_for_ever"
+        if breaks_at >= 0:
+            text = f"Torn: batch {breaks_at}"
+            if answer["raised"] == text and got != right:
+                return Finding("raises_too_early", f"{len(got)} of {breaks_at} batches came before the error.")
+            if not answer["raised"]:
+                return "swallows_the_error"
+            return None if answer["raised"] == text else Finding("another_error", f"It was {answer['raised'][:99]}.")
+        if got != right or answer["raised"]:
+            return self._other_batches(got, right, answer["raised"])
+        if level != "made ahead":
+            return None
+        if answer["own_thread"]:
+            return "not_in_the_background"
+        if answer["short"]:
+            return "not_far_enough"
+        if answer["far"] > depth + 1:
+            return Finding("unbounded", f"{answer['far']} batches were made ahead; depth is {depth}.")
+        return None
+
+    @staticmethod
+    def _other_batches(got, right, raised):
+        if isinstance(got, list) and len(got) < len(right) and got == right[: len(got)] and not right[len(got)]:
+            return "ends_at_none"
+        if isinstance(got, list) and len(got) > len(right) and got[: len(right)] == right:
+            return "the_end_is_a_batch"
+        return Finding("not_the_batches", f"It raised {raised[:99]}." if raised else "")
+
+
+# -- how fast ----------------------------------------------------------------------------------------------------------
+
+
+class SamplesPerSecond(PlainExercise):
+    """The bound of a pipeline"""
+
+    signature = (
+        "samples_per_second(read: float, decode: float, step: float, workers: int, cores: int, ranks: int) -> float"
+    )
+    levels = {"one rank": 2, "ranks that share the cores": 1, "no workers": 1}
+    mistakes = [
+        Mistake("one_after_the_other", "The times of the stages are added up: that is a loader without workers.",
+                "With workers all stages work at once, and the slowest decides: the smallest of their rates.",
+                lambda c: 1 / ((c.read + c.decode) / c.workers + c.step) if c.workers else None),
+        Mistake("cores_to_itself", "Each rank decodes as if it had all cores of the machine.",
+                "`ranks` ranks share them: 1/ranks of their rate for each.", lambda c: c.of(ranks=1)),
+        Mistake("more_workers_than_cores", "The cores are not counted: a worker that decodes needs one to itself.",
+                "However many workers there are, all together decode `cores` / decode samples a second.",
+                lambda c: c.of(cores=10**6)),
+        Mistake("waiting_takes_a_core", "A worker that waits for the disk was counted as using a core.",
+                "Only decoding needs one: cores / decode.",
+                lambda c: min(c.workers / (c.read + c.decode), 1 / c.step,
+                              c.cores / (c.ranks * (c.read + c.decode))) if c.workers else None),
+        Mistake("ignores_the_step", "The input could be as fast as this, the accelerator cannot.",
+                "The step is a stage, too: 1 / step.", lambda c: c.of(step=1e-9) if c.workers else None),
+        Mistake("of_all_ranks", "This is what all ranks do together.", "What one rank does is asked for.",
+                lambda c: c.ranks * c.of()),
+        Mistake("workers_read_only", "Reading is spread over the workers, and decoding is not waited for by them.",
+                "A worker reads a sample and then decodes it: workers / (read + decode).",
+                lambda c: min(c.workers / c.read, c.cores / (c.ranks * c.decode), 1 / c.step)
+                if c.workers else None),
+        Mistake("none_is_one", "Without workers nothing is done beside the step.",
+                "The step's own process reads and decodes: 1 / (read + decode + step).",
+                lambda c: None if c.workers else c.of(workers=1)),
+        Mistake("divides_by_none", "With no workers the input would never come.",
+                "The step's own process reads and decodes: 1 / (read + decode + step).",
+                lambda c: 0.0 if not c.workers else None),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        one, shared, none = self.levels
+        for level, read, decode, step, workers, cores, ranks in (
+            (one, 6, 2, 0.5, 4, 8, 1),
+            (one, 1, 8, 0.5, 12, 4, 1),
+            (one, 2, 2, 3, 8, 8, 1),
+            (one, 9, 1, 0.25, 20, 2, 1),
+            (shared, 1, 4, 0.25, 40, 12, 6),
+            (shared, 1, 4, 0.5, 8, 12, 6),
+            (shared, 6, 2, 1, 2, 16, 4),
+            (none, 3, 2, 1, 0, 4, 1),
+            (none, 1, 8, 1, 0, 2, 6),
+        ):
+            unit = float(rng.integers(80, 120)) * 1e-5
+            known = {"read": read * unit, "decode": decode * unit, "step": step * unit}
+            yield level, known | {"workers": workers, "cores": cores, "ranks": ranks}
+
+    def right(self, **case):
+        return rate(**case)
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.of = lambda **other: rate(**{**case.known, **other})
+        return c
+
+
+class Utilisation(PlainExercise):
+    """A band per rank: busy, waiting for data, waiting for others"""
+
+    signature = "utilisation(make: list[list[float]], step: float, depth: int) -> list[tuple[float, float, float]]"
+    levels = {"one rank": 1, "ranks that wait for each other": 2, "fetched ahead": 1}
+    mistakes = [
+        Mistake("no_barrier", "No rank waits for another here.",
+                "A step ends on all ranks together: when the last one has computed.",
+                lambda c: bands(c.make, c.step, c.depth, barrier=False)),
+        Mistake("all_data", "All waiting is counted as waiting for data.",
+                "Until a rank's own batch is there it waits for data; when it has computed, for the others.",
+                lambda c: [[busy, data + others, 0.0] for busy, data, others in c.right]),
+        Mistake("all_others", "Waiting for data is counted as waiting for the others.",
+                "Until a rank's own batch is there it waits for data.",
+                lambda c: [[busy, 0.0, data + others] for busy, data, others in c.right]),
+        Mistake("never_ahead", "Every batch is begun when the step before is over: that is depth 0.",
+                "With depth > 0 the next one is made while a step runs.", lambda c: bands(c.make, c.step, 0)),
+        Mistake("always_ahead", "Without prefetching, batches are made while a step runs.",
+                "depth = 0: a batch is begun when the step before is over.",
+                lambda c: None if c.depth else bands(c.make, c.step, 1)),
+        Mistake("as_far_as_it_likes", "Batches are made without an end to how far ahead.",
+                "Batch k is begun when batch k - depth has been taken.",
+                lambda c: bands(c.make, c.step, 10**6) if c.depth else None),
+        Mistake("one_further_ahead", "One batch more than `depth` is made ahead.",
+                "Batch k is begun when batch k - depth has been taken.",
+                lambda c: bands(c.make, c.step, c.depth + 1) if c.depth else None),
+        Mistake("shares", "These are shares of the time.", "Seconds are asked for.",
+                lambda c: [[part / sum(band) for part in band] for band in c.right]),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        one, others, ahead = self.levels
+        for level, p, steps, step, depth, bursts in ((one, 1, 5, 1.0, 0, 0), (one, 1, 6, 2.0, 1, 0),
+                                                     (others, 3, 6, 1.0, 1, 0), (others, 2, 5, 1.5, 0, 0),
+                                                     (ahead, 2, 8, 2.0, 2, 1), (ahead, 3, 9, 2.0, 3, 1)):  # fmt: skip
+            eighths = rng.integers(4, 12, (p, steps))  # a batch takes half a second to a second and a half
+            while True:
+                make = eighths / 8
+                if bursts:  # cheap batches, then one that takes longer than a step, at another place on each rank
+                    make = eighths / 16
+                    for r in range(p):
+                        make[r, -2 - r] = 8 + 2 * r
+                known = {"make": make.tolist(), "step": step, "depth": depth}
+                if self._telling(known, p):
+                    break
+                eighths = rng.integers(4, 12, (p, steps)) * (2 if level == others else 1)
+            yield level, known
+
+    def _telling(self, known, p) -> bool:
+        other = [bands(**known | {"depth": depth}) for depth in {0, 1, known["depth"], known["depth"] + 1, 10**6}]
+        seen = {repr(one) for one in other}
+        return (known["depth"] < 2 or len(seen) == len(other)) and all(b[1] > 0 for b in bands(**known))
+
+    def right(self, make, step, depth):
+        return bands(make, step, depth)
+
+
+# -- on another number of ranks ----------------------------------------------------------------------------------------
+
+
+class NextBatch(PlainExercise):
+    """An epoch that goes on, on any number of ranks"""
+
+    signature = "next_batch(state: dict, n: int, batch_size: int, rank: int, world_size: int) -> tuple[list[int], dict]"
+    levels = {"an epoch": 1, "the end of an epoch": 1, "epochs and seeds": 1, "another number of ranks": 2}
+    given = ("n", "seeds", "plan")
+    # plan: (ranks, batch size, steps) of each stretch between two stops; every state goes through a file's text
+    harness = """
+import json
+
+
+def step(f, state, n, batch_size, p):
+    answers = [f(json.loads(json.dumps(state)), n, batch_size, rank, p) for rank in range(p)]
+    for answer in answers:
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2 or not isinstance(answer[1], dict):
+            return {"odd": type(answer).__name__}
+    try:
+        states = [json.loads(json.dumps(answer[1])) for answer in answers]
+    except TypeError as error:
+        return {"no_text": str(error)}
+    return {"before": state, "shares": [as_lists(answer[0]) for answer in answers], "states": states}
+
+
+def harness(f, n, seeds, plan):
+    runs = []
+    for seed in seeds:
+        state, steps = {"seed": seed, "epoch": 0, "taken": 0}, []
+        for p, batch_size, count in plan:
+            for _ in range(count):
+                steps.append(step(f, state, n, batch_size, p) | {"batch_size": batch_size, "ranks": p})
+                state = steps[-1].get("states", [None])[0]
+                if not isinstance(state, dict) or not all(type(state.get(k)) is int for k in ("epoch", "taken")):
+                    return [*runs, steps]
+        runs.append(steps)
+    return runs
+"""
+    mistakes = [
+        Mistake("not_a_pair", "What came back is not a list of samples and a state with seed, epoch and taken.",
+                "Return (list of this rank's samples, dict)."),
+        Mistake("not_json", "The state cannot be written as JSON.",
+                "Plain integers: `int(...)` of what numpy gives."),
+        Mistake("not_samples", "A rank's share is not a list of samples' numbers.", "Numbers from 0 to n - 1."),
+        Mistake("batch_size_per_rank", "Each rank took a batch of its own of that size.",
+                "`batch_size` counts the samples of all ranks together."),
+        Mistake("drops_the_remainder", "Samples of a batch that do not come out even went to no rank.",
+                "Some ranks get one more: `batch[rank::world_size]`."),
+        Mistake("drops_the_last_batch", "The samples left at the end of an epoch are not used.",
+                "The last batch is smaller."),
+        Mistake("pads_the_last_batch", "The last batch of the epoch was filled up.", "The last batch is smaller."),
+        Mistake("wrong_number", "A step took another number of samples than batch_size."),
+        Mistake("uneven_shares", "One rank got at least two samples more than another.",
+                "Sizes differ by one at most: `batch[rank::world_size]`."),
+        Mistake("counts_its_own", "A rank counts in the state what it took itself. On another number of ranks that is "
+                "the wrong place.",
+                "`taken` counts what all ranks together have taken."),
+        Mistake("never_ends_the_epoch", "All samples are taken, and the state stays in the epoch.",
+                "Then epoch + 1, and taken is 0."),
+        Mistake("counts_batches", "The state counts batches. With another batch size that is another place.",
+                "Count samples."),
+        Mistake("wrong_state", "The state that came back is not that behind this batch.",
+                "taken grows by the samples of the batch; at the end of an epoch it is 0 and epoch is one more."),
+        Mistake("ranks_disagree", "The ranks do not cut the same order.",
+                "The order is made of seed and epoch alone."),
+        Mistake("always_from_the_start", "Every step takes the first samples of the epoch again.",
+                "Go on at `taken`."),
+        Mistake("order_depends_on_ranks", "After the stop the epoch has another order: samples come twice and others "
+                "never.",
+                "The order is made of seed and epoch alone; only how a batch is shared depends on the ranks."),
+        Mistake("order_changes", "The order is not the same in each step of the epoch: samples come twice and others "
+                "never.",
+                "Make it anew in each call, from seed and epoch alone."),
+        Mistake("not_shuffled", "The samples come in order.", "Shuffle, with a generator made of seed and epoch."),
+        Mistake("same_order_every_epoch", "Two epochs have the same order.", "The generator needs the epoch, too."),
+        Mistake("ignores_the_seed", "Another seed gives the same order.", "The generator needs the seed, too."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        for level, n, plan in zip(
+            [name for name in self.levels for _ in range(3 if name == "another number of ranks" else 2)],
+            (24, 30, 23, 21, 12, 15, 36, 31, 40),
+            ([(2, 8, 3)], [(3, 6, 5)], [(4, 6, 4)], [(2, 10, 3)], [(2, 4, 6)], [(1, 5, 6)],
+             [(2, 6, 2), (3, 6, 2), (1, 6, 2)], [(4, 8, 1), (3, 5, 2), (2, 9, 2)],
+             [(2, 8, 1), (4, 16, 1), (2, 4, 4), (1, 7, 4)]),
+            strict=True,
+        ):  # fmt: skip
+            seeds = [int(s) for s in rng.choice(10**6, 2 if level == "epochs and seeds" else 1, replace=False)]
+            yield level, {"n": n, "seeds": seeds, "plan": plan, "level": level}
+
+    def read_right(self, answer, n, seeds, plan, level):
+        epochs = []
+        for steps in answer:
+            for step in steps:
+                if found := self._one_step(step, n):
+                    return found
+            whole = [{"epoch": s["before"]["epoch"], "ranks": s["ranks"], "shares": s["shares"]} for s in steps]
+            if found := order_mistake(n, whole):
+                return found
+            of: dict[int, list] = {}
+            for step in whole:
+                of.setdefault(step["epoch"], []).append(sorted(k for share in step["shares"] for k in share))
+            epochs.append(of)
+        if epochs[0][0] == in_runs(range(n), [len(batch) for batch in epochs[0][0]]):
+            return "not_shuffled"
+        if level != "epochs and seeds":
+            return None
+        if epochs[0][0] == epochs[0][1]:
+            return "same_order_every_epoch"
+        return "ignores_the_seed" if epochs[0] == epochs[1] else None
+
+    @staticmethod
+    def _one_step(step, n):
+        if "no_text" in step:
+            return Finding("not_json", step["no_text"])
+        states = step.get("states", [])
+        if "odd" in step or not all(type(s.get(k)) is int for s in states for k in ("seed", "epoch", "taken")):
+            return "not_a_pair"
+        shares = step["shares"]
+        if not all(isinstance(s, list) and all(type(k) is int and 0 <= k < n for k in s) for s in shares):
+            return "not_samples"
+        return step_mistake(n, step["batch_size"], step["before"], shares, states)
+
+
+# -- for text ----------------------------------------------------------------------------------------------------------
+
+
+class Pack(RefusingExercise):
+    """Sequences packed into rows"""
+
+    signature = "pack(lengths: list[int], capacity: int) -> list[list[int]]"
+    levels = {"every sequence once": 1, "few rows": 1, "what cannot be": 1}
+    mistakes = [
+        Mistake("not_each_once", "Not every sequence is in a row, once.",
+                "The answer holds the numbers 0 to len(lengths) - 1, each once."),
+        Mistake("returns_lengths", "The rows hold lengths; asked for is which sequences.", "Keep the indices."),
+        Mistake("overfull", "A row holds more tokens than fit.", "Look at the sum before you add to a row."),
+        Mistake("one_row_open", "Only the last row is filled up: what does not fit begins a new one, and the room in "
+                "the others stays.",
+                "Keep all rows open, and take the longest sequences first.",
+                ),
+        Mistake("too_many_rows", "Every sequence is there and no row too full, but fewer rows would do.",
+                "The longest first, each into the first row that has room."),
+        Mistake("takes_anything", "A sequence that is longer than a row was packed.", "Raise ValueError."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        once, few, wrong = self.levels
+        for level, n, capacity in ((once, 7, 30), (once, 1, 10), (once, 0, 10), (few, 14, 40), (few, 20, 64),
+                                   (wrong, 4, 16)):  # fmt: skip
+            while True:
+                lengths = [int(k) for k in rng.integers(2, capacity, n)]
+                rows = [len(first_fit(lengths, capacity, decreasing)) for decreasing in (True, False)]
+                if level == wrong:
+                    lengths[2] = capacity + 1
+                if level != few or rows[0] < rows[1] < self._next_fit(lengths, capacity):
+                    break
+            if level == once and n > 1:
+                lengths[0] = capacity
+            yield level, {"lengths": lengths, "capacity": capacity, "level": level}
+
+    @staticmethod
+    def _next_fit(lengths, capacity):
+        rows, room = 0, 0
+        for length in lengths:
+            rows, room = (rows, room - length) if length <= room else (rows + 1, capacity - length)
+        return rows
+
+    def impossible(self, lengths, capacity, **rest):
+        return max(lengths, default=0) > capacity
+
+    def right(self, **case):
+        return ANYTHING
+
+    def read_right(self, answer, lengths, capacity, level):
+        rows = answer["value"]
+        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+            return "not_each_once"
+        held = [k for row in rows for k in row]
+        if sorted(map(repr, held)) != sorted(map(repr, range(len(lengths)))):
+            return "returns_lengths" if sorted(held, key=repr) == sorted(lengths, key=repr) else "not_each_once"
+        full = max((sum(lengths[k] for k in row) for row in rows), default=0)
+        if full > capacity:
+            return Finding("overfull", f"{full} tokens in a row of {capacity}.")
+        best = len(first_fit(lengths, capacity))
+        if level != "few rows" or len(rows) <= best:
+            return None
+        name = "one_row_open" if len(rows) >= self._next_fit(lengths, capacity) else "too_many_rows"
+        return Finding(name, f"{len(rows)} rows; {best} would do.")

@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: counts_batches
+import numpy as np
+
+
+def next_batch(state, n, batch_size, rank, world_size):
+    seed, epoch, taken = state["seed"], state["epoch"], state["taken"]
+    order = np.random.default_rng([seed, epoch]).permutation(n)
+    batch = order[taken * batch_size : (taken + 1) * batch_size]
+    taken += 1
+    if taken * batch_size >= n:
+        epoch, taken = epoch + 1, 0
+    return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "taken": taken}

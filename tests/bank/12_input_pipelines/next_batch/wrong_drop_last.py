@@ -1,0 +1,14 @@
+# verdict: wrong, diagnosis: drops_the_last_batch
+import numpy as np
+
+
+def next_batch(state, n, batch_size, rank, world_size):
+    seed, epoch, taken = state["seed"], state["epoch"], state["taken"]
+    if taken + batch_size > n:
+        epoch, taken = epoch + 1, 0
+    order = np.random.default_rng([seed, epoch]).permutation(n)
+    batch = order[taken : taken + batch_size]
+    taken += len(batch)
+    if taken == n:
+        epoch, taken = epoch + 1, 0
+    return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "taken": taken}

@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: always_from_the_start
+import numpy as np
+
+
+def next_batch(state, n, batch_size, rank, world_size):
+    seed, epoch, taken = state["seed"], state["epoch"], state["taken"]
+    order = np.random.default_rng([seed, epoch]).permutation(n)
+    batch = order[: min(batch_size, n - taken)]
+    taken += len(batch)
+    if taken == n:
+        epoch, taken = epoch + 1, 0
+    return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "taken": taken}

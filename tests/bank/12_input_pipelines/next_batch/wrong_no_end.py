@@ -1,0 +1,10 @@
+# verdict: wrong, diagnosis: never_ends_the_epoch
+import numpy as np
+
+
+def next_batch(state, n, batch_size, rank, world_size):
+    seed, epoch, taken = state["seed"], state["epoch"], state["taken"]
+    order = np.random.default_rng([seed, epoch]).permutation(n)
+    batch = order[taken : taken + batch_size]
+    taken += len(batch)
+    return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "taken": taken}

@@ -1,0 +1,13 @@
+# verdict: wrong, diagnosis: counts_its_own
+import numpy as np
+
+
+def next_batch(state, n, batch_size, rank, world_size):
+    seed, epoch, taken = state["seed"], state["epoch"], state["taken"]
+    order = np.random.default_rng([seed, epoch]).permutation(n)
+    batch = order[taken : taken + batch_size]
+    batch = batch[rank::world_size]
+    taken += len(batch)
+    if taken == n:
+        epoch, taken = epoch + 1, 0
+    return batch.tolist(), {"seed": seed, "epoch": epoch, "taken": taken}

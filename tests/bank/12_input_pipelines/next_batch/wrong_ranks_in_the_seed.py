@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: order_depends_on_ranks
+import numpy as np
+
+
+def next_batch(state, n, batch_size, rank, world_size):
+    seed, epoch, taken = state["seed"], state["epoch"], state["taken"]
+    order = np.random.default_rng([seed, epoch, world_size]).permutation(n)
+    batch = order[taken : taken + batch_size]
+    taken += len(batch)
+    if taken == n:
+        epoch, taken = epoch + 1, 0
+    return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "taken": taken}

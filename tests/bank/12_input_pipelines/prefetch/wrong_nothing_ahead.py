@@ -1,0 +1,3 @@
+# verdict: wrong, diagnosis: not_in_the_background
+def prefetch(batches, depth):
+    yield from batches

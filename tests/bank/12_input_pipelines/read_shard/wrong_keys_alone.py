@@ -1,0 +1,23 @@
+# verdict: wrong, diagnosis: not_named_by_both
+import io
+import tarfile
+
+
+def read_shard(name, archive, decode):
+    samples, broken = [], []
+    try:
+        tar = tarfile.open(fileobj=io.BytesIO(archive))
+    except tarfile.TarError:
+        return samples, [None]
+    while True:
+        try:
+            member = tar.next()
+        except tarfile.TarError:
+            break
+        if member is None:
+            break
+        try:
+            samples.append((member.name, decode(tar.extractfile(member).read())))
+        except Exception:
+            broken.append(member.name)
+    return samples, broken

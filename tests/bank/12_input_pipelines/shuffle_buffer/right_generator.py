@@ -1,0 +1,12 @@
+# verdict: passed
+def shuffle_buffer(stream, size, rng):
+    buffer = []
+    for element in stream:
+        if len(buffer) < size:
+            buffer.append(element)
+        else:
+            k = rng.integers(size)
+            yield buffer[k]
+            buffer[k] = element
+    for k in rng.permutation(len(buffer)):
+        yield buffer[k]

@@ -1,0 +1,19 @@
+# verdict: wrong, diagnosis: last_shard_short
+import io
+import math
+import tarfile
+
+
+def write_shards(samples, n):
+    if not 1 <= n <= len(samples):
+        raise ValueError
+    shards, size = [], math.ceil(len(samples) / n)
+    for k in range(n):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as tar:
+            for key, data in samples[k * size : (k + 1) * size]:
+                info = tarfile.TarInfo(key)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+        shards.append(out.getvalue())
+    return shards
