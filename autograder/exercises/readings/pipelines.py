@@ -10,11 +10,6 @@ import numpy as np
 from autograder.exercise import Finding
 
 
-def parted(n: int, k: int) -> list[int]:
-    """n things in k runs as equal as can be, the longer ones first."""
-    return [n // k + (r < n % k) for r in range(k)]
-
-
 def in_runs(things: Sequence, sizes: Iterable[int]) -> list[list]:
     """Things cut into runs of these sizes; what is left is in none."""
     cut, at = [], 0

@@ -19,7 +19,7 @@ def prefetch(batches, depth):
     threading.Thread(target=fill, daemon=True).start()
     first = True
     while (batch := ready.get()) is not end:
-        if not first and over.wait(0.2):
+        if not first and over.wait(0.05):
             raise failed[0]
         first = False
         yield batch

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: last_shard_short
+# verdict: wrong, diagnosis: sizes_differ
 import io
 import math
 import tarfile

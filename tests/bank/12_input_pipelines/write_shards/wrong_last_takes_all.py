@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: remainder_in_the_last
+# verdict: wrong, diagnosis: sizes_differ
 import io
 import tarfile
 

@@ -1,0 +1,1025 @@
+# %% [markdown]
+# # 12 · Input pipelines
+#
+# An accelerator computes nothing before a batch has been read, decoded and put
+# together. Somebody else does that, at the same time, or the accelerator waits. This is
+# the part of a training that goes wrong without any error: a loader that delivers every
+# sample twice trains, one that never delivers the last hundred trains too, and a
+# machine whose GPUs wait half of the time looks busy on the bill.
+#
+# **At the end of this page** you have written shards and read broken ones, dealt them
+# out to the workers of all ranks, shuffled a stream that does not fit into memory, made
+# batches ahead of the step, predicted how busy an accelerator is and measured it, and
+# stopped an epoch on 4 ranks to go on with it on 3, with no sample lost or twice.
+#
+# **You need** units 03 and 04. **It takes** about 75 minutes. The cells themselves run
+# for about 40 seconds on two cores.
+
+# %%
+import importlib.util
+import io
+import itertools
+import queue
+import random
+import tarfile
+import tempfile
+import threading
+import time
+import warnings
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+from torchdata.stateful_dataloader import StatefulDataLoader
+from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
+
+from autograder import check
+from labkit import data, palette
+
+torch.set_num_threads(1)
+
+# %% [markdown]
+# ## Guess first
+#
+# A step takes 32 ms on the accelerator. Its 8 samples lie on a far disk; each takes
+# 6 ms to arrive.
+#
+# 1. What share of the time does the accelerator work, if the program reads a batch,
+#    computes, reads the next?
+# 2. And if another process reads batches during the steps? If two do?
+# 3. A stream of 4 samples is read by a loader with 2 workers. How many come out?
+
+# %%
+guess_1, guess_2, guess_3 = "?", "?", "?"
+
+# %% [markdown]
+# ## Where samples lie
+#
+# Some pictures, small ones, in three forms: one file each, as a photograph comes from a
+# camera; all files in one archive; and decoded, as one array on disk.
+
+# %% tags=["parameters"]
+PICTURES, BATCHES = 1024, 30
+WITH_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
+
+# %%
+keeper = tempfile.TemporaryDirectory()  # goes away with the notebook's kernel
+folder = Path(keeper.name)
+rng = np.random.default_rng(12)
+coarse = rng.integers(0, 256, (PICTURES, 8, 8, 3), dtype=np.uint8)
+pictures = []
+for k in range(PICTURES):
+    out = io.BytesIO()
+    Image.fromarray(coarse[k]).resize((64, 64)).save(out, "jpeg", quality=90)
+    pictures.append((f"{k:05d}.jpg", out.getvalue()))
+
+
+def decode(jpeg):
+    """Bytes of a JPEG file to 3 x 64 x 64 numbers from 0 to 1."""
+    picture = np.asarray(Image.open(io.BytesIO(jpeg)))
+    return torch.from_numpy(picture.astype(np.float32) / 255).permute(2, 0, 1)
+
+
+(folder / "files").mkdir()
+for key, jpeg in pictures:
+    (folder / "files" / key).write_bytes(jpeg)
+with tarfile.open(folder / "all.tar", "w") as tar:
+    tar.add(folder / "files", arcname="")
+decoded = np.stack([np.asarray(Image.open(io.BytesIO(jpeg))) for _, jpeg in pictures])
+np.save(folder / "decoded.npy", decoded)
+
+
+class Files(Dataset):
+    def __len__(self):
+        return PICTURES
+
+    def __getitem__(self, k):
+        return decode((folder / "files" / f"{k:05d}.jpg").read_bytes())
+
+
+class Archive(IterableDataset):
+    def __iter__(self):
+        with tarfile.open(folder / "all.tar") as tar:
+            for member in tar:
+                if member.isfile():
+                    yield decode(tar.extractfile(member).read())
+
+
+class Mapped(Dataset):
+    """Nothing is read before it is asked for: the file's pages are mapped."""
+
+    def __init__(self):
+        self.pictures = np.load(folder / "decoded.npy", mmap_mode="r")
+
+    def __len__(self):
+        return PICTURES
+
+    def __getitem__(self, k):
+        picture = self.pictures[k].astype(np.float32) / 255
+        return torch.from_numpy(picture).permute(2, 0, 1)
+
+
+def rate(loader):
+    """Samples per second of a loader that nobody holds up."""
+    begun = time.perf_counter()
+    n = sum(len(batch) for batch in loader)
+    return n / (time.perf_counter() - begun)
+
+
+sizes = {
+    "files": sum(len(jpeg) for _, jpeg in pictures),
+    "archive": (folder / "all.tar").stat().st_size,
+    "memory map": (folder / "decoded.npy").stat().st_size,
+}
+kinds = {"files": Files(), "archive": Archive(), "memory map": Mapped()}
+rates = {name: rate(DataLoader(kind, 32)) for name, kind in kinds.items()}
+for name, per_second in rates.items():
+    print(
+        f"{name:12}{sizes[name] / 1e6:6.1f} MB {per_second:9,.0f} pictures/s, "
+        f"{1e6 / per_second:4.0f} µs each"
+    )
+
+# %% [markdown]
+# Decoding is what costs here, and the memory map has it behind it, at several times the
+# bytes. The archive is no gain over the files here: they were written a second ago and
+# lie in the machine's memory. On a shared file system, opening a file is a question to
+# a server that others ask, too, and a million small files are a million questions. One
+# archive is one, and it is read from front to back.
+#
+# But one archive can be read by one reader only. So a data set is cut into **shards**:
+# archives of some hundred megabytes, many more than there are readers.
+#
+# ### Shards written (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "write_shards", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
+    """The bytes of n tar archives, which hold all samples in order, each as a file of
+    that name: the first shard the first samples, and so on. No shard holds over one
+    sample more than another. Raises ValueError where a shard would be empty, or n < 1.
+
+    samples: pairs of name and content.
+    """
+    ### BEGIN SOLUTION
+    if not 1 <= n <= len(samples):
+        raise ValueError(f"{len(samples)} samples do not make {n} shards")
+    shards, at = [], 0
+    for k in range(n):
+        size = len(samples) // n + (k < len(samples) % n)
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as tar:
+            for key, content in samples[at : at + size]:
+                info = tarfile.TarInfo(key)
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        shards.append(out.getvalue())
+        at += size
+    return shards
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_write_shards", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(write_shards)
+
+# %% tags=["raises-exception"]
+SHARDS = [f"shard-{k:02d}.tar" for k in range(12)]
+archives = dict(zip(SHARDS, write_shards(pictures, 12)))
+for name, archive in archives.items():
+    (folder / name).write_bytes(archive)
+lengths = [len(archive) for archive in archives.values()]
+print(f"12 shards of {min(lengths):,} to {max(lengths):,} bytes")
+
+# %% [markdown]
+# ### Shards that are broken (4 points)
+#
+# Among a million photographs one has a broken header, and a copy that was interrupted
+# leaves a shard that ends in the middle. After a night of training is a bad time to
+# find out. The reader should go on, and it should **say which**: the shard and the
+# sample, so that somebody can look.
+#
+# `decode` raises whatever the library under it raises. A torn shard still has the
+# header of the sample in which it ends (`tar.next()` gives it), but reading that sample
+# raises `tarfile.ReadError`, and so does asking for the next.
+
+# %% nbgrader={"grade": false, "grade_id": "read_shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
+    """What can be read of one shard, and what cannot.
+
+    name: of the shard; archive: its bytes; decode: makes a sample of a file's bytes, or
+    raises any exception. Returns two lists in the order of the archive: pairs (key,
+    decoded sample), and pairs (name of the shard, key) of the samples that are torn or
+    could not be decoded. What cannot be opened as an archive at all is (name, None).
+    """
+    ### BEGIN SOLUTION
+    samples, broken = [], []
+    try:
+        tar = tarfile.open(fileobj=io.BytesIO(archive))
+    except tarfile.TarError:
+        return samples, [(name, None)]
+    while True:
+        try:
+            member = tar.next()
+        except tarfile.TarError:
+            break
+        if member is None:
+            break
+        try:
+            samples.append((member.name, decode(tar.extractfile(member).read())))
+        except Exception:
+            broken.append((name, member.name))
+    return samples, broken
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_read_shard", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(read_shard)
+
+# %% [markdown]
+# One byte of a photograph turned over, one shard cut off, one that is a page of HTML
+# (the server's error message, saved under the shard's name):
+
+# %% tags=["raises-exception"]
+spoilt = dict(archives)
+whole = bytearray(spoilt["shard-02.tar"])
+whole[512 + 1] ^= 0xFF  # behind the first header: the picture's second byte
+spoilt["shard-02.tar"] = bytes(whole)
+spoilt["shard-05.tar"] = spoilt["shard-05.tar"][:40_000]
+spoilt["shard-07.tar"] = b"<html>503 Service Unavailable</html>" * 100
+
+count, broken = 0, []
+for name, archive in spoilt.items():
+    samples, unread = read_shard(name, archive, decode)
+    count += len(samples)
+    broken += unread
+print(f"{count} of {PICTURES} pictures read. Not read:")
+for name, key in broken:
+    print(f"  {name}: {key or 'no archive'}")
+
+# %% [markdown]
+# What lies behind the end of a torn shard is lost for this epoch, and with the message
+# it can be copied again before the next.
+#
+# ## Who reads which shard
+#
+# A rank has several **workers**, processes that read for it. `DataLoader` forks them,
+# and each gets a copy of the data set. If that is a stream, each worker has a stream of
+# its own:
+
+# %%
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(range(4))
+
+
+print([int(x) for batch in DataLoader(Stream(), num_workers=2) for x in batch])
+
+# %% [markdown]
+# Every sample twice, and no error: that is the answer to the third question. With 8
+# ranks of 4 workers it would be 32 times, and an "epoch" 32 epochs.
+#
+# So each worker must know which files are its own. It asks `get_worker_info()` for its
+# number, and the rank for its own.
+#
+# ### Files for every worker of every rank (4 points)
+#
+# Three things to think of. All workers of all ranks must deal from the *same* order: a
+# folder's listing has none (`os.listdir` gives "arbitrary order", says Python's
+# documentation), so sort it first. Shuffle **before** you deal: otherwise a rank sees
+# the same files in every epoch, and never those of the others. And deal evenly to
+# ranks, then to the workers of each: a rank with more samples would still be training
+# when the others have ended, and would wait for them in its all-reduce for ever.
+
+# %% nbgrader={"grade": false, "grade_id": "shards_of", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def shards_of(
+    files: list[str],
+    rank: int,
+    world_size: int,
+    worker: int,
+    workers: int,
+    seed: int,
+    epoch: int,
+) -> list[str]:
+    """The files that worker number `worker` of `workers` of this rank reads, in order.
+
+    files: all names, in any order, on another rank perhaps in another. In an epoch each
+    file is read by one worker of one rank. Ranks differ by one file at most, and so do
+    the workers of a rank. The order depends on seed and epoch, and so does which rank
+    gets which files. Every rank calls this for itself; nothing is communicated.
+    """
+    ### BEGIN SOLUTION
+    order = sorted(files)
+    random.Random(f"{seed} {epoch}").shuffle(order)
+    return order[rank::world_size][worker::workers]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_shards_of", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(shards_of)
+
+# %% tags=["raises-exception"]
+class Shards(IterableDataset):
+    """Pictures out of the shards of one rank's share: pairs (key, picture)."""
+
+    def __init__(self, rank, world_size, seed=12):
+        self.place, self.seed, self.epoch = (rank, world_size), seed, 0
+
+    def __iter__(self):
+        info = get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        share = shards_of(SHARDS, *self.place, worker, workers, self.seed, self.epoch)
+        for name in share:
+            samples, _ = read_shard(name, (folder / name).read_bytes(), decode)
+            yield from samples
+
+
+first = shards_of(SHARDS, 0, 3, 0, 2, 12, 0)
+print(f"worker 0 of rank 0 reads {', '.join(first)}")
+held = Counter()
+for rank in range(3):
+    loader = DataLoader(Shards(rank, 3), batch_size=32, num_workers=2)
+    keys = [key for batch, _ in loader for key in batch]
+    held.update(keys)
+    print(f"rank {rank}: {len(keys)} pictures")
+print(f"{len(held)} different pictures, the commonest came {max(held.values())} times")
+
+# %% [markdown]
+# ### A stream, shuffled (3 points)
+#
+# Samples of a shard come in the order in which they were written, often one class after
+# the other. To shuffle all of them one would need all of them in memory. A **shuffle
+# buffer** holds a few: it fills up, then for each sample that comes one of those inside
+# leaves, by lot.
+
+# %% nbgrader={"grade": false, "grade_id": "shuffle_buffer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def shuffle_buffer(stream, size: int, rng: np.random.Generator):
+    """The elements of a stream, each once, in an order by lot; an iterator.
+
+    The first `size` elements fill a list. For each further one: draw k =
+    rng.integers(size); the element at place k leaves, and the new one takes its place.
+    At the end the rest leaves in the order rng.permutation(length of the list). Nothing
+    else is drawn. At most size + 1 elements are read ahead of those that have left.
+    """
+    ### BEGIN SOLUTION
+    buffer = []
+    for element in stream:
+        if len(buffer) < size:
+            buffer.append(element)
+        else:
+            k = rng.integers(size)
+            yield buffer[k]
+            buffer[k] = element
+    for k in rng.permutation(len(buffer)):
+        yield buffer[k]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_shuffle_buffer", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(shuffle_buffer)
+
+# %% [markdown]
+# How well does it shuffle? A point for each of 1,000 elements, where it went in and
+# where it came out:
+
+# %% tags=["raises-exception"]
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), sharey=True, layout="constrained")
+for ax, size in zip(axes, (10, 100, 1000)):
+    order = list(shuffle_buffer(range(1000), size, np.random.default_rng(1)))
+    ax.plot(order, range(1000), ".", markersize=2.5, color=palette.BLUE)
+    ax.set(title=f"a buffer of {size:,}", xlabel="place in the stream")
+    ax.set_aspect("equal")
+axes[0].set_ylabel("place in the output")
+plt.show()
+
+# %% [markdown]
+# Nothing comes out much earlier than it went in; some elements stay for long. A buffer
+# that is small beside a class's run of samples shuffles nothing that matters. That is
+# why the order of the *shards* is shuffled as well, and why samples are mixed once when
+# shards are written.
+
+# %% [markdown]
+# ## How fast can it be
+#
+# Reading waits for a disk or a network and needs no core. Decoding needs one. The step
+# needs the accelerator. If all three go on at once, on different samples, **the slowest
+# stage decides**, and the others wait for it.
+#
+# ### The bound (4 points)
+#
+# Each worker reads a sample, then decodes it, then takes the next. The workers of all
+# ranks of a machine share its cores.
+
+# %% nbgrader={"grade": false, "grade_id": "samples_per_second", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def samples_per_second(
+    read: float, decode: float, step: float, workers: int, cores: int, ranks: int
+) -> float:
+    """How many samples one rank trains with in a second, at best.
+
+    read: seconds that a worker waits for a sample; decode: seconds that a core then
+    computes for it; step: seconds of the accelerator for it. workers: of each rank; 0:
+    the program itself reads and decodes, and nothing of it goes on during a step.
+    cores: of the machine; `ranks` ranks share them evenly. Queues are long enough.
+    """
+    ### BEGIN SOLUTION
+    of_the_cores = cores / (ranks * decode)
+    if workers == 0:
+        return min(1 / (read + decode + step), of_the_cores)
+    return min(workers / (read + decode), of_the_cores, 1 / step)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_samples_per_second", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(samples_per_second)
+
+# %% [markdown]
+# Predicted, then measured: a data set whose samples take 6 ms to arrive and nothing to
+# decode, and an accelerator that is busy for 32 ms with a batch of 8 (it sleeps; a GPU
+# is as patient). The clock starts with the second batch: starting the workers costs
+# more than a batch.
+
+# %%
+READ, STEP, BATCH = 0.006, 0.032, 8
+
+
+class Far(Dataset):
+    def __len__(self):
+        return BATCHES * BATCH
+
+    def __getitem__(self, k):
+        time.sleep(READ)
+        return k
+
+
+def busy_share(batches, step=STEP):
+    """The share of the time in which the accelerator works, after the first batch."""
+    batches = iter(batches)
+    next(batches)
+    begun, n = time.perf_counter(), 0
+    while True:
+        time.sleep(step)
+        n += 1
+        if next(batches, None) is None:
+            return n * step / (time.perf_counter() - begun)
+
+
+# %% tags=["raises-exception"]
+print("workers  predicted  measured")
+for workers in (0, 1, 2):
+    bound = samples_per_second(READ, 1e-9, STEP / BATCH, workers, 2, 1)
+    loader = DataLoader(Far(), BATCH, num_workers=workers)
+    print(f"{workers:7}  {bound * STEP / BATCH:9.0%}  {busy_share(loader):8.0%}")
+
+# %% [markdown]
+# Those are the answers to the first two questions. What is measured stays below what is
+# predicted: a bound is one, and sleeping and handing over take time, the more so on a
+# machine that has other work. Behind the last line is a bound of 133 %: a third worker
+# would find nothing to do.
+#
+# ## Ahead of the step
+#
+# What such a worker is, without processes: a thread that makes batches and a queue with
+# room for a few. That is enough wherever making a batch means waiting, or is done by a
+# library that lets other threads run (as decoders and numpy do for their long loops).
+#
+# ### Prefetch (4 points)
+#
+# What is put into the queue must come out in order. And the thread must say two things
+# besides batches: that there are no more, and that something went wrong. An error in a
+# thread is printed and forgotten; the consumer would wait for ever.
+
+# %% nbgrader={"grade": false, "grade_id": "prefetch", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def prefetch(batches, depth: int):
+    """The same batches in the same order, an iterator; a thread makes them ahead.
+
+    While the consumer has a batch, the thread goes on with the next ones, until `depth`
+    are waiting (and perhaps one more is in its hand). A batch can be anything, None,
+    too. Where `batches` raises an exception, it is raised here, behind the batches that
+    were made before it.
+    """
+    ### BEGIN SOLUTION
+    waiting, end = queue.Queue(depth), object()
+
+    def fill():
+        try:
+            for batch in batches:
+                waiting.put((batch, None))
+            waiting.put((end, None))
+        except Exception as error:
+            waiting.put((end, error))
+
+    threading.Thread(target=fill, daemon=True).start()
+    while True:
+        batch, error = waiting.get()
+        if error is not None:
+            raise error
+        if batch is end:
+            return
+        yield batch
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_prefetch", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(prefetch)
+
+# %% tags=["raises-exception"]
+loader = DataLoader(Far(), BATCH)
+print(f"nothing ahead:     busy {busy_share(loader):.0%}")
+print(f"your thread:       busy {busy_share(prefetch(loader, 2)):.0%}")
+one_worker = DataLoader(Far(), BATCH, num_workers=1)
+print(f"DataLoader, 1:     busy {busy_share(one_worker):.0%}")
+
+# %% [markdown]
+# ### A band for each rank (4 points)
+#
+# With several ranks there are two ways to wait: for one's own batch, and, in the
+# all-reduce at the end of the step, for those who had to wait for theirs. A monitor
+# shows both as an idle accelerator. Only the first is cured by reading faster *here*.
+#
+# Work it out: each rank has one worker, which makes its batches one after the other.
+# With `depth` = 0 a batch is begun when the step before it is over. With `depth` > 0,
+# batch k is begun as soon as batch k - 1 is made and batch k - depth has been *taken*,
+# that is, its step has begun. A rank's step begins when its batch is made and its last
+# step is over. A step takes `step` seconds, and then all ranks wait for the last one.
+
+# %% nbgrader={"grade": false, "grade_id": "utilisation", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def utilisation(
+    make: list[list[float]], step: float, depth: int
+) -> list[tuple[float, float, float]]:
+    """For each rank the seconds in which it is busy, waits for data, waits for others.
+
+    make[r][k]: seconds to make batch k of rank r; all ranks have as many. The sum of
+    the three is the same on all ranks: the time of the whole run.
+    """
+    ### BEGIN SOLUTION
+    make = np.array(make)
+    p, steps = make.shape
+    made, end, starts = np.zeros(p), 0.0, []
+    data, others = np.zeros(p), np.zeros(p)
+    for k in range(steps):
+        if depth == 0:
+            begun = end
+        else:
+            begun = np.maximum(made, starts[k - depth] if k >= depth else 0.0)
+        made = begun + make[:, k]
+        starts.append(np.maximum(made, end))
+        data += starts[k] - end
+        others += starts[k].max() - starts[k]
+        end = starts[k].max() + step
+    return [(steps * step, float(data[r]), float(others[r])) for r in range(p)]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_utilisation", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(utilisation)
+
+# %% [markdown]
+# Four ranks (threads here), a step of 40 ms. Ranks 0 and 1 need 24 ms for a batch.
+# Rank 2 too, but every sixth batch takes it 140 ms: a shard ends, the next must be
+# opened. Rank 3 has a slow disk: 50 ms for every batch, more than a step.
+#
+# How far ahead is your `prefetch`? `depth` batches wait in the queue, and one more is
+# in the thread's hand: depth + 1, for the prediction.
+
+# %%
+LOOK = {
+    "busy": (palette.BLUE, ""),
+    "waits for data": (palette.VERMILLION, "////"),
+    "waits for others": (palette.FAINT, "...."),
+}
+
+
+def run_ranks(make, step, streams):
+    """Run the ranks as threads. Of each the spans (kind, from, to) in seconds."""
+    p = len(make)
+    barrier, lanes = threading.Barrier(p, timeout=20), [[] for _ in range(p)]
+    begun = time.perf_counter()
+
+    def rank(r):
+        at, stream = 0.0, iter(streams[r])
+        for _ in range(len(make[r])):
+            for kind, act in (
+                ("waits for data", lambda: next(stream)),
+                ("busy", lambda: time.sleep(step)),
+                ("waits for others", barrier.wait),
+            ):
+                act()
+                now = time.perf_counter() - begun
+                lanes[r].append((kind, at, now))
+                at = now
+
+    threads = [threading.Thread(target=rank, args=(r,)) for r in range(p)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return lanes
+
+
+def source(seconds):
+    for k, one in enumerate(seconds):
+        time.sleep(one)
+        yield k
+
+
+def draw_bands(ax, lanes, title):
+    for r, lane in enumerate(lanes):
+        for kind, (colour, hatch) in LOOK.items():
+            spans = [(a, b - a) for which, a, b in lane if which == kind]
+            ax.broken_barh(
+                spans,
+                (r - 0.38, 0.76),
+                facecolor=colour,
+                hatch=hatch,
+                edgecolor="white",
+                linewidth=0.3,
+                label=kind if r == 0 else None,
+            )
+    ax.set_yticks(range(len(lanes)), [f"rank {r}" for r in range(len(lanes))])
+    ax.invert_yaxis()
+    ax.set(title=title, xlabel="seconds")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+# %% tags=["raises-exception"]
+slow_starts = [0.14 if k % 6 == 5 else 0.024 for k in range(18)]
+make = [[0.024] * 18, [0.024] * 18, slow_starts, [0.05] * 18]
+measured = {}
+for depth in (0, 1, 3):
+    foreseen = utilisation(make, 0.04, depth + 1 if depth else 0)
+    feeds = [source(seconds) for seconds in make]
+    if depth:
+        feeds = [prefetch(feed, depth) for feed in feeds]
+    measured[depth] = run_ranks(make, 0.04, feeds)
+    print(f"depth {depth}: shares of the time, predicted (measured)")
+    for r, (lane, seconds) in enumerate(zip(measured[depth], foreseen)):
+        spent = [sum(b - a for which, a, b in lane if which == kind) for kind in LOOK]
+        shares = [
+            f"{kind} {part / sum(seconds):4.0%} ({took / sum(spent):4.0%})"
+            for kind, part, took in zip(LOOK, seconds, spent)
+        ]
+        print(f"  rank {r}: " + ", ".join(shares))
+
+figure, axes = plt.subplots(3, 1, figsize=(9.5, 7.4), sharex=True, layout="constrained")
+for ax, (depth, lanes) in zip(axes, measured.items()):
+    draw_bands(ax, lanes, f"depth {depth}" if depth else "nothing made ahead")
+for ax in axes[:-1]:
+    ax.set_xlabel("")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+plt.show()
+
+# %% [markdown]
+# Read the bands from the top. Without prefetching everybody waits. With one batch
+# ahead the healthy ranks wait for the others only: their own input is fine, and all of
+# them run at the pace of rank 3, whose disk is the bottleneck in every step. Rank 2's
+# long batches still stop everybody now and then; with three ahead, that is mostly
+# hidden. Depth helps against *bursts*. Against a rank that is too slow on average no
+# depth helps: the bound of its stage is the bound of the whole run.
+#
+# ## Explain: two claims
+#
+# **"The GPUs will spend time waiting on the CPUs."** An IBM talk (B. Nelson,
+# *Distributed Deep Learning*, CentOS Dojo, April 2019) warns: "If the pre-processing of
+# the input data was tuned to use the total available CPU processing when training on a
+# single GPU, and that training is distributed to 6 GPUs in the box, then the GPUs will
+# spend time waiting". How long? Two "cores", each of which decodes one picture at a
+# time in 7 ms, keep one accelerator busy, with little to spare:
+
+# %% tags=["raises-exception"]
+def gpus_in_a_box(gpus, cores, seconds, batches=16):
+    """How busy the accelerators are whose batches are decoded by these cores."""
+    with ThreadPoolExecutor(cores) as pool:
+
+        def decoded_batches():
+            for _ in range(batches):
+                yield list(pool.map(time.sleep, [seconds] * BATCH))
+
+        streams = [prefetch(decoded_batches(), 2) for _ in range(gpus)]
+        with ThreadPoolExecutor(gpus) as boards:
+            return list(boards.map(busy_share, streams))
+
+
+print("GPUs  predicted  measured")
+for gpus in (1, 2, 6):
+    bound = samples_per_second(1e-9, 0.007, STEP / BATCH, 8, 2, gpus)
+    shares = gpus_in_a_box(gpus, 2, 0.007)
+    print(f"{gpus:4}  {bound * STEP / BATCH:9.0%}  {np.mean(shares):8.0%}")
+
+# %% [markdown]
+# True, and not a little: four fifths of the time. When does the slide come true on a
+# real machine? From the rate at which one core of *this* machine read and decoded our
+# small pictures at the top of the page, for a box of 6 GPUs:
+
+# %%
+for cores in (2, 16, 64, 192):
+    each = cores * rates["files"] / 6
+    print(f"{cores:3} cores: a GPU waits if it takes more than {each:7,.0f} pictures/s")
+
+# %% [markdown]
+# (Photographs of the usual size take many times longer to decode than 64 x 64 pixels.)
+#
+# **"The average utilization of the 8 cards is high (95.8%)."** A comparison of
+# PyTorch's methods on 8 GPUs (HFAiLab, *pytorch_distributed*, as in unit 08) gives
+# seconds per epoch and mean utilisation: `DataParallel` 984 s at 36.5 %, DDP 239 s at
+# 95.8 %, apex's half precision 230 s at 95.8 %, one GPU alone 1,786 s. Utilisation is
+# a share of *time*; NVIDIA defines it as the "percent of time over the past sample
+# period during which one or more kernels was executing on the GPU" (NVML API reference,
+# nvmlUtilization_t). If being busy meant doing the work of the single GPU, 8 times the
+# utilisation would be the speedup:
+
+# %%
+ALONE = 1786
+for name, seconds, busy in (
+    ("DataParallel", 984, 0.365),
+    ("DDP", 239, 0.958),
+    ("apex", 230, 0.958),
+):
+    print(
+        f"{name:13} speedup {ALONE / seconds:.2f}; 8 x utilisation {8 * busy:.2f}; "
+        f"busy GPU seconds {8 * busy * seconds:5,.0f} for {ALONE:,} of work"
+    )
+
+# %% [markdown]
+# For DDP it agrees within 3 %: its GPUs were busy with what one GPU would have done.
+# DataParallel's were busy for 61 % more seconds than there was work: copying the model
+# and gathering outputs are kernels, too. A busy band is no proof of progress. An idle
+# one proves waiting, but does not say for whom: compare ranks 0 and 3 above.
+#
+# ## Stop, and go on with other ranks
+#
+# A job is stopped in the middle of an epoch, and when it comes back it gets 3 nodes in
+# place of 4. Unit 06 began the epoch anew. With an epoch of days nobody does that.
+#
+# What has to be written down? If the order of the samples follows from seed and epoch
+# alone, and if every step takes the next samples of it, whatever the number of ranks,
+# then **one number** says it all: how many samples all ranks together have taken.
+#
+# ### The next batch, on any number of ranks (5 points)
+
+# %% nbgrader={"grade": false, "grade_id": "next_batch", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def next_batch(
+    state: dict, n: int, batch_size: int, rank: int, world_size: int
+) -> tuple[list[int], dict]:
+    """This rank's share of the next batch, and the state behind it.
+
+    state: {"seed": ..., "epoch": ..., "taken": ...}; taken: how many of the n samples
+    of this epoch all ranks together have had. At the start epoch and taken are 0.
+    batch_size: samples of all ranks together; the last batch of an epoch is what is
+    left. Shares are numbers from 0 to n - 1; their sizes differ by one at most, and a
+    share can be empty. The order of an epoch depends on its number and the seed.
+    After the last batch the state is at the beginning of the next epoch. The state is
+    the same on all ranks and is kept in a file, as JSON; the next call may be on
+    another number of ranks, with another batch size.
+    """
+    ### BEGIN SOLUTION
+    seed, epoch, taken = state["seed"], state["epoch"], state["taken"]
+    order = np.random.default_rng([seed, epoch]).permutation(n)
+    batch = order[taken : taken + batch_size]
+    taken += len(batch)
+    if taken == n:
+        epoch, taken = epoch + 1, 0
+    after = {"seed": seed, "epoch": epoch, "taken": taken}
+    return batch[rank::world_size].tolist(), after
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_next_batch", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+check(next_batch)
+
+# %% [markdown]
+# A hundred stops at random places, each time with another number of ranks:
+
+# %% tags=["raises-exception"]
+def train_with_stops(stops, n, rng):
+    """How often each sample came, by epoch, and the state at the end."""
+    state, seen = {"seed": 12, "epoch": 0, "taken": 0}, {}
+    for _ in range(stops):
+        world_size, batch_size = int(rng.integers(1, 9)), int(rng.integers(1, 65))
+        for _ in range(rng.integers(1, 9)):
+            parts = [
+                next_batch(state, n, batch_size, rank, world_size)
+                for rank in range(world_size)
+            ]
+            for share, _ in parts:
+                seen.setdefault(state["epoch"], Counter()).update(share)
+            state = parts[0][1]
+    return seen, state
+
+
+seen, state = train_with_stops(100, 1000, np.random.default_rng(3))
+full = [held for epoch, held in seen.items() if epoch < state["epoch"]]
+twice = sum(k > 1 for held in seen.values() for k in held.values())
+lost = sum(1000 - len(held) for held in full)
+print(f"{len(full)} whole epochs: {lost} samples lost, {twice} twice; now {state}")
+
+# %% [markdown]
+# `DataLoader` has no state. `torchdata`'s **StatefulDataLoader** has one: it remembers
+# how many batches it has delivered, and its sampler how many numbers. Its documentation
+# says that it handles state "across multiprocess workers (but not across ranks)". Here
+# each of 4 ranks saves its own after two batches of two, of 24 samples:
+
+# %%
+warnings.filterwarnings("ignore", message=".*set_vital.*")
+
+
+def stateful_loaders(world_size, states=None):
+    loaders = []
+    for rank in range(world_size):
+        sampler = StatefulDistributedSampler(range(24), world_size, rank, seed=5)
+        loader = StatefulDataLoader(range(24), batch_size=2, sampler=sampler)
+        if states:
+            loader.load_state_dict(states[rank % len(states)])
+        loaders.append(loader)
+    return loaders
+
+
+for before, after in ((4, 4), (4, 2), (2, 4)):
+    held, states = Counter(), []
+    for loader in stateful_loaders(before):
+        for batch in itertools.islice(loader, 2):
+            held.update(batch.tolist())
+        states.append(loader.state_dict())
+    for loader in stateful_loaders(after, states):
+        for batch in loader:
+            held.update(batch.tolist())
+    twice, lost = sum(k > 1 for k in held.values()), 24 - len(held)
+    print(f"{before} ranks, then {after}: {twice} samples twice, {lost} never")
+
+# %% [markdown]
+# On the same number of ranks it is exact, and it saves much that ours does not: what
+# its workers have in their queues, and the state of any sampler or data set with a
+# `state_dict`. On another number it does what it says, without an error. Your
+# `next_batch`, as the sampler of such a loader, has what is missing: a state that is
+# the same on all ranks.
+#
+# ## Three libraries side by side
+#
+# | | `DataLoader` | `tf.data` | `StatefulDataLoader` |
+# |---|---|---|---|
+# | samples made at once | `num_workers`, processes | `map(..., num_parallel_calls)`, threads | as DataLoader |
+# | batches ahead | `prefetch_factor` for each worker | `prefetch` | as DataLoader |
+# | shares of ranks | a sampler; of a stream `get_worker_info` and you | `shard(ranks, rank)` | as DataLoader |
+# | shuffle | a sampler, all indices | `shuffle(buffer)` | as DataLoader |
+# | state in an epoch | none | `tf.train.Checkpoint` of the iterator | `state_dict` of each rank |
+#
+# With tf.data, what you wrote is a method each, and the order in which they are called
+# is yours to get right:
+
+# %%
+if WITH_TENSORFLOW:
+    import os
+
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
+    import tensorflow as tf
+
+    def far(k):
+        time.sleep(READ)
+        return k
+
+    def far_batches(parallel, ahead, rearranged):
+        read = tf.data.Dataset.range(BATCHES * BATCH).map(
+            lambda k: tf.py_function(far, [k], tf.int64), num_parallel_calls=parallel
+        )
+        batches = read.batch(BATCH)
+        if ahead:
+            batches = batches.prefetch(ahead)
+        options = tf.data.Options()
+        options.experimental_optimization.apply_default_optimizations = rearranged
+        return batches.with_options(options)
+
+    for parallel, ahead, rearranged in (
+        (None, 0, False),
+        (None, 0, True),
+        (None, 2, False),
+        (2, 2, False),
+        (4, 2, False),
+    ):
+        share = busy_share(far_batches(parallel, ahead, rearranged))
+        how = "rearranged by tf.data" if rearranged else "as written"
+        print(f"calls {parallel or 1}, prefetch {ahead}, {how}: busy {share:.0%}")
+
+    numbers = tf.data.Dataset.range(12)
+    ranks = range(2)
+    first = [numbers.shard(2, r).shuffle(12, seed=r) for r in ranks]
+    last = [numbers.shuffle(12, seed=r).shard(2, r) for r in ranks]
+    for name, shares in (("shard, shuffle", first), ("shuffle, shard", last)):
+        print(f"{name}: {sorted(int(x) for share in shares for x in share)}")
+else:
+    print("TensorFlow is not installed for this Python.")
+
+# %% [markdown]
+# The numbers of DataLoader once more, near enough: nothing ahead; a batch made during
+# the step; samples made side by side. Unless it is told not to, tf.data rearranges what
+# was written and reads ahead by itself: the second line has no `prefetch` and is as
+# fast as the third.
+#
+# The second list is the mistake from the first half of the page: every rank shuffled in
+# an order of its own *before* it took its share, so some samples come twice and others
+# never.
+#
+# ## Break: the same "random" crops in every worker
+#
+# Augmentation draws random numbers in the workers. Which? PyTorch seeds `torch`,
+# `random` and `np.random` of every worker differently. A generator of *your own*, made
+# before the workers, is copied into each of them as it stands:
+
+# %%
+own = np.random.default_rng(0)
+
+
+class Crops(Dataset):
+    """A sample is where it was cropped, by two different generators."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, k):
+        return torch.tensor([own.integers(1000), torch.randint(1000, ()).item()])
+
+
+for epoch in range(2):
+    drawn = torch.cat(list(DataLoader(Crops(), num_workers=2)))
+    print(f"epoch {epoch}: own {drawn[:, 0].tolist()}, torch {drawn[:, 1].tolist()}")
+
+# %% [markdown]
+# The two workers draw the same, and in the next epoch, in new workers, the same again.
+# Nothing fails, and the training has half the variety it seems to have, or an eighth.
+# Make the generator *in* the worker, from what differs:
+
+# %%
+def worker_generator(epoch, rank=0):
+    info = get_worker_info()
+    return np.random.default_rng([12, epoch, rank, info.id if info else 0])
+
+
+class Mended(Dataset):
+    def __init__(self, epoch):
+        self.epoch, self.own = epoch, None
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, k):
+        self.own = self.own or worker_generator(self.epoch)
+        return int(self.own.integers(1000))
+
+
+for epoch in range(2):
+    drawn = torch.cat(list(DataLoader(Mended(epoch), num_workers=2)))
+    print(f"epoch {epoch}: {drawn.tolist()}")
+
+# %% [markdown]
+# ## What to remember
+#
+# - The slowest stage is the rate of the pipeline. Work it out before you buy GPUs:
+#   workers / (read + decode), cores / decode, 1 / step.
+# - Prefetching hides a stage behind another, and depth hides bursts. Neither makes the
+#   slowest stage faster.
+# - One rank that waits for data makes all others wait in the all-reduce.
+# - Sort, shuffle with seed and epoch, then deal: to ranks, then to workers.
+# - A state is worth keeping if it is the same on all ranks and says *samples*.
+# - Broken samples are named, by shard and key, and passed over.
+#
+# **To think about.** `next_batch` needs samples that can be asked for by number. With
+# shards one reads in order, through a shuffle buffer. What would its state have to hold
+# so that nothing is lost or twice, and what would you give up to keep it small?
+
+# %% [markdown]
+# ## Bonus: rows without padding
+#
+# Texts have different lengths, and a batch is a rectangle. Filling up each row wastes
+# the rest of it; **packing** puts several texts into one row. (What attention must do
+# so that they do not see each other is another story.) To find the fewest rows is hard;
+# to be close is easy: the longest text first, each into the first row that has room.
+#
+# ### Packed (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "pack", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def pack(lengths: list[int], capacity: int) -> list[list[int]]:
+    """Which sequences go into which row: lists of indices into `lengths`.
+
+    Every sequence is in one row, whole; no row holds more than `capacity` tokens. There
+    are no more rows than "longest first, each into the first row with room" makes.
+    Raises ValueError where a sequence is longer than a row.
+    """
+    ### BEGIN SOLUTION
+    rows, room = [], []
+    for k in sorted(range(len(lengths)), key=lambda k: -lengths[k]):
+        if lengths[k] > capacity:
+            raise ValueError(f"sequence {k} has {lengths[k]} tokens, a row {capacity}")
+        r = next((r for r, free in enumerate(room) if free >= lengths[k]), len(rows))
+        if r == len(rows):
+            rows.append([])
+            room.append(capacity)
+        rows[r].append(k)
+        room[r] -= lengths[k]
+    return rows
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_pack", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(pack)
+
+# %% tags=["raises-exception"]
+sentences = [part.strip() for part in data.text().split(".") if part.strip()]
+tokens = [len(sentence) for sentence in sentences]
+longest = max(tokens)
+rows = pack(tokens, longest)
+for name, count in (("one sentence a row", len(tokens)), ("packed", len(rows))):
+    print(
+        f"{name:20}{count:4} rows of {longest}, "
+        f"{1 - sum(tokens) / (count * longest):.0%} of them padding"
+    )
