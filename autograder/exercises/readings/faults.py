@@ -1,0 +1,104 @@
+"""What the exercises of unit 19 share: shares, lost time and trainings with deaths in numpy, each also with one thing
+done otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def shares(n: int, p: int) -> list[int]:
+    """How many of n things each of p ranks has: the first n % p have one more."""
+    return [n // p + (r < n % p) for r in range(p)]
+
+
+def bounds(n: int, p: int) -> np.ndarray:
+    """Where these shares begin, and the last ends."""
+    return np.concatenate([[0], np.cumsum(shares(n, p), dtype=int)])
+
+
+def owners(n: int, p: int) -> np.ndarray:
+    """The rank that has each of n things."""
+    return np.repeat(np.arange(p), shares(n, p))
+
+
+def rest_of_the_epoch(order: list[int], begin: int, batch: int) -> list[list[int]]:
+    """The global minibatches that are left."""
+    return [order[k : k + batch] for k in range(begin, len(order), batch)]
+
+
+def lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]:
+    """Seconds lost to each rank, and to the network: see the exercise."""
+    by_rank, network = np.zeros(posted.shape[1]), 0.0
+    for came, left in zip(posted, ended, strict=True):
+        last = int(np.argmax(came))
+        by_rank[last] += came[last] - np.sort(came)[-2]
+        network += left.max() - came[last]
+    return by_rank.tolist(), float(network)
+
+
+def stragglers(times: np.ndarray, k: float, slip: str = "") -> list[int]:
+    """Ranks whose median is far above the median of all. slip: how else somebody might do it."""
+    middle = times.mean(axis=1) if slip == "mean of the steps" else np.median(times, axis=1)
+    centre, spread = np.median(middle), 1.4826 * np.median(np.abs(middle - np.median(middle)))
+    if slip == "mean and deviation":
+        centre, spread = middle.mean(), middle.std()
+    if slip == "mad without factor":
+        spread /= 1.4826
+    if slip == "spread of the steps":
+        spread = 1.4826 * np.median(np.abs(times - np.median(times)))
+    above = np.abs(middle - centre) if slip == "fast ones, too" else middle - centre
+    least = 0.0 if slip == "any excess" else 0.02 * centre
+    return np.flatnonzero((above > k * spread) & (above > least)).tolist()
+
+
+def wall_time(work: int, interval: int, save: int, restart: int, failures: list[int], slip: str = "") -> int:
+    """Seconds until `work` seconds are computed, as the exercise says it. slip: one thing done otherwise."""
+    now = kept = 0
+    failures = sorted(failures)
+    while True:
+        piece = min(interval, work - kept)
+        last = kept + piece == work
+        end = now + piece + (0 if last and slip != "saves at the end" else save)
+        struck = next((t for t in failures if now <= t < end), None)
+        if struck is None:
+            now, kept = end, kept + piece
+            if last:
+                return now
+            continue
+        if slip == "counts half a save" and struck >= now + piece:
+            kept += piece
+        if slip == "keeps what was computed":
+            kept += min(piece, struck - now)
+        if slip == "from the beginning":
+            kept = 0
+        now = struck if slip == "restarts at once" else struck + restart
+        while slip not in ("restarts at once", "restart is safe"):
+            again = next((t for t in failures if struck < t < now), None)
+            if again is None:
+                break
+            struck, now = again, again + restart
+        failures = [t for t in failures if t > struck and (slip != "restart is safe" or t >= now)]
+
+
+def train(c, skipped: tuple[int, ...] = (), without: dict[int, list[int]] | None = None) -> np.ndarray:
+    """The weights after all steps, with the operations of the harness in their order, so that every bit is the same.
+
+    c: `w`, `slopes` (shards, n), `targets` (steps, shards, n), `lr`. skipped: steps that are not taken. without: from
+    which step on which shards do not count.
+    """
+    w = c.w
+    for step, targets in enumerate(c.targets):
+        if step in skipped:
+            continue
+        left_out = [s for first, some in (without or {}).items() if step >= first for s in some]
+        total = np.zeros_like(w)
+        for s, slope in enumerate(c.slopes):
+            if s not in left_out:
+                total = total + slope * (w - targets[s])
+        w = w - c.lr * total
+    return w
+
+
+def flipped(x: float, bit: int) -> float:
+    """A float64 with one bit of it the other way."""
+    return float((np.array([x]).view(np.uint64) ^ np.uint64(1 << bit)).view(np.float64)[0])

@@ -1,0 +1,987 @@
+"""Unit 19, faults: checkpoints that are never half, other numbers of ranks, stopping together, stragglers, silent
+corruption, the interval between checkpoints, and survivors who go on.
+
+A save is killed for real, in a child process, at every byte and before every change of a name; a rank dies for real
+(`Case.kills`). What was computed twice shows in the time that the harness charges.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from autograder.compare import difference
+from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
+from autograder.exercises.kinds import PlainExercise
+from autograder.exercises.readings.faults import (
+    bounds,
+    flipped,
+    lost_to,
+    owners,
+    rest_of_the_epoch,
+    stragglers,
+    train,
+    wall_time,
+)
+from autograder.values import full_precision, wide_integers
+
+MEASURED = {"float64": "measured times: what is read from them does not hang on their last digits"}
+
+
+# -- one file, old or new ----------------------------------------------------------------------------------------------
+
+
+class WriteWhole(PlainExercise):
+    """A file that is never half"""
+
+    signature = "write_whole(path: str, data: bytes) -> None"
+    levels = {"what is in the file": 1, "killed at any moment": 2, "the plug is pulled": 1}
+    given = ("old", "new")
+    # Every trial has a folder and a process of its own. The limit on the size of a file kills it after k bytes of any
+    # file, whoever writes them and how; `dies_at` before a change of a name.
+    harness = """
+import os
+import resource
+import shutil
+import signal
+import tempfile
+
+CHANGES = ("replace", "rename", "renames", "remove", "unlink", "link", "truncate", "ftruncate")
+
+
+def content(path, old, new):
+    if not os.path.isfile(path):
+        return "none"
+    with open(path, "rb") as file:
+        found = file.read()
+    return "old" if found == old else "new" if found == new else "half"
+
+
+def noting(noted, path, size, dies_at=None):
+    calls, synced = [], set()
+
+    def syncs(real):
+        def sync(*fd):
+            real(*fd)
+            for place in os.listdir(os.path.dirname(path)) if not fd else []:
+                synced.add(os.stat(os.path.join(os.path.dirname(path), place)).st_ino)
+            for one in fd:
+                about = os.fstat(one if isinstance(one, int) else one.fileno())
+                if about.st_size == size:
+                    synced.add(about.st_ino)
+        return sync
+
+    def changes(real):
+        def change(source, *rest, **options):
+            if len(calls) == dies_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            calls.append(real.__name__)
+            inode = os.stat(source).st_ino if os.path.exists(source) else None
+            result = real(source, *rest, **options)
+            if os.path.exists(path) and os.stat(path).st_ino == inode:
+                noted["synced"] = inode in synced
+            return result
+        return change
+
+    for name in ("fsync", "fdatasync", "sync"):
+        setattr(os, name, syncs(getattr(os, name)))
+    for name in CHANGES:
+        setattr(os, name, changes(getattr(os, name)))
+
+
+def killed(f, path, old, new, most_bytes=None, dies_at=None):
+    # Whether the child was killed. It writes `new`, in a process of its own.
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            if dies_at is not None:
+                noting({}, path, len(new), dies_at)
+            if most_bytes is not None:
+                hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
+            f(path, new)
+        finally:
+            os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def with_old(folder, old):
+    os.makedirs(folder)
+    path = os.path.join(folder, "checkpoint")
+    if old:
+        with open(path, "wb") as file:
+            file.write(old)
+    return path
+
+
+def harness(f, old, new):
+    old, new = bytes(old), bytes(new)
+    folder = tempfile.mkdtemp()
+    try:
+        return trials(f, folder, old, new)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def trials(f, folder, old, new):
+    path, reader = with_old(os.path.join(folder, "whole"), old), None
+    if old:
+        reader = open(path, "rb")
+    noted, real = {"synced": False}, {name: getattr(os, name) for name in (*CHANGES, "fsync", "fdatasync", "sync")}
+    noting(noted, path, len(new))
+    try:
+        f(path, new)
+    finally:
+        for name, function in real.items():
+            setattr(os, name, function)
+    report = {"finished": content(path, old, new), "synced": noted["synced"], "left": os.listdir(os.path.dirname(path))}
+    report["open"] = "old"
+    if reader:
+        with reader:
+            report["open"] = "old" if reader.read() == old else "changed"
+    report["bytes"], report["names"], report["again"] = [], [], "new"
+    for k in range(len(new)):
+        path = with_old(os.path.join(folder, f"b{k}"), old)
+        was_killed = killed(f, path, old, new, most_bytes=k)
+        report["bytes"].append(content(path, old, new))
+        if was_killed and k == len(new) // 2:
+            try:
+                f(path, new)
+            except Exception:
+                pass
+            report["again"] = content(path, old, new)
+    for k in range(8):
+        path = with_old(os.path.join(folder, f"n{k}"), old)
+        was_killed = killed(f, path, old, new, dies_at=k)
+        report["names"].append(content(path, old, new))
+        if not was_killed:
+            break
+    return report
+"""
+    mistakes = [
+        Mistake("not_there", "After the call there are not these bytes in the file at `path`.",
+                "Whatever you do on the way, at the end `path` holds `data`."),
+        Mistake("leaves_files", "Another file is left in the folder: it will fill the disk.",
+                "`os.replace` takes the new file away from its own name."),
+        Mistake("half_a_file", "Killed while it wrote, it left a file at `path` that is neither old nor new.",
+                "Write under another name in the same folder, then `os.replace` it."),
+        Mistake("nothing_left", "Killed at the wrong moment, it left no file at `path`, and there had been one.",
+                "`os.replace` puts the new file into the place of the old one in one step. Do not remove the old one "
+                "yourself."),
+        Mistake("writes_in_place", "Somebody had the old file open, and its bytes changed under him: the file was "
+                "written to, not replaced.",
+                "Write under another name in the same folder, then `os.replace` it."),
+        Mistake("never_again", "A killed save has left its unfinished file, and the next save does not get past it.",
+                "Open the other file with \"wb\": whatever is there is overwritten."),
+        Mistake("not_on_the_disk", "The new name may be on the disk before the bytes are: after a power cut the file "
+                "is empty or half.",
+                "Before the replace: `file.flush()`, then `os.fsync(file.fileno())`."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        whole, killed, plug = self.levels
+        for level, old, new in ((whole, 9, 6), (whole, 0, 5), (killed, 7, 12), (killed, 0, 6), (plug, 6, 8)):
+            yield level, {name: rng.integers(33, 127, n).tolist() for name, n in (("old", old), ("new", new))}
+
+    def read_right(self, answer, old, new):
+        allowed = {"old" if old else "none", "new"}
+        if answer["finished"] != "new":
+            return "not_there"
+        if len(answer["left"]) > 1:
+            return Finding("leaves_files", f"In the folder: {', '.join(sorted(map(str, answer['left'])))}.")
+        for where, states in (("after byte", answer["bytes"]), ("before change of a name", answer["names"])):
+            for k, state in enumerate(states):
+                if state not in allowed:
+                    found = "nothing_left" if state == "none" else "half_a_file"
+                    return Finding(found, f"Killed {where} {k}: {state}.")
+        if answer["open"] != "old":
+            return "writes_in_place"
+        if answer["again"] != "new":
+            return "never_again"
+        return None if answer["synced"] else "not_on_the_disk"
+
+    def facts(self, case: Case, run: Run):
+        """Of each level what it asks for: a file that is right, and then one that is so at every moment."""
+        found = super().facts(case, run)
+        name = getattr(found, "diagnosis", found)
+        later = [m.name for m in self.mistakes[{0: 2, 1: 6, 2: 7}[list(self.levels).index(case.level)] :]]
+        return None if name in later else found
+
+
+class SaveInBackground(PlainExercise):
+    """A checkpoint while the training goes on"""
+
+    signature = "save_in_background(state: dict, write: Callable) -> Callable"
+    levels = {"the state of this moment": 2, "nobody waits": 1, "an error is heard of": 1}
+    given = ("values", "momentum", "step", "fails")
+    harness = """
+import threading
+import time
+import torch
+
+
+def harness(f, values, momentum, step, fails):
+    w = torch.tensor(values, dtype=torch.float64)
+    state = {"model": {"w": w}, "optimizer": [{"momentum": torch.tensor(momentum, dtype=torch.float64)}], "step": step}
+    may_write, begun, written = threading.Event(), threading.Event(), []
+
+    def write(state):
+        begun.set()
+        may_write.wait(0.4)
+        written.append([state["model"]["w"].tolist(), state["optimizer"][0]["momentum"].tolist(), state["step"]])
+        if fails:
+            raise OSError("no space left on the device")
+
+    try:
+        wait = f(state, write)
+    except OSError:
+        return {"wrote": written, "returned": "after the write", "heard": "at once", "done": 1}
+    returned = "after the write" if written else "before"
+    begun.wait(0.4)
+    with torch.no_grad():
+        w += 1.0
+        state["optimizer"][0]["momentum"].mul_(0.5)
+    state["step"] += 1
+    threading.Timer(0.05, may_write.set).start()
+    heard = "nothing"
+    try:
+        wait()
+    except OSError:
+        heard = "OSError"
+    done = len(written)
+    may_write.wait()
+    for _ in range(40 * begun.is_set()):
+        if written:
+            break
+        time.sleep(0.01)
+    return {"wrote": written, "returned": returned, "heard": heard, "done": done}
+"""
+    mistakes = [
+        Mistake("never_written", "`write` was not called, or more than once.", "Call it once, in a thread."),
+        Mistake("written_later", "What was written is not the state of the moment of the call: the training went on in "
+                "the same memory.",
+                "Copy first: every tensor cloned, in whatever it lies (`copy.deepcopy`)."),
+        Mistake("tensors_not_copied", "The dicts were copied, the tensors in them are the same memory.",
+                "`dict(state)` copies names, not numbers: clone every tensor (`copy.deepcopy`)."),
+        Mistake("waits_for_the_disk", "The function returned only when all was written: nothing was gained.",
+                "Start a thread and return; what you return waits for it."),
+        Mistake("does_not_wait", "The function that came back returned before the state was written.",
+                "`thread.join()`."),
+        Mistake("error_lost", "The write failed, and nobody was told: the old checkpoint is taken for the new one.",
+                "Keep the exception and raise it when the caller waits. `concurrent.futures` does that: "
+                "`future.result()`."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        moment, nobody, error = self.levels
+        for level, fails in ((moment, False), (nobody, False), (error, True)):
+            values = [full_precision(rng, -1, 1, (3,)).tolist() for _ in range(2)]
+            yield level, {"values": values[0], "momentum": values[1], "step": int(rng.integers(9, 99)), "fails": fails}
+
+    def read_right(self, answer, values, momentum, step, fails):
+        right, wrote = [values, momentum, step], answer["wrote"]
+        if answer["returned"] == "after the write" and len(wrote) == 1:
+            return "waits_for_the_disk"
+        if len(wrote) != 1:
+            return "never_written"
+        if difference(right, wrote[0]) is not None:
+            return "tensors_not_copied" if wrote[0][2] == step else "written_later"
+        if not answer["done"]:
+            return "does_not_wait"
+        return "error_lost" if fails and answer["heard"] == "nothing" else None
+
+    def facts(self, case: Case, run: Run):
+        found = super().facts(case, run)
+        moment = list(self.levels)[0]
+        return None if case.level == moment and found == "waits_for_the_disk" else found
+
+
+# -- another number of ranks -------------------------------------------------------------------------------------------
+
+
+class ResumeOrder(PlainExercise):
+    """The rest of the epoch on other ranks"""
+
+    signature = (
+        "resume_order(order: list[int], step: int, per_rank: int, old: int, rank: int, world_size: int)"
+        " -> list[list[int]]"
+    )
+    given = ("order", "step", "per_rank", "old", "world_size")
+    levels = {"as many ranks as before": 1, "another number of ranks": 2}
+    mistakes = [
+        Mistake("not_lists", "A rank did not return one list of samples for each step that is left.",
+                "A list of lists: this rank's samples of each step."),
+        Mistake("restarts_epoch", "The epoch begins again: samples that were used before the stop are used twice.",
+                "step * per_rank * old samples of the order are used up."),
+        Mistake("position_of_new_ranks", "The position in the order was computed with the new number of ranks: samples "
+                "are used twice, or never.",
+                "Before the stop every step took per_rank * old samples."),
+        Mistake("other_batch", "The global minibatch has changed with the number of ranks: that is another training.",
+                "It stays per_rank * old samples; each rank takes another part of it."),
+        Mistake("drops_the_rest", "Samples of a minibatch are lost where the number of ranks does not divide it.",
+                "The shares differ by one: `batch[rank::world_size]` loses none."),
+        Mistake("drops_the_last", "The last minibatch is smaller than the others, and it is missing.",
+                "It is a step like the others."),
+        Mistake("same_on_all", "All ranks take the same samples.", "Each takes its own share of the minibatch."),
+        Mistake("uneven", "Some ranks take more than one sample more than others.",
+                "`batch[rank::world_size]`, or shares as in unit 01."),
+        Mistake("other_samples", "Together the ranks do not take the samples that the uninterrupted training takes in "
+                "this step.",
+                "Step k of the rest: the k-th minibatch of the order behind those used up."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        same, other = self.levels
+        for level, n, step, per_rank, old, p in (
+            (same, 24, 2, 2, 3, 3),
+            (same, 23, 1, 4, 2, 2),
+            (other, 32, 2, 2, 4, 2),
+            (other, 29, 2, 3, 2, 4),
+            (other, 37, 3, 2, 4, 3),
+            (other, 20, 0, 2, 3, 2),
+            (other, 11, 1, 2, 4, 1),
+            (other, 24, 3, 4, 2, 3),
+        ):
+            order = (rng.permutation(n) + 100).tolist()
+            yield level, {"order": order, "step": step, "per_rank": per_rank, "old": old, "world_size": p}
+
+    def read_right(self, answer, order, step, per_rank, old, world_size):
+        p, batch = world_size, per_rank * old
+        right = rest_of_the_epoch(order, step * batch, batch)
+        found = self._shape(answer, p)
+        if found is None:
+            return "not_lists"
+        together = [sorted(sum(parts, [])) for parts in zip(*found, strict=False)]
+        wanted = [sorted(one) for one in right]
+        uneven = any(max(map(len, parts)) - min(map(len, parts)) > 1 for parts in zip(*found, strict=False))
+        if len({len(mine) for mine in found}) == 1 and together == wanted:
+            return "uneven" if uneven else None
+        if p > 1 and all(mine == found[0] for mine in found) and any(found[0]):
+            return "same_on_all"
+
+        def batches(begin, size):
+            return [sorted(one) for one in rest_of_the_epoch(order, begin, size)]
+
+        if step and together == batches(0, batch):
+            return "restarts_epoch"
+        if old != p and step and together in (batches(step * per_rank * p, size) for size in (batch, per_rank * p)):
+            return "position_of_new_ranks"
+        if old != p and together == batches(step * batch, per_rank * p):
+            return "other_batch"
+        if together == [one for one in wanted if len(one) == batch] != wanted:
+            return "drops_the_last"
+        fewer = len(together) == len(wanted) and all(
+            set(a) <= set(b) for a, b in zip(together, wanted, strict=True)
+        )  # fmt: skip
+        return "drops_the_rest" if fewer else "other_samples"
+
+    @staticmethod
+    def _shape(answer, p):
+        if not isinstance(answer, list) or len(answer) != p:
+            return None
+        for mine in answer:
+            if not isinstance(mine, list) or not all(isinstance(one, list) for one in mine):
+                return None
+            if not all(isinstance(k, int) for one in mine for k in one):
+                return None
+        return answer
+
+
+class Reshard(Exercise):
+    """Shards for another number of ranks"""
+
+    signature = "reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor"
+    levels = {"everything arrives": 2, "nothing travels that is there already": 2}
+    mistakes = [
+        Mistake("keeps_its_shard", "The shard that came back is the one that was given.",
+                "Compare where rank r's part begins and ends among `old` and among `new` ranks.",
+                lambda c: [c.x[c.a[r] : c.a[r + 1]] for r in range(c.p)]),
+        Mistake("equal_shares", "The shares are not those of `tensor_split` where the number of ranks does not divide "
+                "n.",
+                "The first n % p ranks have one more.",
+                lambda c: [c.x[min(r, c.new) * -(-c.n // c.new) : min(r + 1, c.new) * -(-c.n // c.new)]
+                           for r in range(c.p)]),
+        Mistake("drops_remainder", "Each part has n // new numbers: the last ones are lost.",
+                "The first n % new ranks have one more.",
+                lambda c: [c.x[r * (c.n // c.new) : (r + 1) * (c.n // c.new)] if r < c.new else c.x[:0]
+                           for r in range(c.p)]),
+        Mistake("the_whole", "A rank has all numbers: that may not fit.", "Return this rank's part alone.",
+                lambda c: [c.x] * c.p),
+        Mistake("gathers_everything", "The shards are right, but every rank has got all of them on the way: that is "
+                "what sharding is to avoid.",
+                "Give each rank what belongs to it: `all_to_all`, or messages."),
+        Mistake("too_many_bytes", "The shards are right, but more travelled than has to.",
+                "What a rank keeps stays where it is; the rest goes from its old owner to the new one."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        arrive, stays = self.levels
+        return [
+            self._case(rng, level, *rest)
+            for level, *rest in (
+                (arrive, 13, 4, 2, "float64", (0,)),
+                (arrive, 11, 2, 3, "int64", ()),
+                (arrive, 10, 3, 4, "float64", ()),
+                (arrive, 3, 2, 4, "float64", (1,)),
+                (arrive, 7, 3, 2, "int32", ()),
+                (stays, 120, 4, 3, "float64", ()),
+                (stays, 90, 2, 4, "float64", ()),
+                (stays, 50, 3, 1, "float64", ()),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, n, old, new, dtype, late):
+        p = max(old, new)
+        x = full_precision(rng, -1, 1, (n,)) if dtype == "float64" else wide_integers(rng, (n,), dtype)
+        a, b = ([*map(int, bounds(n, q)), *[n] * (p - q)] for q in (old, new))
+        known = {"x": x, "n": n, "old": old, "new": new, "a": a, "b": b, "dtype": dtype}
+        arguments = [(Tensor(x[a[r] : a[r + 1]], dtype), n, old, new) for r in range(p)]
+        return Case(level, p, arguments, f"n = {n}, {old} -> {new}, {dtype}", known, late=late)
+
+    def per_rank(self, case, value):
+        return [Tensor(one, case.known["dtype"]) for one in value]
+
+    def expected(self, case):
+        c = self.worked(case)
+        return [Tensor(c.x[c.b[r] : c.b[r + 1]], c.dtype) for r in range(c.p)]
+
+    def needs_bytes(self, case):
+        return [0] * case.world_size
+
+    def facts(self, case: Case, run: Run):
+        wrong = [difference(w, r.value) for w, r in zip(self.expected(case), run.ranks, strict=True)]
+        if case.level == list(self.levels)[0] or any(wrong):
+            return None
+        n, old, new = (case.known[name] for name in ("n", "old", "new"))
+        moved = 8 * int((owners(n, old) != owners(n, new)).sum())
+        called = {name for rank in run.ranks for name in rank.collectives} - {"barrier"}
+        if any(name.startswith("all_gather") for name in called):
+            return "gathers_everything"
+        travelled = sum(run.link_bytes.values())
+        if called and all(name.startswith("all_to_all") for name in called):
+            # of these the relay counts what is handed over, and a rank's own part is among it
+            travelled = moved + max(0, sum(rank.collective_bytes for rank in run.ranks) - 8 * n)
+        if travelled > moved + 0.5:
+            return Finding("too_many_bytes", f"{travelled:,.0f} B travelled; {moved:,} have to.")
+        return None
+
+
+# -- stopping ----------------------------------------------------------------------------------------------------------
+
+
+class TrainUntilTold(Exercise):
+    """All stop, or none"""
+
+    signature = "train_until_told(step: Callable, told: Callable, steps: int) -> int"
+    levels = {"the same step everywhere": 2, "told before it begins, or never": 1, "a few bytes": 1}
+    harness = """
+import torch
+import torch.distributed as dist
+from labkit.relay.charging import compute
+
+
+def harness(f, when, steps):
+    done = [0]
+
+    def step():
+        compute(1e-3, "S")
+        dist.all_reduce(torch.ones(100))
+        done[0] += 1
+
+    def told():
+        return 0 <= when <= done[0]
+
+    return {"returned": f(step, told, steps), "done": done[0]}
+"""
+    mistakes = [
+        Mistake("missing_rank", "A rank that was told leaves, and the others wait for it in the next step, for ever.",
+                "Ask all: an all-reduce of the flag (MAX) before every step, and all leave together."),
+        Mistake("asks_one_rank", "Only rank 0 is asked: a signal that another rank gets is not heard.",
+                "A signal may come to any rank: all-reduce the flag with MAX.", lambda c: c.until(c.when[:1])),
+        Mistake("waits_for_all_signals", "The training stops only when every rank was told.",
+                "One is enough: MAX, not MIN.",
+                lambda c: c.until([max(c.when) if min(c.when) >= 0 else -1])),
+        Mistake("one_step_late", "One more step was taken after a rank was told.", "Ask before each step, the first "
+                "one, too.",
+                lambda c: c.until([w + 1 for w in c.when if w >= 0])),
+        Mistake("never_stops", "The signal is not heeded.", "Ask before each step.", lambda c: c.until([])),
+        Mistake("wrong_count", "The steps that were taken are not as many as were returned.",
+                "Count the calls of `step`."),
+        Mistake("too_many_bytes", "The ranks stop as they should, but they hand over more than a number for each step.",
+                "One all-reduce of one number before each step."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        same, edge, few = self.levels
+        first = int(rng.integers(1, 4))
+        drawn = [
+            (same, [-1, first, -1], 6, ()),
+            (same, [first + 2, first + 3, first], 8, (2,)),
+            (same, [-1, -1, -1, first + 1], 7, (0,)),
+            (edge, [-1, 0, -1], 5, ()),
+            (edge, [-1, -1], 3 + first, ()),
+            (few, [-1, -1, 3, -1], 4 + first, ()),
+        ]
+        return [
+            Case(level, len(when), [(w, steps) for w in when], f"told after {when} steps (-1: never), {steps} steps",
+                 {"when": when, "steps": steps}, late=late)
+            for level, when, steps, late in drawn
+        ]  # fmt: skip
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.until = lambda when: [self._report(min([w for w in when if w >= 0] + [c.steps]))] * c.p
+        return c
+
+    @staticmethod
+    def _report(steps):
+        return {"returned": steps, "done": steps}
+
+    def expected(self, case):
+        c = self.worked(case)
+        return c.until(c.when)
+
+    def needs_bytes(self, case):
+        return [1] * case.world_size
+
+    def facts(self, case: Case, run: Run):
+        expected = self.expected(case)[0]["done"]
+        values = [rank.value for rank in run.ranks]
+        if any(difference(self._report(expected), value) is not None for value in values):
+            done = all(isinstance(v, dict) and v.get("done") == expected for v in values)
+            return "wrong_count" if done else None
+        most = 400 * expected + 8 * (expected + 1)
+        given = max(rank.collective_bytes + rank.sent_bytes for rank in run.ranks)
+        if case.level == list(self.levels)[2] and given > most:
+            return Finding("too_many_bytes", f"A rank handed over {given:,} B; {most:,} would do.")
+        return None
+
+
+# -- stragglers --------------------------------------------------------------------------------------------------------
+
+
+class Stragglers(PlainExercise):
+    """Who is slow?"""
+
+    signature = "stragglers(times: np.ndarray, k: float) -> list[int]"
+    levels = {"one slow rank": 1, "what misleads a mean": 2, "nobody": 1}
+    may_lose = MEASURED
+    mistakes = [
+        Mistake(name, why, how, lambda c, slip=slip: stragglers(c.times, c.k, slip))
+        for name, slip, why, how in (
+            ("mean_of_the_steps", "mean of the steps", "A rank's times were averaged: one long step, while it wrote a "
+             "checkpoint, makes it a straggler.", "Take each rank's median over the steps."),
+            ("mean_and_deviation", "mean and deviation", "The limit is made of mean and standard deviation: a slow "
+             "rank raises both, and hides itself.", "Median, and median of the distances to it."),
+            ("names_the_fast", "fast ones, too", "A rank that is faster than the others is named.",
+             "Above the centre, not far from it."),
+            ("any_excess", "any excess", "Ranks are named that are hardly slower than the others.",
+             "At least 2 % above the centre, too."),
+            ("spread_without_factor", "mad without factor", "The factor 1.4826 is missing: the limit is too low.",
+             "spread = 1.4826 * median of the distances."),
+            ("spread_of_the_steps", "spread of the steps", "The spread is that of all steps, not of the ranks' "
+             "medians.", "Distances of the ranks' medians to their median."),
+        )
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        one, misled, nobody = self.levels
+        base = 0.1 + 0.002 * rng.permutation(8) / 8
+
+        def times(p, steps=9):
+            return base[:p, None] + 0.0001 * rng.uniform(-1, 1, (p, steps))
+
+        slow = rng.permutation(6)
+        plain, spiked, two, fast, near, wide = times(6), times(6), times(8), times(6), times(6), times(6)
+        plain[slow[0]] += 0.03
+        spiked[slow[1]] += 0.03
+        spiked[slow[2], int(rng.integers(9))] += 3.0
+        two[slow[0]], two[slow[1]] = two[slow[0]] + 0.04, two[slow[1]] + 0.03
+        fast[slow[3]] -= 0.03
+        near[:] = 0.1
+        near[slow[4]] += 0.001
+        wide[:] = 0.1
+        wide += np.array([-4, -2, 0, 1, 3, 22])[np.argsort(slow)][:, None] * 0.001
+        uneven = times(6) + 0.02 * rng.uniform(-1, 1, 9)  # long steps are long on all ranks
+        uneven[slow[5]] += 0.02
+        for level, some, k in (
+            (one, plain, 5.0), (one, uneven, 2.0), (misled, spiked, 5.0), (misled, two, 5.0), (misled, wide, 5.5),
+            (nobody, fast, 5.0), (nobody, near, 5.0), (nobody, self._between(slow), 6.0),
+        ):  # fmt: skip
+            yield level, {"times": some, "k": k}
+
+    @staticmethod
+    def _between(slow):
+        """Six ranks, one of them above k MADs and below k times 1.4826 of them."""
+        return (0.1 + np.array([-4, -2, 0, 0, 2, 15])[np.argsort(slow)][:, None] * 0.001) * np.ones(5)
+
+    def right(self, times, k):
+        return stragglers(times, k)
+
+
+class LostTo(PlainExercise):
+    """Who keeps the others waiting?"""
+
+    signature = "lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]"
+    levels = {"the ranks": 2, "the network": 1}
+    may_lose = MEASURED
+    mistakes = [
+        Mistake(name, why, how, lambda c, slip=slip: c.of(slip))
+        for name, slip, why, how in (
+            ("blames_who_waits", "waits", "Blamed is who waited longest in the collective: that is the rank which came "
+             "first, an innocent one.", "Who comes last waits least."),
+            ("blames_against_the_first", "first", "The last rank is blamed for all the time since the first one came. "
+             "But had it been as fast as the last but one, only the difference to that one would have been gained.",
+             "Its time minus that of the last but one."),
+            ("blames_against_the_mean", "mean", "The last rank is blamed for its distance to the mean.",
+             "What would be gained: its time minus that of the last but one."),
+            ("waiting_is_network", "network", "Time in which ranks waited for the last one counts as the network's.",
+             "The network works from the moment when the last rank has come."),
+            ("mean_of_the_network", "ends", "The network's time ends when the last rank has its result.",
+             "ended.max() - posted.max(), for each step."),
+            ("mean_for_sum", "per step", "These are seconds per step.", "Add up the steps."),
+        )
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        ranks, network = self.levels
+        for level, steps, p in ((ranks, 5, 4), (ranks, 6, 3), (ranks, 4, 2), (network, 5, 4), (network, 4, 5)):
+            posted = np.cumsum(np.ones(steps))[:, None] + rng.uniform(0, 0.1, (steps, p))
+            posted[: steps // 2 + 1, int(rng.integers(p))] += 0.2
+            took = rng.uniform(0.02, 0.05, (steps, 1)) + rng.uniform(0.005, 0.01, (steps, p))
+            if level == network:
+                took[steps // 2] += 0.4
+            yield level, {"posted": posted, "ended": posted.max(axis=1, keepdims=True) + took}
+
+    def right(self, posted, ended):
+        return list(lost_to(posted, ended))
+
+    def worked(self, case):
+        c = super().worked(case)
+
+        def of(slip):
+            ranks, network = np.zeros(c.posted.shape[1]), c.right[1]
+            steps = len(c.posted)
+            if slip == "network":
+                return [c.right[0], float((c.ended.max(axis=1) - c.posted.min(axis=1)).sum())]
+            if slip == "ends":
+                return [c.right[0], float((c.ended.mean(axis=1) - c.posted.max(axis=1)).sum())]
+            if slip == "per step":
+                return [[one / steps for one in c.right[0]], network / steps]
+            for came in c.posted:
+                inorder, last = np.sort(came), int(np.argmax(came))
+                if slip == "waits":
+                    ranks[int(np.argmin(came))] += inorder[1] - inorder[0]
+                else:
+                    ranks[last] += inorder[-1] - (inorder[0] if slip == "first" else came.mean())
+            return [ranks.tolist(), network]
+
+        c.of = of
+        return c
+
+
+# -- silent corruption -------------------------------------------------------------------------------------------------
+
+
+class CheckedAllReduce(Exercise):
+    """A sum that checks itself"""
+
+    signature = "checked_all_reduce(x: torch.Tensor, all_reduce: Callable) -> tuple[torch.Tensor, bool]"
+    levels = {"rounding is no fault": 1, "a bit flips": 2, "on one rank alone": 1, "a few bytes": 1}
+    harness = """
+import torch
+import torch.distributed as dist
+
+
+def harness(f, x, when, index, bit):
+    def flip(sent):
+        if sent.numel() >= x.numel() and sent.dtype == torch.float64:
+            sent.view(-1).view(torch.int64)[index] ^= (1 << bit) if bit < 63 else -(1 << 63)
+
+    def all_reduce(vector):
+        sent = vector.clone()
+        if when == "before":
+            flip(sent)
+        dist.all_reduce(sent)
+        if when == "after":
+            flip(sent)
+        vector.copy_(sent)
+
+    answer = f(x, all_reduce)
+    try:
+        total, ok = answer
+    except (TypeError, ValueError):
+        return {"sum": None, "ok": None}
+    if isinstance(ok, torch.Tensor) and ok.numel() == 1:
+        ok = bool(ok)
+    return {"sum": total, "ok": ok}
+"""
+    mistakes = [
+        Mistake("not_a_number_is_fine", "Where the sum is not a number, no comparison is true: `difference > limit` "
+                "finds nothing.",
+                "`ok = difference <= limit`.", lambda c: c.says(lambda r: not c.fault or c.nan)),
+        Mistake("compares_after_the_sum", "A number that was wrong before the sum is in everybody's sum: to compare "
+                "the ranks' results, or hashes of them, finds nothing.",
+                "Compare with something that was computed before: the sum of the local sums is the sum of the sum.",
+                lambda c: c.says(lambda r: c.fault != "after")),
+        Mistake("each_for_itself", "One rank sees the fault, the others go on.",
+                "All-reduce the verdict, too (MIN).", lambda c: c.says(lambda r: c.fault != "after" or r != c.who)),
+        Mistake("false_alarm", "There was no fault, only rounding.",
+                "Numbers of both signs cancel: compare with the sum of the magnitudes, 1e-10 of it.",
+                lambda c: c.says(lambda r: False)),
+        Mistake("too_many_bytes", "The faults are found, but much more than the vector was handed over.",
+                "Two sums for each rank, and the verdict."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        rounding, flips, alone, few = self.levels
+        return [
+            self._case(rng, level, *rest)
+            for level, *rest in (
+                (rounding, 3, 40, "", 0, ()),
+                (rounding, 4, 7, "", 0, (1,)),
+                (rounding, 2, 1, "", 0, ()),
+                (flips, 3, 12, "before", 61, ()),
+                (flips, 3, 5, "before", 62, ()),
+                (flips, 2, 9, "before", 63, (0,)),
+                (alone, 4, 10, "after", 50, ()),
+                (alone, 3, 6, "after", 62, ()),
+                (few, 4, 300, "before", 51, ()),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, n, fault, bit, late):
+        """In half of the cases without a fault the numbers cancel: their sum is rounding and nothing else."""
+        x = full_precision(rng, 1, 1.9, (p, n))
+        if not fault and n > 9:
+            x[:, : n // 2] *= 1e6 * rng.uniform(1, 2, (p, n // 2))
+            x[:, n // 2 :] = -x[:, : n - n // 2] * (1 + 1e-12 * rng.uniform(-1, 1, (p, n - n // 2)))
+        who, index = (int(k) for k in rng.integers([p, n]))
+        if fault:
+            x[who, index] = float(rng.uniform(1.2, 1.7))
+        if fault == "after" and bit == 62:
+            x[:, index] = rng.uniform(1.2, 1.7, p) / p  # so that the sum becomes no number
+        sums = x.sum(axis=0)
+        if fault == "after":
+            sums[index] = flipped(sums[index], bit)
+        known = {"x": x, "fault": fault, "who": who, "nan": fault and bit == 62, "sums": sums}
+        arguments = [(Tensor(x[r], "float64"), fault if r == who else "", index, bit) for r in range(p)]
+        says = f"n = {n}, " + (f"a bit flips {fault} the sum on rank {who}" if fault else "no fault")
+        return Case(level, p, arguments, says, known, late=late)
+
+    def worked(self, case):
+        c = super().worked(case)
+        total = ANYTHING if c.fault else Tensor(c.sums, "float64")
+        c.says = lambda ok: [{"sum": total, "ok": bool(ok(r))} for r in range(c.p)]
+        return c
+
+    def expected(self, case):
+        c = self.worked(case)
+        return c.says(lambda r: not c.fault)
+
+    def facts(self, case: Case, run: Run):
+        n = case.known["x"].shape[1]
+        most = 8 * n + 64
+        given = max(rank.collective_bytes + rank.sent_bytes for rank in run.ranks)
+        if case.level == list(self.levels)[3] and given > most:
+            return Finding("too_many_bytes", f"A rank handed over {given:,} B; {most:,} would do.")
+        return None
+
+
+# -- how often ---------------------------------------------------------------------------------------------------------
+
+
+class YoungInterval(PlainExercise):
+    """How often to save"""
+
+    signature = "young_interval(save: float, mtbf: float, machines: int) -> float"
+    levels = {"one machine": 1, "many machines": 1}
+    mistakes = [
+        Mistake("forgets_the_two", "The factor 2 is missing.", "sqrt(2 * save * mtbf of the whole).",
+                lambda c: math.sqrt(c.save * c.mtbf / c.machines)),
+        Mistake("of_one_machine", "This is the interval of one machine alone.",
+                "Of many machines one fails sooner: mtbf / machines.", lambda c: math.sqrt(2 * c.save * c.mtbf)),
+        Mistake("more_machines_fail_less", "With more machines the interval gets longer here.", "mtbf / machines.",
+                lambda c: math.sqrt(2 * c.save * c.mtbf * c.machines)),
+        Mistake("divides_the_interval", "The interval was divided by the number of machines, not the time between "
+                "failures.",
+                "mtbf / machines, under the root.", lambda c: math.sqrt(2 * c.save * c.mtbf) / c.machines),
+        Mistake("no_root", "The root is missing.", "sqrt(2 * save * mtbf of the whole).",
+                lambda c: 2 * c.save * c.mtbf / c.machines),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        for level, machines in (("one machine", 1), ("many machines", 16), ("many machines", 2048)):
+            yield (
+                level,
+                {"save": float(rng.integers(5, 90)), "mtbf": float(rng.integers(10, 99) * 10_000)}
+                | {"machines": machines},
+            )
+
+    def right(self, save, mtbf, machines):
+        return math.sqrt(2 * save * mtbf / machines)
+
+
+class WallTime(PlainExercise):
+    """How long it takes in the end"""
+
+    signature = "wall_time(work: int, interval: int, save: int, restart: int, failures: list[int]) -> int"
+    levels = {"no failure": 1, "failures": 2, "at a bad moment": 1}
+    mistakes = [
+        Mistake(name, why, how, lambda c, slip=slip: c.of(slip))
+        for name, slip, why, how in (
+            ("saves_at_the_end", "saves at the end", "A checkpoint is counted behind the last piece of work.",
+             "When the work is done, nothing has to be saved."),
+            ("counts_half_a_save", "counts half a save", "A failure came in the middle of a save, and the save counts.",
+             "A save is worth something when it is complete."),
+            ("keeps_what_was_computed", "keeps what was computed", "What was computed since the last save is kept "
+             "here.", "A failure loses all that is not saved."),
+            ("loses_everything", "from the beginning", "A failure throws the work back to the beginning.",
+             "It goes on from the last save."),
+            ("restarts_at_once", "restarts at once", "The restarts take no time.",
+             "`restart` seconds after each failure."),
+            ("restart_is_safe", "restart is safe", "A failure in the middle of a restart is not counted.",
+             "The restart begins again at that failure."),
+        )
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        none, some, bad = self.levels
+        shift = int(rng.integers(1, 9))
+        for level, work, interval, save, restart, failures in (
+            (none, 100 + shift, 20, 3, 7, []),
+            (none, 60, 20, 5, 7, []),
+            (some, 100, 20 + shift, 3, 10, [50]),
+            (some, 120, 15, 4, 9, [10, 10 + 9 + 40, 300]),
+            (some, 90 + shift, 30, 2, 6, [20, 60, 130]),
+            (bad, 80, 20, 6, 10, [20 + shift % 5]),
+            (bad, 80, 20, 6, 12, [15, 15 + shift]),
+        ):
+            names = ("work", "interval", "save", "restart", "failures")
+            yield level, dict(zip(names, (work, interval, save, restart, failures), strict=True))
+
+    def right(self, work, interval, save, restart, failures):
+        return wall_time(work, interval, save, restart, failures)
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.of = lambda slip: wall_time(c.work, c.interval, c.save, c.restart, c.failures, slip)
+        return c
+
+
+# -- survivors ---------------------------------------------------------------------------------------------------------
+
+
+class TrainThrough(Exercise):
+    """The survivors go on"""
+
+    signature = (
+        "train_through(w: torch.Tensor, gradient: Callable, update: Callable, shards: int, steps: int) -> torch.Tensor"
+    )
+    levels = {"nobody dies": 1, "one dies": 3, "one after the other": 2}
+    harness = """
+import torch
+from labkit.relay.charging import compute
+
+
+def harness(f, w, slopes, targets, lr):
+    def gradient(w, step, shard):
+        compute(1e-3, f"{step}")
+        return slopes[shard] * (w.detach() - targets[step, shard])
+
+    def update(w, gradients):
+        total = torch.zeros_like(w)
+        for one in gradients:
+            total = total + one
+        return w - lr * total
+
+    return f(w, gradient, update, len(slopes), len(targets))
+"""
+    mistakes = [
+        Mistake("RankGone", "A rank died, and the exception that says so was not caught (or came again).",
+                "`except dist.DistBackendError as gone:`, strike `gone.ranks` from the list of those alive, and make a "
+                "new group of the others for all that follows."),
+        Mistake("skips_the_step", "The step in which a rank died was not taken again: its update is missing or made of "
+                "what the failed collective left.",
+                "Begin the same step again with the new group, from the weights before it.",
+                lambda c: c.deaths and train(c, skipped=c.deaths)),
+        Mistake("loses_the_shards", "The shards of the dead rank are missing from the gradient.",
+                "Deal all shards out among those who are alive, in every step."),
+        Mistake("sums_in_another_order", "The weights are right to a few digits, not to the last bit: the gradients "
+                "were added in another order than on one rank.",
+                "Bring the gradients of all shards together, and give them to `update` in the order of the shards."),
+        Mistake("computes_too_much", "The weights are right, but more gradients were computed than need be.",
+                "Each shard once in a step, by one rank; after a death only the failed step again."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        nobody, one, more = self.levels
+        return [
+            self._case(rng, level, *rest)
+            for level, *rest in (
+                (nobody, 3, 7, 4, {}, (1,)),
+                (one, 4, 12, 8, {2: 6}, ()),
+                (one, 3, 6, 5, {0: 0}, ()),
+                (one, 2, 4, 6, {1: 4}, ()),
+                (more, 4, 12, 8, {1: 2, 3: 5}, ()),
+                (more, 4, 8, 6, {0: 1, 2: 3, 3: 5}, ()),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, shards, steps, kills, late):
+        known = {"w": full_precision(rng, -1, 1, (5,)), "slopes": full_precision(rng, 0.5, 2, (shards, 5))}
+        known |= {"targets": full_precision(rng, -1, 1, (steps, shards, 5)), "lr": 0.03, "kills": kills}
+        known["deaths"] = tuple(kills.values())
+        tensors = [Tensor(known[name], "float64") for name in ("w", "slopes", "targets")]
+        dies = ", ".join(f"rank {r} dies in place of operation {k}" for r, k in kills.items())
+        says = f"{shards} shards, {steps} steps" + (f", {dies}" if dies else "")
+        return Case(level, p, (*tensors, 0.03), says, known, late=late, kills=kills, rtol=0, atol=0)
+
+    def per_rank(self, case, value):
+        return None if not isinstance(value, np.ndarray) else [Tensor(value, "float64")] * case.world_size
+
+    def expected(self, case):
+        return [Tensor(train(self.worked(case)), "float64")] * case.world_size
+
+    def facts(self, case: Case, run: Run):
+        c = self.worked(case)
+        alive = [rank for rank in run.ranks if not rank.gone]
+        right = Tensor(train(c), "float64")
+        if any(difference(right, rank.value, 0, 0) for rank in alive):
+            if all(difference(right, rank.value) is None for rank in alive):
+                return "sums_in_another_order"
+            done = [e for e in run.events if e.ended is not None and e.kind.startswith("all_")]
+            few = c.kills and min(sum(e.rank == r for e in done) for r in range(c.p) if r not in c.kills) < len(
+                c.targets
+            )
+            return self._lost(c, alive) or ("skips_the_step" if few else None)
+        steps, shards = c.targets.shape[:2]
+        most = (steps + len(c.kills)) * math.ceil(shards / len(alive))
+        computed = max(round(rank.busy / 1e-3) for rank in alive)
+        if computed > most:
+            return Finding("computes_too_much", f"A rank computed {computed} gradients; {most} would do.")
+        return None
+
+    @staticmethod
+    def _lost(c, alive):
+        """Shards of the dead that nobody takes, dealt out in turn or in blocks, from the step of the death or the one
+        behind it."""
+        shards = len(c.slopes)
+        edges = bounds(shards, c.p)
+        blocks = {r: list(range(edges[r], edges[r + 1])) for r in range(c.p)}
+        turns = {r: list(range(r, shards, c.p)) for r in range(c.p)}
+        for dealt in (blocks, turns):
+            for skipped in ((), c.deaths):
+                without = {}
+                for r, operation in c.kills.items():
+                    without.setdefault(operation, []).extend(dealt[r])
+                lost = Tensor(train(c, skipped, without), "float64")
+                if c.kills and all(difference(lost, rank.value) is None for rank in alive):
+                    return "loses_the_shards"
+        return None

@@ -1,0 +1,11 @@
+# verdict: wrong, diagnosis: each_for_itself
+import torch
+import torch.distributed as dist
+
+
+def checked_all_reduce(x, all_reduce):
+    total = x.clone()
+    all_reduce(total)
+    sums = torch.stack([x.sum(), x.abs().sum()])
+    dist.all_reduce(sums)
+    return total, bool((total.sum() - sums[0]).abs() <= 1e-10 * sums[1])

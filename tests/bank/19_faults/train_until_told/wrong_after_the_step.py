@@ -1,0 +1,13 @@
+# verdict: wrong, diagnosis: one_step_late
+import torch
+import torch.distributed as dist
+
+
+def train_until_told(step, told, steps):
+    for k in range(steps):
+        step()
+        flag = torch.tensor(int(told()))
+        dist.all_reduce(flag, op=dist.ReduceOp.MAX)
+        if flag:
+            return k + 1
+    return steps

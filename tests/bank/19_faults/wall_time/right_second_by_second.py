@@ -1,0 +1,18 @@
+# verdict: passed
+def wall_time(work, interval, save, restart, failures):
+    kept = computed = saving = resting = now = 0
+    struck = set(failures)
+    while True:
+        if now in struck:
+            computed, saving, resting = kept, 0, restart
+        if resting == 0 and computed == work:
+            return now
+        now += 1
+        if resting:
+            resting -= 1
+        elif computed - kept == min(interval, work - kept) and computed < work:
+            saving += 1
+            if saving == save:
+                kept, saving = computed, 0
+        else:
+            computed += 1

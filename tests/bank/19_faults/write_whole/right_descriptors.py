@@ -1,0 +1,12 @@
+# verdict: passed
+import os
+
+
+def write_whole(path, data):
+    fd = os.open(path + "~", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    left = memoryview(data)
+    while left:
+        left = left[os.write(fd, left):]
+    os.fsync(fd)
+    os.close(fd)
+    os.replace(path + "~", path)

