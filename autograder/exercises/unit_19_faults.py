@@ -26,8 +26,6 @@ from autograder.exercises.readings.faults import (
 )
 from autograder.values import full_precision, wide_integers
 
-MEASURED = {"float64": "measured times: what is read from them does not hang on their last digits"}
-
 
 # -- one file, old or new ----------------------------------------------------------------------------------------------
 
@@ -517,13 +515,13 @@ def harness(f, when, steps):
 
     def cases(self, rng):
         same, edge, few = self.levels
-        first = int(rng.integers(1, 4))
+        first, second, third, fourth = (int(k) for k in rng.integers(1, 6, 4))
         drawn = [
-            (same, [-1, first, -1], 6, ()),
-            (same, [first + 2, first + 3, first], 8, (2,)),
-            (same, [-1, -1, -1, first + 1], 7, (0,)),
+            (same, [-1, first, -1], 7, ()),
+            (same, [second + 2, second + 3, second], 9, (2,)),
+            (same, [-1, -1, -1, third + 1], 8, (0,)),
             (edge, [-1, 0, -1], 5, ()),
-            (edge, [-1, -1], 3 + first, ()),
+            (edge, [-1, -1], 3 + fourth, ()),
             (few, [-1, -1, 3, -1], 4 + first, ()),
         ]
         return [
@@ -569,7 +567,7 @@ class Stragglers(PlainExercise):
 
     signature = "stragglers(times: np.ndarray, k: float) -> list[int]"
     levels = {"one slow rank": 1, "what misleads a mean": 2, "nobody": 1}
-    may_lose = MEASURED
+    may_lose = {"float64": "who is slow does not hang on the last digits of a measured time"}
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: stragglers(c.times, c.k, slip))
         for name, slip, why, how in (
@@ -628,7 +626,6 @@ class LostTo(PlainExercise):
 
     signature = "lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]"
     levels = {"the ranks": 2, "the network": 1}
-    may_lose = MEASURED
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: c.of(slip))
         for name, slip, why, how in (

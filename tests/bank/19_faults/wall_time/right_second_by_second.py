@@ -3,10 +3,10 @@ def wall_time(work, interval, save, restart, failures):
     kept = computed = saving = resting = now = 0
     struck = set(failures)
     while True:
-        if now in struck:
-            computed, saving, resting = kept, 0, restart
         if resting == 0 and computed == work:
             return now
+        if now in struck:
+            computed, saving, resting = kept, 0, restart
         now += 1
         if resting:
             resting -= 1
