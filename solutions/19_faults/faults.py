@@ -40,7 +40,6 @@ from torch.distributed.fsdp import fully_shard
 from autograder import check
 from labkit import checkpoint, palette, simulation, timeline
 from labkit.environment import without_frameworks
-from labkit.relay.charging import compute
 from train_elastic import SIZE, one_step
 
 # %% [markdown]
@@ -361,7 +360,7 @@ with tempfile.TemporaryDirectory() as folder:
 # %%
 def three_sums():
     for _ in range(3):
-        compute(2e-5, "F")
+        simulation.compute(2e-5, "F")
         try:
             dist.all_reduce(torch.ones(1000))
         except dist.DistBackendError as gone:
@@ -426,7 +425,7 @@ check(train_through)
 
 # %% tags=["raises-exception"]
 def slope(w, step, shard):
-    compute(1e-5, "abcdefghijkl"[shard])
+    simulation.compute(1e-5, "abcdefghijkl"[shard])
     draw = torch.Generator().manual_seed(100 * step + shard)
     x = torch.randn(4, len(w), generator=draw, dtype=torch.float64)
     return x.T @ (x @ w - x.sum(dim=1)) / 48
@@ -464,10 +463,11 @@ timeline.draw(done, 4, title="rank 2 dies in the third step")
 # **What is honest here and what is not.** On this network all members of a collective
 # hear of a death in the same collective. On real ones some may have got the sum while
 # others got an error; before they go on, survivors have to agree on which step they are
-# in (Bland et al. 2013 propose `MPI_Comm_agree` for it). NCCL does not come back from a
-# lost rank by itself; `torchft`, which does this for PyTorch in groups of replicas with
-# a vote on every step, does not fit beside the pinned packages of this course. (Asked
-# with `pip install --dry-run`: it wants a newer protobuf than TensorFlow allows.)
+# in. The extension of MPI for this (*user level failure mitigation*) has a call for it,
+# `MPIX_Comm_agree`, beside `MPIX_Comm_shrink`, which makes the smaller group.
+# `torchft`, which does all this for PyTorch, in groups of replicas with a vote on every
+# step, does not fit beside the pinned packages of this course (it wants a newer
+# protobuf than TensorFlow allows), so it is not shown.
 #
 # ## All stop, or none
 #
@@ -687,7 +687,7 @@ check(stragglers)
 # %%
 def steps_of(seconds, steps):
     for _ in range(steps):
-        compute(seconds, "F")
+        simulation.compute(seconds, "F")
         dist.all_reduce(torch.ones(20_000, dtype=torch.float64))
 
 
@@ -735,7 +735,7 @@ for bit in (None, 55):
 #
 # $$\sum_i \Big(\sum_r x_{r,i}\Big) = \sum_r \Big(\sum_i x_{r,i}\Big)$$
 #
-# (Algorithm-based fault tolerance; Huang and Abraham 1984 did it for matrices.) Two
+# (*Algorithm-based fault tolerance*: Huang and Abraham, 1984, for matrices.) Two
 # traps. Floating-point sums in two orders differ, and with numbers of both signs the
 # difference may be larger than the checksum itself: compare with the sum of the
 # *magnitudes*. And a flipped exponent can make a NaN, for which every comparison is
@@ -807,8 +807,8 @@ print(f"not noticed: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[-
 # checkpoint and `mtbf` seconds between failures, an interval $\tau$ wastes about
 # $\mathrm{save} / \tau + \tau / (2\,\mathrm{mtbf})$ for each second of work: the saves,
 # and half an interval for each failure. This is smallest at
-# $\tau = \sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf}}$: the formula of Young (1974)
-# and Daly.
+# $\tau = \sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf}}$: the formula of Young (1974),
+# also called Young and Daly's.
 #
 # ### How often to save (2 points)
 
@@ -908,13 +908,12 @@ print(f"best of these: {intervals[top]} s, useful {measured[top]:.1%}")
 print(f"at {int(best)} s: {useful(int(best)):.1%}")
 
 # %% [markdown]
-# The optimum is flat: to be wrong by a factor of two costs little. The published claim
-# that the formula is accurate well beyond its assumptions (Benoit, Perotin, Robert and
-# others, hal-02514107: "we establish that the relevance of the formula goes well beyond
-# its original framework") stands here, too: a failure may fall into saves and restarts,
-# and the best interval is where the formula has it. The points lie a
-# little below the line, most of all at long intervals: failures also hit work that is
-# done a second time.
+# The optimum is flat: to be wrong by a factor of two costs little. And a published claim
+# stands: "we establish that the relevance of the formula goes well beyond its original
+# framework" (*Robustness of the Young/Daly formula for stochastic iterative
+# applications*, hal-02514107). Here failures also fall into saves and restarts, and the
+# best interval is where the formula has it. The points lie a little below the line,
+# most of all at long intervals: failures also hit work that is done a second time.
 #
 # ## Explain: a published table
 #
