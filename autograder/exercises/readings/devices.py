@@ -1,0 +1,158 @@
+"""What the exercises of unit 10 share: harnesses, right and mistaken numbers, and what ranks made of theirs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from autograder.exercise import Finding, Run, Tensor
+
+# Replicas that note which rows they have seen, by their first number; a one lies in every `.grad`.
+REPLICAS = """
+import torch
+
+
+class Replica(torch.nn.Module):
+    def __init__(self, weight, bias, seen):
+        super().__init__()
+        self.weight, self.bias = torch.nn.Parameter(weight.clone()), torch.nn.Parameter(bias.clone())
+        for parameter in self.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        self.seen = seen
+
+    def forward(self, x):
+        self.seen += x[:, 0].tolist()
+        return torch.tanh(x @ self.weight + self.bias)
+
+
+def harness(f, weights, biases, x, y):
+    seen = [[] for _ in weights]
+    replicas = [Replica(*one) for one in zip(weights, biases, seen)]
+    gradients = f(list(replicas), x, y, torch.nn.functional.mse_loss)
+    weights = [[parameter.detach() for parameter in replica.parameters()] for replica in replicas]
+    if not isinstance(gradients, torch.Tensor) and hasattr(gradients, "__iter__"):
+        gradients = [one.detach() if isinstance(one, torch.Tensor) else one for one in gradients]
+    return {"weights": weights, "gradients": gradients, "rows": seen}
+"""
+
+# A loss that takes float16 weights, and counts how often it is computed.
+HALVES = """
+import torch
+
+
+def harness(f, weights, slopes, scale, lr, max_norm):
+    calls = []
+
+    def loss_of(half):
+        if half.dtype != torch.float16:
+            raise TypeError(f"loss_of computes with float16 weights, and got {half.dtype}")
+        calls.append(1)
+        return (half.float() * slopes).sum()
+
+    step = f(weights, loss_of, scale, lr, max_norm)
+    if isinstance(step, (list, tuple)):
+        step = [one.detach() if isinstance(one, torch.Tensor) else one for one in step]
+    return {"step": step, "calls": len(calls)}
+"""
+
+
+def tensor(values, dtype: str = "float64") -> Tensor:
+    return Tensor(np.asarray(values, dtype=dtype), dtype)
+
+
+def given(run: Run) -> int:
+    """The most bytes that a rank handed to collectives and messages."""
+    return max(rank.collective_bytes + rank.sent_bytes for rank in run.ranks)
+
+
+def called(run: Run) -> int:
+    """The most collectives that a rank called; a barrier moves nothing."""
+    return max(sum(name != "barrier" for name in rank.collectives) for rank in run.ranks)
+
+
+def number(value: object) -> float:
+    """A number, also out of a tensor of one element; NaN where it is none."""
+    value = value.values if isinstance(value, Tensor) else value
+    try:
+        return float(np.asarray(value, dtype=float).reshape(()))
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def numbers(run: Run, n: int) -> list[list[float]] | None:
+    """n numbers for each rank, or None where a rank returned something else."""
+    values = [rank.value if n > 1 else [rank.value] for rank in run.ranks]
+    values = [list(v.values) if isinstance(v, Tensor) and v.values.ndim == 1 else v for v in values]
+    if not all(isinstance(v, list | tuple | np.ndarray) and np.ndim(v) == 1 and len(v) == n for v in values):
+        return None
+    return [[number(one) for one in v] for v in values]
+
+
+def chunks(rows: int, devices: int) -> list[int]:
+    """Rows of each device as torch.chunk cuts them."""
+    size = math.ceil(rows / devices)
+    return [max(0, min(size, rows - k * size)) for k in range(devices)]
+
+
+def scales_after(found_inf, start, growth_interval, interval=None, backoff=0.5, reset=True, again=True):
+    """The scale after each step; the named arguments are slips."""
+    scale, good, scales = start, 0, []
+    for inf in found_inf:
+        if inf:
+            scale, good = scale * backoff, 0 if reset else good
+        else:
+            good += 1
+            if good >= (interval or growth_interval):
+                scale, good = 2 * scale, 0 if again else good
+        scales.append(scale)
+    return scales
+
+
+def f1(matrix: np.ndarray, how: str = "macro") -> float:
+    """F1 of a confusion matrix (rows: what is there, columns: what was said). how: "macro", or a mistaken way."""
+    hits, have, said = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
+    each = 2 * hits / np.maximum(1, have + said)
+    if how == "micro":
+        return float(hits.sum() / matrix.sum())
+    if how == "weighted":
+        return float((each * have).sum() / have.sum())
+    if how == "present":
+        return float(each[have + said > 0].mean())
+    if how == "means":
+        precision, recall = (hits / np.maximum(1, one) for one in (said, have))
+        return float(2 * precision.mean() * recall.mean() / (precision.mean() + recall.mean()))
+    return float(each.mean())
+
+
+def read_evaluation(pairs: np.ndarray, k: dict) -> Finding | str | None:
+    """What the ranks made of their numbers, the loss first."""
+    counts, p = np.array(k["counts"]), len(k["counts"])
+    there, own = counts > 0, np.maximum(counts, 1)
+    if np.isnan(pairs).any():
+        return "empty_is_nan"
+    for what, found, sums in (("loss", pairs[:, 1], k["losses"]), ("accuracy", pairs[:, 0], k["correct"])):
+        sums = np.array(sums, dtype=float)
+        total = sums.sum()
+        right = np.isclose(found, total / counts.sum(), rtol=1e-13, atol=0)
+
+        def like(value, found=found):
+            return np.allclose(found[there], np.broadcast_to(value, p)[there], rtol=1e-9)
+
+        if right.all():
+            continue
+        if right.any() and p > 1:
+            return Finding("reads_reduce_off_root", f"Rank {int(np.argmax(right))} has the right {what}.")
+        ways = (
+            ("own_only", sums / own),
+            ("mean_of_means", (sums / own).mean()),
+            ("mean_of_means", (sums / own)[there].mean()),
+            ("divided_by_ranks", total / p),
+            ("sum_for_mean", total),
+        )
+        name = next((name for name, value in ways if like(value)), None)
+        if name is None and np.allclose(found, total / counts.sum(), rtol=1e-5):
+            name = "narrow_type"
+        if name:
+            return Finding(name, f"This concerns the {what}.")
+    return None

@@ -1,0 +1,713 @@
+"""Unit 10, devices and precision: data parallelism in one process, loss scaling in float16, flags and evaluations over
+ranks.
+
+Which rows a replica has seen and what a rank has handed over are facts; whether a rank's answer is another's to the
+last bit is read from the values.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from autograder.compare import difference
+from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
+from autograder.exercises.kinds import PlainExercise, ReportExercise
+from autograder.exercises.readings.devices import (
+    HALVES,
+    REPLICAS,
+    called,
+    chunks,
+    f1,
+    given,
+    numbers,
+    read_evaluation,
+    scales_after,
+    tensor,
+)
+
+OWN_ONLY = Mistake("own_only", "Each rank reports what it has seen itself.",
+                   "Add up over the ranks first, then divide.")  # fmt: skip
+MEAN_OF_MEANS = Mistake("mean_of_means", "This is the mean of the ranks' means: a sample on a rank with few samples "
+                        "counts more than one on a rank with many.",
+                        "Add up sums and counts over the ranks, then divide, once.")  # fmt: skip
+TOO_MANY = Mistake("too_many_collectives", "The answer is right, but it took more collectives than are needed.",
+                   "Put what travels into one tensor: a call costs its latency, however small.")  # fmt: skip
+TOO_MANY_BYTES = Mistake("too_many_bytes", "The answer is right, but more bytes were handed over than are needed.",
+                         "Reduce sums and counts, not samples.")  # fmt: skip
+
+
+# -- one process, many devices -----------------------------------------------------------------------------------------
+
+
+class DeviceBatches(PlainExercise):
+    """Whose batch size is it?"""
+
+    signature = "device_batches(kind: str, batch_size: int, devices: int) -> list[int]"
+    levels = {"what divides": 1, "what does not": 1}
+    mistakes = [
+        Mistake("always_global", "A DDP process has its own loader: nobody divides its batch.",
+                "With DDP every device gets `batch_size` rows.",
+                lambda c: c.chunks if c.kind == "DDP" else None),
+        Mistake("always_local", "DataParallel divides the batch that it gets.",
+                "Its `batch_size` is that of all devices together.",
+                lambda c: c.cut(lambda: [c.batch_size] * c.devices)),
+        Mistake("equal_pieces", "The rows were dealt out as evenly as possible; DataParallel cuts chunks.",
+                "Chunks of ceil(batch_size / devices) rows, from the front, until there are no more.",
+                lambda c: c.cut(lambda: [len(a) for a in np.array_split(np.arange(c.batch_size), c.devices)])),
+        Mistake("drops_the_rest", "Rows are missing: the rest of the division was dropped.",
+                "Every row has its device: divide and round up.",
+                lambda c: c.cut(lambda: [c.batch_size // c.devices] * c.devices)),
+        Mistake("no_entry_for_the_idle", "A device that gets no row has no entry.",
+                "It has 0 rows: one entry for each device.",
+                lambda c: c.cut(lambda: [k for k in c.chunks if k])),
+        Mistake("too_many_rows", "There are more rows on the devices than in the batch.",
+                "The last chunk is what is left.",
+                lambda c: c.cut(lambda: [math.ceil(c.batch_size / c.devices)] * c.devices)),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        even, uneven = self.levels
+        some = int(rng.integers(2, 9))
+        for level, kind, size, devices in (
+            (even, "DataParallel", 400 * some, 8),
+            (even, "DDP", 400 * some, 8),
+            (even, "DataParallel", 30, 1),
+            (uneven, "DataParallel", 4 * some + 2, 4),  # 3, 3, 3, 1 and not 3, 3, 2, 2
+            (uneven, "DataParallel", 8 * some + 1, 8),
+            (uneven, "DataParallel", 9, 8),
+            (uneven, "DataParallel", 2, 5),
+            (uneven, "DDP", 4 * some + 1, 4),
+        ):
+            yield level, {"kind": kind, "batch_size": size, "devices": devices}
+
+    def right(self, kind, batch_size, devices):
+        return [batch_size] * devices if kind == "DDP" else chunks(batch_size, devices)
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.chunks = chunks(c.batch_size, c.devices)
+        c.cut = lambda pieces: None if c.kind == "DDP" else pieces()
+        return c
+
+    def per_rank(self, case, value):
+        return None if value is None else [value]
+
+
+class DataParallelStep(ReportExercise):
+    """DataParallel by hand"""
+
+    signature = "data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn: Callable) -> list[Tensor]"
+    levels = {"the gradient of the batch": 1, "rows that do not divide": 1, "each row once, on all devices": 1}
+    runtime = "plain"
+    parts = ("weights", "gradients")
+    harness = REPLICAS
+    mistakes = [
+        Mistake("not_replicated", "The replicas do not have the weights of the first one.",
+                "Copy its parameters into the others under `torch.no_grad()`, in every step.",
+                lambda c: {"weights": c.weights}),
+        Mistake("stale_gradients", "What lay in `.grad` from the step before is in the sum.",
+                "`zero_grad()` on every replica, or torch.autograd.grad."),
+        Mistake("mean_of_means", "The gradients of the shards' means were averaged, as if all shards were of one size.",
+                "One loss of the gathered outputs; or weigh each shard's mean by its rows.",
+                lambda c: {"gradients": [tensor(g) for g in c.gradients([1 / len(c.shards)] * len(c.shards))]}),
+        Mistake("sum_for_mean", "The gradients of the shards' means were added up: this is too large by a factor.",
+                "The loss is a mean over all rows of x.",
+                lambda c: {"gradients": [tensor(g) for g in c.gradients([1.0] * len(c.shards))]}),
+        Mistake("not_reduced", "This is what the first replica's rows give; the gradients of the others are missing.",
+                "Every replica has a gradient: add them up.",
+                lambda c: {"gradients": [tensor(g) for g in c.gradients(c.even[:1])]}),
+        Mistake("TypeError", "Python stopped at the line above. If it speaks of None: a replica that got no rows has "
+                "no gradient.", "Leave out the replicas that got nothing."),
+        Mistake("drops_rows", "Some rows were shown to no replica.", "Every row of x counts: mind the rest."),
+        Mistake("rows_twice", "Some rows were shown to more than one replica, or twice.",
+                "Each row goes to one replica, once."),
+        Mistake("idle_devices", "One replica got more than its share of the rows while others could have worked.",
+                "`x.chunk(len(replicas))`: nobody gets more than ceil(rows / replicas)."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        whole, uneven, once = self.levels
+        return [
+            self._case(rng, level, p, n)
+            for level, p, n in (
+                (whole, 2, 6),
+                (whole, 4, 8),
+                (uneven, 3, 8),
+                (uneven, 4, 9),
+                (once, 4, 3),
+                (once, 3, 7),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, n):
+        x, y = rng.normal(size=(n, 3)), rng.normal(size=(n, 2))
+        weights = [[rng.normal(size=(3, 2)), rng.normal(size=2)] for _ in range(p)]
+        known = {"x": x, "y": y, "weights": weights, "replicas": p}
+        arguments = ([tensor(w) for w, _ in weights], [tensor(b) for _, b in weights], tensor(x), tensor(y))
+        return Case(level, 1, arguments, f"{n} rows on {p} devices", known)
+
+    def worked(self, case):
+        """gradients(factors): each shard's own mean gradient times its factor, added up. even: the right factors."""
+        c = super().worked(case)
+        c.p, n = c.replicas, len(c.x)
+        size = math.ceil(n / c.p)
+        c.shards = [slice(k, min(k + size, n)) for k in range(0, n, size)]
+        c.even = [(s.stop - s.start) / n for s in c.shards]
+        w, b = c.weights[0]
+
+        def gradient(shard):
+            x, y = c.x[shard], c.y[shard]
+            out = np.tanh(x @ w + b)
+            g = 2 * (out - y) / y.size * (1 - out**2)
+            return [x.T @ g, g.sum(axis=0)]
+
+        def gradients(factors):
+            found = [[f * g for g in gradient(s)] for f, s in zip(factors, c.shards, strict=False)]
+            return [sum(one) for one in zip(*found, strict=True)]
+
+        c.gradients = gradients
+        c.weights = [[tensor(one) for one in pair] for pair in c.weights]
+        return c
+
+    def expected(self, case):
+        c = self.worked(case)
+        right = {"weights": [c.weights[0]] * c.p, "gradients": [tensor(g) for g in c.gradients(c.even)]}
+        return [right | {"rows": ANYTHING}]
+
+    def facts(self, case: Case, run: Run):
+        answer, rows = run.ranks[0].value, case.known["x"][:, 0].tolist()
+        if not isinstance(answer, dict) or not isinstance(answer.get("rows"), list):
+            return None
+        seen = [row for one in answer["rows"] for row in one]
+        if set(rows) - set(seen):
+            return Finding("drops_rows", f"{len(set(rows) - set(seen))} of {len(rows)} rows were not looked at.")
+        right = self.expected(case)[0]
+        for k in range(1, case.known["replicas"] + 1):  # a one in each `.grad`
+            if difference(right | {"gradients": [tensor(g.values + k) for g in right["gradients"]]}, answer) is None:
+                return "stale_gradients"
+        if difference(right, answer) is not None:
+            return None
+        if len(seen) > len(rows):
+            return "rows_twice"
+        most = max(len(one) for one in answer["rows"])
+        share = math.ceil(len(rows) / case.known["replicas"])
+        return Finding("idle_devices", f"One got {most} rows; {share} are its share.") if most > share else None
+
+
+# -- half precision ----------------------------------------------------------------------------------------------------
+
+MANTISSAS = np.array([1.0, 1.25, 1.5, 1.75])  # so few bits that float16 holds them, and their sums with powers of two
+
+
+class ScaledStep(ReportExercise):
+    """A step with loss scaling"""
+
+    signature = (
+        "scaled_step(weights: Tensor, loss_of: Callable, scale: float, lr: float, max_norm: float)"
+        " -> tuple[Tensor, bool]"
+    )
+    levels = {"what is too small for float16": 2, "what is too large for it": 1, "clipping": 1}
+    runtime = "plain"
+    parts = ("step", "calls")
+    harness = HALVES
+    mistakes = [
+        Mistake("lost_in_half", "What is too small for float16 is lost: the loss was not scaled, or the gradient was "
+                "divided by the scale while it was still float16.",
+                "`(loss * scale).backward()`, then `grad.float() / scale`.",
+                lambda c: c.stepped(c.half(1.0).astype(np.float32))),
+        Mistake("unscales_after_step", "The step was made with the gradient of the scaled loss.",
+                "Divide the gradient by `scale` before the step.", lambda c: c.stepped(c.half().astype(np.float32))),
+        Mistake("clips_before_unscale", "The gradient was clipped while it was still scaled.",
+                "First unscale, then clip: max_norm is meant for the gradient.",
+                lambda c: c.stepped(c.clipped(c.half().astype(np.float32)) / np.float32(c.scale), clip=False)),
+        Mistake("no_clipping", "The gradient was not clipped.", "Where its norm is above max_norm, shorten it to that.",
+                lambda c: c.stepped(c.half().astype(np.float32) / np.float32(c.scale), clip=False)),
+        Mistake("master_weight_in_half", "The new weights went through float16: most of the step is rounded away.",
+                "The step is made on the float32 weights; float16 is a copy for the forward pass.",
+                lambda c: None if c.skip else [tensor(c.new.astype(np.float16), "float32"), False]),
+        Mistake("steps_from_the_copy", "The step was made from the float16 copy of the weights.",
+                "The copy is for the forward pass; step from `weights`.",
+                lambda c: None if c.skip else [tensor(c.new - c.weights + c.weights.astype(np.float16), "float32"),
+                                               False]),
+        Mistake("skips_only_the_overflow", "Some weights were stepped although the gradient had overflown.",
+                "One infinity or NaN anywhere, and nobody steps.",
+                lambda c: [tensor(c.where_finite, "float32"), True] if c.skip else None),
+        Mistake("steps_on_overflow", "There are infinities or NaNs in the new weights.",
+                "Where the gradient is not finite, return the weights as they were."),
+        Mistake("flag_not_set", "The step was skipped, but nobody is told.",
+                "The second value is True where the step was skipped.",
+                lambda c: [tensor(c.weights, "float32"), False] if c.skip else None),
+        Mistake("computes_twice", "The step is right, but the loss was computed more than once.",
+                "Scale the loss that you have.", lambda c: {"calls": 2}),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        small, large, clip = self.levels
+        none = math.inf
+        return [
+            self._case(rng, level, low, high, scale, lr, norm, **odd)
+            for level, low, high, scale, lr, norm, odd in (
+                (small, -30, -25, 2.0**10, 2.0**23, none, {}),
+                (small, -30, -25, 1.0, 2.0**23, none, {"lost": True}),
+                (small, -22, -14, 2.0**16, 2.0**12, none, {}),
+                (large, -9, -6, 2.0**24, 2.0, none, {"overflow": 2}),
+                (large, -9, -6, 2.0**10, 2.0, none, {"nan": True}),
+                (large, -9, -6, 2.0**14, 2.0, none, {}),
+                (clip, -3, 1, 2.0**8, 0.125, 0.75, {}),
+                (clip, -14, -12, 2.0**12, 0.5, 0.25, {}),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, low, high, scale, lr, max_norm, overflow=0, nan=False, lost=False):
+        n = 6
+        slopes = rng.choice(MANTISSAS, n) * 2.0 ** rng.integers(low, high, n) * rng.choice([-1, 1], n)
+        slopes[0], slopes[1] = 1.25 * 2.0**low, -1.5 * 2.0 ** (high - 1)
+        if overflow:
+            slopes[2:] = 1.5 * 2.0 ** (low - 8)  # these stay finite
+        if nan:
+            slopes[3] = np.nan
+        weights = rng.uniform(0.5, 2, n).astype(np.float32)
+        known = {"weights": weights, "slopes": slopes.astype(np.float32), "scale": scale, "lr": lr, "norm": max_norm}
+        arguments = (tensor(weights, "float32"), tensor(slopes, "float32"), scale, lr, max_norm)
+        says = f"gradients from 2^{low} to 2^{high}, scale {scale:g}, max_norm {max_norm:g}"
+        return Case(level, 1, arguments, says + (", one is NaN" if nan else ""), known)
+
+    def worked(self, case):
+        c = super().worked(case)
+
+        def half(scale=c.scale):
+            with np.errstate(over="ignore", invalid="ignore"):
+                return (c.slopes * np.float32(scale)).astype(np.float16)
+
+        def clipped(gradient):
+            norm = np.linalg.norm(gradient.astype(float))
+            return gradient * np.float32(min(1.0, c.norm / norm)) if 0 < norm < math.inf else gradient
+
+        def stepped(gradient, clip=True):
+            if not np.isfinite(gradient).all():
+                return None
+            return [tensor(c.weights - np.float32(c.lr) * (clipped(gradient) if clip else gradient), "float32"), False]
+
+        c.half, c.clipped, c.stepped = half, clipped, stepped
+        c.skip = not np.isfinite(half()).all()
+        unscaled = half().astype(np.float32) / np.float32(c.scale)
+        c.new = c.weights if c.skip else stepped(unscaled)[0].values
+        c.where_finite = c.weights - np.float32(c.lr) * np.where(np.isfinite(unscaled), unscaled, 0)
+        return c
+
+    def expected(self, case):
+        c = self.worked(case)
+        return [{"step": [tensor(c.new, "float32"), c.skip], "calls": 1}]
+
+    def per_rank(self, case, value):
+        return None if value is None else super().per_rank(case, value if isinstance(value, dict) else {"step": value})
+
+    def facts(self, case: Case, run: Run):
+        answer = run.ranks[0].value
+        step = answer.get("step") if isinstance(answer, dict) else None
+        if isinstance(step, list | tuple) and len(step) and isinstance(step[0], Tensor):
+            values = np.asarray(step[0].values)
+            if values.dtype.kind == "f" and not np.isfinite(values).all():
+                return "steps_on_overflow"
+        return None
+
+
+class DynamicScale(PlainExercise):
+    """A scale that looks after itself"""
+
+    signature = "dynamic_scale(found_inf: list[bool], start: float, growth_interval: int) -> list[float]"
+    levels = {"it halves": 1, "it doubles, and counts anew": 2}
+    mistakes = [
+        Mistake("never_halves", "The scale stays after a step that was skipped.", "Half of it, each time.",
+                lambda c: c.of(backoff=1.0)),
+        Mistake("never_grows", "The scale never grows.", "After growth_interval good steps in a row it doubles.",
+                lambda c: c.of(interval=10**9)),
+        Mistake("grows_every_step", "The scale doubles in every good step.",
+                "Only after growth_interval of them in a row.", lambda c: c.of(interval=1)),
+        Mistake("counts_on_after_a_skip", "Good steps from before a skipped one are still counted.",
+                "A skipped step sets the count to 0.", lambda c: c.of(reset=False)),
+        Mistake("counts_on_after_growth", "After the first doubling it doubles in every good step.",
+                "Doubling sets the count to 0.", lambda c: c.of(again=False)),
+        Mistake("one_late", "It doubles one good step too late.", "With the growth_interval-th good step, not after "
+                "it.", lambda c: c.of(interval=c.growth_interval + 1)),
+        Mistake("scale_before_the_step", "These are the scales with which the steps were made.",
+                "The scale after each step is asked for.", lambda c: [c.start, *c.right[:-1]]),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        halves, doubles = self.levels
+        for level, pattern, interval in (
+            (halves, "010011", 50),
+            (halves, "111", 1),
+            (doubles, "0000000", 2),
+            (doubles, "0010000010000", 3),
+            (doubles, "0010100000000", 3),
+            (doubles, "010000", 1),
+            (doubles, "", 2),
+        ):
+            start = 2.0 ** int(rng.integers(8, 20))
+            yield level, {"found_inf": [one == "1" for one in pattern], "start": start, "growth_interval": interval}
+
+    def right(self, found_inf, start, growth_interval):
+        return scales_after(found_inf, start, growth_interval)
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.of = lambda **slip: scales_after(c.found_inf, c.start, c.growth_interval, **slip) if c.found_inf else None
+        return c
+
+
+# -- over ranks --------------------------------------------------------------------------------------------------------
+
+
+class FoundInfAnywhere(Exercise):
+    """One overflows, nobody steps"""
+
+    signature = "found_inf_anywhere(grads: list[Tensor]) -> bool"
+    levels = {"the same answer on all ranks": 1, "large is not infinite": 1, "one number": 1}
+    all_hear = True
+    mistakes = [
+        Mistake("skips_on_own_inf_only", "Each rank answers for its own gradients: one skips the step, the others make "
+                "it, and from now on their weights differ.",
+                "`dist.all_reduce` of the flag, with ReduceOp.MAX.", lambda c: c.own),
+        Mistake("misses_nan", "A NaN is no infinity, but no gradient either.", "`torch.isfinite` knows both.",
+                lambda c: [any(np.isinf(a).any() for rank in c.grads for a in rank)] * c.p),
+        Mistake("misses_minus_infinity", "Minus infinity is an overflow, too.", "`torch.isfinite` knows both.",
+                lambda c: [any((np.isnan(a) | (a == np.inf)).any() for rank in c.grads for a in rank)] * c.p),
+        Mistake("overflows_itself", "All gradients are finite, and still you found an overflow: it happened in your "
+                "own sum.", "Look at each number: `torch.isfinite(g).all()`; do not add them up."),
+        Mistake("needs_all_of_them", "True only where every rank has an overflow.", "One is enough: ReduceOp.MAX.",
+                lambda c: [all(c.own)] * c.p),
+        Mistake("ranks_disagree", "The ranks do not have the same answer.", "`dist.all_reduce` leaves it on all of "
+                "them, `dist.reduce` on one."),
+        TOO_MANY,
+        TOO_MANY_BYTES.but(how="Reduce a flag, not the gradients: one number of at most 8 bytes."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        same, large, one = self.levels
+        return [
+            self._case(rng, level, p, odd, **options)
+            for level, p, odd, options in (
+                (same, 4, {2: np.inf}, {}),
+                (same, 3, {0: np.nan}, {"late": (0,)}),
+                (same, 2, {1: -np.inf}, {}),
+                (same, 3, {}, {"late": (1,)}),
+                (same, 5, {1: np.inf, 3: np.nan}, {"empty": (0, 4)}),
+                (large, 3, {}, {"dtype": "float16"}),
+                (large, 2, {0: np.inf, 1: -np.inf}, {}),
+                (one, 4, {3: np.inf}, {"n": 40}),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, p, odd, dtype="float32", n=3, empty=(), late=()):
+        grads = [[rng.normal(size=(n, 2)).astype(dtype), rng.normal(size=2).astype(dtype)] for _ in range(p)]
+        for rank in grads if dtype == "float16" else ():
+            rank[0][:] = rng.uniform(5e4, 6e4, rank[0].shape)  # two of them are more than float16 holds
+        for rank, value in odd.items():
+            grads[rank][rng.integers(2)].flat[1] = value
+        grads = [[] if rank in empty else grads[rank] for rank in range(p)]
+        arguments = [([tensor(a, dtype) for a in rank],) for rank in grads]
+        says = f"{dtype}, " + (", ".join(f"{value} on rank {rank}" for rank, value in odd.items()) or "all finite")
+        return Case(level, p, arguments, says, {"grads": grads, "dtype": dtype}, late=late)
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.own = [not all(np.isfinite(a).all() for a in rank) for rank in c.grads]
+        return c
+
+    def expected(self, case):
+        return [any(self.worked(case).own)] * case.world_size
+
+    def facts(self, case: Case, run: Run):
+        values = [rank.value for rank in run.ranks]
+        if any(difference(True, v) is not None and difference(False, v) is not None for v in values):
+            return None
+        flags, right = [difference(True, v) is None for v in values], self.expected(case)
+        if flags != right:
+            if len(set(flags)) > 1:
+                return "ranks_disagree"
+            return "overflows_itself" if not right[0] else None
+        if case.level != list(self.levels)[2]:
+            return None
+        if given(run) > 8:
+            return Finding("too_many_bytes", f"A rank handed over {given(run)} B.")
+        return Finding("too_many_collectives", f"A rank called {called(run)}.") if called(run) > 1 else None
+
+
+class Evaluate(Exercise):
+    """One evaluation on all ranks"""
+
+    signature = "evaluate(correct: int, loss_sum: float, count: int, root: int | None) -> tuple[float, float] | None"
+    levels = {"shards of any size": 1, "the same bits on every rank, of at most 32 bytes": 1, "on one rank only": 1}
+    mistakes = [
+        OWN_ONLY,
+        MEAN_OF_MEANS,
+        Mistake("empty_is_nan", "The mean over no sample is not a number (0 / 0), and one NaN in a sum makes it NaN.",
+                "Add up before you divide: an empty shard adds 0 to the sums and 0 to the count."),
+        Mistake("ZeroDivisionError", "A rank divided by the number of its own samples, and has none.",
+                "Add up over the ranks before you divide."),
+        Mistake("divided_by_ranks", "The sum of the losses was divided by the number of ranks.",
+                "Divide by the number of all samples."),
+        Mistake("sum_for_mean", "The loss is the sum over all samples.", "Divide by the number of all samples."),
+        Mistake("reads_reduce_off_root", "One rank has the sum, and the others divide what a `reduce` left there: on "
+                "the relay their own numbers, with gloo partial sums.",
+                "Where all are to know it: `dist.all_reduce`."),
+        Mistake("narrow_type", "This is right to some digits only: counts or losses went through float32, which "
+                "counts up to 16,777,216.", "A tensor of float64 holds all three exactly."),
+        Mistake("ranks_disagree", "The ranks differ in the last bits: each added up in an order of its own.",
+                "All add up in the same order, or all get the one sum: `dist.all_reduce`."),
+        Mistake("everybody_answers", "With a root the other ranks know nothing and return None.",
+                "`if dist.get_rank() != root: return None`, after the reduce."),
+        Mistake("wrong_root", "Another rank than `root` has the result.", "`dist.reduce(sums, dst=root)`."),
+        Mistake("spread_for_nothing", "The result is right, but the sums were sent to ranks that do not want them.",
+                "With a root: `dist.reduce`, half the bytes of an all_reduce."),
+        TOO_MANY_BYTES.but(how="Three sums are 24 bytes in one tensor of float64."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        uneven, same, root = self.levels
+        return [
+            self._case(rng, level, counts, **options)
+            for level, counts, options in (
+                (uneven, (7, 2, 12), {}),
+                (uneven, (3, 0, 9, 5), {"late": (1,)}),
+                (uneven, (0, 11), {"late": (1,)}),
+                (uneven, (20_000_003, 9_000_001), {}),
+                (uneven, (9,), {}),
+                (same, (911, 401, 333, 277, 1203), {"late": (0,)}),
+                (same, (1201, 5, 60, 300), {"late": (3,)}),
+                (root, (4, 9, 3), {"root": 2}),
+                (root, (0, 6, 3, 8), {"root": 1, "late": (1,)}),
+            )
+        ]
+
+    @staticmethod
+    def _case(rng, level, counts, root=None, late=()):
+        """Drawn until no two ways to add up in a ring's orders agree, where ranks are to agree to the last bit."""
+        p = len(counts)
+        correct = [n * (r % 3 + 1) // 4 + (n > 3) for r, n in enumerate(counts)]
+        while True:
+            losses = [float(n * rng.uniform(0.4, 3.0)) for n in counts]
+            orders = {sum(losses[r:] + losses[:r]) for r in range(p)}
+            if not level.startswith("the same") or len(orders) > 1:
+                break
+        known = {"correct": correct, "losses": losses, "counts": counts, "root": root}
+        arguments = [(*one, root) for one in zip(correct, losses, counts, strict=True)]
+        says = f"{', '.join(map(str, counts))} samples" + (f", root {root}" if root is not None else "")
+        return Case(level, p, arguments, says, known, late=late, rtol=1e-13, atol=0.0)
+
+    def expected(self, case):
+        k = case.known
+        pair = sum(k["correct"]) / sum(k["counts"]), sum(k["losses"]) / sum(k["counts"])
+        return [pair if k["root"] in (None, r) else None for r in range(case.world_size)]
+
+    def needs_bytes(self, case):
+        wants = [case.world_size > 1 and case.known["root"] in (None, r) for r in range(case.world_size)]
+        return [12 if one else 0 for one in wants]
+
+    def facts(self, case: Case, run: Run):
+        k, p, right = case.known, case.world_size, self.expected(case)
+        values = [rank.value for rank in run.ranks]
+        if all(difference(w, v, case.rtol, case.atol) is None for w, v in zip(right, values, strict=True)):
+            return None if case.level == list(self.levels)[0] else self._effort(k["root"], p, run)
+        if k["root"] is not None:
+            there = [r for r in range(p) if values[r] is not None]
+            if k["root"] in there and difference(right[k["root"]], values[k["root"]], case.rtol, case.atol) is None:
+                return Finding("everybody_answers", f"Ranks {', '.join(map(str, there))} returned something.")
+            if len(there) == 1 and there[0] != k["root"]:
+                return Finding("wrong_root", f"Rank {there[0]} returned it.")
+            return None
+        pairs = numbers(run, 2)
+        return pairs and read_evaluation(np.array(pairs), k)
+
+    def _effort(self, root: int | None, p: int, run: Run) -> Finding | str | None:
+        if given(run) > 32:
+            return Finding("too_many_bytes", f"A rank handed over {given(run)} B.")
+        if root is None:
+            pairs = numbers(run, 2)
+            return "ranks_disagree" if pairs and any(pair != pairs[0] for pair in pairs) else None
+        sent = sum(run.link_bytes.values())
+        if sent > 32 * (p - 1):
+            return Finding("spread_for_nothing", f"{sent:.0f} B on the links; 24 for each other rank would do.")
+        return None
+
+
+class CountedExercise(Exercise):
+    """All ranks return one number made of labels. known: whatever `of` needs."""
+
+    may_lose = {
+        "int64": "labels of a few classes and numbers of samples",
+        "integers of both widths": "labels are int64 in torch",
+    }
+    all_hear = True
+
+    def of(self, c, slip: str = ""):
+        raise NotImplementedError
+
+    def expected(self, case):
+        return self.per_rank(case, self.of(self.worked(case)))
+
+    def per_rank(self, case, value):
+        return [float(one) for one in (value if isinstance(value, list) else [value] * case.world_size)]
+
+    def is_right(self, case: Case, run: Run) -> bool:
+        return all(
+            difference(w, r.value, case.rtol, case.atol) is None
+            for w, r in zip(self.expected(case), run.ranks, strict=True)
+        )
+
+
+class EvaluatePadded(CountedExercise):
+    """What the sampler has dealt twice"""
+
+    signature = "evaluate_padded(predictions: Tensor, labels: Tensor, indices: Tensor, n: int) -> float"
+    levels = {"every sample once": 2, "fewer samples than ranks": 1, "no sample travels": 1}
+    mistakes = [
+        Mistake("counts_padding", "Samples that were dealt twice count twice: what is divided is more than n.",
+                "Place k of rank r is place r + k p of the sampler's order: from n on it is padding.",
+                lambda c: sum(map(sum, c.hits)) / sum(map(len, c.hits))),
+        Mistake("padding_in_numerator", "You divide by n, but samples that were dealt twice were counted twice.",
+                "Leave the padding out of the correct ones, too.", lambda c: sum(map(sum, c.hits)) / c.n),
+        Mistake("samples_left_out", "Every rank left out its last sample; only some of these are padding.",
+                "Rank r's last place is padding only where r + k p is n or more.",
+                lambda c: sum(sum(h[:-1]) for h in c.hits) / max(1, sum(len(h) - 1 for h in c.hits))
+                if c.n % c.p else None),
+        OWN_ONLY.giving(lambda c: [np.mean(h) for h in c.hits]),
+        MEAN_OF_MEANS.giving(lambda c: np.mean([np.mean(h) for h in c.kept]) if all(map(len, c.kept)) else None),
+        Mistake("ranks_disagree", "Not every rank has the accuracy.", "`dist.all_reduce` leaves it on all of them."),
+        TOO_MANY_BYTES.but(how="A rank knows from its place which of its samples are padding: one or two counts "
+                               "travel, not the samples."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        once, few, small = self.levels
+        return [
+            self._case(rng, level, p, n, late)
+            for level, p, n, late in (
+                (once, 3, 13, ()),
+                (once, 4, 22, (2,)),
+                (once, 2, 8, ()),
+                (few, 5, 3, (4,)),
+                (few, 4, 1, ()),
+                (small, 4, 61, (0,)),
+            )
+        ]
+
+    def _case(self, rng, level, p, n, late):
+        """Drawn until the mistakes can be told apart."""
+        each = math.ceil(n / p)
+        for _ in range(400):
+            order = rng.permutation(n)
+            padded = np.resize(order, each * p)
+            labels = rng.integers(0, 10, n)
+            predictions = np.where(rng.random(n) < 0.6, labels, (labels + 1) % 10)
+            dealt = [padded[r::p] for r in range(p)]
+            hits = [(predictions[d] == labels[d]).tolist() for d in dealt]
+            kept = [[h for k, h in enumerate(own) if r + k * p < n] for r, own in enumerate(hits)]
+            arguments = [(tensor(predictions[d], "int64"), tensor(labels[d], "int64"), tensor(d, "int64"), n)
+                         for d in dealt]  # fmt: skip
+            known = {"hits": hits, "kept": kept, "n": n}
+            case = Case(level, p, arguments, f"n = {n}, {each} for each rank", known, late=late)
+            values = [self.of(self.worked(case))]
+            values += [m.value(self.worked(case)) for m in self.mistakes[:3]] if n % p and n > 2 else []
+            if len({round(float(v), 6) for v in values if v is not None}) == len(values):
+                break
+        return case
+
+    def of(self, c, slip=""):
+        return sum(map(sum, c.kept)) / c.n
+
+    def facts(self, case: Case, run: Run):
+        if self.is_right(case, run):
+            if case.level == list(self.levels)[2] and given(run) > 32:
+                return Finding("too_many_bytes", f"A rank handed over {given(run)} B; 32 are more than enough.")
+            return None
+        found, right = numbers(run, 1), self.expected(case)[0]
+        good = [math.isclose(one[0], right, rel_tol=1e-6) for one in found or ()]
+        return "ranks_disagree" if any(good) and not all(good) else None
+
+
+class MacroF1(CountedExercise):
+    """F1 over all ranks"""
+
+    signature = "macro_f1(predicted: Tensor, labels: Tensor, classes: int) -> float"
+    levels = {"one matrix for all": 2, "classes that are missing": 1, "one collective": 1}
+    mistakes = [
+        Mistake("averages_f1", "Each rank computed an F1 of its own, and these were averaged: a mean of quotients.",
+                "Add up the confusion matrices, then compute, once.",
+                lambda c: float(np.mean([c.f1(m) for m in c.matrices]))),
+        OWN_ONLY.giving(lambda c: [c.f1(m) for m in c.matrices]),
+        Mistake("accuracy", "This is the share of right predictions: the F1 of all classes together (micro).",
+                "Macro: the F1 of each class, then their plain mean.", lambda c: c.f1(c.total, "micro")),
+        Mistake("weighted_by_samples", "The classes were weighted by their samples.",
+                "Macro: every class counts alike, however rare.", lambda c: c.f1(c.total, "weighted")),
+        Mistake("leaves_out_missing_classes", "Classes that nobody has and nobody predicted were left out of the mean.",
+                "Their F1 is 0, and they count: divide by `classes`.", lambda c: c.f1(c.total, "present")),
+        Mistake("missing_is_nan", "A class that nobody has and nobody predicted gives 0 / 0.",
+                "Its F1 is 0, by the text: set it, or divide by max(1, ...).",
+                lambda c: math.nan if c.missing else None),
+        Mistake("f1_of_means", "This is made of the mean precision and the mean recall.",
+                "First the F1 of each class, then the mean.", lambda c: c.f1(c.total, "means")),
+        Mistake("ranks_disagree", "Not every rank has the F1 of all.", "`dist.all_reduce` leaves the sum on all."),
+        TOO_MANY,
+        TOO_MANY_BYTES.but(how="A matrix of classes x classes counts, or three counts for each class; not samples."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        whole, missing, one = self.levels
+        return [
+            self._case(rng, level, counts, classes, absent, late)
+            for level, counts, classes, absent, late in (
+                (whole, (30, 11, 19), 3, (), (1,)),
+                (whole, (40, 25), 4, (), ()),
+                (missing, (20, 0, 30), 4, (), (1,)),
+                (missing, (25, 12, 18, 9), 5, (2,), (0,)),
+                (one, (300, 220, 140), 3, (), ()),
+            )
+        ]
+
+    def _case(self, rng, level, counts, classes, absent, late):
+        """Drawn until the mistakes can be told apart. absent: classes that nobody has and nobody predicts."""
+        there = [k for k in range(classes) if k not in absent]
+        weights = np.arange(1, len(there) + 1) / sum(range(1, len(there) + 1))
+        while True:
+            labels = [rng.choice(there, n, p=weights) for n in counts]
+            said = [np.where(rng.random(len(a)) < 0.4 + 0.15 * r, a, rng.choice(there, len(a)))
+                    for r, a in enumerate(labels)]  # fmt: skip
+            matrices = [np.zeros((classes, classes), int) for _ in counts]
+            for m, a, b in zip(matrices, labels, said, strict=True):
+                np.add.at(m, (a, b), 1)
+            known = {"matrices": matrices, "classes": classes, "missing": bool(absent)}
+            arguments = [(tensor(b, "int64"), tensor(a, "int64"), classes) for a, b in zip(labels, said, strict=True)]
+            says = f"{', '.join(map(str, counts))} samples, {classes} classes"
+            case = Case(level, len(counts), arguments, says, known, late=late)
+            c = self.worked(case)
+            values = [f1(c.total, how) for how in ("macro", "micro", "weighted", "means")]
+            values += [f1(m) for m in matrices] + [np.mean([f1(m) for m in matrices])]
+            if min(np.diff(np.sort(values))) > 1e-4:
+                return case
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.total, c.f1 = sum(c.matrices), f1
+        return c
+
+    def of(self, c, slip=""):
+        return c.f1(c.total)
+
+    def facts(self, case: Case, run: Run):
+        if not self.is_right(case, run):
+            found, right = numbers(run, 1), self.expected(case)[0]
+            good = [math.isclose(one[0], right, rel_tol=1e-6) for one in found or ()]
+            return "ranks_disagree" if any(good) and not all(good) else None
+        if case.level != list(self.levels)[2]:
+            return None
+        if given(run) > (most := 8 * case.known["classes"] ** 2):
+            return Finding("too_many_bytes", f"A rank handed over {given(run)} B; {most} would do.")
+        return Finding("too_many_collectives", f"A rank called {called(run)}.") if called(run) > 1 else None

@@ -1,0 +1,13 @@
+# verdict: wrong, diagnosis: counts_on_after_a_skip
+def dynamic_scale(found_inf, start, growth_interval):
+    scale, good, scales = start, 0, []
+    for inf in found_inf:
+        if inf:
+            scale = scale / 2
+        else:
+            good += 1
+            if good == growth_interval:
+                scale = scale * 2
+                good = 0
+        scales.append(scale)
+    return scales

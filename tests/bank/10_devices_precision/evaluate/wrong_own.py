@@ -1,0 +1,15 @@
+# verdict: wrong, diagnosis: own_only
+import torch
+import torch.distributed as dist
+
+
+def evaluate(correct, loss_sum, count, root):
+    sums = torch.tensor([correct, loss_sum, count], dtype=torch.float64)
+    if root is None:
+        dist.all_reduce(sums)
+    else:
+        dist.reduce(sums, dst=root)
+        if dist.get_rank() != root:
+            return None
+    count = max(count, 1)
+    return correct / count, loss_sum / count

@@ -1,0 +1,16 @@
+# verdict: raised, diagnosis: ZeroDivisionError
+import torch
+import torch.distributed as dist
+
+
+def evaluate(correct, loss_sum, count, root):
+    correct, loss_sum = correct / count, loss_sum / count
+    sums = torch.tensor([correct, loss_sum, count], dtype=torch.float64)
+    if root is None:
+        dist.all_reduce(sums)
+    else:
+        dist.reduce(sums, dst=root)
+        if dist.get_rank() != root:
+            return None
+    correct, loss_sum, count = sums.tolist()
+    return correct / count, loss_sum / count

@@ -1,0 +1,3 @@
+# verdict: wrong, diagnosis: own_only
+def evaluate_padded(predictions, labels, indices, n):
+    return (predictions == labels).double().mean().item()

@@ -1,0 +1,11 @@
+# verdict: wrong, diagnosis: ranks_disagree
+import torch
+import torch.distributed as dist
+
+
+def evaluate_padded(predictions, labels, indices, n):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    places = rank + p * torch.arange(len(indices))
+    correct = ((predictions == labels) & (places < n)).sum()
+    dist.reduce(correct, 0)
+    return correct.item() / n

@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: too_many_collectives
+import torch
+import torch.distributed as dist
+
+
+def found_inf_anywhere(grads):
+    own = any(not g.isfinite().all() for g in grads)
+    flag = torch.tensor(float(own))
+    dist.all_reduce(flag, op=dist.ReduceOp.MAX)
+    sure = torch.tensor(float(flag), dtype=torch.float32)
+    dist.all_reduce(sure)
+    return bool(sure)

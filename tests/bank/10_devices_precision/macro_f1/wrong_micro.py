@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: accuracy
+import torch
+import torch.distributed as dist
+
+
+def macro_f1(predicted, labels, classes):
+    counts = torch.bincount(labels * classes + predicted, minlength=classes**2)
+    dist.all_reduce(counts)
+    matrix = counts.view(classes, classes).double()
+    hits, both = matrix.diag(), matrix.sum(0) + matrix.sum(1)
+    each = torch.where(both > 0, 2 * hits / both, 0.0)
+    return (hits.sum() / matrix.sum()).item()
