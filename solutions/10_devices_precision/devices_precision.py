@@ -1,0 +1,1323 @@
+# %% [markdown]
+# # 10 · Devices and precision
+#
+# A node has eight GPUs, and a program uses one. Two changes of a few lines promise
+# more: hand the work to all devices, and compute with 16 bits instead of 32. Both can
+# go wrong without any error. A sample counts twice, one rank skips a step that the
+# others make, weights stand still although every gradient is right. On this page you
+# build what these few lines do, and break it.
+#
+# **At the end of this page** you know why `DataParallel` was 4 times slower than
+# DistributedDataParallel on the same GPUs, you can say what 16 bits save and what they
+# do not, and your evaluation gives the same number on any number of ranks, to the last
+# digit.
+#
+# **You need** units 04, 05 and 06. **It takes** about 90 minutes. The cells themselves
+# run for about half a minute on two cores.
+
+# %%
+import copy
+import gzip
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DistributedSampler
+
+from autograder import check
+from labkit import data, palette, plots, simulation, timeline
+from labkit.models import gpt, mlp
+from labkit.simulation import compute
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+# %% [markdown]
+# ## Guess first
+#
+# Write down what you think before you read on; the page answers all three.
+#
+# 1. Somebody wraps a ResNet in `nn.DataParallel` and trains it on 8 GPUs instead of
+#    one. By which factor is an epoch faster?
+# 2. A bfloat16 weight is 1.0. You subtract 0.001 from it, a thousand times. What is it
+#    then?
+# 3. Four ranks evaluate 509 images that a `DistributedSampler` deals out, and add up
+#    what they counted. How many images do they count?
+
+# %%
+guess_1, guess_2, guess_3 = "?", "?", "?"
+
+# %% [markdown]
+# ## One process, many devices
+#
+# `nn.DataParallel(model)` is the oldest way to several GPUs: one process, one line. In
+# every step it **scatters** the batch, **replicates** the model, applies the replicas
+# in threads, **gathers** the outputs on device 0, where the loss is computed, and sums
+# the gradients there. What does it do without a GPU?
+
+# %%
+model = nn.Linear(4, 2)
+wrapped = nn.DataParallel(model)
+pretended = nn.DataParallel(nn.Linear(4, 2), device_ids=[0, 1])
+print("devices:", wrapped.device_ids, "and, if you insist:", pretended.device_ids)
+on_cpu = torch.ones(3, 4)
+if DEVICE == "cpu":
+    print("the same result:", torch.equal(wrapped(on_cpu), model(on_cpu)))
+print("names of parameters:", list(wrapped.state_dict()))
+
+# %% [markdown]
+# On a CPU it calls the model, whatever you ask for, and says nothing. What stays is a
+# word in front of each name of a parameter: a checkpoint saved so does not load into
+# the bare model. So you build it yourself.
+#
+# First, what `batch_size` means. A program with `DataParallel` has one loader, and its
+# `batch_size` is that of all devices together; it is cut by `torch.chunk`: pieces of
+# $\lceil \text{batch} / \text{devices} \rceil$ rows from the front, until there are no
+# more. A program with DDP runs once for each device, and each process has its own
+# loader. That is why the programs behind the table below say 3200 in one case and 400
+# in the other, for the same step.
+#
+# ### Whose batch size is it? (2 points)
+
+
+# %% nbgrader={"grade": false, "grade_id": "device_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def device_batches(kind: str, batch_size: int, devices: int) -> list[int]:
+    """How many rows each device gets in a step: one entry for each of them, 0 for one
+    that gets none.
+
+    kind: "DataParallel" or "DDP". batch_size: what the program gives its DataLoader.
+    """
+    ### BEGIN SOLUTION
+    if kind == "DDP":
+        return [batch_size] * devices
+    size = math.ceil(batch_size / devices)
+    return [max(0, min(size, batch_size - k * size)) for k in range(devices)]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check_device_batches", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(device_batches)
+
+# %% tags=["raises-exception"]
+for kind, batch_size in (("DataParallel", 3200), ("DDP", 400), ("DataParallel", 9)):
+    rows = device_batches(kind, batch_size, 8)
+    print(f"{kind:<12} batch_size {batch_size:>4}: {rows}, together {sum(rows)}")
+
+# %% [markdown]
+# The last line is no slip: with 9 rows on 8 devices, three have nothing to do.
+#
+# ### DataParallel by hand (3 points)
+#
+# Here the devices are modules in a list. What is asked for is the gradient of the mean
+# loss over the *whole* batch, as if one device had seen it.
+
+
+# %% nbgrader={"grade": false, "grade_id": "data_parallel_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn) -> list[Tensor]:
+    """Gradients of the mean loss over all rows of x, one for each parameter of
+    replicas[0].
+
+    replicas: one module for each device. At first only replicas[0] has the right
+    weights: copy them into the others. Each row of x goes through one replica, once;
+    none gets more than ceil(rows / replicas) of them, and there may be fewer rows than
+    replicas. loss_fn(outputs, labels) is a mean over rows. What lies in `.grad` from
+    the step before does not count. No weights are stepped.
+    """
+    ### BEGIN SOLUTION
+    for replica in replicas:
+        replica.load_state_dict(replicas[0].state_dict())
+        replica.zero_grad()
+    shards = x.chunk(len(replicas))
+    used = replicas[: len(shards)]
+    outputs = [replica(shard) for replica, shard in zip(used, shards)]
+    loss_fn(torch.cat(outputs), y).backward()
+    each = [[w.grad for w in replica.parameters()] for replica in used]
+    return [sum(gradients) for gradients in zip(*each)]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check_data_parallel_step", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(data_parallel_step)
+
+# %% [markdown]
+# Where the loss is computed decides what it is the mean of. On device 0 it is the mean
+# over the batch. In DDP each process has a loss of its own, and gradients are averaged
+# over processes: the same only if all shards have the same size.
+#
+# ### What it costs
+#
+# The same step twice, on the relay's virtual time: 4 devices, a model of 100,000
+# numbers, and a forward and backward pass of 1.2 ms. Above as `DataParallel` does it,
+# below as DDP does.
+
+# %%
+FORWARD, BACKWARD, REST = 0.4e-3, 0.8e-3, 0.1e-3  # virtual seconds
+SIZE, ROWS, LINK = 100_000, 256, {"alpha": 5e-6, "beta": 5e-10}
+
+
+def like_data_parallel():
+    rank, p = dist.get_rank(), dist.get_world_size()
+    weights, shard = torch.zeros(SIZE), torch.zeros(ROWS // p, 64)
+    out = torch.zeros(ROWS // p, 10)
+    dist.broadcast(weights, 0)  # replicate
+    dist.scatter(shard, [shard] * p if rank == 0 else None, 0)
+    compute(FORWARD, "F")
+    dist.gather(out, [torch.empty_like(out) for _ in range(p)] if rank == 0 else None)
+    if rank == 0:
+        compute(REST, "L")  # the loss, on device 0
+    dist.scatter(out, [out] * p if rank == 0 else None, 0)
+    compute(BACKWARD, "B")
+    dist.reduce(weights, 0)
+    if rank == 0:
+        compute(REST, "S")  # the optimizer's step, on device 0
+
+
+def like_ddp():
+    gradient, p, pending = torch.zeros(SIZE), dist.get_world_size(), []
+    compute(FORWARD, "F")
+    compute(REST / p, "L")
+    for k, bucket in enumerate(gradient.chunk(4)):
+        compute(BACKWARD / 4, f"B{3 - k}")
+        pending.append(dist.all_reduce(bucket, async_op=True))
+    for one in pending:
+        one.wait()
+    compute(REST, "S")
+
+
+figure, axes = plt.subplots(2, 1, figsize=(11, 8), layout="constrained")
+for ax, (name, how) in zip(
+    axes, {"DataParallel": like_data_parallel, "DDP": like_ddp}.items()
+):
+    run = simulation.run(how, 4, **LINK)
+    timeline.draw(run.events, 4, title=name, ax=ax)
+    busy = " ".join(f"{rank.busy / run.elapsed:.0%}" for rank in run.ranks)
+    print(f"{name:<13} {run.elapsed * 1e3:.2f} ms a step, computing: {busy}")
+
+# %% [markdown]
+# `DataParallel` copies all weights to all devices in every step, because only device 0
+# has stepped. It waits for the loss, and again for the sum. Nothing overlaps with
+# anything, and device 0 does more than the others. DDP copies the weights once; then
+# all ranks make the same step, and gradients travel while others are being computed.
+#
+# Bytes are not the reason: 2 (p-1) n of them travel in either case, in a broadcast and
+# a reduce or in an all-reduce. It is *when* they travel.
+#
+# ## A published table, taken apart
+#
+# High-Flyer AI trained a ResNet-50 on ImageNet in five ways, on nodes of 8 A100
+# (*PyTorch Distributed Training Method*; the programs are in
+# github.com/HFAiLab/pytorch_distributed). The article's seconds for an epoch, and its
+# words: DDP is "about eight times" faster than one GPU, and 32 GPUs with apex, half
+# precision, are "more than 30 times" faster, "almost in line with the number" of them.
+
+# %%
+PUBLISHED = {  # GPUs, seconds for an epoch
+    "one GPU": (1, 1786),
+    "DataParallel": (8, 984),
+    "DDP": (8, 239),
+    "apex": (8, 230),
+    "apex, 4 nodes": (32, 52),
+}
+STEPS_BETWEEN = [  # from, to, what changes
+    ("one GPU", "DataParallel", "devices"),
+    ("one GPU", "DDP", "devices"),
+    ("DataParallel", "DDP", "the method"),
+    ("DDP", "apex", "precision"),
+    ("apex", "apex, 4 nodes", "devices"),
+    ("one GPU", "apex, 4 nodes", "devices and precision"),
+]
+print(f"{'from':<13} {'to':<14} {'changes':<22} faster  GPUs  efficiency")
+for before, after, changes in STEPS_BETWEEN:
+    (p, slow), (q, fast) = PUBLISHED[before], PUBLISHED[after]
+    efficiency = slow / fast / (q / p)
+    print(
+        f"{before:<13} {after:<14} {changes:<22} {slow / fast:5.2f}x  x{q // p:<3} "
+        f"{efficiency:9.0%}"
+    )
+
+# %% [markdown]
+# The first line is your first guess. And the sentences?
+#
+# - "About eight times" is 7.5: fair.
+# - "More than 30 times" compares float32 on one GPU with half precision on 32: two
+#   things changed. The line above it compares like with like, and finds 111 %: four
+#   times the GPUs, *more* than four times as fast. Adding GPUs does not do that, so
+#   something else changed, too; the article does not say what. (It says that half
+#   precision leaves room for larger batches, and that these made it half as fast
+#   again. Then 52 s would be slow.)
+# - An epoch here is training *and* validation: `t2 - t1` in their programs spans both.
+#
+# Whoever publishes a table changes one thing from line to line. Where two change, write
+# two lines.
+#
+# ### And the utilisation?
+#
+# The article shows "GPU utilization": 36.5 % with `DataParallel`, 95.8 % with DDP and
+# with apex. The chart in the repository, `result.png`, shows other numbers for the same
+# five runs. Suppose that utilisation were the share of useful work. Then 8 GPUs that
+# are busy for a share $u$ of the time are $8u / u_1$ times as fast as one.
+
+# %%
+UTILISATION = {  # the article's, the chart's
+    "one GPU": (None, 0.995),
+    "DataParallel": (0.365, 0.598),
+    "DDP": (0.958, 0.995),
+    "apex": (0.958, 0.888),
+    "apex, 4 nodes": (None, 0.792),
+}
+ALONE = UTILISATION["one GPU"][1]
+print(f"{'':<14} measured   by the article's   by the chart's")
+for name, shares in UTILISATION.items():
+    p, seconds = PUBLISHED[name]
+    would_be = [f"{p * u / ALONE:4.1f}x" if u else "   -" for u in shares]
+    print(
+        f"{name:<14} {PUBLISHED['one GPU'][1] / seconds:6.1f}x  {would_be[0]:>12} "
+        f"{would_be[1]:>16}"
+    )
+print(f"memory with apex, by the chart: {24.48 / 39.92:.0%} of 39.92 GB")
+
+# %% [markdown]
+# For DDP it fits. For `DataParallel` it does not: by either number the GPUs were busy
+# for longer than they did useful work. `nvidia-smi` counts "the percent of time over
+# the past sample period during which one or more kernels was executing on the GPU" (so
+# PyTorch's manual of `torch.cuda.utilization`): a kernel that copies weights counts,
+# and one that occupies a single core of the GPU, too. And with apex the GPUs get *more*
+# done while they are busy for less time. High utilisation means that something ran. How
+# much work was done is in images per second.
+#
+# ## Sixteen bits
+#
+# Two types have 16 bits, and spend them differently. float16 has 10 for the digits and
+# 5 for the exponent, bfloat16 7 and 8. Predict each of the lines below before you run
+# the cell: the second guess is among them.
+
+# %%
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    info = torch.finfo(dtype)
+    print(
+        f"{str(dtype):<15} largest {info.max:.3g}, smallest {info.smallest_normal:.3g} "
+        f"(with fewer digits {info.smallest_normal * info.eps:.3g}), 1 + {info.eps:.2g}"
+    )
+
+print()
+half, brain = torch.float16, torch.bfloat16
+print("1 + 1/256:", [(torch.ones((), dtype=d) + 2**-8).item() for d in (half, brain)])
+print("40000 + 40000 in float16:", (torch.tensor(40000.0, dtype=half) * 2).item())
+weight = torch.tensor(1.0, dtype=brain)
+for _ in range(1000):
+    weight -= 0.001
+print("bfloat16 1 - 1000 x 0.001:", weight.item())
+ones = torch.ones(5000)
+for dtype in (half, brain):
+    total = torch.zeros((), dtype=dtype)
+    for one in ones.to(dtype):
+        total += one
+    inside = ones.to(dtype).sum()
+    print(
+        f"5000 ones, one by one in {dtype}: {total.item()}; by .sum(): {inside.item()}"
+    )
+
+# %% [markdown]
+# float16 ends at 65504: a *sum* of gradients over ranks overflows where the mean would
+# not, so divide before you add up. bfloat16 has the range of float32 and hardly any
+# digits: 1 - 0.001 is 1.
+#
+# The last two lines say what "float32 accumulation" is about. Where numbers are added
+# up one by one in 16 bits, the sum stands still as soon as it is large. `.sum()`, and
+# every good matrix product, keeps its sum in float32 and rounds once, at the end.
+#
+# ### Where gradients lie
+#
+# A network that learns digits, and the size of each of its gradients. (It has not
+# learned anything yet; to stand for a later time, the loss is taken times 1/1000.) The
+# grey lines are the ends of float16: what is left of the first becomes 0 or loses
+# digits, what is right of the last becomes infinite.
+
+# %%
+pixels, numbers = data.load("digits", n=2048)
+images = torch.tensor(pixels / 255, dtype=torch.float32).flatten(1)
+labels = torch.tensor(numbers)
+torch.manual_seed(0)
+net = mlp()
+(F.cross_entropy(net(images[:64]), labels[:64]) / 1000).backward()
+sizes = torch.cat([w.grad.flatten() for w in net.parameters()]).abs()
+sizes = sizes[sizes > 0]
+
+figure, ax = plt.subplots(figsize=(9, 3), layout="constrained")
+bins = np.arange(-44, 25)
+for exponent, colour, style in ((0, palette.BLUE, "-"), (16, palette.VERMILLION, "--")):
+    scaled = torch.log2(sizes) + exponent
+    name = "as they are" if exponent == 0 else "times $2^{16}$"
+    ax.hist(scaled, bins, histtype="step", color=colour, ls=style, lw=1.5, label=name)
+for edge, word in ((-24, "$2^{-24}$"), (math.log2(65504), "65504")):
+    ax.axvline(edge, color=palette.GREY, lw=1)
+    ax.annotate(
+        word,
+        (edge, 0.97),
+        (4, 0),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        color=palette.GREY,
+        va="top",
+        fontsize=9,
+    )
+ax.set(xlabel="$\\log_2$ of the gradient's size", ylabel="gradients", xlim=(-44, 24))
+ax.set_ylim(top=1.2 * ax.get_ylim()[1])
+ax.legend(frameon=False, loc="upper left")
+for exponent in (0, 8, 16, 24, 32):
+    there = (sizes * 2.0**exponent).half()
+    print(
+        f"times 2^{exponent:<2}: {(there == 0).float().mean():6.1%} become 0, "
+        f"{there.isinf().sum():5d} infinite"
+    )
+
+# %% [markdown]
+# Nothing is lost if the *loss* is multiplied by a large number first: then all
+# gradients are, by the chain rule. Before the step they are divided by it again, in
+# float32. That is **loss scaling** (Micikevicius et al., arXiv 1710.03740).
+#
+# ### A step with loss scaling (4 points)
+
+
+# %% nbgrader={"grade": false, "grade_id": "scaled_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def scaled_step(
+    weights: Tensor, loss_of, scale: float, lr: float, max_norm: float
+) -> tuple[Tensor, bool]:
+    """New weights after a step of plain SGD, float32, and whether it was skipped.
+
+    weights: the float32 master weights; they stay as they are. loss_of(half): the loss,
+    a float32 number, for a float16 copy of the weights; call it once. Its gradient is
+    float16, so the loss is multiplied by `scale`; the gradient is divided by it in
+    float32. Where any of it is infinite or NaN, the step is skipped: the weights as
+    they were, and True. A gradient whose norm is above max_norm is shortened to
+    max_norm before the step.
+    """
+    ### BEGIN SOLUTION
+    half = weights.half().requires_grad_()
+    (loss_of(half) * scale).backward()
+    gradient = half.grad.float() / scale
+    if not gradient.isfinite().all():
+        return weights, True
+    norm = gradient.norm()
+    if norm > max_norm:
+        gradient = gradient * (max_norm / norm)
+    return weights - lr * gradient, False
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check_scaled_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(scaled_step)
+
+# %% [markdown]
+# ### A scale that looks after itself (3 points)
+#
+# Which scale? As large as it can be without overflow. `GradScaler` finds out while it
+# trains: a step whose gradients overflow is skipped and halves the scale, and
+# `growth_interval` good steps in a row double it.
+
+
+# %% nbgrader={"grade": false, "grade_id": "dynamic_scale", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def dynamic_scale(
+    found_inf: list[bool], start: float, growth_interval: int
+) -> list[float]:
+    """The scale after each step. found_inf: whether the gradients of that step held an
+    infinity or NaN.
+
+    Such a step halves the scale, and the count of good steps begins anew. With the
+    growth_interval-th good step in a row the scale doubles, and the count begins anew.
+    """
+    ### BEGIN SOLUTION
+    scale, good, scales = start, 0, []
+    for inf in found_inf:
+        good = 0 if inf else good + 1
+        if inf:
+            scale /= 2
+        elif good == growth_interval:
+            scale, good = scale * 2, 0
+        scales.append(scale)
+    return scales
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check_dynamic_scale", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(dynamic_scale)
+
+# %% [markdown]
+# PyTorch's way: `torch.autocast` chooses the type of each operation, `GradScaler` the
+# scale. On a CPU, too. What is 16 bits wide in such a step?
+
+# %%
+layer = nn.Linear(4, 3)
+with torch.autocast(DEVICE, dtype=torch.bfloat16):
+    layer.to(DEVICE)
+    out = layer(torch.randn(5, 4, device=DEVICE))
+    loss = F.cross_entropy(out, torch.tensor([0, 1, 2, 0, 1], device=DEVICE))
+loss.backward()
+for name, one in (
+    ("the layer's output", out),
+    ("its softmax, outside of autocast", out.softmax(1)),
+    ("the loss", loss),
+    ("the weights", layer.weight),
+    ("their gradients", layer.weight.grad),
+):
+    print(f"{name:<33} {one.dtype}")
+
+# %% [markdown]
+# The weights stay float32: they *are* the master weights. autocast makes a copy of 16
+# bits for each product. Now train with it, three times. With float16 the scale starts
+# at $2^{16}$, GradScaler's default, and may double after 20 good steps (its default is
+# 2000).
+
+# %% tags=["parameters"]
+STEPS = 240
+
+# %%
+INTERVAL = 20
+
+
+def trained(dtype, steps):
+    """Losses, scales after each step, and which steps were skipped; the network."""
+    torch.manual_seed(0)
+    model = mlp(hidden=(64,)).to(DEVICE)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    use_scale = dtype is torch.float16
+    scaler = torch.amp.GradScaler(
+        DEVICE, init_scale=2.0**16, growth_interval=INTERVAL, enabled=use_scale
+    )
+    losses, scales, skipped = [], [], []
+    for step in range(steps):
+        rows = torch.arange(64 * step, 64 * (step + 1)) % len(images)
+        x, y = images[rows].to(DEVICE), labels[rows].to(DEVICE)
+        optimizer.zero_grad()
+        with torch.autocast(DEVICE, dtype=dtype, enabled=dtype != torch.float32):
+            loss = F.cross_entropy(model(x), y)
+        before = scaler.get_scale()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        losses.append(loss.item())
+        scales.append(scaler.get_scale())
+        skipped.append(scales[-1] < before)
+    return losses, scales, skipped, model
+
+
+results = {d: trained(d, STEPS) for d in (torch.float32, brain, half)}
+for dtype, (losses, _, skipped, _) in results.items():
+    last = np.mean(losses[-32:])
+    print(f"{str(dtype):<15} loss at the end {last:.3f}, {sum(skipped)} steps skipped")
+
+# %% tags=["raises-exception"]
+_, scales, skipped, _ = results[half]
+mine = dynamic_scale(skipped, 2.0**16, INTERVAL)
+print("your scales are GradScaler's:", mine == scales)
+figure, ax = plt.subplots(figsize=(9, 2.8), layout="constrained")
+ax.step(range(STEPS), scales, where="post", color=palette.BLUE, lw=1.5)
+lost = [k for k, one in enumerate(skipped) if one]
+ax.plot(
+    lost, [scales[k] for k in lost], "v", color=palette.VERMILLION, ms=7, clip_on=False
+)
+ax.set(xlabel="step", ylabel="scale", xlim=(0, STEPS))
+ax.set_yscale("log", base=2)
+ax.set_title("▼ a skipped step", fontsize=10, loc="right", color=palette.VERMILLION)
+ax.spines[["top", "right"]].set_visible(False)
+
+# %% [markdown]
+# The scale climbs until a step overflows, falls, and climbs again. A skipped step now
+# and then is how it works, not a fault. bfloat16 needs no scale: its range is that of
+# float32.
+#
+# ### One overflows, nobody steps (3 points)
+#
+# With DDP all ranks see the same sum, and so the same infinity: they skip together.
+# With ZeRO or FSDP each rank steps its own shard and sees the gradient of that shard
+# alone. Then somebody must ask.
+
+
+# %% nbgrader={"grade": false, "grade_id": "found_inf_anywhere", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def found_inf_anywhere(grads: list[Tensor]) -> bool:
+    """Whether any gradient of any rank holds an infinity (of either sign) or a NaN: the
+    same answer on all ranks.
+
+    grads: this rank's, perhaps none, float32 or float16. One collective of one number,
+    of at most 8 bytes. Large numbers are not infinite, and must not become so.
+    """
+    ### BEGIN SOLUTION
+    own = any(not gradient.isfinite().all() for gradient in grads)
+    flag = torch.tensor(float(own))
+    dist.all_reduce(flag, op=dist.ReduceOp.MAX)
+    return bool(flag)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check_found_inf_anywhere", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(found_inf_anywhere)
+
+# %% [markdown]
+# ## What half precision saves
+#
+# The paper's abstract says that it reduces "the memory consumption of deep learning
+# models by nearly 2". The chart above says 61 %. Count it. Weights, gradients and the
+# optimizer's state are float32 under autocast: nothing is saved there. What is half as
+# large are activations, which a backward pass keeps. And each product keeps its copy of
+# the weights in 16 bits, which float32 does not need.
+
+
+# %%
+def kept_for_backward(dtype, sequences):
+    """Bytes that the backward pass of a transformer will need, besides the weights."""
+    torch.manual_seed(0)
+    model = gpt(layers=2)
+    weights = {w.untyped_storage().data_ptr() for w in model.parameters()}
+    found = {}
+
+    def keep(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            found[storage.data_ptr()] = (storage.nbytes(), tensor)
+        return tensor
+
+    tokens = torch.randint(96, (sequences, 64))
+    with (
+        torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
+        torch.autocast("cpu", dtype=dtype, enabled=dtype != torch.float32),
+    ):
+        out = model(tokens)
+    del out
+    return sum(nbytes for nbytes, _ in found.values())
+
+
+SEQUENCES = (1, 2, 4, 8, 16, 32)
+whole = [kept_for_backward(torch.float32, k) for k in SEQUENCES]
+less = [kept_for_backward(brain, k) for k in SEQUENCES]
+parameters = sum(w.numel() for w in gpt(layers=2).parameters())
+fixed = 16 * parameters  # weights, gradients, Adam's two moments
+print(f"weights, gradients and Adam's state: {fixed / 1e6:.1f} MB in either case")
+print("sequences   float32   autocast   ratio   with what is fixed")
+for k, a, b in zip(SEQUENCES, whole, less):
+    print(
+        f"{k:>6} {a / 1e6:>10.1f} MB {b / 1e6:>6.1f} MB {b / a:>8.0%} "
+        f"{(fixed + b) / (fixed + a):>12.0%}"
+    )
+
+# %% [markdown]
+# The smaller the batch, the less is saved: the copies of the weights weigh the same.
+# With a large one the ratio goes down, but not to one half: softmax, norms and the loss
+# stay in float32, and masks and indices have no digits. With the fixed part it is about
+# what the chart says. "Nearly 2" is a limit: for activations alone, all in 16 bits.
+#
+# ## One evaluation on all ranks
+#
+# Training is divided; evaluation should be, too. It is the part that goes wrong most
+# often, because a wrong accuracy looks like an accuracy. From the same repository,
+# shortened (`validate` in `restnet_ddp.py`):
+#
+# ```python
+# for samples, labels in dataloader:          # a DistributedSampler deals them out
+#     loss += criterion(outputs, labels)      # mean over a batch
+#     correct1 += ...sum()
+#     total += samples.size(0)
+# for x in [loss, correct1, correct5, total]:
+#     dist.reduce(x, 0)
+# if local_rank == 0:
+#     loss_val = loss.item() / dist.get_world_size() / len(dataloader)
+#     print(...)
+# return correct1.item() / total.item()
+# ```
+#
+# Find three things before you go on.
+
+# %%
+_, _, _, judged = results[torch.float32]
+judged = judged.cpu()
+held_out = 509
+pixels, numbers = data.load("digits", train=False, n=held_out)
+test_images = torch.tensor(pixels / 255, dtype=torch.float32).flatten(1)
+test_labels = torch.tensor(numbers)
+with torch.no_grad():
+    test_logits = judged(test_images)
+right = (test_logits.argmax(1) == test_labels).sum().item()
+truth = F.cross_entropy(test_logits.double(), test_labels).item()
+print(f"one rank: accuracy {right / held_out:.6f}, loss {truth:.6f}")
+
+
+def published_validate(logits, labels, batch):
+    """What the function above returns on this rank, its loss, and its total."""
+    rank, p, n = dist.get_rank(), dist.get_world_size(), len(labels)
+    mine = list(DistributedSampler(range(n), p, rank, shuffle=False))
+    loss, correct, total = torch.zeros(3)
+    batches = [mine[k : k + batch] for k in range(0, len(mine), batch)]
+    for rows in batches:
+        loss += F.cross_entropy(logits[rows], labels[rows])
+        correct += (logits[rows].argmax(1) == labels[rows]).sum()
+        total += len(rows)
+    for x in (loss, correct, total):
+        dist.reduce(x, 0)
+    loss_value = loss.item() / p / len(batches)
+    return correct.item() / total.item(), loss_value, int(total)
+
+
+theirs = simulation.run(published_validate, 4, (test_logits, test_labels, 50))
+for r, rank in enumerate(theirs.ranks):
+    accuracy, loss_value, total = rank.value
+    print(
+        f"rank {r}: accuracy {accuracy:.6f}, loss {loss_value:.6f}, of {total} images"
+    )
+
+# %% [markdown]
+# 1. After `reduce` only rank 0 has the sum, but every rank divides what it has, and
+#    returns it. (Here the others keep their own counts; gloo and NCCL promise nothing
+#    about them.) `local_rank == 0` is true once on every node: on four nodes, four
+#    lines are printed, and three of them are wrong.
+# 2. The sampler pads: 512 images were counted, three of them twice. That is your third
+#    guess.
+# 3. The loss is a mean of the means of batches, and the last batch is smaller.
+#
+# Rank 0's numbers are near the truth, which is why nobody notices. But they are other
+# numbers on every number of ranks, and nobody can say which part of a difference is
+# noise.
+#
+# ### One evaluation on all ranks (3 points)
+
+
+# %% nbgrader={"grade": false, "grade_id": "evaluate", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def evaluate(
+    correct: int, loss_sum: float, count: int, root: int | None
+) -> tuple[float, float] | None:
+    """Accuracy and mean loss over the samples of all ranks.
+
+    correct, loss_sum, count: of this rank's shard, which may be empty (but not all
+    are); counts may be larger than 2**24. root None: every rank returns the same two
+    numbers, to the last bit. Otherwise rank `root` returns them and the others None,
+    and no sum travels to a rank that does not want it. Each rank hands over at most 32
+    bytes.
+    """
+    ### BEGIN SOLUTION
+    sums = torch.tensor([correct, loss_sum, count], dtype=torch.float64)
+    if root is None:
+        dist.all_reduce(sums)
+    else:
+        dist.reduce(sums, root)
+        if dist.get_rank() != root:
+            return None
+    correct, loss_sum, count = sums.tolist()
+    return correct / count, loss_sum / count
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check_evaluate", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(evaluate)
+
+# %% [markdown]
+# What is it worth? A validation that takes 8 ms, on virtual time: on rank 0, while the
+# others wait for it, or divided.
+
+
+# %% tags=["raises-exception"]
+def validation(alone):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    if alone:
+        if rank == 0:
+            compute(8e-3, "V")
+        dist.barrier()
+    else:
+        compute(8e-3 / p, "V")
+        evaluate(1, 0.5, 2, None)
+
+
+for p in (1, 4, 16):
+    times = [simulation.run(validation, p, (alone,)).elapsed for alone in (True, False)]
+    print(f"{p:>2} ranks: alone {times[0] * 1e3:.2f} ms, all {times[1] * 1e3:.2f} ms")
+
+# %% [markdown]
+# ### To the last digit
+#
+# The same bits on every rank is one thing; the same on *any number* of ranks is
+# another. Counts are whole numbers, and their sum has no order. A loss is a float, and
+# a sum of floats depends on the order. The way out: round each sample's loss to a
+# multiple of $2^{-20}$. Sums of these are exact in float64 up to $2^{33}$, so no order
+# can show.
+
+
+# %% tags=["raises-exception"]
+def evaluated(logits, labels, sizes, digits):
+    """This rank's shard: sizes[rank] rows. digits: losses are multiples of 2^-digits;
+    None: as they come."""
+    rank = dist.get_rank()
+    mine = slice(sum(sizes[:rank]), sum(sizes[: rank + 1]))
+    losses = F.cross_entropy(logits[mine].double(), labels[mine], reduction="none")
+    if digits is not None:
+        losses = torch.round(losses * 2**digits) / 2**digits
+    correct = (logits[mine].argmax(1) == labels[mine]).sum().item()
+    return evaluate(correct, losses.sum().item(), sizes[rank], None)
+
+
+shards = (
+    [509],
+    [128, 127, 127, 127],
+    [200, 0, 9, 300],
+    [1, 1, 1, 1, 505],
+    [73] * 6 + [71],
+)
+for digits in (None, 20):
+    found = set()
+    for sizes in shards:
+        run = simulation.run(
+            evaluated, len(sizes), (test_logits, test_labels, sizes, digits)
+        )
+        found |= {rank.value for rank in run.ranks}
+    print(f"digits {digits}: {len({loss for _, loss in found})} different losses,")
+    for accuracy, loss_value in sorted(found):
+        print(f"    {accuracy!r} {loss_value!r}")
+print("bytes that a rank hands over:", run.ranks[0].collective_bytes)
+
+# %% [markdown]
+# ### What the sampler has dealt twice (4 points)
+#
+# Sometimes the shards are not yours to choose: the loader comes with a
+# `DistributedSampler`. It lengthens the order of all samples by its own beginning
+# (several times, if need be), until it divides, and gives rank $r$ the places $r, r +
+# p, r + 2p, \ldots$ A rank can tell from the place alone what is padding.
+
+
+# %% nbgrader={"grade": false, "grade_id": "evaluate_padded", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def evaluate_padded(
+    predictions: Tensor, labels: Tensor, indices: Tensor, n: int
+) -> float:
+    """Accuracy over n samples, each counted once, on every rank.
+
+    predictions, labels, indices: of this rank's samples, int64, in the order in which
+    the sampler has dealt them; indices are their numbers among the n. There may be
+    fewer samples than ranks. Each rank hands over at most 32 bytes.
+    """
+    ### BEGIN SOLUTION
+    rank, p = dist.get_rank(), dist.get_world_size()
+    places = rank + p * torch.arange(len(labels))
+    correct = ((predictions == labels) & (places < n)).sum()
+    dist.all_reduce(correct)
+    return correct.item() / n
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check_evaluate_padded", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(evaluate_padded)
+
+
+# %% tags=["raises-exception"]
+def padded(logits, labels):
+    rank, p, n = dist.get_rank(), dist.get_world_size(), len(labels)
+    sampler = DistributedSampler(range(n), p, rank, shuffle=True, seed=1)
+    mine = torch.tensor(list(sampler))
+    return evaluate_padded(logits[mine].argmax(1), labels[mine], mine, n)
+
+
+for p in (1, 2, 3, 4, 7):
+    values = {
+        rank.value
+        for rank in simulation.run(padded, p, (test_logits, test_labels)).ranks
+    }
+    print(f"{p} ranks: {values}, the truth: {values == {right / held_out}}")
+
+# %% [markdown]
+# ### F1 over all ranks (4 points)
+#
+# An accuracy is a quotient of sums; sum and divide. F1 is not: it is a mean of
+# quotients. With a confusion matrix it becomes a formula of sums again.
+
+
+# %% nbgrader={"grade": false, "grade_id": "macro_f1", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def macro_f1(predicted: Tensor, labels: Tensor, classes: int) -> float:
+    """The plain mean over the classes of F1 = 2 TP / (2 TP + FP + FN), over the samples
+    of all ranks, on every rank.
+
+    predicted, labels: this rank's, int64, perhaps none. A class that nobody has and
+    nobody predicts has an F1 of 0, and counts. One collective, to which a rank hands no
+    more than classes**2 numbers of 8 bytes.
+    """
+    ### BEGIN SOLUTION
+    counts = torch.bincount(labels * classes + predicted, minlength=classes**2)
+    dist.all_reduce(counts)
+    matrix = counts.view(classes, classes).double()
+    hits, both = matrix.diag(), matrix.sum(0) + matrix.sum(1)
+    return (2 * hits / both.clamp(min=1)).mean().item()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check_macro_f1", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(macro_f1)
+
+
+# %% tags=["raises-exception"]
+def both_f1(logits, labels, sizes):
+    """Yours, and the mean of the ranks' own."""
+    rank = dist.get_rank()
+    mine = slice(sum(sizes[:rank]), sum(sizes[: rank + 1]))
+    predicted, labels = logits[mine].argmax(1), labels[mine]
+    whole = macro_f1(predicted, labels, 10)
+    matrix = torch.bincount(labels * 10 + predicted, minlength=100).view(10, 10)
+    both = matrix.sum(0) + matrix.sum(1)
+    own = (2 * matrix.diag() / both.clamp(min=1)).double().mean()
+    dist.all_reduce(own)
+    return whole, own.item() / dist.get_world_size()
+
+
+for sizes in ([509], [128, 127, 127, 127], [470, 20, 19]):
+    run = simulation.run(both_f1, len(sizes), (test_logits, test_labels, sizes))
+    whole, mean = run.ranks[0].value
+    print(f"shards {sizes}: F1 {whole:.4f}, mean of the ranks' {mean:.4f}")
+
+# %% [markdown]
+# ## Break it: two ways to stand still
+#
+# **Weights in 16 bits.** Somebody reads that bfloat16 needs no scale, and writes
+# `model.bfloat16()`. The same training twice, from a network that has learned for 100
+# steps, with a small learning rate; once the weights are float32, once bfloat16. The
+# products are bfloat16 in both.
+
+# %%
+*_, begun = trained(torch.float32, 100)
+begun = begun.cpu()
+
+
+def goes_on(weights_in, steps, lr=1e-3):
+    model = copy.deepcopy(begun).to(weights_in)
+    losses = []
+    for step in range(steps):
+        rows = torch.arange(256 * step, 256 * (step + 1)) % len(images)
+        with torch.autocast("cpu", dtype=brain, enabled=weights_in != brain):
+            out = model(images[rows].to(weights_in))
+        model.zero_grad()
+        F.cross_entropy(out.float(), labels[rows]).backward()
+        with torch.no_grad():
+            for w in model.parameters():
+                w -= lr * w.grad
+            if step % 10 == 0:
+                whole = copy.deepcopy(model).float()
+                losses.append(F.cross_entropy(whole(images), labels).item())
+    ((_, first), *_), ((_, new), *_) = (
+        begun.named_parameters(),
+        model.named_parameters(),
+    )
+    return losses, (new != first.to(weights_in)).float().mean().item()
+
+
+curves = {}
+for weights_in in (torch.float32, brain):
+    losses, moved = goes_on(weights_in, STEPS // 2)
+    name = str(weights_in).removeprefix("torch.")
+    curves[name] = (range(0, STEPS // 2, 10), losses)
+    print(
+        f"weights in {name}: loss {losses[0]:.3f} -> {losses[-1]:.3f}; "
+        f"{moved:.1%} of the first layer's weights have changed at all"
+    )
+figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
+_ = plots.training(curves, ax, ylabel="loss", xlabel="step")
+
+# %% [markdown]
+# No error, no infinity, and each gradient is right to two digits. But a step of less
+# than 1/512 of a weight is rounded away, always. That is what float32 master weights
+# are for, and why 16 bits save no memory there.
+#
+# **One rank skips alone.** Four ranks, each with a quarter of the weights and of the
+# optimizer (unit 15's ZeRO), loss scaling in float16. Rank 2's quarter has the large
+# gradients. Once they ask each other, once each looks at its own:
+
+
+# %% tags=["raises-exception"]
+def sharded_training(ask, steps):
+    """Distance to the best weights after each step; this rank's scale at the end."""
+    rank, p = dist.get_rank(), dist.get_world_size()
+    draws = torch.Generator().manual_seed(rank)
+    steep = torch.tensor([1.0, 1.0, 1.0, 1.0, 3.0, 3.0, 1.0, 1.0])
+    best = torch.linspace(-1, 1, 8)
+    w, scale, distances = torch.zeros(8), 2.0**16, []
+    for _ in range(steps):
+        noise = 0.1 * torch.randn(8, generator=draws)
+        gradient = (steep * (w - best + noise) * scale).half().float() / p
+        shard = torch.empty(8 // p)
+        dist.reduce_scatter_single(shard, gradient)
+        shard /= scale
+        skip = found_inf_anywhere([shard]) if ask else not shard.isfinite().all()
+        mine = w[8 // p * rank : 8 // p * (rank + 1)].clone()
+        if skip:
+            scale /= 2
+        else:
+            mine -= 0.1 * shard
+        dist.all_gather_single(w, mine)
+        distances.append((w - best).norm().item())
+    return distances, scale
+
+
+curves = {}
+for ask, name in ((True, "they ask"), (False, "each its own")):
+    run = simulation.run(sharded_training, 4, (ask, 30))
+    distances = run.ranks[0].value[0]
+    curves[name] = (range(len(distances)), distances)
+    print(f"{name:<13} scales at the end:", [rank.value[1] for rank in run.ranks])
+figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
+_ = plots.training(curves, ax, xlabel="step", ylabel="distance to the best", log=True)
+
+# %% [markdown]
+# Rank 2 skips alone, and halves its scale. The others go on with the old one, and bring
+# gradients for rank 2's quarter that overflow again; so it skips again, and halves
+# again. Meanwhile its own gradients, of an ever smaller scale, hardly count for the
+# others. Then a step happens not to overflow: rank 2 divides a sum of the old scale by
+# its own tiny one, and its weights are gone. Nobody raised an error at any time, and a
+# program that logs the scale of rank 0 sees nothing.
+#
+# ## A page for GPUs
+#
+# ### What overlaps with what
+#
+# `torch.profiler` notes when each operation began and how long it took, on each thread
+# and each stream. `record_trace.py`, beside this page, trains six layers with DDP on
+# two ranks and writes rank 0's trace. Where there is a GPU, the cell records anew.
+# Elsewhere it reads `ddp_trace.json.gz`, which was recorded on **two CPU ranks over
+# gloo**. (The file opens in ui.perfetto.dev, too.)
+
+
+# %%
+def read_trace():
+    if DEVICE == "cuda":
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/trace.json.gz"
+            subprocess.run([sys.executable, "record_trace.py", path], check=True)
+            return json.loads(gzip.open(path).read())
+    return json.loads(gzip.open("ddp_trace.json.gz").read())
+
+
+trace = read_trace()
+events = sorted(trace["traceEvents"], key=lambda event: event["ts"])
+print(trace["machine"], "-", len(events), "events")
+
+
+def spans(chosen):
+    """(begin, end) in milliseconds, those that overlap made one."""
+    joined = []
+    for event in chosen:
+        begin, end = event["ts"] / 1e3, (event["ts"] + event["dur"]) / 1e3
+        if joined and begin <= joined[-1][1]:
+            joined[-1][1] = max(end, joined[-1][1])
+        else:
+            joined.append([begin, end])
+    return joined
+
+
+def common(one, other):
+    """Milliseconds in which both are going on."""
+    return sum(max(0, min(b, d) - max(a, c)) for a, b in one for c, d in other)
+
+
+def is_communication(event):
+    return event["name"].startswith("gloo:") or "ncclDevKernel" in event["name"]
+
+
+on_gpu = [event for event in events if event.get("cat") == "kernel"]
+phases = [e for e in events if e["name"] in ("forward", "backward", "step")]
+phases = [e for e in phases if e["cat"] == "user_annotation"]
+thread = phases[0]["tid"]
+work = on_gpu or [e for e in events if e["tid"] == thread and "aten::" in e["name"]]
+computing = spans([event for event in work if not is_communication(event)])
+talking = spans([event for event in on_gpu or events if is_communication(event)])
+total, hidden = sum(b - a for a, b in talking), common(computing, talking)
+print(f"communication {total:.1f} ms, {hidden / total:.0%} of it while computing")
+for phase in phases:
+    at = spans([phase])
+    print(
+        f"{phase['name']:<9} {at[0][1] - at[0][0]:6.1f} ms, of these computing "
+        f"{common(computing, at):6.1f}, communication {common(talking, at):6.1f}"
+    )
+
+# %%
+figure, ax = plt.subplots(figsize=(11, 2.9), layout="constrained")
+colours = {"forward": palette.SKY, "backward": palette.PURPLE, "step": palette.ORANGE}
+for phase in phases:
+    ((begin, end),) = spans([phase])
+    ax.broken_barh(
+        [(begin, end - begin)],
+        (2.1, 0.8),
+        fc=palette.tint(colours[phase["name"]], 0.4),
+        ec=palette.INK,
+        lw=0.6,
+    )
+    if end - begin > 0.04 * computing[-1][1]:
+        ax.text((begin + end) / 2, 2.5, phase["name"], ha="center", va="center")
+for y, name, found, colour in (
+    (1.1, "computing", computing, palette.PURPLE),
+    (0.1, "all-reduce", talking, palette.GREEN),
+):
+    bars = [(a, b - a) for a, b in found]
+    ax.broken_barh(bars, (y, 0.8), fc=colour, lw=0)
+ax.set(yticks=[0.5, 1.5, 2.5], xlabel="ms", title=trace["machine"])
+ax.set_yticklabels(["all-reduce", "computing", "phase"])
+ax.spines[["top", "right"]].set_visible(False)
+ax.tick_params(axis="y", length=0)
+
+# %% [markdown]
+# Read it from below. Three all-reduces belong to each backward pass, one for each
+# bucket. They begin while gradients of earlier layers are still being computed: that
+# part is hidden. The last bucket belongs to the first layers; nothing is left to
+# compute when it is ready, so whatever it takes is waited for. More buckets make the
+# last one smaller, and cost a latency each.
+#
+# On a CPU the all-reduce takes the cores that the computation wants, so what is hidden
+# is not free. On a GPU it is a kernel of NCCL's on a stream of its own; look there for
+# gaps in the row *computing*, not for a utilisation.
+#
+# ### The same on virtual time
+#
+# Above: backward, then one all-reduce for everything. Below: a hook on each parameter,
+# as DDP has them, that starts the all-reduce of a bucket of two layers as soon as its
+# last gradient is there. (DDP itself gives the same gradients, but on the relay its
+# C++ waits for each bucket; its overlap is in the trace above.)
+
+
+# %%
+class Charged(torch.autograd.Function):
+    """Hands its input on; takes virtual time in both directions."""
+
+    @staticmethod
+    def forward(ctx, x, label):
+        ctx.label = label
+        compute(1e-4, f"F{label}")
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        compute(2e-4, f"B{ctx.label}")
+        return g, None
+
+
+class Layers(nn.Module):
+    def __init__(self, width=160, layers=6):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(layers))
+
+    def forward(self, x):
+        for k, layer in enumerate(self.layers):
+            x = Charged.apply(torch.tanh(layer(x)), k)
+        return x
+
+
+def with_hooks(layers):
+    """Two layers are a bucket; returns what is on its way: (work, bucket, weights)."""
+    pending = []
+    for k in range(0, len(layers), 2):
+        weights = [w for layer in layers[k : k + 2] for w in layer.parameters()]
+        missing = set(range(len(weights)))
+
+        def ready(w, weights=weights, missing=missing):
+            missing.discard(next(i for i, one in enumerate(weights) if one is w))
+            if not missing:
+                bucket = torch.cat([one.grad.flatten() for one in weights])
+                pending.append(
+                    (dist.all_reduce(bucket, async_op=True), bucket, weights)
+                )
+
+        for w in weights:
+            w.register_post_accumulate_grad_hook(ready)
+    return pending
+
+
+def one_step(how):
+    torch.manual_seed(0)
+    model, rank, p = Layers(), dist.get_rank(), dist.get_world_size()
+    x = torch.randn(8, 160, generator=torch.Generator().manual_seed(rank))
+    if how == "DDP":
+        ddp = DistributedDataParallel(model)
+        ddp(x).square().mean().backward()
+        return torch.cat([w.grad.flatten() for w in model.parameters()])
+    pending = with_hooks(model.layers) if how == "with hooks" else []
+    model(x).square().mean().backward()
+    if how == "at the end":
+        flat = torch.cat([w.grad.flatten() for w in model.parameters()])
+        dist.all_reduce(flat)
+        return flat / p
+    for work, bucket, weights in pending:
+        work.wait()
+        for w, part in zip(weights, bucket.split([w.numel() for w in weights])):
+            w.grad.copy_(part.view_as(w) / p)
+    return torch.cat([w.grad.flatten() for w in model.parameters()])
+
+
+figure, axes = plt.subplots(2, 1, figsize=(11, 6), layout="constrained")
+values = {}
+for how in ("at the end", "with hooks", "DDP"):
+    run = simulation.run(one_step, 2, (how,), alpha=5e-6, beta=1e-9)
+    values[how] = run.ranks[1].value.values
+    if how != "DDP":
+        print(f"{how}: {run.elapsed * 1e3:.2f} ms")
+        timeline.draw(run.events, 2, title=how, ax=axes[int(how != "at the end")])
+for how in ("at the end", "with hooks"):
+    apart = np.abs(values[how] - values["DDP"]).max()
+    print(f"{how}: largest difference of a gradient to DDP's {apart:.0e}")
+
+# %% [markdown]
+# ### A roofline
+#
+# How fast can this machine multiply? A product of $m \times k$ and $k \times n$ numbers
+# takes $2mkn$ operations and moves at least $mk + kn + mn$ numbers. Operations per byte
+# are its **arithmetic intensity**. Below it, two bounds: the memory's bandwidth times
+# the intensity (the slope), and the largest rate there is (the roof). Predict: is a
+# product with $n = 1$, a matrix times a vector, faster with 16 bits? Is one with $n =
+# 256$?
+
+
+# %%
+def seconds_of(work, at_least=0.03):
+    """The fastest of the repetitions that fit into at_least seconds."""
+    work()
+    best, begin = math.inf, time.perf_counter()
+    while time.perf_counter() - begin < at_least:
+        if DEVICE == "cuda":
+            torch.cuda.synchronize()
+        start = time.perf_counter()
+        work()
+        if DEVICE == "cuda":
+            torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+cores = torch.get_num_threads()
+torch.set_num_threads(1)  # one core: others may want theirs
+SIDE = 8192 if DEVICE == "cuda" else 4096
+COLUMNS = (1, 4, 16, 64, 256) + (1024, 4096) * (DEVICE == "cuda")
+block = torch.ones(2**28 if DEVICE == "cuda" else 2**24, device=DEVICE)
+into = torch.empty_like(block)
+bandwidth = 2 * 4 * block.numel() / seconds_of(lambda: into.copy_(block), 0.1)
+where = torch.cuda.get_device_name() if DEVICE == "cuda" else "one core"
+print(f"memory of {where}: {bandwidth / 1e9:.1f} GB/s")
+figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
+measured = {}
+for k, dtype in enumerate((torch.float32, torch.bfloat16)):
+    left = torch.randn(SIDE, SIDE, device=DEVICE, dtype=dtype)
+    intensities, rates = [], []
+    for n in COLUMNS:
+        right_hand = torch.randn(SIDE, n, device=DEVICE, dtype=dtype)
+        seconds = seconds_of(lambda: left @ right_hand)
+        if seconds > 1:
+            break  # this machine has no units for the type; enough seen
+        operations, moved = 2 * SIDE * SIDE * n, SIDE * SIDE + 2 * SIDE * n
+        intensities.append(operations / (moved * left.element_size()))
+        rates.append(operations / seconds / 1e9)
+    name = str(dtype).removeprefix("torch.")
+    measured[name] = rates
+    ax.plot(intensities, rates, **plots.style(k), label=name)
+    roof = max(rates)
+    slope = np.array([intensities[0] / 1.5, roof * 1e9 / bandwidth])
+    bound = slope * bandwidth / 1e9
+    ax.plot(
+        [*slope, intensities[-1] * 1.5],
+        [*bound, roof],
+        color=plots.style(k)["color"],
+        lw=0.8,
+        ls=(0, (2, 2)),
+    )
+ax.set(xscale="log", yscale="log", xlabel="operations per byte", ylabel="GFLOP/s")
+ax.yaxis.set_major_formatter(plots.PLAIN)
+ax.grid(color=palette.FAINT, lw=0.8)
+ax.spines[["top", "right"]].set_visible(False)
+ax.legend(frameon=False)
+print("GFLOP/s for n =", COLUMNS)
+torch.set_num_threads(cores)
+for name, rates in measured.items():
+    print(f"{name:<9}", "  ".join(f"{rate:8.1f}" for rate in rates))
+
+# %% [markdown]
+# Thin products lie near the slope: the memory decides, and half the bytes may be twice
+# as fast. (The slope is measured by a copy, which reads and writes. What only reads, or
+# fits into a cache, may lie above it.) Thick ones lie under the roof, and there the
+# type counts only if the machine has units for it. So say nothing about "half
+# precision" in general: say on which machine, for which product.
+#
+# ## PyTorch's own
+#
+# A step of yours beside the library's: `data_parallel_step` on replicas against DDP on
+# ranks, and `scaled_step` against `GradScaler` and `clip_grad_norm_`.
+
+
+# %% tags=["raises-exception"]
+def with_ddp(rows, targets):
+    torch.manual_seed(0)
+    model, rank, p = nn.Linear(6, 3), dist.get_rank(), dist.get_world_size()
+    ddp = DistributedDataParallel(model)
+    F.mse_loss(ddp(rows.chunk(p)[rank]), targets.chunk(p)[rank]).backward()
+    return [w.grad for w in model.parameters()]
+
+
+draws = torch.Generator().manual_seed(5)
+rows, targets = torch.randn(12, 6, generator=draws), torch.randn(12, 3, generator=draws)
+torch.manual_seed(0)
+replicas = [nn.Linear(6, 3) for _ in range(4)]
+ours = data_parallel_step(replicas, rows, targets, F.mse_loss)
+theirs = simulation.run(with_ddp, 4, (rows, targets)).ranks[2].value
+apart = max(np.abs(a.numpy() - b.values).max() for a, b in zip(ours, theirs))
+print(f"largest difference of a gradient: {apart:.1e}")
+
+
+def with_scaler(weights, loss_of, scale, lr, max_norm):
+    master = weights.clone().requires_grad_()
+    optimizer = torch.optim.SGD([master], lr=lr)
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+    scaler.scale(loss_of(master.half())).backward()
+    scaler.unscale_(optimizer)  # before clipping
+    torch.nn.utils.clip_grad_norm_([master], max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+    return master.detach(), scaler.get_scale() < scale
+
+
+slopes = torch.randn(50, generator=draws) / 10
+start = torch.randn(50, generator=draws)
+
+
+def small_loss(w):
+    return (w.float() * slopes).square().sum()
+
+
+for scale, max_norm in ((1.0, 1e9), (2.0**14, 1e9), (2.0**14, 0.05), (2.0**24, 1e9)):
+    (mine, skip), (library, skipped) = (
+        step(start, small_loss, scale, 1.0, max_norm)
+        for step in (scaled_step, with_scaler)
+    )
+    apart = (mine - library).abs().max().item()
+    print(
+        f"scale {scale:>17,.0f}, max_norm {max_norm:g}: "
+        f"largest difference {apart:.0e}, skipped: {skip} and {skipped}"
+    )
+
+# %% [markdown]
+# ## What to remember
+#
+# - `DataParallel`'s batch size is that of all devices, DDP's that of one. Do not use
+#   `DataParallel`: it copies the weights in every step and overlaps nothing.
+# - A table's lines are comparable where **one** thing changes between them. Utilisation
+#   says that something ran, not that it was work.
+# - float16 needs loss scaling: scale the loss, unscale in float32, then clip, then
+#   step; and skip where anything is infinite, **all ranks together**. bfloat16 needs
+#   none of it, and has hardly any digits.
+# - Master weights stay float32. 16 bits save activations, time on machines that have
+#   units for them, and bytes on the network.
+# - Evaluate with **sums**: counts, losses, confusion matrices; one all_reduce, then
+#   divide. No padding, no mean of means, no reading after `reduce` on another rank.
+#
+# **To think about.** With DDP and loss scaling all ranks skip together without asking,
+# because they see the same sum. Which of these break that: a hook that clips on one
+# rank, gradients that are reduced in bfloat16, `no_sync`?
+#
+# ### To read
+#
+# - P. Micikevicius et al., *Mixed Precision Training*, arXiv 1710.03740.
+# - High-Flyer AI, *PyTorch Distributed Training Method*, with
+#   github.com/HFAiLab/pytorch_distributed.
+# - S. Williams, A. Waterman, D. Patterson, *Roofline: An Insightful Visual Performance
+#   Model for Multicore Architectures*, 2009.
