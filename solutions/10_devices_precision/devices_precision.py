@@ -40,6 +40,7 @@ from labkit.models import gpt, mlp
 from labkit.simulation import compute
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+torch.set_num_threads(1)  # the networks of this page are too small for more
 
 # %% [markdown]
 # ## Guess first
@@ -733,7 +734,7 @@ def validation(alone):
         evaluate(1, 0.5, 2, None)
 
 
-for p in (1, 4, 16):
+for p in (1, 4, 8):
     times = [simulation.run(validation, p, (alone,)).elapsed for alone in (True, False)]
     print(f"{p:>2} ranks: alone {times[0] * 1e3:.2f} ms, all {times[1] * 1e3:.2f} ms")
 
@@ -760,13 +761,15 @@ def evaluated(logits, labels, sizes, digits):
     return evaluate(correct, losses.sum().item(), sizes[rank], None)
 
 
-shards = (
+shards = [
     [509],
+    [255, 254],
+    [170, 170, 169],
     [128, 127, 127, 127],
     [200, 0, 9, 300],
     [1, 1, 1, 1, 505],
     [73] * 6 + [71],
-)
+]
 for digits in (None, 20):
     found = set()
     for sizes in shards:
@@ -1187,8 +1190,6 @@ def seconds_of(work, at_least=0.03):
     return best
 
 
-cores = torch.get_num_threads()
-torch.set_num_threads(1)  # one core: others may want theirs
 SIDE = 8192 if DEVICE == "cuda" else 4096
 COLUMNS = (1, 4, 16, 64, 256) + (1024, 4096) * (DEVICE == "cuda")
 block = torch.ones(2**28 if DEVICE == "cuda" else 2**24, device=DEVICE)
@@ -1228,7 +1229,6 @@ ax.grid(color=palette.FAINT, lw=0.8)
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)
 print("GFLOP/s for n =", COLUMNS)
-torch.set_num_threads(cores)
 for name, rates in measured.items():
     print(f"{name:<9}", "  ".join(f"{rate:8.1f}" for rate in rates))
 
