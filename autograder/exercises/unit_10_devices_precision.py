@@ -120,6 +120,8 @@ class DataParallelStep(ReportExercise):
                 lambda c: {"gradients": [tensor(g) for g in c.gradients(c.even[:1])]}),
         Mistake("TypeError", "Python stopped at the line above. If it speaks of None: a replica that got no rows has "
                 "no gradient.", "Leave out the replicas that got nothing."),
+        Mistake("steps_the_weights", "The gradients are right, but the weights have changed.",
+                "Nobody steps here: the gradients are asked for."),
         Mistake("drops_rows", "Some rows were shown to no replica.", "Every row of x counts: mind the rest."),
         Mistake("rows_twice", "Some rows were shown to more than one replica, or twice.",
                 "Each row goes to one replica, once."),
@@ -189,7 +191,7 @@ class DataParallelStep(ReportExercise):
             if difference(right | {"gradients": [tensor(g.values + k) for g in right["gradients"]]}, answer) is None:
                 return "stale_gradients"
         if difference(right, answer) is not None:
-            return None
+            return "steps_the_weights" if difference(right["gradients"], answer["gradients"]) is None else None
         if len(seen) > len(rows):
             return "rows_twice"
         most = max(len(one) for one in answer["rows"])
@@ -223,6 +225,10 @@ class ScaledStep(ReportExercise):
         Mistake("clips_before_unscale", "The gradient was clipped while it was still scaled.",
                 "First unscale, then clip: max_norm is meant for the gradient.",
                 lambda c: c.stepped(c.clipped(c.half().astype(np.float32)) / np.float32(c.scale), clip=False)),
+        Mistake("clamps_entries", "Each number was clipped for itself, which changes the gradient's direction.",
+                "Shorten the whole gradient: times max_norm / norm.",
+                lambda c: c.stepped(np.clip(c.half().astype(np.float32) / np.float32(c.scale), -c.norm, c.norm),
+                                    clip=False)),
         Mistake("no_clipping", "The gradient was not clipped.", "Where its norm is above max_norm, shorten it to that.",
                 lambda c: c.stepped(c.half().astype(np.float32) / np.float32(c.scale), clip=False)),
         Mistake("master_weight_in_half", "The new weights went through float16: most of the step is rounded away.",
@@ -324,6 +330,8 @@ class DynamicScale(PlainExercise):
     mistakes = [
         Mistake("never_halves", "The scale stays after a step that was skipped.", "Half of it, each time.",
                 lambda c: c.of(backoff=1.0)),
+        Mistake("stops_at_one", "The scale does not fall below 1.", "There is no floor: a scale may be a fraction.",
+                lambda c: [max(1.0, one) for one in c.right]),
         Mistake("never_grows", "The scale never grows.", "After growth_interval good steps in a row it doubles.",
                 lambda c: c.of(interval=10**9)),
         Mistake("grows_every_step", "The scale doubles in every good step.",
@@ -332,6 +340,9 @@ class DynamicScale(PlainExercise):
                 "A skipped step sets the count to 0.", lambda c: c.of(reset=False)),
         Mistake("counts_on_after_growth", "After the first doubling it doubles in every good step.",
                 "Doubling sets the count to 0.", lambda c: c.of(again=False)),
+        Mistake("counts_all_steps", "The scale doubles with every growth_interval-th step of the training.",
+                "Count good steps in a row; a skipped one sets the count to 0.",
+                lambda c: c.of(every=True)),
         Mistake("one_late", "It doubles one good step too late.", "With the growth_interval-th good step, not after "
                 "it.", lambda c: c.of(interval=c.growth_interval + 1)),
         Mistake("scale_before_the_step", "These are the scales with which the steps were made.",
@@ -349,7 +360,7 @@ class DynamicScale(PlainExercise):
             (doubles, "010000", 1),
             (doubles, "", 2),
         ):
-            start = 2.0 ** int(rng.integers(8, 20))
+            start = 2.0 ** int(rng.integers(8, 20)) if pattern != "111" else 2.0  # there is no floor
             yield level, {"found_inf": [one == "1" for one in pattern], "start": start, "growth_interval": interval}
 
     def right(self, found_inf, start, growth_interval):
@@ -458,6 +469,7 @@ class Evaluate(Exercise):
         Mistake("reads_reduce_off_root", "One rank has the sum, and the others divide what a `reduce` left there: on "
                 "the relay their own numbers, with gloo partial sums.",
                 "Where all are to know it: `dist.all_reduce`."),
+        Mistake("swapped", "Accuracy and loss have changed places.", "Return (accuracy, mean loss)."),
         Mistake("narrow_type", "This is right to some digits only: counts or losses went through float32, which "
                 "counts up to 16,777,216.", "A tensor of float64 holds all three exactly."),
         Mistake("ranks_disagree", "The ranks differ in the last bits: each added up in an order of its own.",
@@ -477,11 +489,9 @@ class Evaluate(Exercise):
             for level, counts, options in (
                 (uneven, (7, 2, 12), {}),
                 (uneven, (3, 0, 9, 5), {"late": (1,)}),
-                (uneven, (0, 11), {"late": (1,)}),
                 (uneven, (20_000_003, 9_000_001), {}),
                 (uneven, (9,), {}),
                 (same, (911, 401, 333, 277, 1203), {"late": (0,)}),
-                (same, (1201, 5, 60, 300), {"late": (3,)}),
                 (root, (4, 9, 3), {"root": 2}),
                 (root, (0, 6, 3, 8), {"root": 1, "late": (1,)}),
             )
@@ -578,6 +588,8 @@ class EvaluatePadded(CountedExercise):
                 "Rank r's last place is padding only where r + k p is n or more.",
                 lambda c: sum(sum(h[:-1]) for h in c.hits) / max(1, sum(len(h) - 1 for h in c.hits))
                 if c.n % c.p else None),
+        Mistake("percent", "This is the accuracy in percent.", "Return a number from 0 to 1.",
+                lambda c: 100 * sum(map(sum, c.kept)) / c.n),
         OWN_ONLY.giving(lambda c: [np.mean(h) for h in c.hits]),
         MEAN_OF_MEANS.giving(lambda c: np.mean([np.mean(h) for h in c.kept]) if all(map(len, c.kept)) else None),
         Mistake("ranks_disagree", "Not every rank has the accuracy.", "`dist.all_reduce` leaves it on all of them."),

@@ -722,7 +722,10 @@ check(evaluate)
 # others wait for it, or divided.
 
 
-# %% tags=["raises-exception"]
+# %% tags=["parameters", "raises-exception"]
+SOME_RANKS = (1, 4, 8)
+
+
 def validation(alone):
     rank, p = dist.get_rank(), dist.get_world_size()
     if alone:
@@ -734,7 +737,7 @@ def validation(alone):
         evaluate(1, 0.5, 2, None)
 
 
-for p in (1, 4, 8):
+for p in SOME_RANKS:
     times = [simulation.run(validation, p, (alone,)).elapsed for alone in (True, False)]
     print(f"{p:>2} ranks: alone {times[0] * 1e3:.2f} ms, all {times[1] * 1e3:.2f} ms")
 

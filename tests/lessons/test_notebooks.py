@@ -374,7 +374,7 @@ SMALL: dict[str, dict[str, str]] = {
     "07_horovod": {"EPOCHS": "1", "here": "{p: throughput(p) for p in (1, 2)}"},
     "08_scaling": {"STEPS": "8", "WARMUP": "2", "SIMULATED": "{4096: (2, 8), 1_000_000: (2, 4)}"},
     "09_multi_node_image_lab": {"EPOCHS": "2"},
-    "10_devices_precision": {"STEPS": "60"},
+    "10_devices_precision": {"STEPS": "60", "SOME_RANKS": "(1, 4)"},
     "11_large_batches": {"IMAGES": "2048", "EPOCHS": "1", "TRIED": "{32: (0.25,), 512: (0.5,)}", "NORM_STEPS": "5"},
     "12_input_pipelines": {"PICTURES": "256", "BATCHES": "12", "WITH_TENSORFLOW": "False"},
     "14_search": {"TRIALS": "8", "EPOCHS": "3"},

@@ -95,15 +95,15 @@ def chunks(rows: int, devices: int) -> list[int]:
     return [max(0, min(size, rows - k * size)) for k in range(devices)]
 
 
-def scales_after(found_inf, start, growth_interval, interval=None, backoff=0.5, reset=True, again=True):
+def scales_after(found_inf, start, growth_interval, interval=None, backoff=0.5, reset=True, again=True, every=False):
     """The scale after each step; the named arguments are slips."""
     scale, good, scales = start, 0, []
-    for inf in found_inf:
+    for step, inf in enumerate(found_inf, 1):
         if inf:
             scale, good = scale * backoff, 0 if reset else good
         else:
             good += 1
-            if good >= (interval or growth_interval):
+            if step % growth_interval == 0 if every else good >= (interval or growth_interval):
                 scale, good = 2 * scale, 0 if again else good
         scales.append(scale)
     return scales
@@ -131,6 +131,9 @@ def read_evaluation(pairs: np.ndarray, k: dict) -> Finding | str | None:
     there, own = counts > 0, np.maximum(counts, 1)
     if np.isnan(pairs).any():
         return "empty_is_nan"
+    right = sum(k["losses"]) / counts.sum(), sum(k["correct"]) / counts.sum()
+    if np.allclose(pairs, right, rtol=1e-9):
+        return "swapped"
     for what, found, sums in (("loss", pairs[:, 1], k["losses"]), ("accuracy", pairs[:, 0], k["correct"])):
         sums = np.array(sums, dtype=float)
         total = sums.sum()

@@ -28,7 +28,7 @@ def of_the_bank(function, name, arguments):
     return run(answered, len(arguments), [(source, function, list(one)) for one in arguments])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_an_evaluation_is_exact_on_shards_of_any_size(warm, seed):
     """The same bits on every rank, and on one rank alone where losses are multiples of 2^-20; 24 bytes."""
     rng = np.random.default_rng(seed)
@@ -47,7 +47,7 @@ def test_an_evaluation_is_exact_on_shards_of_any_size(warm, seed):
     assert all(rank.collective_bytes <= 32 for rank in outcome.ranks)
 
 
-@pytest.mark.parametrize(("n", "p"), [(1, 4), (3, 5), (8, 4), (13, 3), (61, 4)])
+@pytest.mark.parametrize(("n", "p"), [(1, 4), (8, 4), (13, 3)])
 def test_the_padding_of_torchs_sampler_counts_once(warm, n, p):
     from torch.utils.data import DistributedSampler
 

@@ -1,5 +1,4 @@
 # verdict: passed
-import torch
 
 
 def data_parallel_step(replicas, x, y, loss_fn):

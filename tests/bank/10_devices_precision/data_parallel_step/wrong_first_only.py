@@ -1,5 +1,4 @@
 # verdict: wrong, diagnosis: not_reduced
-import torch
 
 
 def data_parallel_step(replicas, x, y, loss_fn):

@@ -1,5 +1,4 @@
 # verdict: wrong, diagnosis: drops_rows
-import torch
 
 
 def data_parallel_step(replicas, x, y, loss_fn):

@@ -1,5 +1,4 @@
 # verdict: wrong, diagnosis: sum_for_mean
-import torch
 
 
 def data_parallel_step(replicas, x, y, loss_fn):

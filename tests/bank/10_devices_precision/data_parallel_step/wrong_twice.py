@@ -1,5 +1,4 @@
 # verdict: wrong, diagnosis: rows_twice
-import torch
 
 
 def data_parallel_step(replicas, x, y, loss_fn):

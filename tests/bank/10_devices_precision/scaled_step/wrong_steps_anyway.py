@@ -1,5 +1,4 @@
 # verdict: wrong, diagnosis: steps_on_overflow
-import torch
 
 
 def scaled_step(weights, loss_of, scale, lr, max_norm):
