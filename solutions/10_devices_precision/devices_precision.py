@@ -68,10 +68,11 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %%
 model = nn.Linear(4, 2)
 wrapped = nn.DataParallel(model)
-pretended = nn.DataParallel(nn.Linear(4, 2), device_ids=[0, 1])
-print("devices:", wrapped.device_ids, "and, if you insist:", pretended.device_ids)
-on_cpu = torch.ones(3, 4)
+print("devices:", wrapped.device_ids)
 if DEVICE == "cpu":
+    insisted = nn.DataParallel(nn.Linear(4, 2), device_ids=[0, 1])
+    print("and with device_ids=[0, 1]:", insisted.device_ids)
+    on_cpu = torch.ones(3, 4)
     print("the same result:", torch.equal(wrapped(on_cpu), model(on_cpu)))
 print("names of parameters:", list(wrapped.state_dict()))
 
@@ -291,9 +292,9 @@ print(f"memory with apex, by the chart: {24.48 / 39.92:.0%} of 39.92 GB")
 # for longer than they did useful work. `nvidia-smi` counts "the percent of time over
 # the past sample period during which one or more kernels was executing on the GPU" (so
 # PyTorch's manual of `torch.cuda.utilization`): a kernel that copies weights counts,
-# and one that occupies a single core of the GPU, too. And with apex the GPUs get *more*
-# done while they are busy for less time. High utilisation means that something ran. How
-# much work was done is in images per second.
+# and one that occupies a corner of the GPU, too. And with apex, by the chart, the GPUs
+# get *more* done while they are busy for less time. High utilisation means that
+# something ran. How much work was done is in images per second.
 #
 # ## Sixteen bits
 #
@@ -1032,7 +1033,7 @@ phases = [e for e in phases if e["cat"] == "user_annotation"]
 thread = phases[0]["tid"]
 work = on_gpu or [e for e in events if e["tid"] == thread and "aten::" in e["name"]]
 computing = spans([event for event in work if not is_communication(event)])
-talking = spans([event for event in on_gpu or events if is_communication(event)])
+talking = spans([event for event in events if is_communication(event)])
 total, hidden = sum(b - a for a, b in talking), common(computing, talking)
 print(f"communication {total:.1f} ms, {hidden / total:.0%} of it while computing")
 for phase in phases:
