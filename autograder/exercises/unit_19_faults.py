@@ -26,7 +26,6 @@ from autograder.exercises.readings.faults import (
 )
 from autograder.values import full_precision, wide_integers
 
-
 # -- one file, old or new ----------------------------------------------------------------------------------------------
 
 

@@ -17,10 +17,20 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Run, Tensor, Typed
-from labkit.watch.events import Event
+from labkit.watch.events import DEATH, Event
 from labkit.watch.hang import ONE_SIDED, direction
 
-_SILENT = ("barrier", "ibarrier", "abort", "win.create", "win.create_dynamic", "win.allocate", "win.fence", "win.free")
+_SILENT = (
+    DEATH,
+    "barrier",
+    "ibarrier",
+    "abort",
+    "win.create",
+    "win.create_dynamic",
+    "win.allocate",
+    "win.fence",
+    "win.free",
+)
 _TO_THE_ROOT = ("reduce", "gather", "gatherv")
 
 

@@ -33,7 +33,7 @@ from labkit.diagram.shapes import (
 )
 from labkit.diagram.words import in_words, matched, messages, short, time_in_words, time_unit, width_of
 from labkit.palette import FAINT, GREY, INK, VERMILLION, tint
-from labkit.watch.events import COMPUTE, POINT_TO_POINT, Event
+from labkit.watch.events import COMPUTE, DEATH, POINT_TO_POINT, Event
 
 LABELLED_ARROWS, LABELLED_BESIDE_COMPUTING = 80, 16  # messages; where there are more, none has its bytes written on it
 SMALL_BLOCK = 9  # pixels; beside computing, blocks of this width or height have a thinner border
@@ -50,12 +50,15 @@ def layout(
 
     Raises ValueError where `memory` is not of as many ranks as there are lanes, or not of times and bytes.
     """
-    everything = matched(events)
+    events = list(events)
+    deaths = {event.rank: event.posted for event in events if event.kind == DEATH}
+    everything = matched(event for event in events if event.kind != DEATH and not event.refused)
     ranks = number_of_ranks(everything, world_size or (None if memory is None else len(memory)))
     curve = checked(memory, ranks)
     shown, note = readable_part(everything)
     top = 12 + (22 if title else 0) + (18 if note else 0)
     frame = frame_of(shown, ranks, top, None if note else curve, memory=curve is not None)
+    deaths = {rank: at for rank, at in deaths.items() if frame.start <= at <= frame.stop}
     unit, scale = time_unit(frame.last - frame.start)
     places = places_of(shown, frame)
     stuck = {id(e): _waits_for(e, everything, ranks) for e in everything if e.ended is None}
@@ -65,14 +68,14 @@ def layout(
     shapes += [shape for shape in arrows if isinstance(shape, Line)]
     shapes += _over_arrows(_block_labels(shown, places), shapes)
     shapes += [shape for shape in arrows if isinstance(shape, Label)]
-    shapes += _stuck_labels(shown, stuck, frame)
+    shapes += _stuck_labels(shown, stuck, frame) + _crosses_of(deaths, frame)
     shapes += _axis(frame, unit, scale)
     explained, below = legend(shown, frame, curve, any(isinstance(shape, Label) for shape in arrows))
     shapes += explained + _words_above(title, note, frame)
     if not shown:
         middle = (frame.top + frame.bottom) / 2
         shapes.append(Label("note", (LEFT + frame.right) / 2, middle, "no communication", TEXT, "middle", GREY))
-    description = describe(everything, ranks, stuck, note, curve)
+    description = " ".join([describe(everything, ranks, stuck, note, curve), *map(_in_a_sentence, deaths.items())])
     name, height = short(title or "Space-time diagram", 80), frame.bottom + 44 + below
     return Diagram(WIDTH, height, tuple(shapes), name, description, unit, len(shown), len(everything))
 
@@ -84,6 +87,22 @@ def _words_above(title: str | None, note: str, frame: Frame) -> list[Label]:
     if note:
         shapes.append(Label("note", WIDTH / 2, frame.top - 14, note, SMALL, "middle", GREY))
     return shapes
+
+
+def _crosses_of(deaths: dict[int, float], frame: Frame) -> list[Line | Label]:
+    """Where a rank's process ends: a cross on its lane, and a word."""
+    shapes: list[Line | Label] = []
+    for rank, at in deaths.items():
+        x, y, size = frame.x(at) + 9, sum(frame.lane(rank)) / 2, min(6.0, frame.lane_height / 3)
+        for up in (-size, size):
+            shapes.append(Line("death", x - size, y + up, x + size, y - up, VERMILLION, width=2.2))
+        if frame.lane_height >= SMALL and x + 40 < frame.right:
+            shapes.append(Label("death", x + size + 5, y, "dies", SMALL, colour=STUCK, halo=True))
+    return shapes
+
+
+def _in_a_sentence(death: tuple[int, float]) -> str:
+    return f"Rank {death[0]} dies after {time_in_words(death[1])}."
 
 
 def _waits_for(event: Event, events: list[Event], world_size: int) -> str:

@@ -22,7 +22,7 @@ from labkit.relay.operation import Operation
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.relay.topology import Topology, flat
 from labkit.watch import hang
-from labkit.watch.events import POINT_TO_POINT, RankState
+from labkit.watch.events import DEATH, POINT_TO_POINT, Event, RankState
 
 # What the ranks of one case may ask of the relay. Far more than any exercise needs; what goes beyond is a rank that
 # means harm.
@@ -89,6 +89,7 @@ class ProgressEngine:
             rank.clock, rank.busy = self.clock.now[r], self.clock.busy[r]
             rank.memory = tuple(self.clock.memory[r])
         events = [words.event_of(op) for op in self.history] + self.clock.computed
+        events += [Event(r, DEATH, at, at, at) for r, at in {**self.dying, **self.gone}.items()]
         lines, sent = self.clock.lines_in_causal_order(), dict(self.clock.link_bytes)
         return Outcome(self.ranks, lines, events, self.report, too_slow, sent)
 

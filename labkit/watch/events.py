@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 POINT_TO_POINT = ("send", "recv")
+DEATH = "death"  # of a rank's process: a moment
 COMPUTE = "compute"  # what a rank does by itself: it has no partner, moves no bytes, and starts when it is called
 
 
@@ -17,7 +18,7 @@ class Event:
     """
 
     rank: int
-    kind: str  # "send", "recv", "all_reduce", "broadcast", "barrier", ..., or COMPUTE
+    kind: str  # "send", "recv", "all_reduce", "broadcast", "barrier", ..., COMPUTE or DEATH
     posted: float  # when the rank called it
     started: float | None  # when the bytes began to move (every partner was there); None: never
     ended: float | None  # when it completed on this rank; None: it never did
@@ -28,6 +29,7 @@ class Event:
     line: str = ""  # where the call stands: "cell 7, line 3" or "pi.py, line 12"
     match: int | None = None  # the same number on both ends of a message, or on all members of one collective
     label: str = ""  # what is computed: "F3" and "B3", micro-batch 3 forward and backward
+    refused: bool = False  # it never completed, as a rank that it needed had died, and its rank was told so
 
 
 @dataclass(frozen=True)

@@ -372,8 +372,7 @@ outcome = simulation.run(three_sums, 4, kills={2: 1})
 print([rank.value for rank in outcome.ranks])
 print(f"rank 2 died at {outcome.ranks[2].clock * 1e6:.0f} us, told at", end=" ")
 print([f"{outcome.ranks[r].clock * 1e6:.0f} us" for r in (0, 1, 3)])
-done = [e for e in outcome.events if e.ended is not None]
-timeline.draw(done, 4, title="rank 2 dies in place of its second sum")
+timeline.draw(outcome.events, 4, title="rank 2 dies in place of its second sum")
 
 # %% [markdown]
 # They know at once, and they are in the middle of a step. What now? Two answers:
@@ -453,8 +452,7 @@ for kills in ({}, {2: 3}, {2: 3, 0: 5}, {1: 0, 3: 2, 0: 6}):
         f"{same}; {busy * 1e6:.0f} us of computing"
     )
 outcome = simulation.run(survived, 4, (5,), kills={2: 2})
-done = [e for e in outcome.events if e.ended is not None]
-timeline.draw(done, 4, title="rank 2 dies in the third step")
+timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 
 # %% [markdown]
 # Shards are letters here. After the death each of the three has four of them in a step

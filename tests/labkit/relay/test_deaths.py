@@ -8,6 +8,8 @@ import pytest
 
 from labkit import simulation
 from labkit.cells.slicing import Chunk
+from labkit.diagram.layout import layout
+from labkit.diagram.shapes import Label
 from labkit.launch import launcher
 from labkit.launch.launcher import Limits, make_jobs
 from labkit.launch.rank_set import RankSet
@@ -52,6 +54,13 @@ def run(source: str, ranks: int, arguments: tuple = (), **network):
     return launcher.shared().run(make_jobs([Chunk("cell 1", 1, source)], "f", [arguments] * ranks), **network)[0]
 
 
+def test_a_picture_shows_the_death_and_not_what_was_refused():
+    drawn = layout(run(GOES_ON, 3, (3,), kills={1: 2}).events, 3)
+    (word,) = [shape for shape in drawn.of("death") if isinstance(shape, Label)]
+    assert word.text == "dies" and "Rank 1 dies after 40 µs." in drawn.description
+    assert "waits for" not in drawn.description and not drawn.of("stuck")
+
+
 def values(outcome) -> list:
     return [rank.value for rank in outcome.ranks]
 
@@ -65,7 +74,7 @@ def test_survivors_of_a_training_go_on(operation):
     assert len({tuple(rank.value[0].values) for rank in survivors}) == 1
     assert all(not rank.unwaited for rank in outcome.ranks) and outcome.hang is None
     died = outcome.ranks[2].clock
-    failed = [event for event in outcome.events if event.ended is None]
+    failed = [event for event in outcome.events if event.refused]
     assert len(failed) == 3 and all(died <= event.posted < died + 1e-3 for event in failed)
 
 
