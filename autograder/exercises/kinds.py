@@ -115,7 +115,10 @@ def refused(answer: Any) -> bool:
 
 
 class RefusingExercise(PlainExercise):
-    """A plain function that raises ValueError where the case is `impossible`."""
+    """A plain function that raises ValueError where the case is `impossible`.
+
+    A mistake whose value is "ValueError" raises one where it is not.
+    """
 
     def __init_subclass__(cls, **options):
         if "signature" in vars(cls) and "harness" not in vars(cls):
@@ -134,6 +137,8 @@ def harness(f, *arguments):
     def per_rank(self, case, value):
         if self.impossible(**case.known):
             return [{"value": ANYTHING, "raises": "ValueError"}]
+        if refused(value):
+            return [{"value": None, "raises": "ValueError"}]
         return [{"value": value, "raises": "nothing"}]
 
     def worked(self, case):

@@ -22,6 +22,7 @@ from autograder.exercises.readings.networks import (
     called,
     crossings,
     diloco,
+    from_the_first_again,
     over_the_links,
     power_sgd,
     seconds_of,
@@ -41,6 +42,8 @@ DROPS_ERROR = Mistake("drops_the_error", "What was not sent in one step is never
 FORGETS_OLDER = Mistake("forgets_older_errors", "The error is taken from the gradient alone: what earlier steps had "
                         "kept and this one did not send is lost.",
                         "error = (gradient + error) - what was sent.")  # fmt: skip
+REFUSES = Mistake("refuses_what_can_be", "This can be done, and the function raised a ValueError.", "",
+                  lambda c: c.possible and "ValueError")  # fmt: skip
 
 
 # -- order and placement -----------------------------------------------------------------------------------------------
@@ -66,6 +69,8 @@ class RingOrder(PlainExercise):
         for level, kind in ((turn, (2, 3)), (turn, (4, 4)), (any_, [3, 1, 4]), (any_, [2, 5, 2]), (any_, [3]),
                             (any_, [1, 1, 1]), (any_, [1])):  # fmt: skip
             names = (rng.permutation(90)[:5] + 20).tolist()  # none is a rank's number, too
+            if kind == [3, 1, 4]:
+                names[0] *= -1
             if level == turn:
                 of = [names[r % kind[0]] for r in range(kind[0] * kind[1])]
             else:
@@ -105,6 +110,10 @@ class PlaceRanks(RefusingExercise):
                 "`slots[i]` is the room of `hosts[i]`.",
                 lambda c: c.possible and c.named(by_slot if c.by == "slot" else by_node,
                                                  [c.slots[0]] * len(c.slots))),
+        Mistake("from_the_first_again", "Where a host was full, the turn began again with the first one.",
+                "A host without a free slot is passed over: the next one has its turn.",
+                lambda c: c.possible and c.by == "node" and c.named(from_the_first_again)),
+        REFUSES.but(how="Only a `by` that there is not, or more ranks than slots: as many are welcome."),
         Mistake("takes_anything", "What cannot be placed was placed.",
                 "More ranks than slots, or a `by` that there is not: raise ValueError."),
     ]  # fmt: skip
@@ -118,6 +127,7 @@ class PlaceRanks(RefusingExercise):
             (sizes, [1, 4, 2], 6, "node"),
             (sizes, [2, 1, 3], 6, "slot"),
             (sizes, [1, 0, 3, 2], 5, "node"),
+            (sizes, [3, 1, 3], 7, "node"),
             (sizes, [3, 1, 2], 0, "slot"),
             (wrong, [2, 3], 6, "node"),
             (wrong, [2, 3], 6, "slot"),
@@ -179,11 +189,21 @@ class AllReduceSeconds(RefusingExercise):
         Mistake("all_inside", "Every step takes the link inside a node.",
                 "A step in which one rank leaves its node waits for the link between.",
                 lambda c: c.of(links=(c.inside, c.inside))),
+        Mistake("ring_shares_the_card", "In a ring only one rank of a node sends to another node, and has the card for "
+                "itself.", "A step takes as long as its slowest message: one of n/p between the nodes.",
+                lambda c: c.algorithm == "ring" and c.of(ring_shares=True)),
+        Mistake("one_partner_too_many_inside", "A partner at a distance of g is on the next node.",
+                "Inside where the distance is below g.", lambda c: c.of(reach=1)),
+        Mistake("large_halves_near", "The sizes are in the opposite order: the first partner, p/2 away, gets a half.",
+                "Partners at a distance d swap n d / p bytes.", lambda c: c.of(backwards=True)),
+        Mistake("whole_bytes", "The bytes of a message were rounded to a whole number.", "n / p, not n // p.",
+                lambda c: c.of(rounded=True)),
         Mistake("no_latency", "The latency of the messages is missing.", "Each step costs alpha, too.",
                 lambda c: c.of(links=((0.0, c.inside[1]), (0.0, c.between[1])))),
         Mistake("p_steps", "The ring takes p - 1 steps to reduce and as many to spread, not p.",
                 "p parts, p - 1 of which a rank lacks.",
                 lambda c: c.algorithm == "ring" and c.of() * (c.p / (c.p - 1) if c.p > 1 else 1)),
+        REFUSES.but(how="Only another algorithm, and doubling and halving where p is no power of two."),
         Mistake("takes_anything", "An algorithm that there is not, or that does not run on this number of ranks, got a "
                 "time.",
                 "Raise ValueError: doubling and halving need a power of two, here."),
@@ -209,7 +229,7 @@ class AllReduceSeconds(RefusingExercise):
         ):
             inside = float(rng.integers(5, 20)) * 1e-1, 1e-3 / float(rng.integers(100, 400))
             between = float(rng.integers(40, 90)) * 1e-1, 1e-3 / float(rng.integers(10, 30))
-            known = (algorithm, int(rng.integers(9, 40)) * 480, n, g, inside, between)
+            known = (algorithm, int(rng.integers(9, 40)) * 480 + 7, n, g, inside, between)
             names = ("algorithm", "nbytes", "nodes", "per_node", "inside", "between")
             yield level, dict(zip(names, known, strict=True)), {"rtol": 1e-9}
 
@@ -309,6 +329,7 @@ class HierarchicalAllReduce(SumExercise):
                 (the_sum, 3, 1, 4, {}),
                 (the_sum, 3, 3, 8, {}),
                 (between, 6, 3, 360, {}),
+                (between, 6, 2, 360, {}),
                 (idle, 6, 3, 360, bytes_only),
             )
         ]
@@ -474,6 +495,12 @@ def harness(f, gradients, k):
         Mistake("largest_not_in_magnitude", "Large negative entries are never chosen.", "Choose by the magnitude.",
                 lambda c: c.of("largest_not_in_magnitude")),
         SUM_FOR_MEAN.giving(lambda c: c.of("sum_for_mean")),
+        Mistake("mean_of_senders", "An entry was divided by the number of ranks that sent it.",
+                "Who did not send it, sent zero: divide by the number of all ranks.",
+                lambda c: c.of("mean_of_senders")),
+        Mistake("error_of_the_mean", "The error is what the mean has left of this rank's gradient + error.",
+                "It is what this rank itself has not sent: gradient + error, with zeros where it sent.",
+                lambda c: c.of("error_of_the_mean")),
         TOO_MANY_BYTES.but(how="Each rank gives k values and k indices, 16 k bytes; the zeros stay at home."),
     ]  # fmt: skip
 
@@ -537,6 +564,14 @@ def harness(f, gradients, q):
                 "`torch.linalg.qr(left)[0]`.", lambda c: c.of("not_orthogonal")),
         Mistake("never_summed_left", "The left factor comes from one rank's matrix.",
                 "All-reduce it before you orthogonalise it.", lambda c: c.of("never_summed_left")),
+        Mistake("orthonormal_too_soon", "Each rank made its own left factor orthonormal; the mean of such factors is "
+                "not.", "First the mean of all ranks' M Q, then make it orthonormal.",
+                lambda c: c.of("orthonormal_too_soon")),
+        Mistake("columns_alone", "The columns of the left factor have length one, but are not at right angles: the "
+                "product is no projection.", "`torch.linalg.qr(left)[0]`.", lambda c: c.of("columns_alone")),
+        Mistake("error_of_own_factor", "The error is what this rank's own M^T P has left, not what the approximation "
+                "has.", "All-reduce the right factor first: error = gradient + error - P Q^T, with the mean Q.",
+                lambda c: c.of("error_of_own_factor")),
         SUM_FOR_MEAN.giving(lambda c: c.of("sum_for_mean")),
         TOO_MANY_BYTES.but(how="What travels are the two thin factors: (rows + columns) x rank numbers."),
         TOO_MANY,
@@ -629,6 +664,12 @@ def harness(f, w, slopes, target, steps, every, lr, outer_lr, mu):
         Mistake("skips_the_rest", "Where `every` does not divide `steps`, the steps left over were not taken.",
                 "The last round is shorter: steps % every inner steps, then the outer one.",
                 lambda c: c.of("skips_the_rest")),
+        Mistake("whole_last_round", "The last round has `every` steps, where fewer were left.",
+                "There are `steps` inner steps in all.", lambda c: c.of("whole_last_round")),
+        Mistake("one_outer_step_too_many", "After the last round there was one more outer step, along the momentum.",
+                "The last step ends a round once.", lambda c: c.of("one_outer_step_too_many")),
+        Mistake("start_moves", "`start` moved along with the inner steps: delta is measured from this rank's own "
+                "weights. One name more is no copy.", "local = start.clone()", lambda c: c.of("start_moves")),
         TOO_MANY,
         TOO_MANY_BYTES.but(how="Once a round, n numbers: one all-reduce of the weights, or of delta. The momentum is "
                                "the same everywhere and need not travel."),

@@ -47,28 +47,64 @@ def by_node(slots: list[int], p: int) -> list[int]:
     return turns[:p]
 
 
+def from_the_first_again(slots: list[int], p: int) -> list[int]:
+    """The same, but where a host has no room the turn begins again with the first that has."""
+    free, placed, at = list(slots), [], 0
+    while len(placed) < p:
+        at = at if free[at] else next(host for host, room in enumerate(free) if room)
+        free[at] -= 1
+        placed.append(at)
+        at = (at + 1) % len(free)
+    return placed
+
+
 # -- cost models -------------------------------------------------------------------------------------------------------
 
 ALGORITHMS = ("ring", "doubling", "halving_doubling", "hierarchical")
 
 
-def steps_of(algorithm: str, nbytes: float, nodes: int, per_node: int, *, shared=True, twice=2, whole=False) -> list:
+def steps_of(
+    algorithm: str,
+    nbytes: float,
+    nodes: int,
+    per_node: int,
+    *,
+    shared=True,
+    twice=2,
+    whole=False,
+    ring_shares=False,
+    reach=0,
+    backwards=False,
+    rounded=False,
+) -> list:
     """The steps of an all-reduce: (how often, the link it waits for, messages of one node on it, bytes of each).
 
     shared: whether the ranks of a node share a card. twice: how often what reduces and what spreads is counted. whole:
-    whether every message carries all bytes.
+    whether every message carries all bytes. ring_shares: whether g ranks of a node send at once in a ring, too. reach:
+    how much further than g - 1 partners are inside. backwards: whether the nearest partners swap the largest parts.
+    rounded: whether bytes are whole numbers.
     """
+    if rounded:
+        exact = steps_of(algorithm, nbytes, nodes, per_node)
+        return [(often, at, many, math.floor(size)) for often, at, many, size in exact]
     n, g, p = nodes, per_node, nodes * per_node
     if algorithm == "ring":
-        return [(twice * (p - 1), "inside" if n == 1 else "between", 1, nbytes if whole else nbytes / p)]
+        many = g if ring_shares and n > 1 else 1
+        return [(twice * (p - 1), "inside" if n == 1 else "between", many, nbytes if whole else nbytes / p)]
     if algorithm == "hierarchical":
         inside = (twice * (g - 1), "inside", 1, nbytes if whole else nbytes / g)
         return [inside, (twice * (n - 1), "between", g if shared else 1, nbytes if whole else nbytes / p)]
     distances = [1 << k for k in range(p.bit_length() - 1)]
     often = 1 if algorithm == "doubling" else twice
     whole = whole or algorithm == "doubling"
+    near = g + reach
     return [
-        (often, "inside" if d < g else "between", g if shared and d >= g else 1, nbytes if whole else nbytes * d / p)
+        (
+            often,
+            "inside" if d < near else "between",
+            g if shared and d >= near else 1,
+            nbytes if whole else nbytes / (2 * d) if backwards else nbytes * d / p,
+        )
         for d in distances
     ]
 
@@ -98,9 +134,12 @@ def top_k(gradients: np.ndarray, k: int, slip: str = "") -> tuple[list, np.ndarr
                 mean[at] = sent[r]
             else:
                 mean[at] += sent[r]
-        means.append(mean if slip == "sum_for_mean" else mean / p)
+        senders = np.maximum(np.bincount(chosen.ravel(), minlength=n), 1) if slip == "mean_of_senders" else p
+        means.append(mean if slip == "sum_for_mean" else mean / senders)
         kept = g.copy() if slip == "forgets_older_errors" else a.copy()
-        if slip != "keeps_what_was_sent":
+        if slip == "error_of_the_mean":
+            kept -= means[-1]
+        elif slip != "keeps_what_was_sent":
             np.put_along_axis(kept, chosen, 0.0, 1)
         error = kept
     return means, error * (slip != "drops_the_error")
@@ -115,11 +154,16 @@ def power_sgd(gradients: np.ndarray, q: np.ndarray, slip: str = "") -> tuple[lis
         left = m[:1] @ q if slip == "never_summed_left" else (m @ q).mean(axis=0)
         left = left[0] if left.ndim == 3 else left
         basis = left if slip == "not_orthogonal" else np.linalg.qr(left)[0]
-        right = m.transpose(0, 2, 1) @ basis
+        if slip == "columns_alone":
+            basis = left / np.linalg.norm(left, axis=0)
+        if slip == "orthonormal_too_soon":
+            basis = np.mean([np.linalg.qr(one @ q)[0] for one in m], axis=0)
+        own = right = m.transpose(0, 2, 1) @ basis
         right = right.sum(axis=0) if slip == "sum_for_mean" else right.mean(axis=0)
         mean = basis @ right.T
         means.append(mean)
-        error = (g if slip == "forgets_older_errors" else m) - mean
+        left_out = (basis @ own.transpose(0, 2, 1)) if slip == "error_of_own_factor" else mean
+        error = (g if slip == "forgets_older_errors" else m) - left_out
         q = q if slip == "starts_again" else right
     return means, error * (slip != "drops_the_error")
 
@@ -131,19 +175,25 @@ def diloco(c, slip: str = "") -> np.ndarray:
     """The weights of each rank at the end. c: w (n,), slopes and targets (ranks, n), steps, every, lr, outer_lr, mu."""
     p = len(c.slopes)
     start, velocity, w = c.w.copy(), np.zeros_like(c.w), np.tile(c.w, (p, 1))
-    last = start
-    for t in range(1, c.steps - (c.steps % c.every if slip == "skips_the_rest" else 0) + 1):
+    last, steps = start, c.steps - (c.steps % c.every if slip == "skips_the_rest" else 0)
+    if slip == "whole_last_round":
+        steps += -steps % c.every
+    for t in range(1, steps + 1):
         w = w - c.lr * c.slopes * (w - c.targets)
         if slip == "averages_in_every_step":
             w = np.tile(w.mean(axis=0), (p, 1))
-        if t % c.every and (t < c.steps or slip == "drops_the_short_round"):
+        if t % c.every and (t < steps or slip == "drops_the_short_round"):
             continue
         delta = (start - w).sum(axis=0) / (1 if slip == "sum_for_mean" else p)
         delta = -delta if slip == "wrong_sign" else delta
+        if slip == "start_moves":
+            start, delta = w, w - w.mean(axis=0)
         velocity = c.mu * velocity * (slip != "momentum_begins_again") + delta
         ahead = {"no_momentum": delta, "heavy_ball": velocity}.get(slip, delta + c.mu * velocity)
         new = w.mean(axis=0) if slip == "averages_only" else start - c.outer_lr * ahead
         start = c.w if slip == "measures_from_the_first" else new
-        w = np.tile(new, (p, 1)) if slip != "goes_on_from_its_own" or t >= c.steps else w
+        w = np.broadcast_to(new, w.shape) if slip != "goes_on_from_its_own" or t >= c.steps else w
         last = new
-    return np.tile(last, (p, 1)) if slip != "drops_the_short_round" else w
+    if slip == "one_outer_step_too_many" and c.steps % c.every == 0:
+        last = last - c.outer_lr * c.mu * (c.mu * velocity)
+    return np.broadcast_to(last, w.shape) if slip != "drops_the_short_round" else w

@@ -1,0 +1,21 @@
+# verdict: wrong, diagnosis: mean_of_senders
+import torch
+import torch.distributed as dist
+
+
+def top_k_mean(gradient, error, k):
+    p = dist.get_world_size()
+    full = gradient + error
+    at = full.abs().topk(k).indices
+    values = full[at]
+    error.copy_(full)
+    error[at] = 0
+    vs = [torch.empty_like(values) for _ in range(p)]
+    ats = [torch.empty_like(at) for _ in range(p)]
+    dist.all_gather(vs, values)
+    dist.all_gather(ats, at)
+    mean, count = torch.zeros_like(full), torch.zeros_like(full)
+    for v, i in zip(vs, ats):
+        mean[i] += v
+        count[i] += 1
+    return mean / count.clamp(min=1)
