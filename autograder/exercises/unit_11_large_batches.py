@@ -95,6 +95,10 @@ class ScaledRate(PlainExercise):
         Mistake("too_long", "The cosine begins after the warm-up, and is stretched over as many steps as there are in "
                 "all: it never gets down.", "Its share is (step - warmup_steps) / (steps - warmup_steps).",
                 lambda c: None if c.warming else c.peak * cosine((c.step - c.warmup_steps) / c.steps)),
+        Mistake("down_a_step_too_soon", "The cosine is at zero in the last step; it would be one step later.",
+                "Its share is (step - warmup_steps) / (steps - warmup_steps).",
+                lambda c: None if c.warming or c.steps - c.warmup_steps < 2 else
+                c.peak * cosine((c.step - c.warmup_steps) / (c.steps - 1 - c.warmup_steps))),
         Mistake("not_halved", "1 + cos goes from 2 to 0.", "Half of it.",
                 lambda c: None if c.warming else 2 * c.right),
         Mistake("straight_down", "The rate goes down in a straight line.", "peak * (1 + cos(pi * share)) / 2",
@@ -115,6 +119,7 @@ class ScaledRate(PlainExercise):
         yield case(linear, int(rng.integers(3, 8)), odd, 10, 40)
         yield case(linear, 10, odd, 10, 40)
         yield case(linear, 3, 2 * base, 9, 9)
+        yield case(linear, 0, odd, 0, 40)
         yield case(down, 17, odd, 10, 40)
         yield case(down, int(rng.integers(60, 80)), 16 * base, 20, 100)
         yield case(down, int(rng.integers(12, 17)), 3 * base, 0, 50)
@@ -315,9 +320,13 @@ class TrustStep(ReportExercise):
     parts = ("weights",)
     inputs = "free"
     harness = """
+import torch
+
+
 def harness(f, shards, updates, adapt, lr, trust):
+    held, given = list(shards), [u.clone() for u in updates]
     f(shards, updates, list(adapt), lr, trust)
-    return {"weights": list(shards)}
+    return {"weights": held, "kept": len(updates) == len(given) and all(map(torch.equal, given, updates))}
 """
     mistakes = [
         Mistake("own_norms", "Each rank used the norms of its own shards: the parts of one layer went steps of "
@@ -353,10 +362,17 @@ def harness(f, shards, updates, adapt, lr, trust):
         Mistake("zero_divided", "An update of norm zero: w has become something that is no number.",
                 "Where a norm is zero the factor is 1.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]) if c.whole_u[k].any() else np.nan)),
+        Mistake("own_zeros", "A rank whose shard is zero did not adapt it: but the tensor is not zero.",
+                "Whether a norm is zero is seen from the norm of the whole tensor.",
+                lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k])
+                                  if c.w[r][k].any() and c.u[r][k].any() else 1)),
         Mistake("uphill", "The weights went the wrong way.", "w -= ..., not +=.",
                 lambda c: c.steps(lambda k, r: -c.ratio(c.whole_w[k], c.whole_u[k]), others=-1)),
-        Mistake("not_changed", "The weights are as they were.", "In place: `w.sub_(...)`.",
+        Mistake("not_changed", "The weights are as they were.", "In place: `w.sub_(...)`; another tensor in the list "
+                "does not change them.",
                 lambda c: c.steps(lambda k, r: 0, others=0)),
+        Mistake("updates_changed", "The weights are right, but the updates are not what they were.",
+                "Only the weights change in place: `w.sub_(u, alpha=lr * factor)`."),
         TOO_MANY,
         MOVES_TOO_MUCH.but(how="The squares of two norms for each tensor are all that has to travel."),
     ]  # fmt: skip
@@ -368,18 +384,22 @@ def harness(f, shards, updates, adapt, lr, trust):
             self._case(rng, zeros, [(4,), (3,), (5,)], adapt=[True, False, True]),
             self._case(rng, zeros, [(3,), (4,), (2,)], zero=(0, 1)),
             self._case(rng, shards, [(3, 2), (2, 4)]),
+            self._case(rng, shards, [(3, 2), (2, 4)], zeros=((0, 1), (1, 0))),
             self._case(rng, shards, [(3, 0, 2), (1, 2, 0), (60, 60, 60)], adapt=[True, False, True], late=(1,)),
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, adapt=None, zero=(), **options):
-        """sizes: of each tensor, the size of each rank's shard. zero: which weights are zero, and which update."""
+    def _case(rng, level, sizes, adapt=None, zero=(), zeros=(), **options):
+        """sizes: of each tensor, the size of each rank's shard. zero: which weights are zero, and which update. zeros:
+        likewise, but (rank, tensor), of one shard alone."""
         p = len(sizes[0])
         w = [[full_precision(rng, -1, 1, (of[r],)) for of in sizes] for r in range(p)]
         u = [[full_precision(rng, -4, 4, (of[r],)) for of in sizes] for r in range(p)]
         for r in range(p):
             for name, k in zip((w, u), zero, strict=False):
                 name[r][k][:] = 0.0
+        for name, (r, k) in zip((w, u), zeros, strict=False):
+            name[r][k][:] = 0.0
         known = {"w": w, "u": u, "adapt": adapt or [True] * len(sizes), "lr": round(float(rng.uniform(0.2, 0.4)), 3)}
         known |= {
             "trust": round(float(rng.uniform(0.1, 0.2)), 3),
@@ -387,6 +407,7 @@ def harness(f, shards, updates, adapt, lr, trust):
             "us": list(map(float64, u)),
         }
         says = f"{len(sizes)} tensors{', one with weights of zero, one with an update of zero' * bool(zero)}"
+        says += ", a rank's shard of zeros" * bool(zeros)
         return on_ranks(level, p, "ws[r] us[r] adapt lr trust", known, says, **options)
 
     def worked(self, case):
@@ -411,13 +432,15 @@ def harness(f, shards, updates, adapt, lr, trust):
 
     def expected(self, case):
         c = self.worked(case)
-        return c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]))
+        return [one | {"kept": ANYTHING} for one in c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]))]
 
     def needs_bytes(self, case):
         return [8] * case.world_size
 
     def facts(self, case: Case, run: Run):
         p, tensors = case.world_size, len(case.known["adapt"])
+        if not all(rank.value["kept"] for rank in run.ranks):
+            return "updates_changed"
         return too_much(run, 1, 2 * p * (p - 1) * 2 * tensors * 8) if case.level == list(self.levels)[2] else None
 
 
@@ -465,8 +488,12 @@ def harness(f, gradient, b):
                 lambda c: c.noises(c.of(c.p * c.small, c.big))),
         Mistake("only_variance", "This is S, the noise of one sample: it was not divided by |G|^2.", "S / |G|^2",
                 lambda c: c.noises(c.right_noise * c.signal)),
+        Mistake("cut_off_at_zero", "A negative estimate was cut off at zero: means over many steps come out too large.",
+                "Single estimates scatter; return them as they are.", lambda c: c.noises(max(c.right_noise, 0.0))),
+        Mistake("sign_lost", "A negative estimate lost its sign: means over many steps come out too large.",
+                "Single estimates scatter; return them as they are.", lambda c: c.noises(abs(c.right_noise))),
         TOO_MANY,
-        MOVES_TOO_MUCH.but(how="The gradient and one number."),
+        MOVES_TOO_MUCH.but(how="One all_reduce, of the gradient and one number."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -474,13 +501,17 @@ def harness(f, gradient, b):
         return [
             self._case(rng, estimate, 2, 5, 8),
             self._case(rng, estimate, 4, 6, 16, late=(2,)),
+            self._case(rng, estimate, 2, 5, 8, negative=True),
             self._case(rng, one_more, 3, 50, 4),
             self._case(rng, alone, 1, 4, 8),
         ]
 
     @staticmethod
-    def _case(rng, level, p, n, b, **options):
+    def _case(rng, level, p, n, b, negative=False, **options):
+        """negative: whether the estimate is, as where the ranks' gradients point away from each other."""
         g = full_precision(rng, 0.5, 1.5, (n,)) + full_precision(rng, -0.7, 0.7, (p, n))
+        if negative:
+            g[1::2] *= -1
         known = {"g": list(g), "sent": float64(g), "b": b}
         return on_ranks(level, p, "sent[r] b", known, f"{n} numbers, b = {b}", **options)
 
@@ -636,6 +667,9 @@ def harness(f, g, xhat, weight, inv, n):
                 lambda c: c.gx(lambda r: c.total, lambda r: max(len(c.g[r]), 1))),
         Mistake("sums_averaged", "The sums of the ranks were averaged.", "ReduceOp.SUM, then divide by n.",
                 lambda c: c.gx(lambda r: c.total / c.p, lambda r: c.n)),
+        Mistake("mean_of_means", "The means of the ranks were averaged: a row on a rank with few of them counts more.",
+                "Add up the sums of all ranks, then divide by n.",
+                lambda c: c.gx(lambda r: sum(c.means) / c.p, lambda r: 1)),
         Mistake("as_if_constant", "Mean and variance were treated as constants: but every row moves them.",
                 "Subtract the mean of g, and xhat times the mean of g xhat.",
                 lambda c: c.gx(lambda r: 0 * c.total, lambda r: c.n)),
@@ -655,6 +689,9 @@ def harness(f, g, xhat, weight, inv, n):
                 lambda c: [c.of_parameters(*s) for s in c.sums]),
         Mistake("divided_by_n", "The gradients of weight and bias were divided by n.", "They are sums.",
                 lambda c: [c.of_parameters(*s[::-1] / c.n) for s in c.sums]),
+        Mistake("divided_by_own_n", "The gradients of weight and bias were divided by the number of this rank's rows.",
+                "They are sums.",
+                lambda c: [c.of_parameters(*mean[::-1]) for mean in c.means]),
         TOO_MANY.but(how="Both sums in one tensor of 2 C numbers."),
         MOVES_TOO_MUCH.but(how="2 C numbers are enough."),
     ]  # fmt: skip
@@ -683,6 +720,7 @@ def harness(f, g, xhat, weight, inv, n):
         c = super().worked(case)
         c.sums = [np.stack([g.sum(0), (g * x).sum(0)]) for g, x in zip(c.g, c.xhat, strict=True)]
         c.total = sum(c.sums)
+        c.means = [s / (len(g) or np.nan) for s, g in zip(c.sums, c.g, strict=True)]  # of no rows: nan, as in torch
 
         def gx(sums, n, weight=c.weight, inv=c.inv):
             return [
@@ -845,6 +883,9 @@ def harness(f, table, steps, every, n):
                 lambda c: {"accuracies": c.over(lambda v: c.of(v, c.n))}),
         Mistake("before_the_step", "The validation came a step too soon.", "After steps every - 1, 2 every - 1, and so "
                 "on: when `every`, 2 `every` ... steps are done.", lambda c: c.when(lambda k: k % c.every == 0, 0)),
+        Mistake("before_its_step", "The validation came before the step that it belongs to: it saw the weights of one "
+                "step less.", "step(k) first, then the validation.",
+                lambda c: c.when(lambda k: (k + 1) % c.every == 0, 0)),
         Mistake("after_the_first", "The validation came after step 0, `every`, and so on.",
                 "When `every`, 2 `every` ... steps are done.", lambda c: c.when(lambda k: k % c.every == 0, 1)),
         Mistake("one_more", "There is a validation too many, at the end.",
@@ -858,7 +899,8 @@ def harness(f, table, steps, every, n):
                 "A share for each rank."),
         Mistake("uneven_shares", "The numbers are right, but one rank has more to do than need be.",
                 "At most n / p, rounded up."),
-        TOO_MANY.but(how="One all_reduce of the count for each validation."),
+        TOO_MANY.but(how="One all_reduce of the count for each validation; `all_gather_object` is two collectives, "
+                     "one for the sizes."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -867,6 +909,7 @@ def harness(f, table, steps, every, n):
             self._case(rng, once, 2, 4, 2, 8),
             self._case(rng, once, 3, 7, 3, 10),
             self._case(rng, once, 4, 5, 2, 3, late=(1,)),
+            self._case(rng, once, 4, 4, 2, 5),
             self._case(rng, nobody, 4, 6, 2, 12),
             self._case(rng, nobody, 3, 4, 2, 11),
         ]

@@ -287,7 +287,8 @@ def trust_step(shards, updates, adapt, lr, trust):
     shards, updates: this rank's shards (float64, one-dimensional, perhaps empty) of the
     same tensors w and u; the norms are those of the whole tensors. adapt: whether a
     tensor is adapted. Where it is not, or where one of its norms is zero, the factor is
-    1. One collective, of two numbers for each tensor.
+    1. One collective, of at most two numbers for each tensor. The updates stay as they
+    are.
     """
     ### BEGIN SOLUTION
     squares = [(one**2).sum() for one in [*shards, *updates]]
@@ -377,7 +378,7 @@ def noise_scale(gradient, b):
     that counts samples; the same on every rank.
 
     gradient: this rank's, one-dimensional, float64, the mean over its b samples; it
-    stays as it is. One collective, of one number more than the gradient has. Raises
+    stays as it is. One all_reduce, of one number more than the gradient has. Raises
     ValueError on one rank, which has only one size of batch.
     """
     ### BEGIN SOLUTION
@@ -519,9 +520,9 @@ def global_moments(x):
     """Mean and variance of each channel over the rows of all ranks: two tensors of C
     numbers, the same on every rank. The variance is divided by the number of rows.
 
-    x: this rank's rows, (rows, C), float64, perhaps none. One collective; no rank sends
-    more than 2 C + 1 numbers to each of the others. Exact also where the mean is a
-    million times the deviation.
+    x: this rank's rows, (rows, C), float64, perhaps none; it stays as it is. One
+    collective; no rank sends more than 2 C + 1 numbers to each of the others. Exact
+    also where the mean is a million times the deviation.
     """
     ### BEGIN SOLUTION
     c = x.shape[1]
@@ -558,8 +559,8 @@ def sync_norm_backward(g, xhat, weight, inv, n):
     numbers each, from this rank's rows alone).
 
     g: of this rank's outputs, (rows, C), float64, perhaps no rows; xhat: what the
-    forward pass has made of them; weight, inv: C numbers; n: rows of all ranks. One
-    all_reduce of 2 C numbers.
+    forward pass has made of them; weight, inv: C numbers; n: rows of all ranks. All
+    stay as they are. One collective of 2 C numbers.
     """
     ### BEGIN SOLUTION
     own = torch.stack([g.sum(0), (g * xhat).sum(0)])
@@ -850,11 +851,11 @@ def train_and_validate(step, correct, steps, every, n):
     """Make all steps and validate on n samples whenever `every` steps are done; the
     accuracies, a list of floats, the same on every rank.
 
-    step(k) makes step k, from 0 on, on all ranks together. correct(start, stop) is how
-    many of the validation samples start to stop - 1 the weights get right as they now
-    are; it takes time for each sample. No sample is validated twice or left out, and no
-    rank validates more than n / p of them, rounded up (n may be smaller than p). One
-    collective for each validation.
+    step(k) makes step k, from 0 on, on all ranks together. correct(start, stop), with 0
+    <= start <= stop <= n, is how many of the validation samples start to stop - 1 the
+    weights get right as they now are; it takes time for each sample. No sample is
+    validated twice or left out, and no rank validates more than n / p of them, rounded
+    up (n may be smaller than p). No more than one collective for each validation.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -981,8 +982,8 @@ print(f"rates differ by {np.abs(torch_rates(8, 20, 100) - mine).max():.0e}")
 def ghost_batch_norm(x, ghost, eps):
     """x, (rows, C), normalised in groups of `ghost` rows that follow each other: in
     each group and channel minus the mean, over the root of variance + eps (the variance
-    divided by the number of rows). Raises ValueError where ghost is less than 1 or does
-    not divide the rows.
+    divided by the number of rows). x stays as it is. Raises ValueError where ghost is
+    less than 1 or does not divide the rows.
     """
     ### BEGIN SOLUTION
     if ghost < 1 or len(x) % ghost:
