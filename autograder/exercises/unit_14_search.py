@@ -607,6 +607,9 @@ class HyperbandBrackets(RefusingExercise):
                 "n = (s_max + 1) // (s + 1) * eta**s.", lambda c: c.of("the_formula_of_line_2")),
         Mistake("powers_for_epochs", "The epochs are powers of eta; the last rung does not get R.",
                 "R // eta**(s - i) epochs in rung i.", lambda c: c.of("powers_for_epochs")),
+        Mistake("rounded_on_the_way", "The epochs were computed in fractions and cut off at the end: 99.99999 becomes "
+                "99.",
+                "Whole numbers all the way: R // eta**(s - i).", lambda c: c.of("rounded_on_the_way")),
         Mistake("fractions_of_epochs", "There are no fractions of an epoch.", "R // eta**(s - i) epochs in rung i.",
                 lambda c: c.of("fractions_of_epochs")),
         TAKES_ANYTHING.but(how="Raise ValueError if R < 1 or eta < 2."),
@@ -755,6 +758,9 @@ def harness(f, x, y, degree, s):
                 "Compare their absolute values.", lambda c: c.of("largest_not_in_magnitude")),
         Mistake("smallest_first", "The order is from the smallest to the largest.", "The largest in magnitude first.",
                 lambda c: c.of("smallest_first")),
+        Mistake("fitted_with_all", "The sets are right. Their coefficients are those of a fit with all sets, which "
+                "explains some of the noise.",
+                "Fit the chosen columns alone.", lambda c: c.of("fitted_with_all")),
         Mistake("not_fitted_again", "The sets are right. Their coefficients are those of the first look, in which each "
                 "of the others counts as noise.",
                 "Fit the chosen columns once more, together, by least squares.", lambda c: c.of("not_fitted_again")),

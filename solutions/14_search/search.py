@@ -15,6 +15,7 @@
 # for about half a minute on two cores.
 
 # %%
+import shutil
 import tempfile
 from collections import Counter
 from itertools import combinations
@@ -27,7 +28,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from autograder import check
-from labkit import palette, simulation, timeline
+from labkit import palette, ranks, simulation, timeline
 
 # %% [markdown]
 # ## Guess first
@@ -739,21 +740,17 @@ for tried in (1, 5, 20, 40, 200):
 # rule for stopping:
 
 # %%
+folder = tempfile.mkdtemp()  # on a cluster: one that all nodes see
+ranks.start(4, torch=True)
+
+# %%
+# %%ranks
 try:
     import optuna
 except ModuleNotFoundError:
     optuna = None
-    print("Optuna is not installed here: make setup, or pip install optuna==5.0.0")
-
-
-def study_of(folder, **options):
-    """The study whose journal lies in this folder; made if it is not there."""
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    backend = optuna.storages.journal.JournalFileBackend(f"{folder}/journal.log")
-    storage = optuna.storages.JournalStorage(backend)
-    return optuna.create_study(
-        study_name="u14", storage=storage, load_if_exists=True, **options
-    )
+    if rank == 0:
+        print("Optuna is not installed here: pip install optuna==5.0.0")
 
 
 def objective(trial):
@@ -763,7 +760,7 @@ def objective(trial):
         "layers": trial.suggest_int("layers", 1, 4),
         "activation": trial.suggest_categorical("activation", ["relu", "tanh", "gelu"]),
     }
-    for epochs in range(1, 28):
+    for epochs in (1, 3, 9, 27):
         loss = float(curve(config, epochs))
         trial.report(loss, epochs)
         if trial.should_prune():
@@ -771,35 +768,38 @@ def objective(trial):
     return loss
 
 
-def optimized(folder, trials):
-    """The numbers of the trials that this rank ran."""
-    rank, mine = dist.get_rank(), []
+mine, states, best = [], [], None
+if optuna:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    backend = optuna.storages.journal.JournalFileBackend(f"{folder}/journal.log")
+    storage = optuna.storages.JournalStorage(backend)
     if rank == 0:
-        study_of(folder)
+        optuna.create_study(study_name="u14", storage=storage)
     dist.barrier()
-    study = study_of(
-        folder,
+    study = optuna.load_study(
+        study_name="u14",
+        storage=storage,
         sampler=optuna.samplers.TPESampler(seed=rank),
         pruner=optuna.pruners.HyperbandPruner(1, 27, 3),
     )
-    remember = lambda study, trial: mine.append(trial.number)  # noqa: E731
-    study.optimize(objective, n_trials=trials, callbacks=[remember])
-    return mine
+    keep = [lambda study, trial: mine.append(trial.number)]
+    study.optimize(objective, n_trials=10, callbacks=keep)
+    dist.barrier()
+    states = [trial.state.name for trial in study.trials]
+    best = study.best_value, study.best_params
 
-
-if optuna:
-    with tempfile.TemporaryDirectory() as folder:
-        run = simulation.run(optimized, 4, (folder, 10))
-        ran = [rank.value for rank in run.ranks]
-        study = study_of(folder)
-        states = Counter(trial.state.name for trial in study.trials)
-        best = study.best_value, study.best_params
-    for rank, numbers in enumerate(ran):
-        print(f"rank {rank} ran {numbers}")
-    numbers = sorted(number for rank in ran for number in rank)
-    print("every trial once:", numbers == list(range(40)))
-    print(f"{dict(states)}, best loss {best[0]:.4f} with")
-    print(best[1])
+# %%
+ran, states, best = (ranks.pull(name) for name in ("mine", "states", "best"))
+ranks.stop()
+shutil.rmtree(folder)
+for rank, numbers in enumerate(ran):
+    print(f"rank {rank} ran {numbers}")
+numbers = sorted(number for mine in ran for number in mine)
+print("every trial once:", numbers == list(range(len(states[0]))))
+print(dict(Counter(states[0])))
+if best[0]:
+    print(f"the best: loss {best[0][0]:.4f} with")
+    print(best[0][1])
 
 # %% [markdown]
 # No trial was run twice, though nobody handed them out: who wants a number writes a
@@ -815,7 +815,12 @@ def on_the_grid(trial):
     return float(curve({"lr": lr, "momentum": 0.9, "layers": 2}, 27))
 
 
+try:
+    import optuna
+except ModuleNotFoundError:
+    optuna = None
 if optuna:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     grid = log_grid(1e-6, 1, 13)
     ours = [float(curve({"lr": r, "momentum": 0.9, "layers": 2}, 27)) for r in grid]
     sampler = optuna.samplers.GridSampler({"lr": grid}, seed=0)

@@ -115,6 +115,8 @@ def brackets(R: int, eta: int, slip: str = "") -> list[list[tuple]]:
         rows = [(n // eta**i, R // eta ** (s - i)) for i in range(s + 1)]
         if slip == "fractions_of_epochs":
             rows = [(n // eta**i, R / eta ** (s - i)) for i in range(s + 1)]
+        elif slip == "rounded_on_the_way":
+            rows = [(n // eta**i, int(R * float(eta) ** -s * eta**i)) for i in range(s + 1)]
         elif slip == "powers_for_epochs":
             rows = [(n // eta**i, eta**i * eta ** (top - s)) for i in range(s + 1)]
         table.append(rows)
@@ -232,7 +234,14 @@ def spectral(c, slip: str = "") -> list[list]:
     means = table.T @ c.y / len(c.y)
     size = means if slip == "largest_not_in_magnitude" else np.abs(means)
     chosen = np.argsort(-size, kind="stable")[: c.s]
-    found = means[chosen] if slip == "not_fitted_again" else np.linalg.lstsq(table[:, chosen], c.y, rcond=None)[0]
+    if slip == "not_fitted_again":
+        found = means[chosen]
+    elif slip == "fitted_with_all":
+        found = np.linalg.lstsq(table, c.y, rcond=None)[0]
+        chosen = np.argsort(-np.abs(found), kind="stable")[: c.s]
+        found = found[chosen]
+    else:
+        found = np.linalg.lstsq(table[:, chosen], c.y, rcond=None)[0]
     order = np.argsort(-np.abs(found), kind="stable")
     order = order[::-1] if slip == "smallest_first" else order
     return [[list(sets[chosen[k]]), float(found[k])] for k in order]
