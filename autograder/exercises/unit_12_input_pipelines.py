@@ -129,7 +129,7 @@ def shards_of_it(shards):
         return ANYTHING
 
     def read_right(self, answer, samples, n):
-        shards = answer["value"] if isinstance(answer, dict) else None
+        shards = answer.get("value") if isinstance(answer, dict) else None
         if not isinstance(shards, list):
             return "no_archive"
         if any(shard == "no archive" for shard in shards):
@@ -525,6 +525,8 @@ class Prefetch(PlainExercise):
             yield level, {"batches": given, "depth": depth, "breaks_at": breaks_at, "level": level}
 
     def read_right(self, answer, batches, depth, breaks_at, level):
+        if not isinstance(answer, dict) or "hung" not in answer:
+            return "not_the_batches"
         got, right = answer["got"], batches[:breaks_at] if breaks_at >= 0 else batches
         if answer["hung"]:
             return "waits_for_ever"
@@ -771,6 +773,8 @@ def harness(f, n, seeds, plan):
 
     def read_right(self, answer, n, seeds, plan, level):
         epochs = []
+        if not isinstance(answer, list) or not answer or not all(isinstance(s, list) and s for s in answer):
+            return "not_a_pair"
         for steps in answer:
             for step in steps:
                 if found := self._one_step(step, n):
@@ -792,6 +796,8 @@ def harness(f, n, seeds, plan):
 
     @staticmethod
     def _one_step(step, n):
+        if not isinstance(step, dict) or not {"no_text", "odd", "shares"} & set(step):
+            return "not_a_pair"
         if "no_text" in step:
             return Finding("not_json", step["no_text"])
         states = step.get("states", [])
@@ -854,7 +860,7 @@ class Pack(RefusingExercise):
         return ANYTHING
 
     def read_right(self, answer, lengths, capacity, level):
-        rows = answer["value"]
+        rows = answer["value"] if isinstance(answer, dict) and "value" in answer else None
         if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
             return "not_each_once"
         held = [k for row in rows for k in row]

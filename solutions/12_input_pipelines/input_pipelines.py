@@ -13,7 +13,7 @@
 # stopped an epoch on 4 ranks to go on with it on 3, with no sample lost or twice.
 #
 # **You need** units 03 and 04. **It takes** about 75 minutes. The cells themselves run
-# for about 40 seconds on two cores.
+# for about 45 seconds on two cores.
 
 # %%
 import importlib.util

@@ -97,8 +97,17 @@ def first_fit(lengths: Sequence[int], capacity: int, decreasing: bool = True) ->
 # -- what ranks got ----------------------------------------------------------------------------------------------------
 
 
+def _nested(value: object, deep: int) -> bool:
+    """Whether these are lists of lists, so many times, none of them empty above the innermost."""
+    if not isinstance(value, list):
+        return False
+    return deep == 0 or (len(value) > 0 and all(_nested(one, deep - 1) for one in value))
+
+
 def shard_mistake(table: list, files: list[str], level: str) -> Finding | str | None:
     """What is wrong with files dealt out: table[seed][epoch][rank][worker] is a list of them."""
+    if not _nested(table, 4):
+        return "not_files"
     epochs = [epoch for seed in table for epoch in seed]
     flat = [worker for epoch in epochs for rank in epoch for worker in rank]
     if not all(isinstance(one, list) and all(isinstance(name, str) and name in files for name in one) for one in flat):
