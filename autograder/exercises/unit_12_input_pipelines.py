@@ -744,16 +744,14 @@ def harness(f, n, seeds, plan):
                 "Count samples."),
         Mistake("wrong_state", "The state that came back is not that behind this batch.",
                 "taken grows by the samples of the batch; at the end of an epoch it is 0 and epoch is one more."),
-        Mistake("ranks_disagree", "The ranks do not cut the same order.",
-                "The order is made of seed and epoch alone."),
+        Mistake("not_one_order", "The ranks and steps of an epoch do not all cut the same order: samples come twice "
+                "and others never.",
+                "Make it anew in each call, from seed and epoch alone: no rank, no time, no global generator."),
         Mistake("always_from_the_start", "Every step takes the first samples of the epoch again.",
                 "Go on at `taken`."),
         Mistake("order_depends_on_ranks", "After the stop the epoch has another order: samples come twice and others "
                 "never.",
                 "The order is made of seed and epoch alone; only how a batch is shared depends on the ranks."),
-        Mistake("order_changes", "The order is not the same in each step of the epoch: samples come twice and others "
-                "never.",
-                "Make it anew in each call, from seed and epoch alone."),
         Mistake("not_shuffled", "The samples come in order.", "Shuffle, with a generator made of seed and epoch."),
         Mistake("same_order_every_epoch", "Two epochs have the same order.", "The generator needs the epoch, too."),
         Mistake("ignores_the_seed", "Another seed gives the same order.", "The generator needs the seed, too."),

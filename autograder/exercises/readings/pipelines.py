@@ -188,7 +188,7 @@ def order_mistake(n: int, steps: list[dict]) -> Finding | str | None:
         of = [step for step in steps if step["epoch"] == epoch]
         batches = [sorted(k for share in step["shares"] for k in share) for step in of]
         if any(len(set(batch)) < len(batch) for batch in batches):
-            return Finding("ranks_disagree", f"Epoch {epoch}: two ranks got the same sample in one step.")
+            return Finding("not_one_order", f"Epoch {epoch}: two ranks got the same sample in one step.")
         if len(batches) > 1 and all(set(batch) <= set(batches[0]) for batch in batches):
             return "always_from_the_start"
         held = Counter(k for batch in batches for k in batch)
@@ -199,5 +199,5 @@ def order_mistake(n: int, steps: list[dict]) -> Finding | str | None:
             text = f"Epoch {epoch}: sample {again[0]} came twice" + (
                 f", sample {missing[0]} never." if missing else "."
             )
-            return Finding("order_depends_on_ranks" if stopped else "order_changes", text)
+            return Finding("order_depends_on_ranks" if stopped else "not_one_order", text)
     return None

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: ranks_disagree
+# verdict: wrong, diagnosis: not_one_order
 import numpy as np
 
 

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: order_changes
+# verdict: wrong, diagnosis: not_one_order
 import numpy as np
 
 
