@@ -117,17 +117,21 @@ def refused(answer: Any) -> bool:
 class RefusingExercise(PlainExercise):
     """A plain function that raises ValueError where the case is `impossible`.
 
-    A mistake whose value is "ValueError" raises one where it is not.
+    A mistake whose value is "ValueError" raises one where it is not. call: how the harness calls `f`; prepare: what it
+    defines before.
     """
+
+    prepare = ""
+    call = "as_lists(f(*arguments))"
 
     def __init_subclass__(cls, **options):
         if "signature" in vars(cls) and "harness" not in vars(cls):
-            cls.harness = """
+            cls.harness = f"""{cls.prepare}
 def harness(f, *arguments):
     try:
-        return {"value": as_lists(f(*arguments)), "raises": "nothing"}
+        return {{"value": {cls.call}, "raises": "nothing"}}
     except ValueError:
-        return {"value": None, "raises": "ValueError"}
+        return {{"value": None, "raises": "ValueError"}}
 """
         super().__init_subclass__(**options)
 
@@ -145,8 +149,14 @@ def harness(f, *arguments):
         possible = not self.impossible(**case.known)
         return SimpleNamespace(**{"case": case, "possible": possible, "right": None, **case.known})
 
-    def read(self, answer, **case):
-        return "takes_anything" if self.impossible(**case) else None
+    def expected(self, case):
+        return self.per_rank(case, None if self.impossible(**case.known) else self.right(**case.known))
+
+    def facts(self, case: Case, run: Run):
+        if not self.impossible(**case.known):
+            return super().facts(case, run)
+        answer = run.ranks[0].value
+        return None if isinstance(answer, dict) and refused(answer.get("raises")) else "takes_anything"
 
 
 class ReportExercise(Exercise):

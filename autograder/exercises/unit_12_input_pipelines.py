@@ -6,10 +6,8 @@ Nothing is timed: what runs ahead is seen from counts, what it is worth from vir
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run
-from autograder.exercises.kinds import PlainExercise
+from autograder.exercise import ANYTHING, Case, Finding, Mistake
+from autograder.exercises.kinds import PlainExercise, RefusingExercise
 from autograder.exercises.readings.pipelines import (
     bands,
     block_by_block,
@@ -23,45 +21,6 @@ from autograder.exercises.readings.pipelines import (
 )
 
 WORDS = "acorn birch cedar dune elm fern gorse heath iris juniper kelp larch moss nettle oak pine reed sedge".split()
-
-
-class RefusingExercise(PlainExercise):
-    """A plain function that raises ValueError where the case is `impossible`. `call`: how the harness calls it."""
-
-    call = "as_lists(f(*arguments))"
-
-    def __init_subclass__(cls, **options):
-        if "signature" in vars(cls):
-            cls.harness = f"""{vars(cls).get("prepare", "")}
-def harness(f, *arguments):
-    try:
-        return {{"value": {cls.call}, "raises": "nothing"}}
-    except ValueError:
-        return {{"value": None, "raises": "ValueError"}}
-"""
-        super().__init_subclass__(**options)
-
-    def impossible(self, **case) -> bool:
-        raise NotImplementedError
-
-    def per_rank(self, case, value):
-        if self.impossible(**case.known):
-            return [{"value": ANYTHING, "raises": "ValueError"}]
-        return [{"value": value, "raises": "nothing"}]
-
-    def worked(self, case):
-        possible = not self.impossible(**case.known)
-        return SimpleNamespace(**{"case": case, "possible": possible, **case.known})
-
-    def expected(self, case):
-        return self.per_rank(case, None if self.impossible(**case.known) else self.right(**case.known))
-
-    def facts(self, case: Case, run: Run):
-        answer = run.ranks[0].value
-        if self.impossible(**case.known):
-            raised = isinstance(answer, dict) and answer.get("raises") == "ValueError"
-            return None if raised else "takes_anything"
-        return super().facts(case, run)
 
 
 # -- shards ------------------------------------------------------------------------------------------------------------
