@@ -154,9 +154,11 @@ def harness(f, space, n, seed, sizes):
         yield seeds, known, {"says": "n = 20, seeds 1 apart"}
 
     def read_right(self, answer, space, n, seed, sizes):
-        runs = [run if isinstance(run, list) else [] for run in answer] if isinstance(answer, list) else [[]]
+        runs = [run if isinstance(run, list) else [] for run in answer] if isinstance(answer, list) else []
+        if [len(run) for run in runs] != [p for _, p in sizes]:
+            return "not_configurations"
         for run in runs:
-            if not run or not all(isinstance(s, list) and all(is_in(space, one) for one in s) for s in run):
+            if not all(isinstance(s, list) and all(is_in(space, one) for one in s) for s in run):
                 return "not_configurations"
         whole = [counted([one for share in run for one in share]) for run in runs]
         if any(sum(run.values()) != n for run in whole[:1]):
