@@ -119,9 +119,9 @@ def write_whole(path: str, data: bytes) -> None:
     file, or nothing) or the whole new file.
 
     The process may be killed after any byte and between any two calls; the next save
-    then works all the same. Whoever has the old file open goes on reading the old
-    bytes. The bytes are on the disk before the name is. After the call there is no
-    other file in the folder.
+    then works all the same. On a full disk a write may take fewer bytes than it was
+    given. Whoever has the old file open goes on reading the old bytes. The bytes are on
+    the disk before the name is. After the call there is no other file in the folder.
     """
     ### BEGIN SOLUTION
     part = path + ".new"

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: skips_the_step
+# verdict: wrong, diagnosis: keeps_what_failed
 import torch
 import torch.distributed as dist
 
