@@ -380,7 +380,7 @@ SMALL: dict[str, dict[str, str]] = {
     "14_search": {"TRIALS": "8", "EPOCHS": "3"},
     "15_sharding": {"STEPS": "6", "EVERY": "(0, 2)"},
     "16_tensor_parallel": {"STEPS": "40"},
-    "19_faults": {"BITS": "(20, 40, 62)"},
+    "19_faults": {"BITS": "(20, 40, 62)", "FOR_REAL": "False"},  # torchrun: test_elastic.py
 }
 WANTS_HOROVOD = ("07_horovod", "09_multi_node_image_lab")
 every_unit_runs = pytest.mark.parametrize(
