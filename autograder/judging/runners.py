@@ -18,6 +18,7 @@ from labkit.launch.rank_set import RankSet
 from labkit.relay.outcome import Outcome
 
 HURRIED = 2  # windows without work that are a standstill of Horovod's ranks, once there was one
+ALONE = 10**6  # the same of one rank: its deadline ends it
 LAST_S = 0.5  # seconds that a case gets when there is no time left for it
 
 
@@ -123,6 +124,8 @@ class OnHorovod(Runner):
         if sentence := without_frameworks():
             raise LauncherError(sentence)
         windows = min(self.runners.windows, HURRIED) if asked.hurry else self.runners.windows
+        if asked.case.world_size == 1:  # it waits for nobody; TensorFlow may rest for seconds
+            windows = ALONE
         warm = self.runners.launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS)
         nodes = asked.case.ranks_per_node
         return horovod_job.run(warm, asked.jobs, ranks_per_node=nodes, limits=asked.limits, windows=windows)

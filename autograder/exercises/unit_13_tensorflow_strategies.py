@@ -1,0 +1,566 @@
+"""Unit 13, TensorFlow's strategies: TF_CONFIG, gradients of replicas, a loss and a dataset for all of them, a port.
+
+All but the first are judged in one process whose replicas are logical CPUs. Two workers' input is simulated: a stand-in
+for MultiWorkerMirroredStrategy divides a dataset by the same operations of TensorFlow's that the strategy itself uses.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from autograder.compare import difference
+from autograder.exercise import ANYTHING, Finding, Mistake
+from autograder.exercises.kinds import PlainExercise, refused
+from autograder.exercises.readings.replicas import WORKER, StrategyExercise
+from autograder.values import full_precision
+
+
+class TfConfig(PlainExercise):
+    """TF_CONFIG"""
+
+    signature = "tf_config(hosts: list[str], index: int) -> str"
+    levels = {"every worker's own": 1, "what cannot be": 1}
+    given = ("hosts", "indices")
+    harness = """
+import json
+
+
+def harness(f, hosts, indices):
+    found = []
+    for index in indices:
+        try:
+            text = f(list(hosts), index)
+        except ValueError:
+            found.append("ValueError")
+            continue
+        if not isinstance(text, str):
+            found.append("no text")
+            continue
+        try:
+            found.append(json.dumps(json.loads(text), sort_keys=True))
+        except ValueError:
+            found.append("no JSON")
+    return found
+"""
+    mistakes = [
+        Mistake("no_text", "What came back is no text. An environment variable holds text and nothing else.",
+                "`json.dumps(...)`.", lambda t: ["no text"] * len(t.indices) if t.possible else None),
+        Mistake("no_json", "This is Python's way to print a dict, with single quotes. TensorFlow reads JSON.",
+                "`json.dumps(...)`, not `str(...)`.", lambda t: ["no JSON"] * len(t.indices) if t.possible else None),
+        Mistake("own_host_only", "Every worker knows of itself alone: each would be a cluster of one and train alone.",
+                "The cluster is the whole list, the same on every worker; only the task differs.",
+                lambda t: t.all(cluster=lambda i: [t.hosts[i]])),
+        Mistake("others_only", "A worker's own address is missing from the cluster.",
+                "The cluster is the whole list, the same on every worker.",
+                lambda t: t.all(cluster=lambda i: [h for h in t.hosts if h != t.hosts[i]])),
+        Mistake("own_host_first", "Each worker has put itself first: they disagree about who is number 0.",
+                "The same list in the same order everywhere; `index` alone says which one this is.",
+                lambda t: t.all(cluster=lambda i: t.hosts[i:] + t.hosts[:i])),
+        Mistake("sorted", "The hosts were sorted: index 0 is another worker than the caller meant.",
+                "Leave the list as it is.", lambda t: t.all(cluster=lambda i: sorted(t.hosts))),
+        Mistake("ports_lost", "The ports are missing: a worker would not know where to listen.",
+                "host:port, as given.", lambda t: t.all(cluster=lambda i: [h.partition(":")[0] for h in t.hosts])),
+        Mistake("index_as_text", "The index is text.", "A number: `{'type': 'worker', 'index': index}`.",
+                lambda t: t.all(index=str)),
+        Mistake("always_zero", "Every worker says it is number 0: they would wait forever for the others.",
+                "`'index': index`.", lambda t: t.all(index=lambda i: 0)),
+        Mistake("counted_from_one", "The workers are counted from 1: there is no last one.",
+                "`hosts[index]` is this worker.", lambda t: t.all(index=lambda i: i + 1)),
+        Mistake("address_as_index", "The task holds the address where the number belongs.",
+                "`'index': index`.", lambda t: t.all(index=lambda i: t.hosts[i])),
+        Mistake("a_chief_of_its_own", "Worker 0 was called the chief. A cluster with a chief has it in a list of its "
+                "own, apart from the workers; here all are workers, and number 0 does what a chief does.",
+                "`'type': 'worker'` for everybody.", lambda t: t.all(kind=lambda i: "worker" if i else "chief")),
+        Mistake("not_refused", "There is no such worker, or two of them have the same address, and the function said "
+                "nothing. A cluster that waits for a worker nobody started says nothing either.",
+                "`raise ValueError` for an index outside 0 ... len(hosts) - 1, and for an address that is there "
+                "twice. Python takes hosts[-1] without a word."),
+        Mistake("refused", "This cluster is fine, and the function refused.", "",
+                lambda t: ["ValueError"] * len(t.indices) if t.possible else None),
+        Mistake("IndexError", "Something was looked up that is not in the list.",
+                "Ask first whether 0 <= index < len(hosts), and raise ValueError."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        own, cannot = self.levels
+        numbers = iter(rng.permutation(90) + 10)
+        hosts = [f"node{n}:{20000 + int(rng.integers(9999))}" for _, n in zip(range(9), numbers, strict=False)]
+        three, many = sorted(hosts[:3], reverse=True), sorted(hosts[3:7], reverse=True)
+        yield own, {"hosts": three, "indices": [0, 1, 2]}, {"says": "3 workers"}
+        yield own, {"hosts": hosts[7:8], "indices": [0]}, {"says": "1 worker"}
+        yield own, {"hosts": ["localhost:12345", "localhost:12346"], "indices": [0, 1]}, {"says": "2 on one machine"}
+        yield cannot, {"hosts": many, "indices": [4]}, {"says": "4 workers, index 4"}
+        yield cannot, {"hosts": many, "indices": [-1]}, {"says": "4 workers, index -1"}
+        yield cannot, {"hosts": [*three, three[0]], "indices": [1]}, {"says": "4 workers, two at the same address"}
+
+    @staticmethod
+    def _text(hosts, index, kind="worker") -> str:
+        return json.dumps({"cluster": {"worker": hosts}, "task": {"type": kind, "index": index}}, sort_keys=True)
+
+    def right(self, hosts, indices):
+        possible = all(0 <= i < len(hosts) for i in indices) and len(set(hosts)) == len(hosts)
+        return [self._text(hosts, i) if possible else "ValueError" for i in indices]
+
+    def worked(self, case):
+        """all: what every worker returns if its cluster, index and type are these."""
+        t = super().worked(case)
+        t.possible = "ValueError" not in t.right
+
+        def everybody(cluster=lambda i: t.hosts, index=lambda i: i, kind=lambda i: "worker"):
+            return [self._text(cluster(i), index(i), kind(i)) for i in t.indices] if t.possible else None
+
+        t.all = everybody
+        return t
+
+    def read(self, answer, hosts, indices):
+        possible = "ValueError" not in self.right(hosts, indices)
+        said = isinstance(answer, list) and any(refused(one) for one in answer)
+        return None if possible or said else "not_refused"
+
+
+class MirroredGradients(StrategyExercise):
+    """Gradients of the replicas"""
+
+    signature = "mirrored_gradients(strategy, model, x, y) -> list"
+    levels = {"equal shares": 1, "unequal shares": 2}
+    given = ("replicas", "x", "y", "weights", "offset")
+    parts = ("gradients", "alike on all replicas", "samples of each replica")
+    harness = """
+def harness(f, replicas, x, y, weights, offset):
+    strategy, seen = mirrored(replicas), {}
+    with strategy.scope():
+        dense = tf.keras.layers.Dense(weights.shape[1], dtype="float64")
+        model = tf.keras.Sequential([Probe(strategy, seen), dense])
+        model.build((None, weights.shape[0]))
+        model.set_weights([weights, offset])
+    seen.clear()
+    found = f(strategy, model, x, y)
+    if not isinstance(found, (list, tuple)):
+        return found
+    gradients = [[np.asarray(one) for one in strategy.experimental_local_results(g)] for g in found]
+    alike = all(np.array_equal(one, some[0]) for some in gradients for one in some)
+    number = {float(first): k for k, first in enumerate(x[:, 0])}
+    return {
+        "gradients": [some[0] for some in gradients],
+        "alike on all replicas": alike,
+        "samples of each replica": {
+            str(where): sorted(number.get(first, -1) for first in rows) for where, rows in seen.items()
+        },
+    }
+"""
+    mistakes = [
+        Mistake("not_reduced", "This is what one replica found in its own samples: nothing was added up.",
+                "`tf.distribute.get_replica_context().all_reduce('sum', gradients)` within the replica, or "
+                "`strategy.reduce('sum', gradients, axis=None)` outside of it."),
+        Mistake("mean_per_replica", "Each replica took the mean over its own samples, and the means were added: "
+                "the gradient is as many times too long as there are replicas.",
+                "Divide each replica's sum by the number of all samples, then add."),
+        Mistake("mean_of_means", "The replicas' means were averaged: a sample on a replica with few samples counts "
+                "more than one on a replica with many.",
+                "Divide each replica's sum by the number of all samples, then add."),
+        Mistake("divided_again", "What the replicas found was a share already, and it was averaged instead of added: "
+                "the gradient is as many times too short as there are replicas.",
+                "Shares are added: 'sum', not 'mean'."),
+        Mistake("not_divided", "This is the gradient of the sum over the samples, not of their mean.",
+                "Divide by the number of all samples."),
+        Mistake("outside_the_replicas", "The numbers are right, but no replica was at work: the model was called "
+                "outside of `strategy.run`.", "Call the model in a function and that by `strategy.run`."),
+        Mistake("all_on_every_replica", "Every replica worked through all samples: no more is done in a second than "
+                "by one replica.", "Give each replica its own part of x and y."),
+        Mistake("unequal_work", "The numbers are right, but one replica had more than its share while others waited.",
+                "With n samples on p replicas nobody needs more than ceil(n / p)."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        made = []
+        for level, replicas, n in zip(self.levels, (2, 4), (6, 6), strict=True):
+            known = {
+                "replicas": replicas,
+                "x": full_precision(rng, -1, 1, (n, 3)),
+                "y": full_precision(rng, 1, 2, (n, 2)),
+            }
+            known |= {"weights": full_precision(rng, -1, 1, (3, 2)), "offset": full_precision(rng, -1, 1, (2,))}
+            made.append(self.case(level, known, f"{n} samples, {replicas} replicas"))
+        return made
+
+    @staticmethod
+    def _gradients(t, rows, divisor) -> list[np.ndarray]:
+        """Of the sum of the per-sample losses of these rows, divided."""
+        error = t.x[rows] @ t.weights + t.offset - t.y[rows]
+        scale = 2 / (t.y.shape[1] * divisor)
+        return [scale * t.x[rows].T @ error, scale * error.sum(0)]
+
+    def expected(self, case):
+        t, n = self.worked(case), len(case.known["x"])
+        gradients = self._gradients(t, list(range(n)), n)
+        return [{"gradients": gradients, "alike on all replicas": True, "samples of each replica": ANYTHING}]
+
+    def read(self, t, report, right):
+        n, p = len(t.x), t.replicas
+        seen = {int(where): rows for where, rows in report["samples of each replica"].items()}
+        rows = [seen.get(k, []) for k in range(p)]
+        if right:
+            if not any(rows):
+                return "outside_the_replicas"
+            if sum(map(len, rows)) > n:
+                return "all_on_every_replica"
+            most = max(map(len, rows))
+            return Finding("unequal_work", f"{most} of {n} samples on one replica.") if most > -(-n // p) else None
+        found = report["gradients"]
+        sums = [self._gradients(t, one, 1) for one in rows]
+        total = [sum(parts) for parts in zip(*sums, strict=True)]
+        candidates = [("divided_again", [g / n / p for g in total]), ("not_divided", total)]
+        for of_nothing in (np.nan, 1):  # what a replica without samples finds: no number, or it has taken care
+            means = [self._gradients(t, one, len(one) or of_nothing) for one in rows]
+            added = [sum(parts) for parts in zip(*means, strict=True)]
+            candidates += [("mean_per_replica", added), ("mean_of_means", [g / p for g in added])]
+        for one in rows:
+            candidates += [("not_reduced", self._gradients(t, one, k or 1)) for k in (1, len(one), n)]
+        names = (name for name, one in candidates if difference(one, found, None, None) is None)
+        return next(names, None if report["alike on all replicas"] else "not_reduced")
+
+
+class GlobalLoss(StrategyExercise):
+    """The loss of uneven replicas"""
+
+    signature = "global_loss(per_example, penalty, global_batch: int) -> tf.Tensor"
+    levels = {"equal minibatches": 1, "unequal minibatches, one of them empty": 2}
+    given = ("shares", "penalty")
+    parts = ("sum of the replicas' losses", "gradient by each sample's loss", "gradient by the penalty")
+    harness = """
+def harness(f, shares, penalty):
+    strategy = mirrored(len(shares))
+    n = sum(map(len, shares))
+    penalty = tf.constant(penalty, tf.float64)
+    taken = {}
+
+    def step():
+        replica = int(tf.distribute.get_replica_context().replica_id_in_sync_group)
+        own = tf.reshape(tf.constant(shares[replica], tf.float64), [-1])
+        with tf.GradientTape() as tape:
+            tape.watch([own, penalty])
+            loss = f(own, penalty, n)
+        if loss is None:
+            return
+        if not tf.is_tensor(loss) or loss.shape != ():
+            taken[replica] = None
+            return
+        by_sample, by_penalty = tape.gradient(loss, [own, penalty])
+        by_sample = tf.zeros_like(own) if by_sample is None else by_sample
+        by_penalty = tf.zeros_like(penalty) if by_penalty is None else by_penalty
+        taken[replica] = [one.numpy() for one in (loss, by_sample, by_penalty)]
+
+    strategy.run(step)
+    if not taken:
+        return None
+    if None in taken.values():
+        return "no scalar tensor"
+    losses, by_sample, by_penalty = zip(*(taken[k] for k in range(len(shares))))
+    return {
+        "sum of the replicas' losses": sum(losses),
+        "gradient by each sample's loss": np.concatenate(by_sample),
+        "gradient by the penalty": sum(by_penalty),
+    }
+"""
+    mistakes = [
+        Mistake("mean_per_replica", "Each replica took the mean over its own samples: together they are as many "
+                "times too large as there are replicas, or not a number where one of them has no samples.",
+                "Divide each replica's sum by global_batch: `tf.nn.compute_average_loss(per_example, "
+                "global_batch_size=global_batch)`.", lambda t: t.loss(lambda n: 1 / n if n else np.nan)),
+        Mistake("mean_of_means", "Each replica's mean was divided by the number of replicas: where they hold unequal "
+                "numbers of samples, a sample on a replica with few counts more, and the mean over none is not a "
+                "number.", "Divide each replica's sum by global_batch.",
+                lambda t: t.loss(lambda n: 1 / n / t.p if n else np.nan)),
+        Mistake("sum_over_samples", "The losses were added up and not divided.",
+                "Divide by global_batch.", lambda t: t.loss(lambda n: 1)),
+        Mistake("divided_by_replicas", "It was divided by the number of replicas once more: global_batch counts the "
+                "samples of all replicas already.", "Divide by global_batch alone.",
+                lambda t: t.loss(lambda n: 1 / t.n / t.p)),
+        Mistake("penalty_of_every_replica", "Every replica added the whole penalty: it counts as many times as there "
+                "are replicas.", "Each replica adds its part: `tf.nn.scale_regularization_loss(penalty)`, which "
+                "divides by `num_replicas_in_sync`.", lambda t: t.loss(lambda n: 1 / t.n, t.p)),
+        Mistake("penalty_forgotten", "The penalty is missing.",
+                "Add `tf.nn.scale_regularization_loss(penalty)`.", lambda t: t.loss(lambda n: 1 / t.n, 0)),
+        Mistake("penalty_divided_by_batch", "The penalty was divided by the number of samples, or added to the sum "
+                "before that was divided: more samples, a weaker penalty.",
+                "It is a property of the model: divide it by the number of replicas, so that it counts once.",
+                lambda t: t.loss(lambda n: 1 / t.n, t.p / t.n)),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        made = []
+        for level, counts in zip(self.levels, ((3, 3), (4, 1, 0)), strict=True):
+            shares = [full_precision(rng, 1, 2, (n,)) for n in counts]
+            known = {"shares": shares, "penalty": full_precision(rng, 1, 2, ())}
+            made.append(self.case(level, known, f"{', '.join(map(str, counts))} samples on {len(counts)} replicas"))
+        return made
+
+    def worked(self, case):
+        """loss(weight, penalties): what comes of it if a replica with n samples multiplies their sum by weight(n) and
+        the penalties of all replicas add up to so many of them."""
+        t = super().worked(case)
+        t.p, t.n = len(t.shares), sum(map(len, t.shares))
+
+        def loss(weight, penalties=1.0):
+            parts = [weight(len(share)) * share.sum() for share in t.shares]
+            by_sample = np.concatenate([np.full(len(share), weight(len(share))) for share in t.shares])
+            return dict(zip(self.parts, (sum(parts) + penalties * t.penalty, by_sample, penalties), strict=True))
+
+        t.loss = loss
+        return t
+
+    def expected(self, case):
+        t = self.worked(case)
+        return [t.loss(lambda n: 1 / t.n)]
+
+    def read(self, t, report, right):
+        """A mean over no samples may have been caught: then it is 0."""
+        guarded = {
+            "mean_per_replica": t.loss(lambda n: 1 / n if n else 0),
+            "mean_of_means": t.loss(lambda n: 1 / n / t.p if n else 0),
+        }
+        found = (name for name, one in guarded.items() if difference(one, report, None, None) is None)
+        return None if right else next(found, None)
+
+
+class Distribute(StrategyExercise):
+    """Every sample once"""
+
+    signature = "distribute(dataset: tf.data.Dataset, strategy, batch: int)"
+    levels = {"one worker": 1, "several workers": 2}
+    given = ("samples", "batch", "workers", "replicas")
+    may_lose = {
+        "int64": "numbers that only say which sample is which",
+        "integers of both widths": "numbers that only say which sample is which",
+    }
+    parts = (
+        "distributed",
+        "samples nobody saw",
+        "samples seen again",
+        "largest minibatch",
+        "steps",
+    )
+    harness = (
+        WORKER
+        + """
+def steps_of(found, strategy, replicas):
+    # One list of minibatches for each step of one worker; None where the dataset was not handed to the strategy.
+    if isinstance(strategy, Worker):
+        if not isinstance(found, Handed):
+            return None
+        minibatches = [np.ravel(one).tolist() for one in itertools.islice(iter(found.minibatches), 200)]
+        return [minibatches[k : k + replicas] for k in range(0, len(minibatches), replicas)]
+    if not isinstance(found, tf.distribute.DistributedDataset):
+        return None
+    return [
+        [np.ravel(one).tolist() for one in strategy.experimental_local_results(values)]
+        for values in itertools.islice(iter(found), 100)
+    ]
+
+
+def harness(f, samples, batch, workers, replicas):
+    steps = []
+    for index in range(workers):
+        strategy = mirrored(replicas) if workers == 1 else Worker(workers, index, replicas)
+        found = f(tf.data.Dataset.from_tensor_slices(samples), strategy, batch)
+        if found is None:
+            return None
+        own = steps_of(found, strategy, replicas)
+        if own is None:
+            return {"distributed": False}
+        steps.append(own)
+    seen = [one for own in steps for step in own for minibatch in step for one in minibatch]
+    return {
+        "distributed": True,
+        "samples nobody saw": len(set(samples.tolist()) - set(seen)),
+        "samples seen again": len(seen) - len(set(seen)),
+        "largest minibatch": max((len(one) for own in steps for step in own for one in step), default=0),
+        "steps": [len(own) for own in steps],
+    }
+"""
+    )
+    mistakes = [
+        Mistake("not_distributed", "The dataset never went to the strategy: every replica would be handed all of a "
+                "minibatch.", "Return what `strategy.experimental_distribute_dataset(...)` returns, or "
+                "`strategy.distribute_datasets_from_function(...)`."),
+        Mistake("drops_remainder", "What does not fill a step of all replicas is never seen.",
+                "`batch(..., drop_remainder=False)`: the last step may be smaller."),
+        Mistake("sharded_twice", "Samples are lost: you took each worker's part, and then the strategy took that "
+                "worker's part of the part.",
+                "Leave the dividing to the strategy, or do it yourself and switch its own off: "
+                "`AutoShardPolicy.OFF`."),
+        Mistake("auto_shard_off", "Every worker goes through all samples: nobody divides them.",
+                "`AutoShardPolicy.DATA` (which AUTO becomes where there are no files), or divide them yourself by "
+                "`context.num_input_pipelines` and `context.input_pipeline_id`."),
+        Mistake("samples_again", "Some samples are seen more than once.", "An epoch goes through all samples once."),
+        Mistake("batch_is_local", "The minibatch of a replica holds too few samples: the strategy has divided `batch` "
+                "samples among all replicas.",
+                "What is handed to `experimental_distribute_dataset` is batched for all replicas together: "
+                "`batch * strategy.num_replicas_in_sync`."),
+        Mistake("batch_too_large", "The minibatch of a replica holds too many samples.",
+                "To `experimental_distribute_dataset` goes a dataset in minibatches of all replicas together, while "
+                "`distribute_datasets_from_function` wants those of one replica."),
+        Mistake("NotFoundError", "The dataset was to be divided by files, and it is not read from any.",
+                "`AutoShardPolicy.DATA` divides by samples."),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        one, several = self.levels
+        made = []
+        for level, n, batch, workers, replicas in (
+            (one, 23, 3, 1, 3),
+            (several, 23, 2, 2, 2),
+            (several, 22, 3, 3, 1),
+        ):
+            known = {
+                "samples": rng.permutation(900)[:n] + 100,
+                "batch": batch,
+                "workers": workers,
+                "replicas": replicas,
+            }
+            says = f"{n} samples, batch = {batch}, {workers} worker{'s' * (workers > 1)} of {replicas} replicas"
+            made.append(self.case(level, known, says))
+        return made
+
+    def expected(self, case):
+        t = self.worked(case)
+        steps = -(-len(t.samples) // (t.batch * t.workers * t.replicas))
+        return [dict(zip(self.parts, (True, 0, 0, t.batch, [steps] * t.workers), strict=True))]
+
+    def read(self, t, report, right):
+        if right:
+            return None
+        if not report["distributed"]:
+            return "not_distributed"
+        missing, again = report["samples nobody saw"], report["samples seen again"]
+        n, together = len(t.samples), t.batch * t.workers * t.replicas
+        if missing:
+            name = "drops_remainder" if missing == n % together or missing < together / t.workers else "sharded_twice"
+            return Finding(name, f"{missing} of {n} samples are never seen.")
+        if again:
+            name = "auto_shard_off" if again == n * (t.workers - 1) else "samples_again"
+            return Finding(name, f"{again} samples too many in an epoch.")
+        largest = report["largest minibatch"]
+        if largest != t.batch:
+            name = "batch_is_local" if largest < t.batch else "batch_too_large"
+            return Finding(name, f"The largest minibatch of a replica holds {largest} samples.")
+        return None
+
+
+class Port(StrategyExercise):
+    """From Horovod to a strategy"""
+
+    signature = "port(strategy, index: int, build_model, x, y, local_batch: int, rate: float, epochs: int, save)"
+    levels = {"the same training": 2, "one checkpoint": 1}
+    given = ("replicas", "index", "x", "y", "weights", "local_batch", "rate", "epochs")
+    parts = ("made under the strategy", "replicas at work", "samples in order", "weights", "saved to")
+    harness = """
+def harness(f, replicas, index, x, y, weights, local_batch, rate, epochs):
+    strategy, seen, made, saved = mirrored(replicas), {}, [], []
+
+    def build_model():
+        dense = tf.keras.layers.Dense(weights.shape[1], use_bias=False, dtype="float64")
+        model = tf.keras.Sequential([Probe(strategy, seen), dense])
+        model.build((None, weights.shape[0]))
+        model.set_weights([weights])
+        made.append((model, tf.distribute.has_strategy()))
+        seen.clear()
+        return model
+
+    def save(model, path):
+        saved.append("the checkpoint" if os.path.normpath(str(path)) == "checkpoint" else "a place of its own")
+
+    f(strategy, index, build_model, x, y, local_batch, rate, epochs, save)
+    if not made:
+        return None
+    model, inside = made[-1]
+    number = {float(first): k for k, first in enumerate(x[:, 0])}
+    passes = [[number[first] for first in rows] for rows in seen.values()]
+    each = [one for rows in passes for one in np.array_split(rows, max(epochs, 1))]
+    return {
+        "made under the strategy": inside,
+        "replicas at work": len([where for where in seen if where >= 0]),
+        "samples in order": all(np.all(np.diff(one) > 0) for one in each),
+        "weights": model.get_weights()[0],
+        "saved to": " and ".join(saved) or "nothing",
+    }
+"""
+    mistakes = [
+        Mistake("ValueError", "TensorFlow refused: a model, an optimizer or a metric was made outside of "
+                "`strategy.scope()` and used inside, or the other way round.",
+                "`with strategy.scope():` around build_model and compile."),
+        Mistake("model_outside_scope", "The model was made outside of `strategy.scope()`: its variables are there once "
+                "and not on every replica, and training goes on as if there were no strategy.",
+                "`with strategy.scope():` around build_model and compile."),
+        Mistake("one_replica_only", "The model was made under the strategy, but not every replica was at work.",
+                "`model.fit`, or `strategy.run` in a loop of your own."),
+        Mistake("unscaled", "The learning rate is that of one replica.",
+                "As with Horovod: rate * strategy.num_replicas_in_sync.",
+                lambda t: {"weights": t.train(t.rate, t.together)}),
+        Mistake("scaled_twice", "The learning rate was multiplied by the number of replicas twice.",
+                "Once: rate * strategy.num_replicas_in_sync.",
+                lambda t: {"weights": t.train(t.rate * t.replicas**2, t.together)}),
+        Mistake("batch_is_local", "Each step took local_batch samples in all: Keras's minibatch under a strategy is "
+                "that of all replicas together.",
+                "local_batch * strategy.num_replicas_in_sync.",
+                lambda t: {"weights": t.train(t.rate * t.replicas, t.local_batch)}),
+        Mistake("shuffled", "Keras has shuffled the samples: the Horovod script does not.",
+                "Hand over a dataset in minibatches, or `shuffle=False`."),
+        Mistake("one_epoch", "Only one epoch was trained.", "`epochs=epochs`.",
+                lambda t: {"weights": t.train(t.rate * t.replicas, t.together, 1)}),
+        Mistake("all_to_the_same_file", "A worker that is not the chief wrote to the chief's checkpoint: several "
+                "processes write the same file.",
+                "index 0 saves to 'checkpoint', every other worker to a place of its own.",
+                lambda t: {"saved to": "the checkpoint"} if t.index else None),
+        Mistake("only_the_chief_saves", "This worker did not save, as with Horovod. In a strategy saving may be a "
+                "collective: variables that are added up when they are read need all workers, and the chief would "
+                "wait forever.",
+                "All workers call save; all but worker 0 with a path of their own.",
+                lambda t: {"saved to": "nothing"} if t.index else None),
+        Mistake("not_saved", "The checkpoint was not written.", "Worker 0 saves to 'checkpoint'.",
+                lambda t: {"saved to": "nothing"} if t.index == 0 else None),
+    ]  # fmt: skip
+
+    def cases(self, rng):
+        same, one = self.levels
+        made = []
+        for level, index, epochs in ((same, 0, 2), (one, 1, 0)):
+            n = 8
+            known = {"replicas": 2, "index": index, "epochs": epochs, "local_batch": 2, "rate": 0.0625}
+            known |= {"x": full_precision(rng, -1, 1, (n, 3)), "y": full_precision(rng, 1, 2, (n, 2))}
+            known["weights"] = full_precision(rng, -1, 1, (3, 2))
+            says = f"worker {index}, 2 replicas, {n} samples, local_batch = 2, {epochs} epochs"
+            made.append(self.case(level, known, says))
+        return made
+
+    def worked(self, case):
+        """together: samples in a step of all replicas. train(rate, batch, epochs): the weights that come of it."""
+        t = super().worked(case)
+        t.together = t.local_batch * t.replicas
+
+        def train(rate, batch, epochs=t.epochs):
+            weights = t.weights
+            for first in list(range(0, len(t.x), batch)) * epochs:
+                x, y = t.x[first : first + batch], t.y[first : first + batch]
+                weights = weights - rate * 2 / y.size * x.T @ (x @ weights - y)
+            return weights
+
+        t.train = train
+        return t
+
+    def expected(self, case):
+        t = self.worked(case)
+        weights = t.train(t.rate * t.replicas, t.together)
+        saved = "a place of its own" if t.index else "the checkpoint"
+        return [dict(zip(self.parts, (True, t.replicas if t.epochs else ANYTHING, True, weights, saved), strict=True))]
+
+    def read(self, t, report, right):
+        if right:
+            return None
+        if not report["made under the strategy"]:
+            return "model_outside_scope"
+        if t.epochs and report["replicas at work"] < t.replicas:
+            return "one_replica_only"
+        return None if report["samples in order"] else "shuffled"

@@ -1,0 +1,7 @@
+# verdict: passed
+import tensorflow as tf
+
+
+def global_loss(per_example, penalty, global_batch):
+    loss = tf.nn.compute_average_loss(per_example, global_batch_size=global_batch)
+    return loss + tf.nn.scale_regularization_loss(penalty)

@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: shuffled
+import tensorflow as tf
+
+
+def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
+    p = strategy.num_replicas_in_sync
+    with strategy.scope():
+        model = build_model()
+        model.compile(tf.keras.optimizers.SGD(rate * p), loss="mse")
+    batch = local_batch * strategy.num_replicas_in_sync
+    model.fit(x, y, batch_size=batch, epochs=epochs, verbose=0)
+    save(model, "checkpoint" if index == 0 else f"scratch-{index}")

@@ -1,0 +1,12 @@
+# verdict: raised, diagnosis: ValueError
+import tensorflow as tf
+
+
+def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
+    p = strategy.num_replicas_in_sync
+    model = build_model()
+    with strategy.scope():
+        model.compile(tf.keras.optimizers.SGD(rate * p), loss="mse")
+    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(local_batch * p)
+    model.fit(data, epochs=epochs, verbose=0)
+    save(model, "checkpoint" if index == 0 else f"scratch-{index}")
