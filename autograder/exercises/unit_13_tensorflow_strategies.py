@@ -270,9 +270,9 @@ def harness(f, shares, penalty):
                 "Divide each replica's sum by global_batch: `tf.nn.compute_average_loss(per_example, "
                 "global_batch_size=global_batch)`.", lambda t: t.loss(lambda n: 1 / n if n else np.nan)),
         Mistake("mean_of_means", "Each replica's mean was divided by the number of replicas: where they hold unequal "
-                "numbers of samples, a sample on a replica with few counts more, and the mean over none is not a "
-                "number.", "Divide each replica's sum by global_batch.",
-                lambda t: t.loss(lambda n: 1 / n / t.p if n else np.nan)),
+                "numbers of samples, a sample on a replica with few counts more.",
+                "Divide each replica's sum by global_batch.",
+                lambda t: t.loss(lambda n: 1 / n / t.p if n else 0)),
         Mistake("sum_over_samples", "The losses were added up and not divided.",
                 "Divide by global_batch.", lambda t: t.loss(lambda n: 1)),
         Mistake("divided_by_replicas", "It was divided by the number of replicas once more: global_batch counts the "
@@ -316,13 +316,9 @@ def harness(f, shares, penalty):
         return [t.loss(lambda n: 1 / t.n)]
 
     def read(self, t, report, right):
-        """A mean over no samples may have been caught: then it is 0."""
-        guarded = {
-            "mean_per_replica": t.loss(lambda n: 1 / n if n else 0),
-            "mean_of_means": t.loss(lambda n: 1 / n / t.p if n else 0),
-        }
-        found = (name for name, one in guarded.items() if difference(one, report, None, None) is None)
-        return None if right else next(found, None)
+        """A mean over no samples that was caught is 0."""
+        caught = t.loss(lambda n: 1 / n if n else 0)
+        return "mean_per_replica" if not right and difference(caught, report, None, None) is None else None
 
 
 class Distribute(StrategyExercise):

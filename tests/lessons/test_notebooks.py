@@ -377,12 +377,13 @@ SMALL: dict[str, dict[str, str]] = {
     "10_devices_precision": {"STEPS": "60", "SOME_RANKS": "(1, 4)"},
     "11_large_batches": {"IMAGES": "2048", "EPOCHS": "1", "TRIED": "{32: (0.25,), 512: (0.5,)}", "NORM_STEPS": "5"},
     "12_input_pipelines": {"PICTURES": "256", "BATCHES": "12", "WITH_TENSORFLOW": "False"},
+    "13_tensorflow_strategies": {"WAYS": '("mwms",)'},
     "14_search": {"TRIALS": "8", "EPOCHS": "3"},
     "15_sharding": {"STEPS": "6", "EVERY": "(0, 2)"},
     "16_tensor_parallel": {"STEPS": "40"},
     "19_faults": {"BITS": "(20, 40, 62)", "FOR_REAL": "False"},  # torchrun: test_elastic.py
 }
-WANTS_HOROVOD = ("07_horovod", "09_multi_node_image_lab")
+WANTS_HOROVOD = ("07_horovod", "09_multi_node_image_lab", "13_tensorflow_strategies")
 every_unit_runs = pytest.mark.parametrize(
     "unit", [pytest.param(u, marks=[needs("horovod")] if u in WANTS_HOROVOD else []) for u in UNITS]
 )

@@ -1,0 +1,716 @@
+# %% [markdown]
+# # 13 · TensorFlow's strategies
+#
+# *Optional: if you use TensorFlow.*
+#
+# Horovod changes a program in eight places. TensorFlow's own way changes it in two: you
+# choose a **strategy**, and you make the model in its `scope()`. What those two lines
+# do for you, and what they leave to you without a word, is this page.
+#
+# **At the end of this page** two processes that know each other only by a text in an
+# environment variable have trained one model over gRPC. Their gradient of 64 samples is
+# that of the sequential program and that of Horovod, to 1e-12.
+#
+# **You need** units 05 and 07.
+# **It takes** about 60 minutes. The cells themselves run for 30 seconds on two cores.
+
+# %%
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+# TensorFlow: warnings and errors only, and no GPU
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+from labkit.environment import mpi_environment, mpiexec, need_frameworks
+
+# says what to do where this Python has neither TensorFlow nor Horovod
+need_frameworks()
+
+import matplotlib.pyplot as plt
+import numpy as np
+import tensorflow as tf
+import three_ways  # the script beside this notebook
+
+from autograder import check
+from labkit import palette
+
+tf.get_logger().setLevel("ERROR")
+tf.keras.backend.set_floatx("float64")
+
+# %% [markdown]
+# ## Guess first
+#
+# 1. A `MirroredStrategy` on 4 devices, `model.fit(x, y, batch_size=32)`. How many
+#    samples does each device get in a step: 32 or 8?
+# 2. Three replicas share minibatches of 4 samples. Which of them gets how many?
+# 3. Two replicas hold 4 samples and 1 sample. Each takes the mean of its losses, and
+#    the two gradients are averaged. How much does the lonely sample count, in samples?
+
+# %%
+guess_1, guess_2, guess_3 = "?", "?", "?"
+
+# %% [markdown]
+# ## The list of the talk
+#
+# A talk of IBM's, from which this course grew, puts three ways side by side: *TF
+# distribution strategies | Horovod | DDL*. All three are data parallelism by all-reduce.
+#
+# | | TensorFlow's strategies | Horovod | DDL |
+# |---|---|---|---|
+# | who it is for | TensorFlow | TensorFlow, Keras, PyTorch | TensorFlow, Caffe, Torch |
+# | what you change | where the model is made | eight steps | like Horovod, few lines |
+# | who starts the processes | you, with `TF_CONFIG` for each | `mpiexec`, `horovodrun` | `ddlrun` |
+# | a rank is called | worker, with one or more **replicas** in it | rank | rank |
+# | can you get it? | part of TensorFlow | source, last release 2023 | closed, with IBM's machines |
+#
+# DDL is a closed library of IBM's (M. Cho et al., *PowerAI DDL*, arXiv 1708.02188; its
+# core, a ring over several dimensions, is the subject of unit 18). You cannot run it
+# here, so two of the three ways are compared on this page; that DDL finds the same
+# gradient is its claim, not our measurement.
+
+# %% [markdown]
+# ## Four replicas in one process
+#
+# `MirroredStrategy` is for one machine with several GPUs: one process, one copy of the
+# model on each device. You have no four GPUs, but TensorFlow can cut one CPU into
+# **logical** devices, and nothing in the program can tell the difference. That must be
+# said before TensorFlow first touches a device.
+
+# %%
+REPLICAS = 4
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(
+    cpu, [tf.config.LogicalDeviceConfiguration()] * REPLICAS
+)
+tf.config.threading.set_inter_op_parallelism_threads(4 * REPLICAS)
+
+
+def mirrored(replicas):
+    """A MirroredStrategy on so many logical CPUs. Its default all-reduce is made for
+    GPUs; this one adds up on one device.
+    """
+    return tf.distribute.MirroredStrategy(
+        [f"CPU:{k}" for k in range(replicas)],
+        cross_device_ops=tf.distribute.ReductionToOneDevice(),
+    )
+
+
+strategy = mirrored(REPLICAS)
+
+
+@tf.function
+def who_am_i():
+    context = tf.distribute.get_replica_context()
+    own = tf.cast(context.replica_id_in_sync_group, tf.float64)
+    return own, context.all_reduce("sum", own)
+
+
+own, total = strategy.run(who_am_i)
+print("each replica's number", [int(a) for a in strategy.experimental_local_results(own)])
+print("their sum            ", [int(a) for a in strategy.experimental_local_results(total)])
+
+with strategy.scope():
+    model = three_ways.new_model()
+print("a variable of the model is a", type(model.variables[0]).__name__)
+print("on", [copy.device[-5:] for copy in model.variables[0].values])
+
+# %% [markdown]
+# `strategy.run(f)` runs f once in every replica: inside, you are a rank (the **replica
+# context**, with an `all_reduce`). Outside, in the `scope()`, you are nobody in
+# particular (the **cross-replica context**), and variables made there are made once on
+# each device.
+#
+# ## Who gets which sample
+#
+# A dataset goes to the replicas by `strategy.experimental_distribute_dataset`. The rule
+# of TensorFlow's tutorial *Distributed input* (section "Batching"): the dataset is
+# batched anew, so that each replica gets a share of **your** batch. Your batch is that
+# of *all* replicas together. The tutorial prints examples; we take two of them at their
+# word.
+
+# %%
+def shares(n, batch, replicas):
+    """For each step, the samples of each replica."""
+    where = mirrored(replicas)
+    dataset = tf.data.Dataset.range(n).batch(batch)
+    return [
+        [one.numpy().tolist() for one in where.experimental_local_results(values)]
+        for values in where.experimental_distribute_dataset(dataset)
+    ]
+
+
+published = {
+    (6, 4, 2): [[[0, 1], [2, 3]], [[4], [5]]],
+    (8, 4, 3): [[[0, 1], [2, 3], []], [[4, 5], [6, 7], []]],
+}
+for (n, batch, replicas), claim in published.items():
+    found = shares(n, batch, replicas)
+    print(f"{n} samples, batch({batch}), {replicas} replicas: {found}", found == claim)
+
+# %% [markdown]
+# Both claims hold, and with them come your first two answers: 8 samples each, not 32
+# (Horovod is the other way round: there your batch is one rank's), and of 4 samples on
+# three replicas the third gets **none**. Not 2, 1 and 1. In every step of this training
+# a third of the machine would do nothing; and it must survive a minibatch of nothing.
+
+# %% [markdown]
+# ## Gradients of the replicas
+#
+# Now a whole step. Each replica finds the gradient of its part, and the parts are put
+# together. **Think first:** what must each replica divide by, if the sum of the
+# replicas' gradients is to be the gradient of the mean over *all* samples, however many
+# each of them holds?
+#
+# ### The gradient of all samples (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "mirrored_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def mirrored_gradients(strategy, model, x, y) -> list:
+    """The gradient of the mean squared error over all samples, found by all replicas.
+
+    strategy: a MirroredStrategy. model: made in its scope. x, y: numpy arrays of n
+    samples (float64). The loss of a sample is the mean of (model(x) - y)**2 over its
+    outputs, that of all the mean over the n samples. Every sample passes through the
+    model on one replica, once, and of n samples on p replicas none has more than
+    ceil(n / p); some may have none. Returns one gradient for each of
+    model.trainable_variables: the same on all replicas, as `all_reduce` leaves it, or a
+    tensor, as `strategy.reduce` does.
+    """
+    ### BEGIN SOLUTION
+    n = len(x)
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(n)
+    (minibatch,) = strategy.experimental_distribute_dataset(dataset)
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            losses = tf.keras.losses.mean_squared_error(y, model(x))
+            share = tf.reduce_sum(losses) / n
+        gradients = tape.gradient(share, model.trainable_variables)
+        return tf.distribute.get_replica_context().all_reduce("sum", gradients)
+
+    return strategy.run(step, args=minibatch)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_mirrored_gradients", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(mirrored_gradients)
+
+# %% [markdown]
+# ## The loss of uneven replicas
+#
+# TensorFlow's tutorial *Custom training* says of the obvious way to write the loss:
+# "Using `tf.reduce_mean` is not recommended. Doing so divides the loss by actual per
+# replica batch size which may vary step to step." There is a function for it,
+# `tf.nn.compute_average_loss`, whose `global_batch_size`, by its documentation, defaults
+# to "(size of first dimension of losses) * (number of replicas)". **Predict:** four
+# samples with the losses 1, 1, 1, 1 on one replica, and one sample with the loss 6 on
+# the other. The mean is 2. What do the three ways say?
+
+# %%
+two = mirrored(2)
+losses = [np.ones(4), np.array([6.0])]
+
+
+def add_up(loss):
+    """What the losses of both replicas add up to."""
+    per_example = two.experimental_distribute_values_from_function(
+        lambda context: tf.constant(losses[context.replica_id_in_sync_group])
+    )
+    return float(two.reduce("sum", two.run(loss, args=(per_example,)), axis=None))
+
+
+def with_the_batch(per_example):
+    return tf.nn.compute_average_loss(per_example, global_batch_size=5)
+
+
+print("tf.reduce_mean                              ", add_up(tf.reduce_mean))
+print("tf.nn.compute_average_loss, nothing else said",
+      add_up(tf.nn.compute_average_loss))
+print("tf.nn.compute_average_loss, global_batch_size=5", add_up(with_the_batch))
+
+# %% [markdown]
+# The default is no accident of rounding: 3.5 instead of 2. It is the mean of the
+# replicas' means, and in it the lonely sample counts 2.5 samples (your third guess).
+# Say the number of samples.
+#
+# What belongs to the *model* and not to the samples, a penalty on large weights, has
+# the opposite problem: every replica knows all of it. If each adds it to its loss, it
+# counts p times; more devices, other training.
+#
+# ### A loss that adds up (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "global_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def global_loss(per_example, penalty, global_batch: int):
+    """This replica's part of the loss, called within a replica.
+
+    per_example: the losses of its samples (float64 tensor); there may be none. penalty:
+    a property of the model, the same number on all replicas. global_batch: how many
+    samples all replicas hold together in this step. Added up over the replicas, what
+    you return is the mean loss of all samples plus the penalty, once. Returns a tensor
+    with one number.
+    """
+    ### BEGIN SOLUTION
+    loss = tf.nn.compute_average_loss(per_example, global_batch_size=global_batch)
+    return loss + tf.nn.scale_regularization_loss(penalty)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_global_loss", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(global_loss)
+
+# %% [markdown]
+# ## Several machines
+#
+# `MultiWorkerMirroredStrategy` is the same over several processes, each of which may
+# have several replicas. Nobody starts them for you: on every machine you start the same
+# program, and it reads from the environment variable `TF_CONFIG`, a JSON text, who they
+# all are and which of them it is:
+#
+# ```
+# {"cluster": {"worker": ["node1:12345", "node2:12345"]},
+#  "task": {"type": "worker", "index": 0}}
+# ```
+#
+# The cluster is the same text everywhere, the task is each worker's own. Worker 0 is
+# the **chief**: it does what rank 0 does elsewhere. A worker that nobody started, or an
+# address that is there twice, is no error: the others wait.
+#
+# ### TF_CONFIG (2 points)
+
+# %% nbgrader={"grade": false, "grade_id": "tf_config", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def tf_config(hosts: list[str], index: int) -> str:
+    """What TF_CONFIG holds on one worker: JSON text.
+
+    hosts: "name:port" of all workers, in this order. All of them are of type "worker".
+    index: which of them this one is, from 0. An index that no worker has (a negative
+    one, too) and an address that is there twice are a ValueError.
+    """
+    ### BEGIN SOLUTION
+    import json
+
+    if not 0 <= index < len(hosts):
+        raise ValueError(f"there is no worker {index} of {len(hosts)}")
+    if len(set(hosts)) < len(hosts):
+        raise ValueError(f"an address is there twice: {hosts}")
+    task = {"type": "worker", "index": index}
+    return json.dumps({"cluster": {"worker": hosts}, "task": task})
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_tf_config", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(tf_config)
+
+# %% [markdown]
+# ## Two workers for real
+#
+# `three_ways.py`, beside this notebook, trains one small network ten steps on 64
+# samples, in several ways. Read `mwms()` and `horovod()` in it: they are the same
+# program. Below, your `tf_config` makes two workers of it, two processes that talk over
+# gRPC. Their ports are free ones that the system names; a worker that does not come to
+# an end in time is ended.
+
+# %% tags=["parameters"]
+WAYS = ("mwms", "horovod", "server")  # what is run for real below
+DEADLINE = 80  # seconds; some are enough
+
+# %%
+def free_ports(number):
+    """Ports that nobody uses now, as the system names them."""
+    import socket
+
+    sockets = [socket.socket() for _ in range(number)]
+    for one in sockets:
+        one.bind(("localhost", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def run(way, commands, environments):
+    """Start these processes side by side and wait for all of them; none is left behind.
+    Returns what each noted (see three_ways.py), and the seconds it took.
+    """
+    began, processes = time.perf_counter(), []
+    with TemporaryDirectory() as folder:
+        try:
+            for command, environment in zip(commands, environments):
+                log = open(Path(folder, f"log-{len(processes)}"), "w")
+                everything = {"env": {**os.environ, **environment}, "stdout": log}
+                one = subprocess.Popen(
+                    [*command, way, folder], stderr=subprocess.STDOUT, **everything
+                )
+                processes.append(one)
+                log.close()
+            for one in processes:
+                left = DEADLINE - (time.perf_counter() - began)
+                if one.wait(max(left, 0.1)):
+                    texts = sorted(Path(folder).glob("log-*"))
+                    raise RuntimeError("\n".join(p.read_text()[-1500:] for p in texts))
+        finally:
+            for one in processes:
+                one.kill()
+                one.wait()
+        files = sorted(Path(folder).glob(f"{way}-*.npz"))
+        noted = [dict(np.load(file)) for file in files]
+    return noted, time.perf_counter() - began
+
+
+PROGRAM = [sys.executable, "three_ways.py"]
+noted = {"alone": [three_ways.alone()[1]]}
+print(f"alone: a gradient of {noted['alone'][0]['gradient'].size} numbers")
+
+# %% tags=["raises-exception"]
+hosts = [f"localhost:{port}" for port in free_ports(2)]
+noted["mwms"], seconds = run(
+    "mwms", [PROGRAM] * 2, [{"TF_CONFIG": tf_config(hosts, k)} for k in range(2)]
+)
+for k, worker in enumerate(noted["mwms"]):
+    print(
+        f"worker {k}: {float(worker['memory']):.2f} GB, trained in "
+        f"{float(worker['seconds']):.1f} s"
+    )
+print(f"both together, with TensorFlow's import, {seconds:.0f} s")
+
+# %% [markdown]
+# ## Who reads what
+#
+# With one process, the strategy deals out the samples. With two, each process has a
+# dataset of its own, which is the same one. Who makes sure that they do not train on
+# the same samples? That is the **auto-sharding policy** of the dataset:
+#
+# | policy | what each worker reads |
+# |---|---|
+# | `AUTO` (default) | its part of the *files*, or if there are none to be found, as `DATA` |
+# | `FILE` | its part of the files, or an error |
+# | `DATA` | everything, and throws away what is not its own |
+# | `OFF` | everything |
+#
+# The two workers have also noted what they saw of the samples 0 to 11, in minibatches
+# of 4 for everybody.
+
+# %% tags=["raises-exception"]
+policies = ("AUTO", "DATA", "FILE", "OFF")
+figure, axes = plt.subplots(1, 4, figsize=(10, 1.9), sharey=True, layout="constrained")
+for ax, policy in zip(axes, policies):
+    for k, worker in enumerate(noted["mwms"]):
+        seen = str(worker[f"seen_{policy}"])
+        if seen.startswith("["):
+            numbers = [int(one) for one in seen.strip("[]").split(",")]
+            colour = (palette.BLUE, palette.ORANGE)[k]
+            ax.scatter(
+                numbers, [k] * len(numbers), marker="os"[k], s=42, color=colour
+            )
+        else:
+            ax.text(5.5, k, seen, ha="center", va="center", color=palette.VERMILLION)
+    ax.set(title=policy, xlabel="sample", xlim=(-0.8, 11.8), ylim=(1.6, -0.6))
+    ax.set_xticks(range(0, 12, 2))
+    ax.set_yticks((0, 1), ("worker 0", "worker 1"))
+    ax.grid(color=palette.FAINT)
+    ax.set_axisbelow(True)
+
+# %% [markdown]
+# `OFF` is not "no sharding needed", it is "I have done it myself": both workers see all
+# samples, twice the work for the same epoch, and nothing fails. And `DATA` costs what
+# it says: every worker reads and decodes everything.
+#
+# Doing it yourself is `strategy.distribute_datasets_from_function(f)`: f gets a context
+# with `num_input_pipelines` (one for each worker) and `input_pipeline_id`, and returns
+# this worker's dataset in minibatches **of one replica**. Nothing is batched anew there,
+# nothing is sharded.
+#
+# ### Every sample once (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "distribute", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def distribute(dataset: tf.data.Dataset, strategy, batch: int):
+    """Deal a dataset out to all replicas of all workers.
+
+    dataset: single samples, not batched, in memory, the same on every worker. strategy:
+    any that has `num_replicas_in_sync` (the replicas of all workers together),
+    `experimental_distribute_dataset` and `distribute_datasets_from_function`. batch:
+    samples of one replica in one step. In one pass every sample is seen once, on one
+    replica of one worker; also those that do not fill a step, whatever their number.
+    Returns what one of those two methods returns.
+    """
+    ### BEGIN SOLUTION
+    options = tf.data.Options()
+    policy = tf.data.experimental.AutoShardPolicy.DATA
+    options.experimental_distribute.auto_shard_policy = policy
+    together = dataset.batch(batch * strategy.num_replicas_in_sync)
+    return strategy.experimental_distribute_dataset(together.with_options(options))
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_distribute", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(distribute)
+
+# %% [markdown]
+# ## The same training, three ways
+#
+# Horovod trains the same network on the same 64 samples, 32 on each of two ranks: its
+# ranks are MPI's. Here is the whole difference, in the order of the eight steps of unit
+# 07. Read `three_ways.py` beside it.
+#
+# | step | Horovod | MultiWorkerMirroredStrategy |
+# |---|---|---|
+# | 1 start | `hvd.init()` | `TF_CONFIG`, then the strategy, before anything else |
+# | 2 one GPU each | pin by `hvd.local_rank()` | a replica for each GPU the process sees |
+# | 3 share the data | `shard(hvd.size(), hvd.rank())`, batch of **one rank** | the policy; batch of **all replicas** |
+# | 4 learning rate | `rate * hvd.size()` | `rate * strategy.num_replicas_in_sync`, just as much yours |
+# | 5 average gradients | `DistributedGradientTape`, **averages** | `optimizer.apply_gradients` **adds**: divide the loss yourself (`fit` does) |
+# | 6 equal start | `broadcast_variables` | variables made in `scope()` start as the chief's |
+# | 7 checkpoint | rank 0 alone saves | **every** worker calls save, all but the chief to a place of its own |
+# | 8 metrics | `MetricAverageCallback` | `fit` adds them up |
+#
+# **Predict:** how far are the three gradients of the first step apart?
+
+# %%
+if "horovod" in WAYS:
+    launch = [*mpiexec(), "-n", "2", *PROGRAM]
+    noted["horovod"], seconds = run("horovod", [launch], [mpi_environment(2)])
+    print(f"Horovod, 2 ranks: {seconds:.0f} s")
+
+# %% tags=["raises-exception"]
+names = {"mwms": "MultiWorkerMirroredStrategy", "horovod": "Horovod"}
+(yardstick,) = noted["alone"]
+figure, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
+for k, (way, name) in enumerate(names.items()):
+    if way not in WAYS:
+        continue
+    off = np.abs(noted[way][0]["gradient"] - yardstick["gradient"])
+    between = max(
+        np.abs(noted[way][0][what] - noted[way][1][what]).max()
+        for what in ("gradient", "weights")
+    )
+    apart = np.abs(noted[way][0]["weights"] - yardstick["weights"]).max()
+    print(
+        f"{name}: gradient {off.max():.1e} off, weights after {three_ways.STEPS} steps "
+        f"{apart:.1e} off, between its two processes {between:.1e}"
+    )
+    ax.plot(
+        np.maximum(off, 1e-18),
+        "os"[k],
+        color=(palette.BLUE, palette.ORANGE)[k],
+        fillstyle="full" if k == 0 else "none",
+        markersize=4,
+        label=name,
+    )
+ax.plot(np.abs(yardstick["gradient"]), color=palette.GREY, label="the gradient itself")
+ax.set(
+    yscale="log",
+    ylim=(5e-19, 3e2),
+    xlabel="number of the parameter",
+    ylabel="distance to one process",
+)
+ax.legend(frameon=False, loc="upper right", ncols=3, fontsize=9)
+ax.grid(color=palette.FAINT)
+
+# %% [markdown]
+# Rounding, and nothing else (a difference of 0 is drawn at $10^{-18}$). Two libraries
+# that share no line of code, one over gRPC and one over MPI, find the gradient of the
+# sequential program. This is what the columns of the talk's list have in common: the
+# choice between them was never about the mathematics.
+
+# %% [markdown]
+# ## Port it
+#
+# Here is the middle of a Horovod program in Keras, as you wrote it in unit 07:
+#
+# ```python
+# hvd.init()
+# mine = tf.data.Dataset.from_tensor_slices((x, y)).shard(hvd.size(), hvd.rank())
+# model = build_model()
+# optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(rate * hvd.size()))
+# model.compile(optimizer, loss="mse")
+# start_equal = hvd.callbacks.BroadcastGlobalVariablesCallback(0)
+# model.fit(mine.batch(local_batch), epochs=epochs, callbacks=[start_equal], verbose=0)
+# if hvd.rank() == 0:
+#     save(model, "checkpoint")
+# ```
+#
+# Write it for a strategy. Go through the table above line by line: some steps change,
+# some vanish, and some stay although it looks as if the strategy did them. (Some
+# variables are added up over the workers when they are read. Saving reads them, so a
+# chief that saves alone would wait for ever; all save, but not to the same place.)
+#
+# ### From Horovod to a strategy (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "port", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def port(
+    strategy, index, build_model, x, y, local_batch: int, rate: float, epochs: int, save
+) -> None:
+    """The program above under `strategy`, on worker `index`.
+
+    build_model(): a new Keras model. x, y: all samples, the same on every worker; their
+    number is a multiple of what all replicas take in a step, local_batch each. They are
+    gone through in order, not shuffled. Plain SGD on the mean squared error, its
+    learning rate scaled as above. epochs may be 0: then nothing is left to train. After
+    the last epoch every worker calls save(model, path) once: worker 0 with the path
+    "checkpoint", each other one with a path of its own.
+    """
+    ### BEGIN SOLUTION
+    replicas = strategy.num_replicas_in_sync
+    with strategy.scope():
+        model = build_model()
+        model.compile(tf.keras.optimizers.SGD(rate * replicas), loss="mse")
+    samples = tf.data.Dataset.from_tensor_slices((x, y)).batch(local_batch * replicas)
+    model.fit(samples, epochs=epochs, verbose=0)
+    save(model, "checkpoint" if index == 0 else f"not-the-chief-{index}")
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_port", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(port)
+
+# %% [markdown]
+# ## A server instead
+#
+# The strategies have an older brother. In `ParameterServerStrategy` the variables live
+# on **servers**; a **coordinator** hands out steps, and each worker fetches the
+# variables, finds a gradient and has it applied, without waiting for the others. No
+# worker is too slow and none is missed; but a gradient may be of variables that have
+# moved on since. Below: two workers and a server (threads of one process, over gRPC),
+# 60 steps. Each step notes how many updates, its own included, were applied between its
+# beginning and its end: 1 if it was alone.
+#
+# On two cores this hangs without a word unless each server may use at least as many
+# threads as there are workers and one more (`inter_op_parallelism_threads` in
+# `three_ways.py`): every thread waits for another one.
+
+# %%
+if "server" in WAYS:
+    (server,), seconds = run("server", [PROGRAM], [{}])
+    losses, ages = server["losses"], server["ages"]
+    print(f"{int(server['applied'])} steps applied, {float(server['memory']):.2f} GB")
+    print(f"the loss falls from {losses[0]:.3f} to {losses[-1]:.4f}")
+    print(f"{(ages > 1).sum()} of {len(ages)} steps were overtaken by another one")
+
+# %% [markdown]
+# ## Break it: the optimizer outside
+#
+# Two lines make a program distributed, so you can forget two things. First the loud
+# one: a model made outside `scope()` and compiled inside.
+
+# %%
+x, y = three_ways.the_samples()
+
+
+def momentum():
+    return tf.keras.optimizers.SGD(0.05, momentum=0.9)
+
+
+outside = three_ways.new_model()
+try:
+    with strategy.scope():
+        outside.compile(momentum(), loss="mse")
+    outside.fit(x, y, batch_size=32, verbose=0)
+except ValueError as error:
+    said = " ".join(str(error).split())
+    print(f"ValueError: ... {said[said.index('was not created'):][:150]} ...")
+
+# %% [markdown]
+# That tells you. With model *and* optimizer outside nothing tells you anything: it
+# trains, correctly, on one device, while the others idle. And here is the worst of the
+# family. You go on from a checkpoint, so the optimizer is built before the training
+# starts (`optimizer.build`), and that line stands outside of the scope. **Predict:** an
+# error, a slower training, or something else?
+
+# %%
+def train(optimizer, model, steps=12):
+    """Loss of all samples and the largest difference between a weight's copies on the
+    replicas, after every step.
+    """
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(len(x)).repeat(steps)
+
+    @tf.function
+    def step(x, y):
+        def replica(x, y):
+            gradients, loss = three_ways.gradients_of(model, x, y, three_ways.SAMPLES)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            return loss
+
+        return strategy.reduce("sum", strategy.run(replica, args=(x, y)), axis=None)
+
+    losses, drift = [], []
+    for minibatch in strategy.experimental_distribute_dataset(dataset):
+        losses.append(float(step(*minibatch)))
+        copies = [
+            np.stack([copy.numpy() for copy in variable.values])
+            for variable in model.trainable_variables
+        ]
+        drift.append(max(float(np.ptp(values, axis=0).max()) for values in copies))
+    return losses, drift
+
+
+runs = {}
+with strategy.scope():
+    model, optimizer = three_ways.new_model(), momentum()
+    optimizer.build(model.trainable_variables)
+runs["built in the scope"] = train(optimizer, model)
+
+with strategy.scope():
+    model = three_ways.new_model()
+optimizer = momentum()
+optimizer.build(model.trainable_variables)  # the same lines, not indented
+runs["built outside"] = train(optimizer, model)
+
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+for k, (name, values) in enumerate(runs.items()):
+    for ax, series in zip(axes, values):
+        colour, line = (palette.BLUE, palette.VERMILLION)[k], "-"
+        ax.plot(series, "os"[k] + line, color=colour, markersize=4, label=name)
+axes[0].set(xlabel="step", ylabel="loss of the 64 samples")
+axes[1].set(xlabel="step", ylabel="largest difference\nbetween replicas")
+axes[1].legend(frameon=False)
+for ax in axes:
+    ax.set_ylim(0, None)
+    ax.grid(color=palette.FAINT)
+for name, (losses, drift) in runs.items():
+    print(f"{name}: loss {losses[-1]:.4f}, replicas differ by up to {drift[-1]:.2g}")
+
+# %% [markdown]
+# No error, no warning, and a loss that falls at first. The momentum, made outside, is
+# there **once**, and every replica updates it in turn: each takes its step with what
+# the others have left in it, and the "mirrored" weights are four models. What unit 07's
+# missing broadcast was, this is in a strategy: everything a step reads or writes is
+# made in the scope, or is not mirrored. The measurement is the same, too: the largest
+# difference between the copies, and it must be 0.
+
+# %% [markdown]
+# ## What is alive
+#
+# - **Horovod**: the last release is 0.28.1, of June 2023
+#   (github.com/horovod/horovod/releases). It still installs, and conda-forge still
+#   rebuilds it; but this course has to keep TensorFlow at 2.15 and Keras at 2 for it.
+#   Databricks has archived its pages on it: "Horovod and HorovodRunner are now
+#   deprecated", and recommends TorchDistributor for PyTorch and `tf.distribute` for
+#   TensorFlow (learn.microsoft.com/azure/databricks/archive/machine-learning/train-model/horovod).
+# - **What replaces it**: in PyTorch DDP (unit 06) and `fully_shard` (unit 15), started by
+#   torchrun; in TensorFlow the strategies of this page.
+# - **DDL**: you cannot get it any more than you could inspect it. Its idea, rings that
+#   know which links are slow, lives on in unit 18.
+#
+# Why then eight steps? Because they are not Horovod's. Every row of the table above is
+# a question that any data parallel program must answer, whoever answers it. A strategy
+# answers five for you, and the Break was what happens when you do not know which ones.
+
+# %% [markdown]
+# ## What to remember
+#
+# - In the scope: model, optimizer, metrics, and whatever a checkpoint is loaded into.
+# - Under a strategy your batch is that of **all** replicas; with Horovod that of one.
+# - Replicas' gradients are **added**. Divide each sample's loss by the number of all
+#   samples, and what belongs to the model by the number of replicas.
+# - `AUTO` becomes `DATA` where there are no files. `OFF` means "I have done it".
+# - Everybody saves, the chief to the real place.
+# - `TF_CONFIG` is the same cluster for everybody and an index of one's own; a worker
+#   that is missing is waited for.
+#
+# **To think about.** With a parameter server no step waits for another. What would the
+# workers of `MultiWorkerMirroredStrategy` do if one of them ended one step early,
+# because its share of the data was smaller? Unit 04 has met this, and unit 07.
+#
+# ### To read
+#
+# - TensorFlow's tutorials *Distributed input*, *Custom training with
+#   tf.distribute.Strategy* and *Multi-worker training with Keras*, in
+#   github.com/tensorflow/docs, site/en/tutorials/distribute.
