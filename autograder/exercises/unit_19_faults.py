@@ -201,7 +201,7 @@ def trials(f, folder, old, new, killed):
 
     def read_right(self, answer, old, new, killed):
         allowed = {"old" if old else "none", "new"}
-        if answer["finished"] != "new":
+        if not isinstance(answer, dict) or answer.get("finished") != "new":
             return "not_there"
         if len(answer["left"]) > 1:
             return Finding("leaves_files", f"In the folder: {', '.join(sorted(map(str, answer['left'])))}.")
@@ -297,11 +297,11 @@ def harness(f, values, momentum, step, fails):
             yield level, {"values": values[0], "momentum": values[1], "step": int(rng.integers(9, 99)), "fails": fails}
 
     def read_right(self, answer, values, momentum, step, fails):
-        right, wrote = [values, momentum, step], answer["wrote"]
-        if answer["returned"] == "after the write" and len(wrote) == 1:
-            return "waits_for_the_disk"
+        right, wrote = [values, momentum, step], answer.get("wrote", []) if isinstance(answer, dict) else []
         if len(wrote) != 1:
             return "never_written"
+        if answer["returned"] == "after the write":
+            return "waits_for_the_disk"
         if difference(right, wrote[0]) is not None:
             return "tensors_not_copied" if wrote[0][2] == step else "written_later"
         if not answer["done"]:
