@@ -532,7 +532,7 @@ check(train_until_told)
 
 # %% tags=["parameters"]
 KILL_AFTER = 12  # the step after which rank 1 is killed
-FOR_REAL = True  # False: without the processes that this cell and the next but one start
+FOR_REAL = True  # False: without the processes that two of the next cells start
 
 
 # %%
@@ -811,8 +811,8 @@ print(f"not noticed: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[-
 # checkpoint and `mtbf` seconds between failures, an interval $\tau$ wastes about
 # $\mathrm{save} / \tau + \tau / (2\,\mathrm{mtbf})$ for each second of work: the saves,
 # and half an interval for each failure. This is smallest at
-# $\tau = \sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf}}$: the formula of Young (1974),
-# also called Young and Daly's.
+# $\tau = \sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf}}$: the formula of Young
+# (1974), also called Young and Daly's.
 #
 # ### How often to save (2 points)
 
@@ -912,8 +912,8 @@ print(f"best of these: {intervals[top]} s, useful {measured[top]:.1%}")
 print(f"at {int(best)} s: {useful(int(best)):.1%}")
 
 # %% [markdown]
-# The optimum is flat: to be wrong by a factor of two costs little. And a published claim
-# stands: "we establish that the relevance of the formula goes well beyond its original
+# The optimum is flat: to be wrong by a factor of two costs little. And a published
+# claim stands: "we establish that the relevance of the formula goes well beyond its original
 # framework" (*Robustness of the Young/Daly formula for stochastic iterative
 # applications*, hal-02514107). Here failures also fall into saves and restarts, and the
 # best interval is where the formula has it. The points lie a little below the line,
