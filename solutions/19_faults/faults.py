@@ -586,8 +586,8 @@ print("one process, never interrupted:", checkpoint.digest([w]))
 
 # %% [markdown]
 # Bit by bit the same. What was lost are the steps since the last checkpoint, and some
-# seconds, most of them for importing torch again. (The tests of this course kill it 20
-# times at random moments, `COURSE_KILLS=20`.)
+# seconds, most of them for importing torch again. (`make test-cluster` kills a worker
+# at random moments, twice, or as often as `COURSE_KILLS` says: 20 of 20 ended so.)
 #
 # **Horovod** has the same idea in other words: a *state* object that is committed every
 # few steps, in memory, and restored when the others fail. Its launcher for it,
@@ -913,8 +913,8 @@ print(f"at {int(best)} s: {useful(int(best)):.1%}")
 
 # %% [markdown]
 # The optimum is flat: to be wrong by a factor of two costs little. And a published
-# claim stands: "we establish that the relevance of the formula goes well beyond its original
-# framework" (*Robustness of the Young/Daly formula for stochastic iterative
+# claim stands: "we establish that the relevance of the formula goes well beyond its
+# original framework" (*Robustness of the Young/Daly formula for stochastic iterative
 # applications*, hal-02514107). Here failures also fall into saves and restarts, and the
 # best interval is where the formula has it. The points lie a little below the line,
 # most of all at long intervals: failures also hit work that is done a second time.
