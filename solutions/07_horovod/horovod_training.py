@@ -1254,6 +1254,22 @@ for ax, measured, title in (
 # the 68 %? Unit 08 takes such figures apart.
 
 # %% [markdown]
+# ## What is alive
+#
+# Horovod's last release is 0.28.1, of June 2023 (github.com/horovod/horovod/releases).
+# You will meet it for years, in scripts that run; a new program has other choices. In
+# PyTorch that is DistributedDataParallel (unit 06), or `fully_shard` where the model is
+# too large for one GPU (unit 15), both started by torchrun. In TensorFlow it is
+# `MultiWorkerMirroredStrategy` (unit 13). Databricks, which used to ship Horovod, says
+# the same: "now deprecated", and recommends TorchDistributor, which starts torch's own
+# processes, and `tf.distribute` (Azure Databricks' documentation, *Horovod*, archived).
+#
+# The eight steps stay. They are not Horovod's but data parallelism's: whoever starts
+# the processes, somebody must pin, share out, scale, average, start equal, save once
+# and average the metrics. A library that does five of them for you leaves three, and
+# does not say which: unit 13 has the table.
+
+# %% [markdown]
 # ## What to remember
 #
 # - Eight steps, five of them about one sentence: *all ranks start equal and make the

@@ -163,19 +163,23 @@ def server():
     @tf.function
     def step():
         begun = applied.read_value()
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_mean((tf.tanh(tf.matmul(x, weights)) - y) ** 2)
+        with tf.control_dependencies([begun]), tf.GradientTape() as tape:
+            fetched = weights.read_value()
+            loss = tf.reduce_mean((tf.tanh(tf.matmul(x, fetched)) - y) ** 2)
         gradient = tape.gradient(loss, weights)
+        with tf.control_dependencies([gradient]):
+            before = applied.read_value()  # how many there were when it was ready
         weights.assign_sub(RATE * gradient)
-        return loss, applied.assign_add(1, read_value=True) - begun
+        applied.assign_add(1)
+        return loss, before - begun
 
     scheduled = [coordinator.schedule(step) for _ in range(60)]
     coordinator.join()
-    losses, ages = zip(*(one.fetch() for one in scheduled))
+    losses, missed = zip(*(one.fetch() for one in scheduled))
     assert len(servers) == 3
     return 0, {
         "losses": np.array(losses),
-        "ages": np.array(ages),
+        "missed": np.array(missed),
         "applied": np.array(int(applied.numpy())),
     }
 

@@ -379,7 +379,6 @@ SMALL: dict[str, dict[str, str]] = {
     "12_input_pipelines": {"PICTURES": "256", "BATCHES": "12", "WITH_TENSORFLOW": "False"},
     "13_tensorflow_strategies": {"WAYS": '("mwms",)'},
     "14_search": {"TRIALS": "8", "EPOCHS": "3"},
-    "13_tensorflow_strategies": {"WAYS": '("mwms",)'},
     "15_sharding": {"STEPS": "6", "EVERY": "(0, 2)"},
     "16_tensor_parallel": {"STEPS": "40"},
     "19_faults": {"BITS": "(20, 40, 62)", "FOR_REAL": "False"},  # torchrun: test_elastic.py
