@@ -169,6 +169,9 @@ def harness(f, replicas, x, y, weights, offset):
                 "outside of `strategy.run`.", "Call the model in a function and that by `strategy.run`."),
         Mistake("all_on_every_replica", "Every replica worked through all samples: no more is done in a second than "
                 "by one replica.", "Give each replica its own part of x and y."),
+        Mistake("ValueError", "TensorFlow refused. Most likely a loss of `tf.keras.losses` was to take a mean within a "
+                "replica: of whose samples, it cannot know.",
+                "`reduction=tf.keras.losses.Reduction.NONE` leaves the losses of the samples to you."),
         Mistake("unequal_work", "The numbers are right, but one replica had more than its share while others waited.",
                 "With n samples on p replicas nobody needs more than ceil(n / p)."),
     ]  # fmt: skip
@@ -201,11 +204,11 @@ def harness(f, replicas, x, y, weights, offset):
         n, p = len(t.x), t.replicas
         seen = {int(where): rows for where, rows in report["samples of each replica"].items()}
         rows = [seen.get(k, []) for k in range(p)]
+        if sum(map(len, rows)) == n * p:
+            return "all_on_every_replica"
         if right:
             if not any(rows):
                 return "outside_the_replicas"
-            if sum(map(len, rows)) > n:
-                return "all_on_every_replica"
             most = max(map(len, rows))
             return Finding("unequal_work", f"{most} of {n} samples on one replica.") if most > -(-n // p) else None
         found = report["gradients"]
@@ -278,6 +281,10 @@ def harness(f, shares, penalty):
         Mistake("divided_by_replicas", "It was divided by the number of replicas once more: global_batch counts the "
                 "samples of all replicas already.", "Divide by global_batch alone.",
                 lambda t: t.loss(lambda n: 1 / t.n / t.p)),
+        Mistake("whole_loss_on_every_replica", "Every replica returned the loss of all, added up over the replicas: what "
+                "they find is added once more.",
+                "Each returns its own part; nothing is to be communicated here.",
+                lambda t: t.loss(lambda n: t.p / t.n, t.p)),
         Mistake("penalty_of_every_replica", "Every replica added the whole penalty: it counts as many times as there "
                 "are replicas.", "Each replica adds its part: `tf.nn.scale_regularization_loss(penalty)`, which "
                 "divides by `num_replicas_in_sync`.", lambda t: t.loss(lambda n: 1 / t.n, t.p)),
@@ -390,6 +397,10 @@ def harness(f, samples, batch, workers, replicas):
         Mistake("auto_shard_off", "Every worker goes through all samples: nobody divides them.",
                 "`AutoShardPolicy.DATA` (which AUTO becomes where there are no files), or divide them yourself by "
                 "`context.num_input_pipelines` and `context.input_pipeline_id`."),
+        Mistake("other_orders", "Some samples are seen twice and others never: the workers do not go through the same "
+                "dataset, as after a shuffle, which is another one on every worker.",
+                "Which sample is whose must follow from what all workers know: shuffle what a worker has got, or with "
+                "a seed."),
         Mistake("samples_again", "Some samples are seen more than once.", "An epoch goes through all samples once."),
         Mistake("batch_is_local", "The minibatch of a replica holds too few samples: the strategy has divided `batch` "
                 "samples among all replicas.",
@@ -432,6 +443,8 @@ def harness(f, samples, batch, workers, replicas):
             return "not_distributed"
         missing, again = report["samples nobody saw"], report["samples seen again"]
         n, together = len(t.samples), t.batch * t.workers * t.replicas
+        if missing and again:
+            return "other_orders"
         if missing:
             name = "drops_remainder" if missing == n % together or missing < together / t.workers else "sharded_twice"
             return Finding(name, f"{missing} of {n} samples are never seen.")
@@ -495,8 +508,10 @@ def harness(f, replicas, index, x, y, weights, local_batch, rate, epochs):
         Mistake("unscaled", "The learning rate is that of one replica.",
                 "As with Horovod: rate * strategy.num_replicas_in_sync.",
                 lambda t: {"weights": t.train(t.rate, t.together)}),
-        Mistake("scaled_twice", "The learning rate was multiplied by the number of replicas twice.",
-                "Once: rate * strategy.num_replicas_in_sync.",
+        Mistake("scaled_twice", "Every step is as many times too long as there are replicas: the learning rate was "
+                "multiplied twice, or the gradients of each replica's own mean were added.",
+                "rate * strategy.num_replicas_in_sync, and in a loop of your own each loss divided by the samples of "
+                "all replicas.",
                 lambda t: {"weights": t.train(t.rate * t.replicas**2, t.together)}),
         Mistake("batch_is_local", "Each step took local_batch samples in all: Keras's minibatch under a strategy is "
                 "that of all replicas together.",

@@ -31,6 +31,7 @@ from labkit.environment import mpi_environment, mpiexec, need_frameworks
 # says what to do where this Python has neither TensorFlow nor Horovod
 need_frameworks()
 
+import horovod
 import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
@@ -39,6 +40,7 @@ import three_ways  # the script beside this notebook
 from autograder import check
 from labkit import palette
 
+print(f"TensorFlow {tf.__version__}, Horovod {horovod.__version__}")
 tf.get_logger().setLevel("ERROR")
 tf.keras.backend.set_floatx("float64")
 
