@@ -281,7 +281,7 @@ def harness(f, shares, penalty):
         Mistake("divided_by_replicas", "It was divided by the number of replicas once more: global_batch counts the "
                 "samples of all replicas already.", "Divide by global_batch alone.",
                 lambda t: t.loss(lambda n: 1 / t.n / t.p)),
-        Mistake("whole_loss_on_every_replica", "Every replica returned the loss of all, added up over the replicas: what "
+        Mistake("whole_loss_on_every_replica", "Every replica returned the whole loss, that of all replicas: what "
                 "they find is added once more.",
                 "Each returns its own part; nothing is to be communicated here.",
                 lambda t: t.loss(lambda n: t.p / t.n, t.p)),
