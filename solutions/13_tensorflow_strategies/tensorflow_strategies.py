@@ -65,13 +65,13 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # | | TensorFlow's strategies | Horovod | DDL |
 # |---|---|---|---|
 # | who it is for | TensorFlow | TensorFlow, Keras, PyTorch | TensorFlow, Caffe, Torch |
-# | what you change | where the model is made | eight steps | like Horovod, few lines |
+# | what you change | where the model is made | eight steps | "a library for easy use" |
 # | who starts the processes | you, with `TF_CONFIG` for each | `mpiexec`, `horovodrun` | `ddlrun` |
 # | a rank is called | worker, with one or more **replicas** in it | rank | rank |
 # | can you get it? | part of TensorFlow | source, last release 2023 | closed, with IBM's machines |
 #
 # DDL is a closed library of IBM's (M. Cho et al., *PowerAI DDL*, arXiv 1708.02188; its
-# core, a ring over several dimensions, is the subject of unit 18). You cannot run it
+# abstract has the quotation; its core, several rings at once, belongs to unit 18). You cannot run it
 # here, so two of the three ways are compared on this page; that DDL finds the same
 # gradient is its claim, not our measurement.
 
@@ -113,8 +113,8 @@ def who_am_i():
 
 
 own, total = strategy.run(who_am_i)
-print("each replica's number", [int(a) for a in strategy.experimental_local_results(own)])
-print("their sum            ", [int(a) for a in strategy.experimental_local_results(total)])
+for name, values in (("each replica's number", own), ("their sum", total)):
+    print(f"{name:22}", [int(a) for a in strategy.experimental_local_results(values)])
 
 with strategy.scope():
     model = three_ways.new_model()
@@ -228,10 +228,9 @@ def with_the_batch(per_example):
     return tf.nn.compute_average_loss(per_example, global_batch_size=5)
 
 
-print("tf.reduce_mean                              ", add_up(tf.reduce_mean))
-print("tf.nn.compute_average_loss, nothing else said",
-      add_up(tf.nn.compute_average_loss))
-print("tf.nn.compute_average_loss, global_batch_size=5", add_up(with_the_batch))
+print("tf.reduce_mean:", add_up(tf.reduce_mean))
+print("tf.nn.compute_average_loss, as it is:", add_up(tf.nn.compute_average_loss))
+print("tf.nn.compute_average_loss, global_batch_size=5:", add_up(with_the_batch))
 
 # %% [markdown]
 # The default is no accident of rounding: 3.5 instead of 2. It is the mean of the
@@ -699,8 +698,8 @@ for name, (losses, drift) in runs.items():
 #   TensorFlow (learn.microsoft.com/azure/databricks/archive/machine-learning/train-model/horovod).
 # - **What replaces it**: in PyTorch DDP (unit 06) and `fully_shard` (unit 15), started by
 #   torchrun; in TensorFlow the strategies of this page.
-# - **DDL**: you cannot get it any more than you could inspect it. Its idea, rings that
-#   know which links are slow, lives on in unit 18.
+# - **DDL**: you cannot get it any more than you could inspect it. Its idea, rings laid
+#   out by which links are slow, lives on in unit 18.
 #
 # Why then eight steps? Because they are not Horovod's. Every row of the table above is
 # a question that any data parallel program must answer, whoever answers it. A strategy
