@@ -70,10 +70,10 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # | a rank is called | worker, with one or more **replicas** in it | rank | rank |
 # | can you get it? | part of TensorFlow | source, last release 2023 | closed, with IBM's machines |
 #
-# DDL is a closed library of IBM's (M. Cho et al., *PowerAI DDL*, arXiv 1708.02188; its
-# abstract has the quotation; its core, several rings at once, belongs to unit 18). You cannot run it
-# here, so two of the three ways are compared on this page; that DDL finds the same
-# gradient is its claim, not our measurement.
+# DDL is a closed library of IBM's (M. Cho et al., *PowerAI DDL*, arXiv 1708.02188, from
+# whose abstract the quotation is; its core, several rings at once, belongs to unit 18).
+# You cannot run it here, so two of the three ways are compared on this page. That DDL
+# finds the same gradient is to be expected, and not measured.
 
 # %% [markdown]
 # ## Four replicas in one process
