@@ -387,11 +387,11 @@ def in_words(status):
     return {
         "installed": "",
         "built": "compiled",
-        "building": f"compiling in the background{percent} (5-8 minutes, once; only unit 07 needs it)",
+        "building": f"compiling in the background{percent} (5-8 minutes, once; only units 07, 09 and 13 need it)",
         "waiting": "another clone is compiling the same wheel and will share it",
         "failed": f"not compiled: {status['reason']}\n{'':15}All else works. `make horovod` tries again;"
         f" {status['log']}",
-        "impossible": f"cannot be compiled: {status['reason']}.\n{'':15}All else works; only unit 07 needs it.",
+        "impossible": f"cannot be compiled: {status['reason']}.\n{'':15}All else works; only units 07, 09 and 13 need it.",
         "absent": f"not compiled{': ' if status['reason'] else ''}{status['reason']}",
     }[status["state"]]
 
