@@ -4,17 +4,17 @@ import tensorflow as tf
 
 
 def mirrored_gradients(strategy, model, x, y):
-    n, p = len(x), strategy.num_replicas_in_sync
-    shares = np.array_split(np.arange(n), p)
+    replicas = strategy.num_replicas_in_sync
+    parts = list(zip(np.array_split(x, replicas), np.array_split(y, replicas)))
+    mine = strategy.experimental_distribute_values_from_function(lambda c: parts[c.replica_id_in_sync_group][0])
+    target = strategy.experimental_distribute_values_from_function(lambda c: parts[c.replica_id_in_sync_group][1])
 
-    def step(rows):
+    def replica_step(inputs, wanted):
         with tf.GradientTape() as tape:
-            losses = tf.reduce_mean((model(tf.gather(x, rows)) - tf.gather(y, rows)) ** 2, axis=1)
-            loss = tf.reduce_sum(losses) * p / n
-        g = tape.gradient(loss, model.trainable_variables)
-        return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.MEAN, g)
+            errors = tf.math.squared_difference(model(inputs), wanted)
+            objective = replicas * tf.reduce_sum(errors) / y.size
+        gradients = tape.gradient(objective, model.trainable_variables)
+        context = tf.distribute.get_replica_context()
+        return [context.all_reduce(tf.distribute.ReduceOp.MEAN, gradient) for gradient in gradients]
 
-    rows = strategy.experimental_distribute_values_from_function(
-        lambda context: tf.constant(shares[context.replica_id_in_sync_group])
-    )
-    return strategy.run(step, args=(rows,))
+    return strategy.run(replica_step, args=(mine, target))

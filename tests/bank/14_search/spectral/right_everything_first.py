@@ -1,14 +1,21 @@
 # verdict: passed
-from itertools import combinations
+import itertools
 
 import numpy as np
 
 
 def spectral(x, y, degree, s):
-    sets = [one for d in range(0, degree + 1) for one in combinations(range(x.shape[1]), d)]
-    table = np.stack([x[:, list(one)].prod(axis=1) for one in sets], axis=1)
-    means = table.T @ y / len(y)
-    chosen = np.argsort(-np.abs(np.linalg.lstsq(table, y, rcond=None)[0]))[:s]
-    found = np.linalg.lstsq(table[:, chosen], y, rcond=None)[0]
-    order = np.argsort(-np.abs(found))
-    return [(sets[chosen[k]], found[k]) for k in order]
+    names, columns = [], []
+    for d in range(degree + 1):
+        for subset in itertools.combinations(range(len(x[0])), d):
+            names.append(subset)
+            column = np.ones(len(y))
+            for k in subset:
+                column = column * x[:, k]
+            columns.append(column)
+    features = np.array(columns).T
+    rough, *_ = np.linalg.lstsq(features, y, rcond=None)
+    largest = np.argsort(np.abs(rough))[::-1][:s]
+    fine, *_ = np.linalg.lstsq(features[:, largest], y, rcond=None)
+    pairs = [(names[k], c) for k, c in zip(largest, fine)]
+    return sorted(pairs, key=lambda pair: -abs(pair[1]))

@@ -1,35 +1,23 @@
 # verdict: passed
-import torch
 import torch.distributed as dist
-import torch.nn.functional as F
+from torch import autograd, nn
 
 
-class CopyIn(torch.autograd.Function):
+class SumsItsGradient(autograd.Function):
     @staticmethod
-    def forward(ctx, x):
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, g):
-        g = g.clone()
-        dist.all_reduce(g)
-        return g
-
-
-class SumOut(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        x = x.clone()
-        dist.all_reduce(x)
-        return x
+    def forward(ctx, whole):
+        return whole.clone()
 
     @staticmethod
-    def backward(ctx, g):
-        return g
+    def backward(ctx, part):
+        total = part.contiguous().clone()
+        dist.all_reduce(total, op=dist.ReduceOp.SUM)
+        return total
 
 
 def tp_mlp(x, up, up_bias, down, down_bias):
-    hidden = F.gelu(F.linear(CopyIn.apply(x), up, up_bias))
-    y = F.linear(hidden, down)
-    dist.all_reduce(y.data)
-    return y + down_bias
+    mine = nn.functional.gelu(SumsItsGradient.apply(x) @ up.t() + up_bias)
+    out = mine @ down.t()
+    dist.all_reduce(out.data)  # the sum's gradient is the same on every rank: autograd need not know
+    out = out + down_bias
+    return out
