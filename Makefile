@@ -8,7 +8,7 @@ COURSE := $(START) tools/bootstrap.py
 RUN := $(COURSE) run
 TIER := --tier=test
 
-.PHONY: help lab test test-cluster test-all mutants verdicts notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay gpu-check cluster-up cluster-run cluster-down doctor horovod clean
+.PHONY: help lab test test-cluster test-all mutants verdicts notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay bench-simulation gpu-check cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
@@ -68,6 +68,9 @@ bench-links:  ## measure an all-reduce over links of 100 Mbit/s, 1 Gbit/s and wi
 bench-relay:  ## measure what an operation of a simulation costs, on 4 to 4,096 ranks
 	@$(RUN) python -m benchmarks.relay
 
+bench-simulation:  ## hold relay, replay and formulas of a training step against each other on 48 meshes, and time large replays
+	@$(RUN) python -m benchmarks.simulation
+
 gpu-check:  ## what the course says about GPUs, tried on this machine's (PYTHON=python3: any with torch; docs/gpu.md)
 	@$(if $(PYTHON:3.%=),$(PYTHON),$(RUN) python) tools/gpu_check $(OPTIONS)
 
@@ -90,4 +93,4 @@ clean:  ## remove the environment and the caches in this folder; work/ stays
 	@$(COURSE) clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile

@@ -1,0 +1,60 @@
+"""More ranks than anybody has: a training step estimated by formulas, replayed as a graph, run as real code on the
+relay; models, meshes and machines as numbers.
+
+    model = Model(layers=80, width=8192, heads=64, vocabulary=32000, sequence=4096)
+    plan = Plan(model, Mesh(tensor=8, pipeline=4, data=16), machine("DGX-H100"), batch=1024)
+    plan.memory(stage=0), plan.fits                      bytes of a rank: parameters, gradients, optimizer, activations
+    plan.estimate()                                      seconds of a step by part, bytes by axis and class of link
+    ran = replay_step(plan.step(), plan.machine.topology, order_1f1b, Trouble(seed=1, jitter=0.02))
+    ran.seconds, ran.idle, plan.utilisation(ran.seconds)
+
+In place of `order_1f1b` goes any function of unit 17's form: (stage, p, m), or with chunks (stage, p, m, v). A `Step`
+can be written by hand as well; of at most some hundred ranks `run_step` runs it as real code. Where the three part: a
+message that meets another one, or a collective, on a card waits for it on the relay alone; and tensor groups that
+share a card, because they span nodes, take turns without a gap by formula and replay (`labkit.scale.wires`).
+"""
+
+from labkit.relay.topology import flat, nodes
+from labkit.scale.formula import Estimate, bubble, estimate, traffic
+from labkit.scale.machine import Machine, hardware, machine, published
+from labkit.scale.memory import Memory, alive, layer_activations, states
+from labkit.scale.mesh import Mesh, every_mesh
+from labkit.scale.model import Model, training_days, utilisation
+from labkit.scale.plan import Plan
+from labkit.scale.real import run_step
+from labkit.scale.replay import StepReplay, replay_step
+from labkit.scale.step import Step, order_1f1b, order_interleaved
+from labkit.scale.trouble import Run, Trouble, run_with_failures, young_daly
+
+__all__ = [
+    "Estimate",
+    "Machine",
+    "Memory",
+    "Mesh",
+    "Model",
+    "Plan",
+    "Run",
+    "Step",
+    "StepReplay",
+    "Trouble",
+    "alive",
+    "bubble",
+    "estimate",
+    "every_mesh",
+    "flat",
+    "hardware",
+    "layer_activations",
+    "machine",
+    "nodes",
+    "order_1f1b",
+    "order_interleaved",
+    "published",
+    "replay_step",
+    "run_step",
+    "run_with_failures",
+    "states",
+    "traffic",
+    "training_days",
+    "utilisation",
+    "young_daly",
+]

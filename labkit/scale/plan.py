@@ -1,0 +1,114 @@
+"""A model on a mesh of a machine: what fits, what a step takes, how much of the peak is used."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from labkit.scale.formula import Estimate, estimate
+from labkit.scale.machine import Machine
+from labkit.scale.memory import BYTES, Memory, alive, layer_activations, per_chunk, stage_parameters, states
+from labkit.scale.mesh import Mesh
+from labkit.scale.model import Model, utilisation
+from labkit.scale.step import Step
+
+
+@dataclass(frozen=True)
+class Plan:
+    """batch: sequences of one step, of all ranks; micro_batch: sequences at a time. chunks: of the model on each rank
+    (v). zero: what replicas share (`labkit.scale.step.Step`). recompute: "none", "selective" or "full". sequence:
+    tokens, the model's where nothing is said. efficiency: the share of the peak that a rank reaches while it computes;
+    1 gives a bound, and nothing published says what it is for a kernel: measure it.
+
+    Activations travel and are kept in two bytes, divided over a tensor group where they can be (sequence parallelism).
+    Nothing is hidden behind computing; the embedding's lookup takes no time, and its gradients are not sent. Raises
+    ValueError where the parts do not come out even.
+    """
+
+    model: Model
+    mesh: Mesh
+    machine: Machine
+    batch: int
+    micro_batch: int = 1
+    chunks: int = 1
+    zero: int = 1
+    recompute: str = "none"
+    sequence: int = 0
+    efficiency: float = 1.0
+
+    def __post_init__(self):
+        mesh, model = self.mesh, self.model
+        if self.batch % (mesh.data * self.micro_batch):
+            raise ValueError(f"{self.batch} sequences in micro-batches of {self.micro_batch} for {mesh.data} replicas")
+        if model.heads % mesh.tensor or mesh.pipeline * self.chunks > model.layers + 2:
+            raise ValueError(f"{model.heads} heads and {model.layers} layers on {mesh}")
+        if self.chunks > 1 and self.micro_batches % mesh.pipeline:
+            raise ValueError(f"{self.micro_batches} micro-batches are not in groups of {mesh.pipeline}")
+        if self.tokens_at_once * mesh.context != self.micro_batch * (self.sequence or model.sequence):
+            raise ValueError(f"a sequence does not come out even on {mesh.context} ranks")
+        if not 0 < self.efficiency <= 1:
+            raise ValueError(f"efficiency {self.efficiency}: a share of the peak")
+
+    @property
+    def micro_batches(self) -> int:
+        """Of each data-parallel replica."""
+        return self.batch // (self.mesh.data * self.micro_batch)
+
+    @property
+    def tokens(self) -> int:
+        """Of one step."""
+        return self.batch * (self.sequence or self.model.sequence)
+
+    @property
+    def tokens_at_once(self) -> int:
+        """Tokens of a micro-batch on one rank."""
+        return self.micro_batch * (self.sequence or self.model.sequence) // self.mesh.context
+
+    def memory(self, stage: int = 0) -> Memory:
+        """What a rank of a stage holds at most, in bytes."""
+        mesh, model = self.mesh, self.model
+        held = states(stage_parameters(model, mesh, stage, self.chunks), mesh.replicas, self.zero)
+        layer = layer_activations(model, self.tokens_at_once, mesh.tensor, self.recompute, sequence=self.sequence)
+        layers = max(per_chunk(model.layers, mesh.pipeline * self.chunks)[stage :: mesh.pipeline])
+        passes = alive(stage, mesh.pipeline, self.micro_batches, self.chunks)
+        return Memory(held.parameters, held.gradients, held.optimizer, layer * layers * passes)
+
+    @property
+    def fits(self) -> bool:
+        """Whether every stage's ranks hold less than the accelerator has."""
+        return max(self.memory(stage).total for stage in range(self.mesh.pipeline)) <= self.machine.memory
+
+    def step(self) -> Step:
+        """What each rank computes and says in one step: to be estimated, replayed, run on the relay."""
+        mesh, model, tokens = self.mesh, self.model, self.tokens_at_once
+        rate = self.machine.peak * self.efficiency * mesh.tensor  # a tensor group shares a token's work
+        sequence = self.sequence or model.sequence
+        forward = model.layer_flops(sequence=sequence) / 3
+        backward = model.layer_flops(self.recompute, sequence) - forward
+        largest = max(per_chunk(model.layers, mesh.pipeline * self.chunks))
+        share = math.ceil(largest * model.per_layer / mesh.tensor / mesh.replicas)
+        activation = 2 * tokens * model.width
+        return Step(
+            mesh,
+            self.micro_batches,
+            self.chunks,
+            per_chunk(model.layers, mesh.pipeline * self.chunks),
+            forward=forward * tokens / rate,
+            backward=backward * tokens / rate,
+            head=model.head_flops / 3 * tokens / rate,
+            tensor_bytes=activation,
+            context_bytes=2 * 2 * tokens * model.kv_heads * model.head_width // mesh.tensor,
+            hop_bytes=activation // mesh.tensor,
+            weight_bytes=BYTES[0] * share * mesh.replicas,
+            gradient_bytes=BYTES[1] * share * mesh.replicas,
+            zero=self.zero,
+        )
+
+    def estimate(self) -> Estimate:
+        """By the closed formulas."""
+        return estimate(self.step(), self.machine.topology)
+
+    def utilisation(self, seconds: float, recomputed: bool = False) -> float:
+        """The share of the peak when a step takes so long: MFU, or, with what was recomputed, HFU."""
+        flops = self.model.flops(self.recompute if recomputed else "none", self.sequence)
+        return utilisation(self.tokens / seconds, flops, self.mesh.size, self.machine.peak)

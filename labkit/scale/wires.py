@@ -1,0 +1,156 @@
+"""What the groups of a mesh pay when they talk: seconds on the links of a topology, and bytes for each class of link.
+
+All groups of one stage of the pipeline do the same at the same time. Those that leave a node by one card do so one
+after the other, as on the relay (`labkit.relay.clock`), and all go on when the last is done; but tensor groups that
+share a card, because they span nodes, take turns: while one talks another one computes. That they do so without a gap
+is an approximation: on the relay such steps took up to a fifth longer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from labkit.relay.topology import Collective, Topology
+from labkit.scale.mesh import Mesh
+
+
+@dataclass
+class Together:
+    """The same thing done by all groups of each stage at once. shares: for each stage and class of link, how often a
+    rank's contribution travels."""
+
+    costs: list[list[Collective]]
+    shares: list[dict[str, float]] = field(init=False)
+    _known: dict[float, float] = field(default_factory=dict)
+    _alone: dict[float, tuple[float, float]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        totals: dict[int, Counter[str]] = {}
+        for stage in self.costs:
+            if id(stage) not in totals:
+                totals[id(stage)] = Counter()
+                for cost in stage:
+                    totals[id(stage)].update(cost.shares)
+        self.shares = [dict(totals[id(stage)]) for stage in self.costs]
+
+    def seconds(self, nbytes: float) -> float:
+        """Until the last group is done, from the moment all are ready."""
+        if nbytes not in self._known:
+            different = {id(stage): stage for stage in self.costs}.values()
+            self._known[nbytes] = max(_slowest(stage, nbytes) for stage in different)
+        return self._known[nbytes]
+
+    def in_turns(self, nbytes: float, often: int, computing: float) -> float:
+        """So many of them, again and again, each time after `computing` seconds: what they add to these. Either a group
+        waits for itself alone, or the busiest card is never free."""
+        if nbytes not in self._alone:
+            alone = max((cost.seconds(nbytes) for stage in self.costs for cost in stage), default=0.0)
+            self._alone[nbytes] = alone, max((_busiest(stage, nbytes) for stage in self.costs), default=0.0)
+        alone, card = self._alone[nbytes]
+        return often * alone if alone >= card else max(often * alone, often * card - computing)
+
+
+def _loads(cost: Collective, nbytes: float) -> dict[tuple, float]:
+    """For how long each card is occupied: (0, card) by what leaves, (1, card) by what comes in."""
+    return {
+        (way, card): overhead + nbytes * per_byte
+        for way, found in enumerate((cost.out, cost.into))
+        for card, (overhead, per_byte) in found.items()
+    }
+
+
+def _cards(costs: Sequence[Collective], nbytes: float) -> Counter[tuple]:
+    """The same of all groups of a stage."""
+    cards: Counter[tuple] = Counter()
+    for cost in costs:
+        cards.update(_loads(cost, nbytes))
+    return cards
+
+
+def _busiest(costs: Sequence[Collective], nbytes: float) -> float:
+    return max(_cards(costs, nbytes).values(), default=0.0)
+
+
+def _slowest(costs: Sequence[Collective], nbytes: float) -> float:
+    """Until the last of several groups that begin together is done."""
+    cards, found = _cards(costs, nbytes), [0.0]
+    for cost in costs:
+        others = max((cards[card] - own for card, own in _loads(cost, nbytes).items()), default=0.0)
+        found.append(cost.seconds(nbytes) + others)
+    return max(found)
+
+
+@dataclass
+class Hops:
+    """One message from each rank of `source` to the rank in the same place of `destination`, all at once."""
+
+    topology: Topology
+    source: np.ndarray
+    destination: np.ndarray
+
+    def __post_init__(self):
+        nodes = self.source // self.topology.ranks_per_node, self.destination // self.topology.ranks_per_node
+        crossing = nodes[0] != nodes[1]
+        moves = self.source != self.destination
+        self.counts = {"between": int(crossing.sum()), "inside": int((moves & ~crossing).sum())}
+        per_card = [np.bincount(side[crossing].ravel()).max(initial=0) for side in nodes]
+        self.on_a_card = 1 if self.topology.inside is None else max(per_card)
+
+    def seconds(self, nbytes: float) -> float:
+        """Until the last message has arrived."""
+        found = [0.0]
+        if self.counts["between"]:
+            link = self.topology.between
+            found.append(link.seconds(nbytes) + (self.on_a_card - 1) * link.occupied(nbytes))
+        if self.counts["inside"]:
+            found.append((self.topology.inside or self.topology.between).seconds(nbytes))
+        return max(found)
+
+
+class Wires:
+    """A mesh on a topology."""
+
+    def __init__(self, mesh: Mesh, topology: Topology):
+        self.mesh, self.topology = mesh, topology
+        self._together: dict[tuple, Together] = {}
+        self._costs: dict[tuple, list[Collective]] = {}
+
+    def collective(self, kind: str, *axes: str) -> Together:
+        """A library's collective of all groups along these axes."""
+        if (kind, axes) not in self._together:
+            self._together[kind, axes] = Together([self._stage(kind, axes, s) for s in range(self.mesh.pipeline)])
+        return self._together[kind, axes]
+
+    def _stage(self, kind: str, axes: tuple[str, ...], stage: int) -> list[Collective]:
+        """The costs of a stage's groups; stages that lie alike on their nodes share them."""
+        ranks = self.mesh.ranks[stage]
+        ranks = ranks - ranks.min() // self.topology.ranks_per_node * self.topology.ranks_per_node
+        key = kind, axes, ranks.tobytes()
+        if key not in self._costs:
+            self._costs[key] = self._different(kind, axes, ranks)
+        return self._costs[key]
+
+    def _different(self, kind: str, axes: tuple[str, ...], ranks: np.ndarray) -> list[Collective]:
+        places = [place for place, axis in enumerate(("data", "context", "tensor")) if axis in axes]
+        length = int(np.prod([ranks.shape[place] for place in places]))
+        rows = np.moveaxis(ranks, places, range(-len(places), 0)).reshape(-1, length)
+        return [self.topology.collective(kind, sorted(row)) for row in rows.tolist()] if length > 1 else []
+
+    def forward(self, stage: int) -> Hops:
+        """From each rank of a stage to the next one; from the last to the first."""
+        ranks = self.mesh.ranks
+        return Hops(self.topology, ranks[stage], ranks[(stage + 1) % self.mesh.pipeline])
+
+    def backward(self, stage: int) -> Hops:
+        """From each rank of a stage to the one before; from the first to the last."""
+        ranks = self.mesh.ranks
+        return Hops(self.topology, ranks[stage], ranks[stage - 1])
+
+    def ring(self, stage: int) -> Hops:
+        """From each rank of a stage to the next one along `context`."""
+        ranks = self.mesh.ranks[stage]
+        return Hops(self.topology, ranks, np.roll(ranks, -1, axis=1))

@@ -1,0 +1,93 @@
+"""Real code on the relay, the replay and the formulas say the same of a step. `make bench-simulation` has 48 meshes."""
+
+import pytest
+from pipeline_orders import gpipe, interleaved, one_f_one_b
+
+from benchmarks.simulation import compared, largest, step_of
+from labkit import schedules
+from labkit.scale import Mesh, Step, bubble, estimate, flat, nodes, order_1f1b, replay_step, run_step
+from labkit.scale.formula import hops
+
+MESHES = [
+    (1, 1, 4, 1, 4, 1, 0, 1),
+    (1, 1, 4, 1, 9, 1, 0, 1),
+    (1, 1, 4, 1, 8, 2, 0, 1),
+    (1, 1, 1, 4, 2, 1, 3, 2),
+    (1, 4, 1, 1, 2, 1, 0, 4),
+    (2, 1, 2, 2, 4, 1, 0, 4),
+    (2, 1, 2, 2, 4, 2, 1, 8),
+    (2, 2, 2, 2, 2, 1, 2, 8),
+]
+
+
+@pytest.mark.parametrize("row", MESHES, ids=lambda row: "x".join(map(str, row)))
+def test_relay_replay_and_formula_agree(row):
+    found = compared(*step_of(*row))
+    assert found["idle"] > 0.01  # there is something to agree on
+    assert largest(found) < 0.01
+    assert found["replay"]["bytes"] == found["formula"]["bytes"] == 0
+
+
+def test_a_tenth_more_computing_shows():
+    step, slower = (Step(Mesh(pipeline=4), 8, hop_bytes=1000, forward=seconds) for seconds in (1e-3, 1.1e-3))
+    network = flat(1e-5, 1e-9)
+    real = run_step(step, network, order_1f1b)
+    assert estimate(step, network).seconds == pytest.approx(real.elapsed, rel=1e-6)
+    assert estimate(slower, network).seconds > 1.02 * real.elapsed
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("m", [1, 2, 3, 8, 9, 16, 17])
+def test_messages_on_the_critical_path_of_1f1b(p, m):
+    found = schedules.replay([one_f_one_b(r, p, m) for r in range(p)], p, m, hop=0.01).elapsed
+    assert found == pytest.approx(3 * (m + p - 1) + 0.01 * hops(p, m))
+
+
+@pytest.mark.parametrize(("p", "v"), [(2, 2), (2, 4), (4, 2), (4, 4), (8, 2)])
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_messages_on_the_critical_path_of_interleaved_1f1b(p, v, times):
+    m = times * p
+    found = schedules.replay([interleaved(r, p, m, v) for r in range(p)], p, m, v, hop=0.01).elapsed
+    assert found == pytest.approx(3 * (v * m + p - 1) + 0.01 * hops(p, m, v))
+
+
+@pytest.mark.parametrize("order", [gpipe, one_f_one_b])
+def test_the_replay_of_one_pipeline_is_that_of_schedules(order):
+    p, m = 4, 6
+    found = replay_step(Step(Mesh(pipeline=p), m, forward=1.0, backward=2.0), flat(0.25, 0), order)
+    one = schedules.replay([order(r, p, m) for r in range(p)], p, m, hop=0.25)
+    assert found.finish.ravel().tolist() == one.finish.tolist()
+    assert [(e.rank, e.started, e.ended, e.label) for e in found.events] == [
+        (e.rank, e.started, e.ended, e.label) for e in one.events
+    ]
+
+
+def test_a_backward_pass_in_two_parts_is_replayed():
+    orders = [[("F", 0), ("F", 1), ("B", 0), ("B", 1), ("W", 0), ("W", 1)]] * 3
+    found = replay_step(Step(Mesh(pipeline=3), 2, forward=1.0, backward=2.0), flat(0.1, 0), orders)
+    one = schedules.replay(orders, 3, 2, forward=1.0, backward=1.0, weights=1.0, hop=0.1)
+    assert found.finish[:, 0, 0, 0].tolist() == pytest.approx(one.finish.tolist())
+    with pytest.raises(ValueError, match="F and B, alone"):
+        run_step(Step(Mesh(pipeline=3), 2), flat(), orders)
+
+
+def test_the_idle_share_is_the_bubble_where_messages_cost_nothing():
+    for p, m, v, order in ((4, 8, 1, one_f_one_b), (4, 8, 2, interleaved)):
+        step = Step(Mesh(pipeline=p), m, v)
+        found = replay_step(step, flat(0, 0), order)
+        assert found.idle == pytest.approx(bubble(p, m, v)) == pytest.approx(estimate(step, flat(0, 0)).idle)
+
+
+def test_tensor_ranks_on_different_nodes_send_the_same_bytes_over_slower_links():
+    network = nodes(4, (1e-6, 1e-10), (5e-6, 4e-9))
+    good = Step(Mesh(tensor=4, data=4), 4, tensor_bytes=1 << 16, gradient_bytes=1 << 16)
+    bad = Step(Mesh(tensor=4, data=4, order=("data", "context", "pipeline", "tensor")), 4, 1, tensor_bytes=1 << 16,
+               gradient_bytes=1 << 16)  # fmt: skip
+    one, other = estimate(good, network), estimate(bad, network)
+    assert set(one.bytes["tensor"]) == {"inside"} and set(other.bytes["tensor"]) == {"between"}
+    assert sum(one.bytes["tensor"].values()) == sum(other.bytes["tensor"].values())
+    assert other.seconds > 1.5 * one.seconds
+    real, replayed = run_step(bad, network, order_1f1b), replay_step(bad, network, order_1f1b)
+    for side in (other, replayed):  # that groups that share a card take turns without a gap is an approximation
+        assert 0.8 * real.elapsed < side.seconds < real.elapsed
+    assert real.link_bytes["between"] == sum(n.get("between", 0) for n in other.bytes.values())
