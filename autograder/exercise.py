@@ -28,6 +28,7 @@ __all__ = [
     "Mistake",
     "Opaque",
     "RankRun",
+    "Record",
     "Run",
     "Tensor",
     "Typed",
@@ -70,6 +71,30 @@ class Mistake:
         return replace(self, **changes)
 
 
+@dataclass(frozen=True)
+class Record:
+    """What right answers are compared by: a number that is measured in one case, the smaller the better.
+
+    name, unit: "virtual time", "s"; "bytes sent", "B"; or any other words, "forward passes alive", "". case: whether a
+        case is the one; under every key exactly one of an exercise's cases is, and it says the same of itself.
+    value: the number, read from the case and its run once the answer has passed; None where it does not count.
+    best: the smallest value that an answer of the bank has. bound: what no answer can do without, where that is known,
+        and why: the reason, or its source, in one sentence. says: the case in words, where its own depend on the key.
+    counted: whether the relay or the judge counts it, where no answer can reach. What a harness counts beside the
+        answer's own code is shown to its author and stands in no class's table.
+    """
+
+    name: str
+    unit: str
+    case: Callable[[Case], bool]
+    value: Callable[[Case, Run], float | None]
+    best: Callable[[Case], float]
+    bound: Callable[[Case], float] | None = None
+    why: str = ""
+    says: str = ""
+    counted: bool = True
+
+
 def diagnoses_of(mistakes: Iterable[Mistake]) -> dict[str, Diagnosis]:
     """name -> text. Of two mistakes with one name the later one counts: an exercise says better what a shared list says
     in general.
@@ -105,6 +130,7 @@ class Exercise:
     mistakes: every `Mistake` that has a name here: recognised by its values, found by `facts`, or to replace the
         general text of a hang (see `labkit.watch.hang.KINDS`). Where two give the same values in a case, the first in
         this order is named.
+    records: what right answers are compared by, each a `Record`; none where all right answers cost the same.
 
     A class that has a `signature` is an exercise: its `function` is the signature's name, its `unit` that of its
     module, and its `diagnoses` (name -> text) come from `mistakes`, unless it says them itself.
@@ -125,6 +151,7 @@ class Exercise:
     reference: str = ""
     mistakes: tuple[Mistake, ...] | list[Mistake] = ()
     diagnoses: dict[str, Diagnosis] = {}
+    records: tuple[Record, ...] | list[Record] = ()
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)

@@ -9,12 +9,37 @@ HINT_LEVELS = {"verdict": 0, "differs": 1, "why": 2, "how": 3}  # what an instru
 
 
 @dataclass
+class RecordResult:
+    """What was measured of an answer that has passed: `autograder.exercise.Record` in numbers, the smaller the better.
+
+    name, unit, counted, why: as there. says: the case. bound: None where none is known. personal: what the student's
+    own best was until now, as the card says it.
+    """
+
+    name: str
+    unit: str
+    says: str
+    value: float
+    best: float
+    bound: float | None = None
+    why: str = ""
+    counted: bool = True
+    personal: str = ""
+
+    def to_json(self) -> dict:
+        data = asdict(self)
+        del data["personal"]  # the student's own affair
+        return data
+
+
+@dataclass
 class CaseResult:
     """One run. differs: lines that say what differs, without judging. why, how: the diagnosis in words.
 
     guess: `diagnosis` is a mistake that was recognised by the values it gives. found: it is what the exercise's `facts`
     said of wrong values. fits: all names that wrong values allow.
-    hidden: names of mistakes that cannot be seen in this case; None where no wrong values came back.
+    hidden: names of mistakes that cannot be seen in this case; None where no wrong values came back. records: what was
+    measured in it.
     """
 
     level: str
@@ -32,10 +57,11 @@ class CaseResult:
     hidden: tuple[str, ...] | None = None
     guess: bool = False
     found: bool = False
+    records: tuple[RecordResult, ...] = ()
 
     def to_json(self) -> dict:
         data = asdict(self)
-        for name in ("events", "fits", "hidden", "guess", "found"):  # of use to the judge alone
+        for name in ("events", "fits", "hidden", "guess", "found", "records"):  # of use to the judge alone
             del data[name]
         return data
 
@@ -54,7 +80,9 @@ class LevelResult:
 
 @dataclass
 class Result:
-    """The verdict on one exercise. note: said on top (for example which function stood in for a failed one)."""
+    """The verdict on one exercise. note: said on top (for example which function stood in for a failed one). records:
+    what was measured, where all of it has passed.
+    """
 
     unit: str
     exercise: str
@@ -62,6 +90,7 @@ class Result:
     max_score: int
     levels: list[LevelResult]
     note: str = ""
+    records: list[RecordResult] = field(default_factory=list)
 
     @property
     def score(self) -> int:
@@ -101,7 +130,8 @@ class Result:
             for level in data["levels"]
         ]
         title = data.get("title", data["exercise"])
-        return cls(data["unit"], data["exercise"], title, data["max_score"], levels, data["note"])
+        records = [RecordResult(**record) for record in data.get("records", [])]
+        return cls(data["unit"], data["exercise"], title, data["max_score"], levels, data["note"], records)
 
     def to_json(self) -> dict:
         """The documented result of `autograder try --json`."""
@@ -116,4 +146,5 @@ class Result:
             "note": self.note,
             "levels": [level.to_json() for level in self.levels],
             "cases": [case.to_json() for case in self.cases],
+            "records": [record.to_json() for record in self.records],
         }

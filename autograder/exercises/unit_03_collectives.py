@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from autograder.exercise import Case, Exercise, Finding, Mistake, Run, Tensor
+from autograder.exercise import Case, Exercise, Finding, Mistake, Record, Run, Tensor
 from autograder.exercises.kinds import PlainExercise
 from autograder.exercises.readings import contributions
 from autograder.exercises.readings.contributions import everywhere, sum_case, tensors, total
@@ -60,6 +60,8 @@ FROM_SENDS = [
     USES_ALL_REDUCE.but(name="uses_collective", why="The sum is right, but a collective did the work."),
 ]  # fmt: skip
 
+MOVES_TWICE = ("each number travels p - 1 times until it is summed and p - 1 times until all have the sum (Patarasuk "
+               "and Yuan 2009).")  # fmt: skip
 ALL_SEND = "Start the send with isend, receive, then wait for it: all ranks then send at the same time."
 
 
@@ -429,6 +431,13 @@ class RingAllReduce(SumExercise):
         Mistake("one_after_the_other",
                 "The sum is right, but the ranks sent one after the other: a single link was busy.", ALL_SEND),
     ]  # fmt: skip
+    records = [
+        Record("bytes sent by all ranks", "B", lambda case: case.level == "all links at once",
+               lambda case, run: sum(run.link_bytes.values()), lambda case: 2 * (case.world_size - 1) * nbytes(case),
+               lambda case: 2 * (case.world_size - 1) * nbytes(case), MOVES_TWICE),
+        Record("virtual time", "s", lambda case: case.level == "all links at once",
+               lambda case, run: run.elapsed, lambda case: both_ways_round(case)),
+    ]  # fmt: skip
 
     def cases(self, rng):
         return [
@@ -481,6 +490,13 @@ class RingAllReduce(SumExercise):
             return None
         name = "takes_turns" if taken <= 2 * needed + 1.5 else "one_after_the_other"
         return Finding(name, f"On {p} ranks it took {taken:.0f} steps; a ring needs {needed}.")
+
+
+def both_ways_round(case: Case) -> float:
+    """Virtual seconds of a ring in which every chunk goes both ways, half as far: p / 2 steps to its home and p / 2
+    back, and in all but the last of each two messages leave by a rank's card, one behind the other."""
+    link, chunk, far = case.network.between, nbytes(case) / case.world_size, case.world_size // 2
+    return 2 * (far * link.seconds(chunk) + (case.world_size - 1 - far) * link.occupied(chunk))
 
 
 def the_chunks_that_never_moved(parts: list[np.ndarray]) -> np.ndarray:

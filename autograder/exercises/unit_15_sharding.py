@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
+from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Record, Run, Tensor
 from autograder.exercises.kinds import PlainExercise, ReportExercise, fits
 from autograder.exercises.readings.sharding import (
     BLOCKS,
@@ -373,6 +373,13 @@ def harness(f, w, gradients, m, v, t, lr):
         *NOT_MEAN, STATE_LOST, HALF_WRITTEN, NO_STEP,
         MOVES_TOO_MUCH, TOO_MANY, SIZES,
     ]  # fmt: skip
+    records = [
+        Record("bytes moved", "B", lambda case: case.level == "no more than it must move",
+               lambda case, run: over_the_links(run),
+               lambda case: 2 * (case.world_size - 1) * len(padded(case.known["w"], case.world_size)) * BYTES,
+               lambda case: 2 * (case.world_size - 1) * case.known["n"] * BYTES,
+               "it does what an all-reduce does: every rank needs a number that depends on all ranks' gradients."),
+    ]  # fmt: skip
 
     def cases(self, rng):
         equal, odd, counted = self.levels
@@ -475,6 +482,12 @@ def harness(f, w, gradients, m, v, t, lr):
 FORWARD, BACKWARD = 6e-5, 12e-5  # virtual seconds of a layer
 
 
+def least_moved(case: Case) -> int:
+    """Bytes of layers of one size, where two at most are alive."""
+    p, layers = case.world_size, len(case.known["weights"])
+    return (3 * layers - 2) * (p - 1) * p * size_of_shard(case.known["weights"][0].size, p) * BYTES
+
+
 class Zero3(ReportExercise):
     """ZeRO-3: the parameters are divided"""
 
@@ -507,6 +520,16 @@ class Zero3(ReportExercise):
                 "nobody computes.",
                 "Begin the next layer's all_gather (`async_op=True`) before this layer computes, in both passes, and "
                 "wait for it afterwards."),
+    ]  # fmt: skip
+    records = [
+        Record("bytes moved", "B", lambda case: case.level == "two layers at most",
+               lambda case, run: over_the_links(run), lambda case: least_moved(case), lambda case: least_moved(case),
+               "of L layers, two may stay from the forward pass to the backward pass: L + (L - 2) are gathered and L "
+               "reduced and scattered."),
+        Record("whole layers alive", "B", lambda case: case.level == "two layers at most",
+               lambda case, run: max(rank.peak for rank in run.ranks), lambda case: 2 * case.known["weights"][0].nbytes,
+               lambda case: 2 * case.known["weights"][0].nbytes, "the next layer comes while this one computes.",
+               counted=False),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -619,6 +642,10 @@ class Checkpointed(ReportExercise):
         Mistake("peak_too_high", "Between the passes little is alive, but the backward pass needs more than one "
                 "segment at a time.",
                 "Compute one segment again, go back through it and let go of it; then the one before."),
+    ]  # fmt: skip
+    records = [  # the best is what torch.utils.checkpoint takes, without re-entrance
+        Record("bytes alive at the peak", "B", lambda case: (len(case.known["ups"]), case.known["every"]) == (12, 4),
+               lambda case, run: max(rank.peak for rank in run.ranks), lambda case: 68_096, counted=False),
     ]  # fmt: skip
 
     def cases(self, rng):

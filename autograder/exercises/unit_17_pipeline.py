@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run, Tensor
+from autograder.exercise import ANYTHING, Case, Finding, Mistake, Record, Run, Tensor
 from autograder.exercises.kinds import PlainExercise, ReportExercise, fits, on_ranks, refused
-from autograder.exercises.readings.orders import OrderExercise, in_turn
+from autograder.exercises.readings.orders import OrderExercise, in_turn, replayed
 from autograder.exercises.readings.stages import (
     BACKWARD,
     CHARGED,
@@ -226,6 +226,10 @@ class Partition(PlainExercise):
 # -- orders ----------------------------------------------------------------------------------------
 
 
+LAST_RANK = ("the last rank begins after p - 1 forward passes, works for 3 m v slots, and p - 1 backward passes of 2 "
+             "slots follow its last one.")  # fmt: skip
+
+
 class Order1F1B(OrderExercise):
     """The order of 1F1B"""
 
@@ -243,6 +247,14 @@ class Order1F1B(OrderExercise):
                 "After p - 1 - rank forward passes: one forward, one backward."),
         Mistake("holds_too_many", "More micro-batches are alive on a rank than need be.",
                 "p - 1 - rank forward passes first, then one forward and one backward in turn."),
+    ]  # fmt: skip
+    records = [
+        Record("time", "slots", lambda case: case.known == {"p": 8, "m": 16},
+               lambda case, run: replayed(case, run).elapsed, lambda case: 3 * (16 + 8 - 1),
+               lambda case: 3 * (16 + 8 - 1), LAST_RANK),
+        Record("micro-batches alive, the peaks of all ranks", "", lambda case: case.known == {"p": 8, "m": 16},
+               lambda case, run: replayed(case, run).alive.sum(), lambda case: 8 * 9 / 2, lambda case: 8 * 9 / 2,
+               "where the last rank never waits, rank r has begun p - r micro-batches when its first gradient comes."),
     ]  # fmt: skip
     reference = """
 def order_1f1b(rank, p, m):
@@ -306,6 +318,13 @@ def harness(f, p, m, v):
         Mistake("holds_too_many", "More is alive on a rank than need be.",
                 "2 (p - 1 - rank) + (v - 1) p forward passes first, then one forward and one backward in turn."),
     ]  # fmt: skip
+    records = [  # the best on memory has a warm-up of p - 1 - rank + (v - 1) p forward passes
+        Record("time", "slots", lambda case: case.known == {"p": 4, "m": 8, "v": 2},
+               lambda case, run: replayed(case, run).elapsed, lambda case: 3 * (8 * 2 + 4 - 1),
+               lambda case: 3 * (8 * 2 + 4 - 1), LAST_RANK),
+        Record("forward passes alive, the peaks of all ranks", "", lambda case: case.known == {"p": 4, "m": 8, "v": 2},
+               lambda case, run: replayed(case, run).alive.sum(), lambda case: 8 + 7 + 6 + 5),
+    ]  # fmt: skip
 
     def draw(self, rng):
         some = 4 * int(rng.integers(3, 30))
@@ -349,6 +368,12 @@ class OrderZeroBubble(OrderExercise):
         OrderExercise.WAITS,
         Mistake("holds_too_many", "More than p micro-batches are alive on a rank: what a \"W\" will need must be kept.",
                 'Begin with "W" as soon as p micro-batches are alive.'),
+    ]  # fmt: skip
+    records = [
+        Record("time", "slots", lambda case: case.known == {"p": 8, "m": 16},
+               lambda case, run: replayed(case, run, forward=1.0, backward=1.0, weights=1.0).elapsed,
+               lambda case: 3 * 16 + 8 - 1, lambda case: 3 * 16 + 8 - 1,
+               "the last rank begins after p - 1 slots and has 3 m slots of work."),
     ]  # fmt: skip
 
     def draw(self, rng):

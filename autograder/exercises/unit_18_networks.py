@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from autograder.compare import difference
-from autograder.exercise import Case, Exercise, Finding, Mistake, Run
+from autograder.exercise import Case, Exercise, Finding, Mistake, Record, Run
 from autograder.exercises.kinds import PlainExercise, RefusingExercise, ReportExercise
 from autograder.exercises.readings.messages import forbidden_collective
 from autograder.exercises.readings.networks import (
@@ -62,6 +62,11 @@ class RingOrder(PlainExercise):
                 "Return numbers of ranks: `sorted(range(p), key=...)`."),
         Mistake("crosses_too_often", "The ring goes to another node more often than it must.",
                 "Entered once, a node is left when all its ranks have been visited: sort by node."),
+    ]  # fmt: skip
+    records = [
+        Record("messages to another node in each step", "", lambda case: len(case.known["node_of"]) == 16,
+               lambda case, run: crossings(run.ranks[0].value, case.known["node_of"]), lambda case: 4, lambda case: 4,
+               "the ring has to leave every node.", "16 ranks dealt out to 4 nodes in turn"),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -285,6 +290,19 @@ class SumExercise(Exercise):
         return all(difference(w, r.value) is None for w, r in zip(self.expected(case), run.ranks, strict=True))
 
 
+def least_between(case: Case) -> int:
+    """Bytes between the nodes, of all nodes together."""
+    return 2 * (case.world_size // case.known["g"] - 1) * case.known["x"].shape[1] * BYTES
+
+
+def in_pieces(case: Case, pieces: float) -> float:
+    """Virtual seconds of an all-reduce in pieces, one of them across the nodes while others are reduced and gathered
+    inside: only for the first and the last do the nodes' cards wait. Messages cost their bytes alone."""
+    g, nbytes = case.known["g"], case.known["x"].shape[1] * BYTES
+    inside, count = 2 * (g - 1) / g * nbytes * case.network.inside.beta, case.world_size // g
+    return least_between(case) / count * case.network.between.beta + inside / pieces
+
+
 class HierarchicalAllReduce(SumExercise):
     """All-reduce on nodes: inside, across, inside"""
 
@@ -314,6 +332,16 @@ class HierarchicalAllReduce(SumExercise):
                 "must: inside the nodes a few ranks do the work while others wait, or more goes around than needed.",
                 "Inside a node all ranks reduce a part each, at the same time (reduce-scatter), and spread it likewise "
                 "(all-gather)."),
+    ]  # fmt: skip
+    records = [
+        Record("bytes between the nodes", "B", lambda case: case.level == "no card idle",
+               lambda case, run: run.link_bytes.get("between", 0), lambda case: least_between(case),
+               lambda case: least_between(case),
+               "an all-reduce of N nodes' sums: each number leaves a node N - 1 times until it is summed, and N - 1 "
+               "times until all have the sum (Patarasuk and Yuan 2009)."),
+        Record("virtual time", "s", lambda case: case.level == "no card idle", lambda case, run: run.elapsed,
+               lambda case: in_pieces(case, 60), lambda case: in_pieces(case, math.inf),
+               "the nodes' cards carry no less, and here a message costs its bytes alone."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -394,6 +422,15 @@ class HalvingDoubling(SumExercise):
                 "Build it from `isend`, `irecv`, `send` and `recv`."),
         Mistake("uses_all_reduce", "`all_reduce` is what this page takes apart.",
                 "Build it from `isend`, `irecv`, `send` and `recv`."),
+    ]  # fmt: skip
+    records = [
+        Record("bytes sent by all ranks", "B", lambda case: case.world_size == 8,
+               lambda case, run: over_the_links(run), lambda case: 2 * 7 * case.known["x"][0].nbytes,
+               lambda case: 2 * 7 * case.known["x"][0].nbytes,
+               "each number travels p - 1 times until it is summed and p - 1 times until all have the sum (Patarasuk "
+               "and Yuan 2009)."),
+        Record("virtual time", "s", lambda case: case.world_size == 8, lambda case, run: run.elapsed,
+               lambda case: 2 * sum(case.network.between.seconds(case.known["x"][0].nbytes / k) for k in (2, 4, 8))),
     ]  # fmt: skip
 
     def cases(self, rng):

@@ -6,6 +6,7 @@ import html
 import re
 import textwrap
 
+from autograder.judging.measured import record_lines
 from autograder.verdict import HINT_LEVELS, CaseResult, LevelResult, Result
 
 _WIDTH = 110
@@ -59,6 +60,8 @@ def text_card(result: Result, hints: str = "how") -> str:
     moved = _moved(result)
     if moved and depth >= 1:
         lines.append(f"  moved        {moved}")
+    for head, text in (line for record in result.records for line in record_lines(record) if depth >= 1):
+        lines += textwrap.wrap(text, _WIDTH, initial_indent=f"  {head:<13}", subsequent_indent=" " * 17)
     return _sendable("\n".join(lines))
 
 
@@ -99,6 +102,16 @@ def _moved(result: Result) -> str:
     cases = [result.decisive, *result.cases] if result.decisive else result.cases
     case = next((case for case in cases if case.moved and case.verdict in ("passed", "wrong")), None)
     return "" if case is None else f"{case.moved} ({case.says})" if case.says else case.moved
+
+
+def _html_footer(result: Result) -> str:
+    """What moved, and what was measured: name and number of each record in a line, the rest below it."""
+    moved, rows = _moved(result), []
+    for head, text in (line for record in result.records for line in record_lines(record)):
+        said = html.escape(f"{head}: {text}" if head else text)
+        rows.append(f'<div style="padding-left:{0 if head else 1}em">{said}</div>')
+    said = f'<div style="margin-top:4px;opacity:0.75">moved: {html.escape(moved)}</div>' if moved else ""
+    return said + (f'<div style="margin-top:4px">{"".join(rows)}</div>' if rows else "")
 
 
 def _story(case: CaseResult, depth: int, said: set) -> list[str]:
@@ -148,10 +161,7 @@ def html_card(result: Result, hints: str = "how", figure: str = "") -> str:
                 f'<tr><td></td><td colspan="3" style="text-align:left;padding:0 0 8px 0">'
                 f"{_html_story(case, depth, said)}</td></tr>"
             )
-    moved = _moved(result)
-    footer = (
-        f'<div style="margin-top:4px;opacity:0.75">moved: {html.escape(moved)}</div>' if moved and depth >= 1 else ""
-    )
+    footer = _html_footer(result) if depth >= 1 else ""
     note = f'<div style="margin-bottom:4px">{html.escape(result.note)}</div>' if result.note else ""
     drawn = f'<div style="margin-top:6px;overflow-x:auto">{figure}</div>' if figure else ""
     return _sendable(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograder.exercise import Case, Diagnosis, Exercise, RankRun, Run
 from autograder.judging.diagnoses import OF_BUFFERS, diagnosis_of, how_to_mend
+from autograder.judging.measured import measured, says_of
 from autograder.judging.wrong import never_waited, wrong_in
 from autograder.verdict import CaseResult
 from labkit.relay.outcome import Outcome
@@ -19,20 +20,16 @@ def judge_case(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict
     if failure is not None:
         result.verdict, result.diagnosis, result.differs, text = failure
     else:
-        wrong = wrong_in(exercise, case, run_of(outcome))
+        run = run_of(outcome)
+        wrong = wrong_in(exercise, case, run)
         if wrong is None:
+            result.records = measured(exercise, case, run)
             return result
         result.verdict, result.diagnosis, result.differs = "wrong", wrong.name, wrong.lines
         result.fits, result.hidden, result.guess, result.found = wrong.fits, wrong.hidden, wrong.guess, wrong.found
         text = diagnosis_of(exercise, wrong.name)
     result.why, result.how = text.why, text.how
     return result
-
-
-def says_of(case: Case) -> str:
-    """The case in the words of the card: "4 ranks, n = 10"."""
-    ranks = "" if case.world_size == 1 else f"{case.world_size} ranks"
-    return ", ".join(part for part in (ranks, case.says) if part)
 
 
 def _moved(outcome: Outcome) -> str:

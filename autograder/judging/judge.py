@@ -12,8 +12,9 @@ import zlib
 from collections.abc import Iterable, Sequence
 
 from autograder.exercise import PUBLIC_KEY, Case, Exercise, rng_for
-from autograder.judging.case import judge_case, says_of
+from autograder.judging.case import judge_case
 from autograder.judging.diagnoses import diagnosis_of
+from autograder.judging.measured import says_of
 from autograder.judging.naming import keep_names_that_explain_all
 from autograder.judging.runners import LAST_S, Runners
 from autograder.judging.trial import Trial
@@ -80,7 +81,10 @@ def _judge(
     keep_names_that_explain_all(exercise, trial.results)
     for level in levels:
         level.verdict = next((case.verdict for case in level.cases if case.verdict != "passed"), "passed")
-    return Result(exercise.unit, exercise.function, exercise.title, exercise.points, levels, note)
+    result = Result(exercise.unit, exercise.function, exercise.title, exercise.points, levels, note)
+    if result.verdict == "passed":
+        result.records = [record for case in result.cases for record in case.records]
+    return result
 
 
 def _level(trial: Trial, exercise: Exercise, cases: Iterable[Case]) -> list[CaseResult]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from autograder.exercise import Finding, Mistake
+from autograder.exercise import Case, Finding, Mistake, Run
 from autograder.exercises.kinds import PlainExercise
 from labkit.schedules import Replay, StandStill, replay
 
-__all__ = ["OrderExercise", "in_turn"]
+__all__ = ["OrderExercise", "in_turn", "replayed"]
 
 
 class OrderExercise(PlainExercise):
@@ -57,6 +57,11 @@ class OrderExercise(PlainExercise):
                 said = f"On rank {rank} {alive} forward passes wait for their backward pass at a time, not {limit}."
                 return Finding(self.name_of(ran, p, m, **known) or "holds_too_many", said)
         return None
+
+
+def replayed(case: Case, run: Run, **seconds: float) -> Replay:
+    """What came of the orders that an answer returned, replayed here. Raises what `replay` does."""
+    return replay(run.ranks[0].value, **case.known, **seconds)
 
 
 def in_turn(ran: Replay) -> bool:
