@@ -263,6 +263,24 @@ def copies(
     )
 
 
+@app.command("records")
+def records(
+    assignment: Annotated[str, typer.Argument(help="as nbgrader knows it, for example 18_networks")],
+    course: Root = Path("."),
+    to: To = None,
+) -> None:
+    """Print whose answers take least, among those who want to be listed, and write a page that the class may see."""
+    from autograder.reports import records as reports
+    from autograder.reports.report import write_page
+
+    made = _of_class(reports.records_of, course, assignment)
+    path = to or course / f"records-{assignment}.html"
+    write_page(path, reports.render(made))
+    print(f"{reports.text(made)}\n\n{path}")
+    for sentence in made.refused:
+        typer.echo(f"autograder: {sentence}", err=True)
+
+
 @app.command("nonces")
 def nonces(
     assignment: Annotated[str, typer.Argument(help="as nbgrader knows it, for example scaling_mnist")],

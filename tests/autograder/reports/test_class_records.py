@@ -1,0 +1,157 @@
+"""The class's table of records: only those who want to be listed, under the name they chose, with what the grader has
+measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell
+from nbgrader.api import Gradebook
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.course import OVERLAY
+from autograder.grading import course_files
+from autograder.grading.store import Store
+from autograder.grading.submission import judging
+from autograder.grading.submission.grades import Graded, ItemGrade
+from autograder.reports import records, results
+from autograder.reports.marks import Row
+from autograder.reports.results import Submitted
+from autograder.verdict import CaseResult, LevelResult, RecordResult, Result
+
+ROOT = Path(__file__).resolve().parents[3]
+UNIT, NOTEBOOK, EXERCISE = "03_collectives", "collectives", "ring_all_reduce"
+CONFIG = """
+from pathlib import Path
+from autograder.grading.nbgrader_plugin import configure
+c = get_config()
+configure(c, Path(__file__).resolve().parent)
+c.CourseDirectory.course_id = "dl_2027"
+"""
+LINES = {  # student -> a cell of theirs
+    "ada": "# my records: Ada L.",
+    "bob": "x = 1\n   #  My Records:   the <b>fastest</b>\n# my records: a second line does not count",
+    "carl": "# carl wants none of this, and says nothing",
+    "dora": "# my records: Carl",
+    "eve": "# my records: ada l.",
+}
+
+
+def graded(value: float, counted: bool = True, **more) -> Graded:
+    """The judge's word on an answer that took so many seconds."""
+    record = RecordResult("virtual time", "s", "8 ranks", value, 4e-5, **more)
+    memory = RecordResult("bytes alive", "B", "8 ranks", 100.0, 50.0, counted=False)
+    case = CaseResult("any", "", 8, "passed")
+    levels = [LevelResult("any", 4, 4, "passed", [case])]
+    result = Result(UNIT, EXERCISE, "Ring", 4, levels, records=[replace(record, counted=counted), memory])
+    kept = judging._trimmed(result)
+    return Graded(UNIT, [ItemGrade(f"check_{EXERCISE}", 4.0, 4.0, "passed", result=kept)], [])
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Five students whose answers took 70, 43, 43, 50 and 60 us; carl does not want to be listed, dora not as dora."""
+    folder = tmp_path_factory.mktemp("class")
+    patch = pytest.MonkeyPatch()
+    patch.setenv(OVERLAY, str(folder / "overlay"))
+    (folder / "nbgrader_config.py").write_text(CONFIG)
+    source = folder / "source" / UNIT / f"{NOTEBOOK}.ipynb"
+    source.parent.mkdir(parents=True)
+    solved = nbformat.read(ROOT / "solutions" / UNIT / f"{NOTEBOOK}.ipynb", as_version=4)
+    solved.cells.append(new_code_cell("# my records: YOUR NAME"))
+    nbformat.write(solved, source)
+    store = Store(folder)
+    with Gradebook(f"sqlite:///{folder}/gradebook.db") as book:
+        book.add_assignment(UNIT)
+        for name in LINES:
+            book.add_student(name)
+        book.add_student("zoe")
+        book.db.commit()
+    for (name, line), value in zip(LINES.items(), (7e-5, 4.3e-5, 4.3e-5, 5e-5, 6e-5), strict=True):
+        hand_in(folder, name, line)
+        store.keep_result(f"of {name}", graded(value, bound=4e-5, why="a reason.").to_json())
+        files = course_files.hashes(folder / "submitted" / name / UNIT)
+        store.set_mark(UNIT, name, {"submitted": files, "results": {NOTEBOOK: f"of {name}"}})
+    yield folder
+    patch.undo()
+
+
+def hand_in(folder: Path, student: str, line: str) -> None:
+    notebook = nbformat.read(ROOT / "notebooks" / UNIT / f"{NOTEBOOK}.ipynb", as_version=4)
+    notebook.cells += [new_code_cell("# my records: YOUR NAME"), new_code_cell(line)]
+    path = folder / "submitted" / student / UNIT / f"{NOTEBOOK}.ipynb"
+    path.parent.mkdir(parents=True)
+    nbformat.write(notebook, path)
+
+
+def test_the_table_has_those_who_want_it_in_the_order_of_what_they_took(root):
+    made = records.records_of(results.open_course(root), UNIT)
+    (board,) = made.boards
+    assert (made.listed, made.handed_in) == (3, 5)
+    assert (board.exercise, board.record, board.best, board.bound) == (EXERCISE, "virtual time", "40 us", "40 us")
+    assert [(line.place, line.name, line.value, line.to_bound) for line in board.lines] == [
+        (1, "the ?b?fastest??b?", "43 us", "+7.5 %"),
+        (2, "ada l. (2)", "60 us", "+50 %"),
+        (3, "Ada L.", "70 us", "+75 %"),
+    ]
+    assert made.refused == ("dora wants to be listed as Carl, which is the name of somebody else in the class.",)
+
+
+def test_the_command_prints_it_and_writes_a_page(root):
+    def files() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file() and path.suffix != ".html"}
+
+    before = files()
+    done = CliRunner().invoke(app, ["records", UNIT, "--course", str(root)])
+    assert done.exit_code == 0, done.output
+    assert "3 of 5 want to be listed" in done.output and "   3  Ada L." in done.output
+    page = (root / f"records-{UNIT}.html").read_text()
+    assert "Ada L." in page and "43 us" in page and "a reason." in page
+    for secret in ("carl", "Carl", "dora", "bytes alive"):
+        assert secret not in page
+    assert files() == before
+
+
+def test_a_user_s_mistakes_are_one_line(root, tmp_path):
+    for arguments in (["records", "04_sampler", "--course", str(root)], ["records", UNIT, "--course", str(tmp_path)]):
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 2 and len(done.output.strip().splitlines()) == 1
+
+
+def test_equal_values_share_a_place_and_what_nobody_counts_is_left_out():
+    judged = [
+        Submitted(name, NOTEBOOK, graded(value)) for name, value in zip("abcd", (3e-5, 2e-5, 2e-5, 4e-5), strict=True)
+    ]
+    judged += [Submitted("e", NOTEBOOK, graded(1e-5, counted=False)), Submitted("f", NOTEBOOK, None)]
+    (board,) = records.boards_of(judged, {name: name.upper() for name in "abcdef"})
+    assert [(line.place, line.name) for line in board.lines] == [(1, "B"), (1, "C"), (3, "A"), (4, "D")]
+    assert [line.to_best for line in board.lines] == ["-50 %", "-50 %", "-25 %", "reached"]
+    assert board.bound == "" and "no bound is known" in records.text(records.ClassRecords(UNIT, (board,), 6, 6))
+    assert records.boards_of(judged, {}) == ()
+    assert "Nothing to show" in records.render(records.ClassRecords(UNIT, (), 0, 6))
+
+
+def test_results_of_before_there_were_records_have_none():
+    older = graded(1e-5)
+    del older.items[0].result["records"]
+    assert records.boards_of([Submitted("a", NOTEBOOK, older)], {"a": "A"}) == ()
+
+
+def test_nobody_appears_under_somebody_else_s_name():
+    rows = [Row("s1", "Ada", "Lovelace", "ada@uni.example"), Row("s2"), Row("s3")]
+    for name in ("s1", "S1", "Ada  Lovelace", "lovelace, ada", "ada@uni.example"):
+        shown, refused = records.names_to_show({"s2": name}, rows)
+        assert (shown, len(refused)) == ({}, 1), name
+        assert records.names_to_show({"s1": name}, rows) == ({"s1": name}, ())
+    assert records.names_to_show({"s2": "s2", "s3": "a shrew"}, rows)[0] == {"s2": "s2", "s3": "a shrew"}
+
+
+def test_no_released_notebook_lists_anybody():
+    for path in sorted(ROOT.glob("notebooks/*/*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        assert not any(records.LINE.search("".join(cell["source"])) for cell in cells), path.name
