@@ -21,7 +21,8 @@ from labkit.watch import hang
 EXERCISES = all_exercises()
 KEYS = ["public", *(f"key {k}" for k in range(12))]
 UNSEEN = [f"a key nobody has seen {k}" for k in range(19 if FULL else 1)]
-NOTHING_DRAWN = ("right_neighbour", "who_am_i")  # their ranks are given nothing but their number
+PUZZLES = ("two_alive", "three_alive", "slow_stage", "slow_links", "three_parts", "heavy_head", "two_chunks")
+NOTHING_DRAWN = ("right_neighbour", "who_am_i", *PUZZLES)  # they are given nothing but, perhaps, a rank's number
 
 
 def each(exercises: list[Exercise], judged: bool = False):

@@ -1,0 +1,345 @@
+# %% [markdown]
+# # 21 · Seven puzzles
+#
+# Unit 17 had one pipeline and an order that is as fast as can be. Here are seven, each
+# with something that it lacks: memory, a fast stage, fast links. You write down what
+# each rank does, by hand or with a program of your own, and see at once what comes of
+# it: a picture of every attempt, how long it takes, and what every rank must keep.
+# There is not one right answer. An order that keeps within the memory and does not
+# waste too much time passes; from there on you play against a bound that no order can
+# beat, and against the best order that we know.
+#
+# **At the end of this page** you can look at a pipeline and say which rank everybody
+# waits for, what is the least time that leaves, and what it costs in memory.
+#
+# **You need** unit 17. **It takes** an hour, or as long as you like. The cells
+# themselves run for about 10 seconds.
+
+# %%
+from autograder import check
+from labkit import timeline
+from labkit.schedules import StandStill, replay
+
+# %% [markdown]
+# ## Guess first
+#
+# Four ranks, eight micro-batches; a forward pass takes 1 slot and a backward pass 2.
+# 1F1B takes 3 (8 + 4 - 1) = 33 slots, and rank 0 keeps four micro-batches.
+#
+# 1. Every rank has memory for two micro-batches only. How many slots will it take?
+# 2. Rank 1 is half as fast as the others. How much longer does the pipeline take:
+#    a quarter, half as long again, or twice as long?
+# 3. Each hop from rank to rank takes a slot. Can more memory make up for that?
+
+# %%
+guess_1, guess_2, guess_3 = "?", "?", "?"
+
+# %% [markdown]
+# ## How to write an order
+#
+# Four strings, one for each rank. `F3` is the forward pass of micro-batch 3 through
+# this rank's layers, `B3` its backward pass. Whatever computes the strings is yours to
+# choose. This is 1F1B:
+
+# %%
+one_f_one_b = [
+    "F0 F1 F2 F3 B0 F4 B1 F5 B2 F6 B3 F7 B4 B5 B6 B7",
+    "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 F6 B4 F7 B5 B6 B7",
+    "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 F6 B5 F7 B6 B7",
+    "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5 F6 B6 F7 B7",
+]
+
+
+def read(order):
+    """("F", 3) for "F3", ("F", 3, 1) for "F3.1", of all words of a string."""
+    if not isinstance(order, str):
+        return order
+    words = [(word[0], *map(int, word[1:].split("."))) for word in order.split()]
+    return [word if len(word) == 3 else (*word, 0) for word in words]
+
+
+def attempt(orders, title=None, v=1, **machine):
+    """Run four orders, say what comes of them, and draw it."""
+    try:
+        ran = replay([read(order) for order in orders], 4, 8, v, **machine)
+    except StandStill as stands_still:
+        print(f"It stands still: {stands_still}")
+        return None
+    print(
+        f"{ran.elapsed:g} slots; most alive on each rank: {ran.alive.tolist()}, "
+        f"{ran.alive.sum()} together"
+    )
+    memory = [[(t, n * 1e6) for t, n in steps] for steps in ran.memory]
+    return timeline.draw(ran.events, 4, title=title, memory=memory)
+
+
+attempt(one_f_one_b, "1F1B")
+
+# %% [markdown]
+# A slot is drawn as a second, and what a forward pass leaves behind as 1 MB.
+#
+# ## When nobody can go on
+#
+# One word in the wrong place is enough. Rank 0 wants the gradient of micro-batch 0
+# before it has sent off micro-batch 1, and rank 1 wants to see both before it turns
+# back:
+
+# %%
+stuck = [
+    "F0 B0 F1 F2 F3 B1 F4 B2 F5 B3 F6 B4 F7 B5 B6 B7",
+    *one_f_one_b[1:],
+]
+attempt(stuck)
+
+# %% [markdown]
+# It names the first action that can never run. Everything else on this page can be
+# repaired by looking at the picture: find a rank that waits, and ask for what.
+
+# %% [markdown]
+# ## Puzzle 1: memory for two (2 points)
+#
+# Every rank has memory for two micro-batches. 54 slots or less pass. Look at rank 0:
+# when may it begin a third micro-batch, and how long is the first one away?
+
+# %% nbgrader={"grade": false, "grade_id": "two_alive", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def two_alive() -> list[str]:
+    """What each of the 4 ranks does with 8 micro-batches:
+    two forward passes may be alive on a rank at a time."""
+    ### BEGIN SOLUTION
+    return [
+        "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 F6 B5 F7 B6 B7",
+        "F0 F1 B0 B1 F2 F3 B2 B3 F4 F5 B4 B5 F6 F7 B6 B7",
+        "F0 F1 B0 B1 F2 F3 B2 B3 F4 F5 B4 B5 F6 F7 B6 B7",
+        "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5 F6 B6 F7 B7",
+    ]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_two_alive", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(two_alive)
+
+# %% tags=["raises-exception"]
+attempt(two_alive(), "Memory for two")
+
+# %% [markdown]
+# ## Puzzle 2: memory for three (2 points)
+#
+# One more. 45 slots or less pass. It is tempting to let every rank do forward and
+# backward passes in turn, as 1F1B does. But in turn means that a rank waits for a
+# forward pass while a backward pass is there.
+
+# %% nbgrader={"grade": false, "grade_id": "three_alive", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def three_alive() -> list[str]:
+    """What each of the 4 ranks does with 8 micro-batches:
+    three forward passes may be alive on a rank at a time."""
+    ### BEGIN SOLUTION
+    return [
+        "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 F6 B4 F7 B5 B6 B7",
+        "F0 F1 F2 B0 B1 F3 B2 F4 F5 B3 B4 F6 B5 F7 B6 B7",
+        "F0 F1 B0 F2 B1 B2 F3 F4 B3 F5 B4 B5 F6 F7 B6 B7",
+        "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5 F6 B6 F7 B7",
+    ]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_three_alive", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(three_alive)
+
+# %% tags=["raises-exception"]
+attempt(three_alive(), "Memory for three")
+
+# %% [markdown]
+# ## Puzzle 3: a slow stage (2 points)
+#
+# Rank 1 has twice the layers: 2 slots forward, 4 back. Four micro-batches may be alive
+# on a rank, and 54 slots or less pass. Whoever is slowest should never wait. What must
+# the others do for that, and who has to keep more than before?
+
+# %% nbgrader={"grade": false, "grade_id": "slow_stage", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def slow_stage() -> list[str]:
+    """What each of the 4 ranks does with 8 micro-batches:
+    rank 1 takes twice as long as the others; four may be alive on a rank."""
+    ### BEGIN SOLUTION
+    return [
+        "F0 F1 F2 F3 B0 F4 B1 F5 B2 F6 B3 F7 B4 B5 B6 B7",
+        "F0 F1 F2 F3 B0 B1 B2 B3 F4 F5 F6 F7 B4 B5 B6 B7",
+        "F0 F1 B0 F2 B1 F3 B2 B3 F4 F5 B4 F6 B5 F7 B6 B7",
+        "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5 F6 B6 F7 B7",
+    ]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_slow_stage", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(slow_stage)
+
+# %% tags=["raises-exception"]
+slow_second = {"forward": [1, 2, 1, 1], "backward": [2, 4, 2, 2]}
+attempt(slow_stage(), "A slow stage", **slow_second)
+
+# %% [markdown]
+# ## Puzzle 4: slow links (2 points)
+#
+# What one rank has computed is on the next one only a slot later. All ranks are alike
+# again; six may be alive on a rank, and 49 slots or less pass, which is what 1F1B
+# takes. While a micro-batch travels, a rank could compute another one, if it has one.
+
+# %% nbgrader={"grade": false, "grade_id": "slow_links", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def slow_links() -> list[str]:
+    """What each of the 4 ranks does with 8 micro-batches:
+    a hop takes a slot; six may be alive on a rank."""
+    ### BEGIN SOLUTION
+    orders = []
+    for first in (5, 4, 2, 0):  # forward passes before the first pair
+        order = [f"F{k}" for k in range(first)]
+        for k in range(8):
+            if first + k < 8:
+                order.append(f"F{first + k}")
+            order.append(f"B{k}")
+        orders.append(" ".join(order))
+    return orders
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_slow_links", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(slow_links)
+
+# %% tags=["raises-exception"]
+slow_hops = {"hop": 1}
+attempt(slow_links(), "Slow links", **slow_hops)
+
+# %% [markdown]
+# ## Puzzle 5: weights later (2 points)
+#
+# The backward pass in two parts: `B3` is the gradient of the input, `W3`, any time
+# later on the same rank, that of the weights; a slot each, and so is `F3`. What `W`
+# needs is alive until then. Five may be alive on a rank, and 30 slots or less pass.
+
+# %% nbgrader={"grade": false, "grade_id": "three_parts", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def three_parts() -> list[str]:
+    """What each of the 4 ranks does with 8 micro-batches:
+    F, B and W take a slot each; five may be alive on a rank."""
+    ### BEGIN SOLUTION
+    return [
+        "F0 F1 F2 F3 F4 B0 W0 B1 F5 B2 W1 B3 "
+        "F6 W2 F7 B4 W3 B5 W4 W5 B6 W6 B7 W7",
+        "F0 F1 F2 F3 B0 W0 B1 F4 B2 W1 B3 F5 "
+        "W2 F6 B4 W3 B5 F7 W4 W5 B6 W6 B7 W7",
+        "F0 F1 F2 B0 W0 B1 F3 B2 W1 B3 F4 W2 "
+        "F5 B4 W3 B5 F6 W4 F7 B6 W5 B7 W6 W7",
+        "F0 B0 F1 B1 F2 B2 F3 B3 W0 W1 F4 B4 "
+        "F5 B5 W2 W3 F6 B6 F7 B7 W4 W5 W6 W7",
+    ]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_three_parts", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(three_parts)
+
+# %% tags=["raises-exception"]
+in_parts = {"forward": 1, "backward": 1, "weights": 1}
+attempt(three_parts(), "Weights later", **in_parts)
+
+# %% [markdown]
+# ## Puzzle 6: a heavy head (2 points)
+#
+# The last rank has the vocabulary to deal with, too: its F, B and W take 2 slots each,
+# those of the others 1. Two may be alive on a rank, and 57 slots or less pass. This one
+# is nicer than it looks: who is in a hurry here, and who is not?
+
+# %% nbgrader={"grade": false, "grade_id": "heavy_head", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def heavy_head() -> list[str]:
+    """What each of the 4 ranks does with 8 micro-batches:
+    the last rank takes twice as long; F, B and W; two may be alive on a rank."""
+    ### BEGIN SOLUTION
+    return [
+        "F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 F4 B3 "
+        "W3 F5 B4 W4 F6 B5 W5 F7 B6 W6 B7 W7",
+        "F0 F1 B0 W0 B1 F2 W1 F3 B2 W2 B3 F4 "
+        "W3 F5 B4 W4 B5 F6 W5 F7 B6 W6 B7 W7",
+        "F0 F1 B0 W0 B1 W1 F2 F3 B2 W2 B3 W3 "
+        "F4 F5 B4 W4 B5 W5 F6 F7 B6 W6 B7 W7",
+        "F0 B0 F1 B1 W0 W1 F2 B2 F3 B3 W2 W3 "
+        "F4 B4 F5 B5 W4 W5 F6 B6 F7 B7 W6 W7",
+    ]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_heavy_head", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(heavy_head)
+
+# %% tags=["raises-exception"]
+heavy_last = {part: [1, 1, 1, 2] for part in ("forward", "backward", "weights")}
+attempt(heavy_head(), "A heavy head", **heavy_last)
+
+# %% [markdown]
+# ## Puzzle 7: two chunks on each rank (2 points)
+#
+# Rank r has the layers r and r + 4 of eight parts of the model. `F3.0` is micro-batch 3
+# through this rank's first chunk, `F3.1` through its second. A forward pass of a chunk
+# takes 1 slot, a backward pass 2. Eight forward passes may be alive on a rank, and 60
+# slots or less pass. The order of unit 17, Megatron-LM's, is as fast as can be and
+# keeps eleven on rank 0: too many.
+
+# %% nbgrader={"grade": false, "grade_id": "two_chunks", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def two_chunks() -> list[str]:
+    """What each of the 4 ranks does with 8 micro-batches:
+    two chunks on each rank; eight forward passes may be alive on a rank."""
+    ### BEGIN SOLUTION
+    places = [(group + k, j) for group in (0, 4) for j in (0, 1) for k in range(4)]
+    forward = [f"F{k}.{j}" for k, j in places]
+    backward = [f"B{k}.{1 - j}" for k, j in places]
+    orders = []
+    for rank in range(4):
+        first = 4 + 3 - rank  # forward passes before the first backward pass
+        order = forward[:first]
+        for k in range(16 - first):
+            order += [forward[first + k], backward[k]]
+        orders.append(" ".join(order + backward[16 - first :]))
+    return orders
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_two_chunks", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(two_chunks)
+
+# %% tags=["raises-exception"]
+chunks = {"v": 2}
+attempt(two_chunks(), "Two chunks on each rank", **chunks)
+
+# %% [markdown]
+# ## What was to be found
+#
+# Every one of the seven bounds is the same thought: *somebody* is never idle, and then
+# counts what must happen before that one can begin and after it is done.
+#
+# | puzzle | who is never idle | slots |
+# |---|---|---|
+# | memory for two | rank 0's two places: a micro-batch is back after 12 slots, another one 3 later | 4 x 12 + 3 = 51 |
+# | memory for three | rank 0's three places: three rounds, the last of them with two | 3 x 12 + 3 = 39 |
+# | a slow stage | rank 1: 8 x 6 slots, 1 before, 2 after | 51 |
+# | slow links | the last rank: 8 x 3 slots, 6 before, 9 after | 39 |
+# | weights later | the last rank: 8 x 3 slots, 3 before | 27 |
+# | a heavy head | the last rank: 8 x 6 slots, 3 before | 51 |
+# | two chunks | the last rank: 16 x 3 slots, 3 before, 6 after | 57 |
+#
+# All seven can be reached. What that costs in memory is the other half of the game, and
+# there we have proven nothing: the best known numbers on your cards are those of orders
+# that we have found. Some of the prices, with 1F1B and with one micro-batch at a time
+# beside them:
+
+# %% tags=["raises-exception"]
+in_turn = [" ".join(f"F{k} B{k}" for k in range(8))] * 4
+for title, orders, machine in (
+    ("one micro-batch at a time", in_turn, {}),
+    ("memory for two", two_alive(), {}),
+    ("memory for three", three_alive(), {}),
+    ("1F1B", one_f_one_b, {}),
+    ("1F1B behind slow links", one_f_one_b, slow_hops),
+    ("your order behind slow links", slow_links(), slow_hops),
+):
+    ran = replay([read(order) for order in orders], 4, 8, **machine)
+    print(f"{title:30}{ran.elapsed:3g} slots, {ran.alive.sum():2} alive together")
+
+# %% [markdown]
+# Your own best is kept in `work/records.json`; delete the file and you begin anew.
+#
+# ## Deeper
+#
+# - P. Qi, X. Wan, G. Huang, M. Lin, *Zero Bubble Pipeline Parallelism*, arXiv
+#   2401.10241: the idea of puzzle 5, with more memory and without, and a program that
+#   searches for orders.
+# - D. Narayanan et al., *Efficient Large-Scale Language Model Training on GPU Clusters
+#   Using Megatron-LM*, 2021: chunks.

@@ -1,0 +1,3 @@
+# verdict: wrong, diagnosis: holds_too_many
+def heavy_head():
+    return [" ".join(f"{what}{k}" for what in "FBW" for k in range(8))] * 4

@@ -1,0 +1,3 @@
+# verdict: wrong, diagnosis: holds_too_many
+def slow_stage():
+    return [" ".join(f"{what}{k}" for what in "FB" for k in range(8))] * 4

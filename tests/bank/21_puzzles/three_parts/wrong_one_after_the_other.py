@@ -1,0 +1,3 @@
+# verdict: wrong, diagnosis: waits_too_long
+def three_parts():
+    return [" ".join(f"F{k} B{k} W{k}" for k in range(8))] * 4
