@@ -53,7 +53,19 @@ def cosine(share: float) -> float:
     return (1 + math.cos(math.pi * share)) / 2
 
 
-class ScaledRate(PlainExercise):
+class Refusable(PlainExercise):
+    """A plain function that raises ValueError where `right` says ANYTHING."""
+
+    def misconceptions(self, case):
+        if self.right(**case.known) is not ANYTHING:
+            return super().misconceptions(case)
+        return {m.name: None for m in self.mistakes if m.value}
+
+    def read_right(self, answer, **case):
+        return NOT_REFUSED.name if self.right(**case) is ANYTHING and not refused(answer) else None
+
+
+class ScaledRate(Refusable):
     """The learning rate of a large batch"""
 
     signature = (
@@ -141,14 +153,6 @@ class ScaledRate(PlainExercise):
         c.warming = c.step < c.warmup_steps
         c.rate = lambda peak: self.right(**case.known, peak=peak) if c.possible else None
         return c
-
-    def misconceptions(self, case):
-        if self.right(**case.known) is not ANYTHING:
-            return super().misconceptions(case)
-        return {m.name: None for m in self.mistakes if m.value}
-
-    def read_right(self, answer, **case):
-        return NOT_REFUSED.name if self.right(**case) is ANYTHING and not refused(answer) else None
 
 
 # -- accumulation ------------------------------------------------------------------------------------------------------
@@ -745,7 +749,7 @@ def harness(f, g, xhat, weight, inv, n):
         return too_much(run, 1, 2 * p * (p - 1) * 2 * channels * 8) if case.level == list(self.levels)[1] else None
 
 
-class GhostBatchNorm(PlainExercise):
+class GhostBatchNorm(Refusable):
     """Batch norm of small groups"""
 
     signature = "ghost_batch_norm(x: torch.Tensor, ghost: int, eps: float) -> torch.Tensor"
@@ -808,14 +812,6 @@ class GhostBatchNorm(PlainExercise):
 
         c.dealt = dealt
         return c
-
-    def misconceptions(self, case):
-        if self.right(**case.known) is not ANYTHING:
-            return super().misconceptions(case)
-        return {m.name: None for m in self.mistakes if m.value}
-
-    def read_right(self, answer, **case):
-        return NOT_REFUSED.name if self.right(**case) is ANYTHING and not refused(answer) else None
 
 
 def _normed(rows, group, eps, axis=1, ddof=0, outside=False, divides=True):
