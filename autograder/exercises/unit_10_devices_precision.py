@@ -530,9 +530,12 @@ class Evaluate(Exercise):
             there = [r for r in range(p) if values[r] is not None]
             if k["root"] in there and difference(right[k["root"]], values[k["root"]], case.rtol, case.atol) is None:
                 return Finding("everybody_answers", f"Ranks {', '.join(map(str, there))} returned something.")
-            if len(there) == 1 and there[0] != k["root"]:
+            if len(there) != 1:
+                return None
+            if there[0] != k["root"]:
                 return Finding("wrong_root", f"Rank {there[0]} returned it.")
-            return None
+            pairs = numbers(Run((run.ranks[there[0]],) * p), 2)
+            return pairs and read_evaluation(np.array(pairs), k)
         pairs = numbers(run, 2)
         return pairs and read_evaluation(np.array(pairs), k)
 
