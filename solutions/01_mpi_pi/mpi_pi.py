@@ -11,8 +11,8 @@
 # four ranks are, and why on your machine it is less than four times.
 #
 # **You need** [unit 00](../00_start_here/start_here.ipynb): what a rank is, and what
-# `%%ranks` does. **It takes** about an hour. The cells themselves run for half a minute
-# on two cores.
+# `%%ranks` does. **It takes** about 65 minutes, the *stretch* 5 more. The cells
+# themselves run for half a minute on two cores.
 
 # %%
 import os

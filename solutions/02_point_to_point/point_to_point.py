@@ -12,8 +12,8 @@
 # know three ways to write it so that it never does.
 #
 # **You need** unit 00, and from unit 01 the habit of asking "what if it does not
-# divide?". **It takes** about 75 minutes. The cells themselves run for less than a
-# minute on two cores.
+# divide?". **It takes** about 90 minutes, the *stretch* 5 more. The cells themselves
+# run for less than a minute on two cores.
 
 # %%
 import tempfile

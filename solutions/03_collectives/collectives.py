@@ -11,9 +11,8 @@
 # built the most important one in three ways, and from the latency and the bandwidth of
 # a network you can say which way wins, and by how much.
 #
-# **You need** units 00 and 02.
-# **It takes** about 90 minutes. The cells themselves run for less than a minute on two
-# cores.
+# **You need** units 00 and 02. **It takes** about 90 minutes, the *stretch* 30 more.
+# The cells themselves run for less than a minute on two cores.
 
 # %%
 import math
@@ -236,7 +235,7 @@ check(sum_over_ranks)
 # rank 0 brings ones, rank 1 tens, rank 2 hundreds. If the check expects 3121 and you
 # return 3021, rank 1 is missing.
 #
-# ### Mean over ranks (2 points)
+# ### Mean over ranks (2 points) · stretch
 #
 # Gradients are averaged, not summed. That is one division more, and three ways to get
 # it wrong. **Think first:** x may hold integers, for example images: 8 bits per pixel,
@@ -379,7 +378,7 @@ picture(server_all_reduce)
 # Twice as many ranks, twice the time.
 
 # %% [markdown]
-# ## Second way: a tree
+# ## Second way: a tree · stretch
 #
 # While ranks 0 and 1 talk, ranks 2 and 3 could talk too. In step one, half of the ranks
 # hand their values to a partner and are done. In step two, half of the rest. After

@@ -13,9 +13,8 @@
 # wait; you can start it without a notebook, stop it, and go on as if nothing had
 # happened.
 #
-# **You need** units 04 and 05.
-# **It takes** about 90 minutes. The cells themselves run for about a minute on two
-# cores.
+# **You need** units 04 and 05. **It takes** about 90 minutes, the *stretch* 35 more.
+# The cells themselves run for about a minute on two cores.
 
 # %%
 import contextlib
@@ -361,7 +360,7 @@ draw_step(ranks.pull("moments"))
 #   Dividing them by the number of ranks there is wrong.
 
 # %% [markdown]
-# ## Buckets
+# ## Buckets · stretch
 #
 # One all-reduce per parameter pays the latency of unit 03 for every bias. One
 # all-reduce for everything cannot begin before the last gradient is there. DDP takes
@@ -928,7 +927,7 @@ with tempfile.TemporaryDirectory() if rank == 0 else contextlib.nullcontext() as
     dist.barrier()
 
 # %% [markdown]
-# ## Does it pay? Time to accuracy
+# ## Does it pay? Time to accuracy · stretch
 #
 # Images per second are easy to count and nobody wants them. You want a model that is
 # *good*, soon. So train until 85 % of unseen digits are recognised, and look at the

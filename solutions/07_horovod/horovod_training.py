@@ -15,9 +15,9 @@
 # the global batch, to 1e-5. Then you do it again in three lines of Keras, and in
 # PyTorch.
 #
-# **You need** units 03 and 05.
-# **It takes** about 90 minutes. The cells themselves run for 75 seconds on two cores,
-# most of it for starting processes.
+# **You need** units 03 and 05. **It takes** about 85 minutes, the *stretch* 40 more.
+# The cells themselves run for 75 seconds on two cores, most of it for starting
+# processes.
 
 # %%
 import json
@@ -670,7 +670,7 @@ for ax in (above, below):
 # instead of 64: with these, parallel and sequential differ, and both are right.
 
 # %% [markdown]
-# ## In Keras: four callbacks
+# ## In Keras: four callbacks · stretch
 #
 # With `model.fit` you have no loop to change. The steps become callbacks and a wrapped
 # optimizer, `hvd_keras.DistributedOptimizer`, which averages gradients before it
@@ -827,7 +827,7 @@ print(
 # that you have just measured: `on_batch_end` of the first minibatch.
 
 # %% [markdown]
-# ## In PyTorch
+# ## In PyTorch · stretch
 #
 # The same steps with other names: `hvd_torch.init()`, which on this page has been
 # called when your function begins;

@@ -9,9 +9,9 @@
 # you can tell strong from weak scaling, you predict a training run on 4096 ranks from
 # three numbers, and you have checked four published claims with your own functions.
 #
-# **You need** units 01 (speedup), 03 (the cost of an all-reduce) and 06 (DDP).
-# **It takes** about 90 minutes. The cells themselves run for about a minute on two
-# cores.
+# **You need** units 01 (speedup), 03 (the cost of an all-reduce) and 06 (DDP). **It
+# takes** about 90 minutes, the *stretch* 20 more. The cells themselves run for about a
+# minute on two cores.
 
 # %% tags=["parameters"]
 import math
@@ -609,7 +609,7 @@ figure
 # is a summary of what was measured, not a law about what was not.
 
 # %% [markdown]
-# ## From two ranks to 4096
+# ## From two ranks to 4096 · stretch
 #
 # For a machine that you do not have, declare the link instead. From here on everything
 # is **a model**, on this network: 5 µs per message and 100 Gbit/s per GPU, each GPU

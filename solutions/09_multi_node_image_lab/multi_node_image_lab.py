@@ -17,9 +17,8 @@
 # way under mpiexec, Slurm and Kubernetes. And you can say, before you buy a GPU, what
 # fits into it and what has to cross the network.
 #
-# **You need** units 03 (ring all-reduce), 05 and 07.
-# **It takes** about 90 minutes. The cells themselves run for about a minute on two
-# cores.
+# **You need** units 03 (ring all-reduce), 05 and 07. **It takes** about 80 minutes, the
+# *stretch* 15 more. The cells themselves run for about a minute on two cores.
 
 # %% tags=["parameters"]
 import os
@@ -759,7 +758,7 @@ print(f"(memory here copies {1e-9 / copying:.1f} GB/s)")
 # both of which somebody else wants (who prepares the next minibatch?).
 
 # %% [markdown]
-# ## What fits into a GPU
+# ## What fits into a GPU · stretch
 #
 # The lab says that a language model with 175 billion parameters needs 700 GB of GPU
 # memory. Check it: 175e9 parameters of 4 bytes. True, for the **weights**. To *train*,

@@ -12,8 +12,8 @@
 # do not, and your evaluation gives the same number on any number of ranks, to the last
 # digit.
 #
-# **You need** units 04, 05 and 06. **It takes** about 90 minutes. The cells themselves
-# run for about half a minute on two cores.
+# **You need** units 04, 05 and 06. **It takes** about 85 minutes, the *stretch* 60
+# more. The cells themselves run for about half a minute on two cores.
 
 # %%
 import copy
@@ -117,7 +117,7 @@ for kind, batch_size in (("DataParallel", 3200), ("DDP", 400), ("DataParallel", 
 # %% [markdown]
 # The last line is no slip: with 9 rows on 8 devices, three have nothing to do.
 #
-# ### DataParallel by hand (3 points)
+# ### DataParallel by hand (3 points) · stretch
 #
 # Here the devices are modules in a list. What is asked for is the gradient of the mean
 # loss over the *whole* batch, as if one device had seen it.
@@ -155,7 +155,7 @@ check(data_parallel_step)
 # over the batch. In DDP each process has a loss of its own, and gradients are averaged
 # over processes: the same only if all shards have the same size.
 #
-# ### What it costs
+# ### What it costs · stretch
 #
 # The same step twice, on the relay's virtual time: 4 devices, a model of 100,000
 # numbers, and a forward and backward pass of 1.2 ms. Above as `DataParallel` does it,
@@ -420,7 +420,7 @@ def scaled_step(
 check(scaled_step)
 
 # %% [markdown]
-# ### A scale that looks after itself (3 points)
+# ### A scale that looks after itself (3 points) · stretch
 #
 # Which scale? As large as it can be without overflow. `GradScaler` finds out while it
 # trains: a step whose gradients overflow is skipped and halves the scale, and
@@ -834,7 +834,7 @@ for p in (1, 2, 3, 4, 7):
     print(f"{p} ranks: {values}, the truth: {values == {right / held_out}}")
 
 # %% [markdown]
-# ### F1 over all ranks (4 points)
+# ### F1 over all ranks (4 points) · stretch
 #
 # An accuracy is a quotient of sums; sum and divide. F1 is not: it is a mean of
 # quotients. With a confusion matrix it becomes a formula of sums again.
@@ -980,7 +980,7 @@ _ = plots.training(curves, ax, xlabel="step", ylabel="distance to the best", log
 # its own tiny one, and its weights are gone. Nobody raised an error at any time, and a
 # program that logs the scale of rank 0 sees nothing.
 #
-# ## A page for GPUs
+# ## A page for GPUs · stretch
 #
 # ### What overlaps with what
 #

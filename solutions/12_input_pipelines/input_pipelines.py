@@ -12,8 +12,8 @@
 # batches ahead of the step, predicted how busy an accelerator is and measured it, and
 # stopped an epoch on 4 ranks to go on with it on 3, with no sample lost or twice.
 #
-# **You need** units 03 and 04. **It takes** about 75 minutes. The cells themselves run
-# for about 45 seconds on two cores.
+# **You need** units 03 and 04. **It takes** about 85 minutes, the *stretch* 80 more.
+# The cells themselves run for about 45 seconds on two cores.
 
 # %%
 import importlib.util
@@ -193,7 +193,7 @@ lengths = [len(archive) for archive in archives.values()]
 print(f"12 shards of {min(lengths):,} to {max(lengths):,} bytes")
 
 # %% [markdown]
-# ### Shards that are broken (4 points)
+# ### Shards that are broken (4 points) · stretch
 #
 # Among a million photographs one has a broken header, and a copy that was interrupted
 # leaves a shard that ends in the middle. After a night of training is a bad time to
@@ -344,7 +344,7 @@ for rank in range(3):
 print(f"{len(held)} different pictures, the commonest came {max(held.values())} times")
 
 # %% [markdown]
-# ### A stream, shuffled (3 points)
+# ### A stream, shuffled (3 points) · stretch
 #
 # Samples of a shard come in the order in which they were written, often one class after
 # the other. To shuffle all of them one would need all of them in memory. A **shuffle
@@ -526,7 +526,7 @@ one_worker = DataLoader(Far(), BATCH, num_workers=1)
 print(f"DataLoader, 1:     busy {busy_share(one_worker):.0%}")
 
 # %% [markdown]
-# ### A band for each rank (4 points)
+# ### A band for each rank (4 points) · stretch
 #
 # With several ranks there are two ways to wait: for one's own batch, and, in the
 # all-reduce at the end of the step, for those who had to wait for theirs. A monitor
@@ -846,7 +846,7 @@ for before, after in ((4, 4), (4, 2), (2, 4)):
 # `next_batch`, as the sampler of such a loader, has what is missing: a state that is
 # the same on all ranks.
 #
-# ## Three libraries side by side
+# ## Three libraries side by side · stretch
 #
 # | | `DataLoader` | `tf.data` | `StatefulDataLoader` |
 # |---|---|---|---|

@@ -11,8 +11,8 @@
 # environment variable have trained one model over gRPC. Their gradient of 64 samples is
 # that of the sequential program and that of Horovod, to 1e-12.
 #
-# **You need** units 05 and 07.
-# **It takes** about 60 minutes. The cells themselves run for 30 seconds on two cores.
+# **You need** units 05 and 07. **It takes** about 75 minutes. The cells themselves run
+# for 30 seconds on two cores.
 
 # %%
 import os

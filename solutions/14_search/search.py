@@ -11,8 +11,8 @@
 # configurations that deserve them, and the number that you report at the end is not too
 # good to be true.
 #
-# **You need** units 02 and 03. **It takes** about 75 minutes. The cells themselves run
-# for about half a minute on two cores.
+# **You need** units 02 and 03. **It takes** about 90 minutes, the *stretch* 60 more.
+# The cells themselves run for about half a minute on two cores.
 
 # %%
 import shutil
@@ -440,7 +440,7 @@ text = ax.set(xlabel="epochs (dotted: rungs)", ylabel="loss", xlim=(0, 81))
 # happen, but then there is time for fewer configurations only. Nobody knows beforehand
 # which of the two matters more.
 #
-# ### Hyperband's table (4 points)
+# ### Hyperband's table (4 points) · stretch
 #
 # **Hyperband** (Li et al., JMLR 18, 2018; arXiv 1603.06560) does not choose. It runs
 # successive halving several times, from "many configurations, first cut after one
@@ -525,7 +525,7 @@ print(f"the best of all five: {losses.min(axis=1).mean():.3f}")
 # brackets are nearly spent in vain. Hyperband pays a factor of at most
 # $s_\text{max} + 1$ for not having to know.
 #
-# ## Nobody waits: ASHA
+# ## Nobody waits: ASHA · stretch
 #
 # Successive halving has a barrier at each rung: the last configuration of a rung keeps
 # all workers waiting. **ASHA** (Li et al., arXiv 1810.05934) promotes a configuration
@@ -646,7 +646,7 @@ for ax, rule in zip(axes, ("halving", "ASHA")):
 # configurations little is gained. ASHA is made for a search that goes on and on: there
 # is always a new configuration to begin, and no worker is ever idle.
 #
-# ## The winner, and what it is worth
+# ## The winner, and what it is worth · stretch
 #
 # You chose the configuration with the smallest error. How good is it? Not as good as
 # that number: it was chosen *because* it is small, and part of its being small is luck.
@@ -847,7 +847,8 @@ if optuna:
 # **To think about.** Your cluster ends a job after an hour, without asking. What must
 # manager and workers write down, and when, so that the next job goes on where this one
 # was? (Optuna's journal is one answer. Which jobs does it lose?)
-#
+
+# %% [markdown]
 # ## Deeper: few choices matter
 #
 # Knobs that are switches, +1 or -1: with 20 of them there are a million configurations.

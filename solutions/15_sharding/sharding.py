@@ -11,9 +11,8 @@
 # rank before you start it, you have written all three stages and activation
 # checkpointing yourself, and your gradients and those of `fully_shard` agree.
 #
-# **You need** units 03, 05 and 06.
-# **It takes** about 90 minutes. The cells themselves run for about half a minute on two
-# cores.
+# **You need** units 03, 05 and 06. **It takes** about 90 minutes, the *stretch* 70
+# more. The cells themselves run for about half a minute on two cores.
 
 # %%
 import copy
@@ -106,7 +105,7 @@ def memory_per_rank(
 check(memory_per_rank)
 
 # %% [markdown]
-# ### A published table, computed again
+# ### A published table, computed again · stretch
 #
 # The paper (Rajbhandari et al., *ZeRO: Memory Optimizations Toward Training Trillion
 # Parameter Models*, arXiv 1910.02054) has a table of 54 numbers: gigabytes per device
@@ -283,7 +282,7 @@ check(zero1_step)
 # An `all_reduce` of the gradient would do as well, and in stage 1 many programs do
 # that. But who looks closely sees: of the mean each rank needs its own shard only.
 #
-# ## ZeRO-2: divide the gradients
+# ## ZeRO-2: divide the gradients · stretch
 #
 # And an `all_reduce` is a `reduce_scatter` and an `all_gather` (unit 03). Leave out the
 # second half, and the gradient is divided. What is it good for, if `backward` has just
@@ -330,7 +329,7 @@ check(zero2_step)
 # It is a trade: $m$ micro-batches communicate $m$ times instead of once. Programs that
 # have the memory add up locally and communicate at the end (`no_sync` of unit 06).
 #
-# ## Where the rest of the memory is
+# ## Where the rest of the memory is · stretch
 #
 # Sixteen bytes per parameter do not depend on the batch. What does are the
 # **activations**: whatever the forward pass keeps for the backward pass. PyTorch tells
@@ -478,7 +477,7 @@ timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 # block's activations after the other. It does not come down to nothing: gradients of
 # the parameters take their place.
 #
-# ## Activations computed twice
+# ## Activations computed twice · stretch
 #
 # **Activation checkpointing**: cut the blocks into segments. The forward pass keeps
 # nothing but the *input* of each segment. The backward pass takes the last segment,
@@ -804,7 +803,7 @@ timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", memory=by_hand.memo
 timeline.draw(parallel.events, RANKS, title="Data parallel", memory=parallel.memory)
 
 # %% [markdown]
-# ### A published claim: 1.5 times
+# ### A published claim: 1.5 times · stretch
 #
 # "The total volume is therefore 3Ψ which is 1.5x compared to the baseline" (section
 # 7.2.2, page 14; Ψ is the number of parameters). Count it, for larger and larger
@@ -859,7 +858,7 @@ print(f"your guess: {guess_2}")
 # only twice as much as the second.
 
 # %% [markdown]
-# ## One norm
+# ## One norm · stretch
 #
 # Large models are trained with clipped gradients: if the norm of the gradient is above
 # a limit, all of it is scaled down (unit 05). With ZeRO-2 and 3 no rank sees the whole
@@ -1073,7 +1072,7 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 # inside again: a backward pass of 0.3 instead of 0.2 ms. And yours gather ahead, while
 # here, on CPUs, `fully_shard` waits for each gather before it computes.
 #
-# ### HSDP: sharded inside a node, copied between nodes
+# ### HSDP: sharded inside a node, copied between nodes · stretch
 #
 # On a mesh of two dimensions, `fully_shard` shards along the last one and keeps copies
 # along the first. Put the shards inside the nodes: what is gathered twice in every step
@@ -1108,7 +1107,8 @@ for shape, names in (([4], ["shard"]), ([2, 2], ["copies", "shard"])):
 #
 # **To think about.** Adam's step hardly changes if you forget to divide the gradient by
 # $p$. Why? And why should you divide all the same?
-#
+
+# %% [markdown]
 # ## Deeper: what the library's checkpointing does
 #
 # `torch.utils.checkpoint` with `use_reentrant=False` needs no Function: it puts hooks

@@ -11,9 +11,8 @@
 # The results equal the sequential ones, and you know to the byte what each cut costs.
 # You can also say why such groups of ranks seldom reach beyond one node.
 #
-# **You need** units 02, 03 and 05.
-# **It takes** 75 to 90 minutes. The cells themselves run for about 15 seconds on two
-# cores.
+# **You need** units 02, 03 and 05. **It takes** about 80 minutes, the *stretch* 110
+# more. The cells themselves run for about 15 seconds on two cores.
 
 # %%
 import math
@@ -455,7 +454,7 @@ for t, outcome in outcomes.items():
 # every device (unit 03), times four.
 
 # %% [markdown]
-# ## The vocabulary
+# ## The vocabulary · stretch
 #
 # The last matrix makes logits: for each of n tokens one number for each entry of the
 # vocabulary V. Divided by columns, each rank holds (n, V / p) of them. For 2,048 tokens
@@ -532,7 +531,7 @@ for vocabulary in (1000, 10_000):
               f"{4 * 32 * vocabulary // 4:,}")  # fmt: skip
 
 # %% [markdown]
-# ## A convolution: C, H and W
+# ## A convolution: C, H and W · stretch
 #
 # Before transformers there were images, and the idea is as old: "divide C, H, or W
 # dimensions of a CNN layer onto separate devices" (B. Nelson, *Distributed Deep
@@ -639,7 +638,7 @@ ax.legend(frameon=False);
 # channels where *weights* do not.
 
 # %% [markdown]
-# ## The tokens outside
+# ## The tokens outside · stretch
 #
 # Columns, then rows divide what lies *inside* attention and MLP. Outside, in the norms
 # and in the residual stream, every rank still holds all n tokens and computes the same.

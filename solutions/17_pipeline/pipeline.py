@@ -14,8 +14,8 @@
 # time of a schedule and have measured it, and you know what PyTorch's `pipelining` does
 # for you.
 #
-# **You need** units 02 and 05. **It takes** about 90 minutes. The cells themselves run
-# for about 20 seconds on two cores.
+# **You need** units 02 and 05. **It takes** about 90 minutes, the *stretch* 80 more.
+# The cells themselves run for about 20 seconds on two cores.
 
 # %%
 import matplotlib.pyplot as plt
@@ -123,7 +123,7 @@ def bubble(p: int, m: int, v: int = 1) -> float:
 check(bubble)
 
 # %% [markdown]
-# ### How many micro-batches are enough (2 points)
+# ### How many micro-batches are enough (2 points) · stretch
 #
 # More micro-batches make the bubble smaller. Very small ones keep no device busy, so
 # you want the smallest number that is enough. With chunks, v > 1, the number of
@@ -503,7 +503,7 @@ right.set(xlabel="micro-batches", ylabel="micro-batches kept on rank 0", ylim=(0
 plt.show()
 
 # %% [markdown]
-# ### 1F1B (4 points)
+# ### 1F1B (4 points) · stretch
 #
 # The passes are those of your `gpipe`; only their order has changed. Let `order_1f1b`
 # say it. **Think first:** in the middle of 1F1B rank 1 has an activation for rank 2,
@@ -618,7 +618,7 @@ except StandStill as error:
     print(error)
 
 # %% [markdown]
-# ## Interleaved: smaller pieces
+# ## Interleaved: smaller pieces · stretch
 #
 # The bubble is $p - 1$ slots. Make the slots shorter! Not with smaller micro-batches,
 # but with smaller stages: cut the model into $v p$ **chunks** and give each rank $v$ of
@@ -784,7 +784,7 @@ for p in (1, 2, 4, 8, 16):
 # the same layers to go through. What grows with the devices are the messages, one for
 # each cut, and the bubble. The slide is right about a pipeline of fixed stages.
 #
-# ## The library does it
+# ## The library does it · stretch
 #
 # `torch.distributed.pipelining` has the same schedules. You give it your stage and say
 # what goes in and comes out; it cuts the batch, sends and receives. On the same

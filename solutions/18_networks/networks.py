@@ -11,8 +11,8 @@
 # before you run it, your hierarchical all-reduce sends between the nodes the fewest
 # bytes that can do, and you have compressed gradients without losing any of them.
 #
-# **You need** units 02, 03, 05 and 06. **It takes** about 90 minutes. The cells
-# themselves run for less than a minute on two cores.
+# **You need** units 02, 03, 05 and 06. **It takes** about 90 minutes, the *stretch* 85
+# more. The cells themselves run for less than a minute on two cores.
 
 # %%
 import matplotlib.pyplot as plt
@@ -297,7 +297,7 @@ for ax, how in zip(axes, ("leaders", "hierarchical")):
     timeline.draw(run.events, 8, title=how, ax=ax)
 
 # %% [markdown]
-# ### A torus is the same program
+# ### A torus is the same program · stretch
 #
 # On a torus, ranks stand in rows and columns and have links to four neighbours only.
 # Take the rows as nodes: reduce-scatter along the row, all-reduce along the column,
@@ -318,7 +318,7 @@ for a, b in links(torus):
 print("(rows down, columns right) from sender to receiver:", sorted(neighbours))
 
 # %% [markdown]
-# ## Fewer messages: halving and doubling
+# ## Fewer messages: halving and doubling · stretch
 #
 # A ring takes $2 (p - 1)$ messages, one after the other. If the vector is short,
 # latency is all that counts. **Recursive halving**: exchange halves with the rank $p/2$
@@ -561,7 +561,7 @@ def top_k_mean(gradient: Tensor, error: Tensor, k: int) -> Tensor:
 check(top_k_mean)
 
 # %% [markdown]
-# ### A matrix as a product of two thin ones (4 points)
+# ### A matrix as a product of two thin ones (4 points) · stretch
 #
 # PowerSGD (Vogels, Karimireddy, Jaggi, *PowerSGD*, arXiv 1905.13727) sends a matrix $M$
 # of gradients as $P Q^T$ with a few columns each. With a $Q$ from the step before: $P$
@@ -627,7 +627,7 @@ for method in ("top_k", "power_sgd"):
     print(f"{method:<10} largest difference after any of 30 steps: {worst:.1e}")
 
 # %% [markdown]
-# ### Does it train?
+# ### Does it train? · stretch
 #
 # Four ranks with different data and a small network. `sign` sends one bit for each
 # number and one scale, with error feedback; it is given.
@@ -720,7 +720,7 @@ for method in methods:
 # And look at the last column. PowerSGD calls several small collectives in each step: on
 # a fast network its latency costs more than its bytes save.
 #
-# ### As a hook of DDP
+# ### As a hook of DDP · stretch
 #
 # In unit 06 a hook saw each bucket before it was reduced. A hook may reduce it in
 # another way, too. Yours, and two of the library:
@@ -763,7 +763,7 @@ for name in ("none", "yours, top 1 %", "fp16", "PowerSGD"):
     print(f"{name:<15} loss {rank.value:.3f}, {rank.collective_bytes / 1e3:7.0f} kB")
 
 # %% [markdown]
-# ### A second published figure
+# ### A second published figure · stretch
 #
 # "99.9% of the gradient exchange in distributed SGD is redundant", and "a gradient
 # compression ratio from 270x to 600x without losing accuracy, cutting the gradient size
@@ -803,7 +803,7 @@ for p in (2, 4, 8, 16):
 # ring with everything moves less. Both sentences of the abstract may be true, and the
 # time that you save is in neither of them.
 #
-# ## Say nothing for many steps
+# ## Say nothing for many steps · stretch
 #
 # Let every rank train alone for some steps, and average the weights then: **local
 # SGD**. Or look at it as an optimizer: where a round has taken the ranks, on the
@@ -929,7 +929,7 @@ for ax, by in zip(axes, ("slot", "node")):
 # them. Whoever relies on a placement should check it: ask each rank for its host name
 # once.
 #
-# ## PyTorch's own
+# ## PyTorch's own · stretch
 #
 # `dist.all_reduce` on subgroups does the same three phases, and local SGD is in the
 # library as `PeriodicModelAverager`.

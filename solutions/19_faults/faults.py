@@ -11,9 +11,9 @@
 # with the survivors of a death, found the rank that holds up the others and the one
 # that computes wrong numbers, and can say how often to save.
 #
-# **You need** units 03 to 06. **It takes** about 90 minutes. The cells themselves run
-# for less than a minute on two cores; one of them starts `torchrun` and kills a
-# worker.
+# **You need** units 03 to 06. **It takes** about 85 minutes, the *stretch* 70 more. The
+# cells themselves run for less than a minute on two cores; one of them starts
+# `torchrun` and kills a worker.
 
 # %%
 import copy
@@ -147,7 +147,7 @@ print("killed at every byte:", simulation.run(saves_whole, 1).ranks[0].value)
 # (`labkit.checkpoint.write`, which the job scripts use, does the same with
 # `torch.save`.)
 #
-# ## While the training goes on
+# ## While the training goes on · stretch
 #
 # A large state takes its time on the way to the disk, and the ranks wait. They need
 # not: copy the state, which is quick, and let a thread write the copy while the next
@@ -288,7 +288,7 @@ def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
 check(reshard)
 
 # %% [markdown]
-# ### The library does it
+# ### The library does it · stretch
 #
 # `torch.distributed.checkpoint` (DCP) writes a folder: a file for each rank, and an
 # index that says which part of which tensor lies where. Whoever loads says what *it*
@@ -647,7 +647,7 @@ elif FOR_REAL:
 # does not do: a commit in memory is gone with the machine, so a checkpoint on a disk is
 # still needed.
 #
-# ## Slow
+# ## Slow · stretch
 #
 # Worse than a rank that dies is one that is slow: nobody is told. All ranks wait for it
 # in every all-reduce. A fan is broken, a card runs at half its clock, somebody else's
@@ -710,7 +710,7 @@ for ax, run, title in (
 # all-reduce; in the second all come together, and the collective itself takes long. The
 # bonus exercise at the end makes seconds of it.
 #
-# ## Wrong
+# ## Wrong · stretch
 #
 # The worst: a rank that is neither dead nor slow, but wrong. A bit flips, in a memory,
 # in a core, on a card. No exception, no difference in time. Your third guess:
@@ -833,7 +833,7 @@ check(young_interval)
 # or a restart. So write down what really happens, second by second, and let it judge
 # the formula.
 #
-# ### How long it takes in the end (4 points)
+# ### How long it takes in the end (4 points) · stretch
 
 # %% nbgrader={"grade": false, "grade_id": "wall_time", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def wall_time(

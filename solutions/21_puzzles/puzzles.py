@@ -12,8 +12,8 @@
 # **At the end of this page** you can look at a pipeline and say which rank everybody
 # waits for, what is the least time that leaves, and what it costs in memory.
 #
-# **You need** unit 17. **It takes** an hour, or as long as you like. The cells
-# themselves run for about 10 seconds.
+# **You need** unit 17. **It takes** about 85 minutes. The cells themselves run for
+# about 10 seconds.
 
 # %%
 from autograder import check

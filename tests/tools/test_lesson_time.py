@@ -1,0 +1,69 @@
+"""The minutes that the pages name are those that are counted on them, and the core of no unit is too long."""
+
+import re
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tools import lesson_time
+
+PAGES = lesson_time.pages()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
+def test_a_page_says_how_long_it_takes(page):
+    core, stretch = lesson_time.totals(page)
+    assert core <= lesson_time.LONGEST_CORE + 0.5, (
+        "mark more of it as stretch: python tools/lesson_time.py " + page.parent.name
+    )
+    said = lesson_time.said(page)
+    assert said is not None, "its first cell should say: **It takes** about N minutes, the *stretch* M more."
+    counted = (lesson_time.in_steps(core), lesson_time.in_steps(stretch))
+    assert max(abs(a - b) for a, b in zip(said, counted, strict=True)) <= lesson_time.STEP, f"counted: {counted}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
+def test_a_stretch_begins_with_its_cell(page):
+    for cell in nbformat.read(page, as_version=4).cells:
+        if cell.cell_type == "markdown":
+            headings = [words for _, words in re.findall(r"^(##+) (.*)$", cell.source, re.MULTILINE)]
+            marked = [bool(lesson_time.STRETCH.search(words)) and words != "To read" for words in headings]
+            late = [words for words, is_marked in zip(headings, marked, strict=True) if is_marked and not marked[0]]
+            assert not late, f"a cell of its own for {late}: the minutes before it are the core's"
+
+
+def test_what_is_counted(tmp_path):
+    """150 words are a minute; code counts twice; a line of a solution is a minute, its check two."""
+    exercise = (
+        'def double(x):\n    """'
+        + "word " * 150
+        + '"""\n    ### BEGIN SOLUTION\n    # why\n\n    y = 2 * x\n    return y\n    ### END SOLUTION'
+    )
+    cells = [
+        new_markdown_cell("# One\n" + "word " * 149),
+        new_markdown_cell("## Two · stretch\n" + "word " * 298),
+        new_code_cell("a = 1  # " + "word " * 148),
+        new_markdown_cell("### Below\n" + "word " * 149),
+        new_markdown_cell("## Three\n```bash\n# no heading\n```\n"),
+        new_code_cell(exercise),
+    ]
+    page = tmp_path / "page.ipynb"
+    nbformat.write(new_notebook(cells=cells), page)
+    found = {section.heading: section for section in lesson_time.sections(page)}
+    assert [(name, section.stretch) for name, section in found.items()] == [
+        ("One", False),
+        ("Two · stretch", True),
+        ("Below", True),
+        ("Three", False),
+    ]
+    assert found["One"].minutes == 1
+    assert found["Two · stretch"].minutes == pytest.approx(2 + (148 + 2 * 2) / 150)
+    assert found["Three"].minutes == pytest.approx(
+        1 + 2 + 2 + (2 * 3 + 4) / 150
+    )  # def double(x) twice; Three, bash, a heading
+
+
+def test_a_unit_that_is_not_there(capsys):
+    assert lesson_time.main(["77"]) == 1
+    assert "No unit begins with '77'" in capsys.readouterr().err
