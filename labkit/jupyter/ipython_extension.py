@@ -1,5 +1,5 @@
 """`%%ranks` in a kernel that has run nothing yet: after a restart, say, when somebody runs the cell in the middle of
-the page.
+the page. And figures that follow the theme of Lab.
 
 The set-up lets every kernel of the environment load this (etc/ipython/ipython_config.py). It must cost nothing: all it
 does is to know the name. `labkit.ranks`, once imported, puts its own `%%ranks` in its place.
@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import sys
 
+from labkit.jupyter.figures import follow_theme
+
 
 def load_ipython_extension(shell) -> None:
+    follow_theme(shell)
     if "labkit.ranks" not in sys.modules:
         shell.register_magic_function(_not_yet, magic_kind="cell", magic_name="ranks")
 
