@@ -87,27 +87,31 @@ def check(function, *, hints: str | None = None) -> None:
         raise CheckFailed(f"{name}: {result.verdict} ({result.diagnosis}){points}")
 
 
-def check_homework(part: str, folder: str | os.PathLike = ".", *, hints: str | None = None) -> None:
-    """Judge a part of the homework, "port", "scaling", "plots" or "bonus", from the files in `folder`, and show its
-    card.
+def check_homework(
+    part: str, folder: str | os.PathLike = ".", *, homework: str | None = None, hints: str | None = None
+) -> None:
+    """Judge a part of a homework ("port", "scaling", "plots" or "bonus" of `scaling_mnist`) from the files in `folder`,
+    and show its card.
 
-    Your script is run on 1, 2 and 3 ranks, with data of its own. The grader does the same with other data. hints: as in
-    `check`.
+    Your script is run, with data of its own. The grader does the same with other data. homework: its name, where folder
+    and files do not tell which one it is. hints: as in `check`.
     """
-    from autograder.homework import handed_in
+    from autograder.homework import handed_in, registry
 
     hints = hints or os.environ.get("AUTOGRADER_HINTS", "how")
-    if part not in handed_in.PARTS:
-        return _say(f"check_homework({part!r}): choose one of {', '.join(handed_in.PARTS)}")
     if hints not in HINT_LEVELS:
         return _say(f"hints={hints!r}: choose one of {', '.join(HINT_LEVELS)}")
     if not Path(folder).is_dir():
         return _say(f"check_homework: there is no folder {folder}")
-    if part == "port" and (sentence := without_frameworks()):
-        return _say(f"The port is not checked here. {sentence}")
+    try:
+        judge = _homework(Path(folder), part, homework)
+    except registry.UnknownHomework as unknown:
+        return _say(f"check_homework({part!r}): {unknown}")
+    if sentence := judge.missing(part):
+        return _say(f"The {part} is not checked here. {sentence}")
     with _Patience(f"check_homework({part!r})") as patience:
         try:
-            found = _homework(Path(folder)).part(part)
+            found = judge.part(part)
         except KeyboardInterrupt:
             raise CheckStopped(
                 "You stopped this check before it came to an end: nothing is known about your homework."
@@ -128,11 +132,11 @@ def check_homework(part: str, folder: str | os.PathLike = ".", *, hints: str | N
 _homeworks: dict[str, Judge] = {}  # the files as they were last -> what was judged of them
 
 
-def _homework(folder: Path) -> Judge:
+def _homework(folder: Path, part: str, name: str | None) -> Judge:
     """The judge of these files, who still knows what was judged before if none of them has changed."""
-    from autograder.homework import handed_in
+    from autograder.homework import handed_in, registry
 
-    files = handed_in.packed(folder)
+    files = handed_in.packed(folder, registry.find([name or folder.resolve().name], [part], folder))
     digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
     if digest not in _homeworks:
         _homeworks.clear()

@@ -192,6 +192,9 @@ def _say_of_an_answer(tried: bank_module.Tried) -> None:
 @app.command("homework")
 def homework(
     folder: Annotated[Path, typer.Argument(help="the folder with script, run logs, table and figures")],
+    which: Annotated[
+        str, typer.Option("--homework", help="Its name, where folder and files do not tell: scaling_mnist.")
+    ] = "",
     as_json: AsJson = False,
     page: Annotated[Path | None, typer.Option(help="Write the feedback page, one HTML file, too.")] = None,
     key: Annotated[str, typer.Option(help="The key that the port's data come from.")] = PUBLIC_KEY,
@@ -201,19 +204,25 @@ def homework(
     ] = False,
 ) -> None:
     """Judge a homework folder under grading conditions. Exit status 0 for all points, 1 when some are lost or wait
-    for a person, 2 when there is no such folder."""
+    for a person, 2 when there is no such folder, or nobody can tell which homework it is."""
     from autograder import homework as homeworks
+    from autograder.homework import registry
 
     if not folder.is_dir():
         _refuse(f"there is no folder {folder}")
+    try:
+        found = registry.get(which) if which else registry.find([folder.resolve().name], folder=folder)
+    except registry.UnknownHomework as unknown:
+        _refuse(f"{unknown}" if which else f"{unknown} (--homework NAME)")
     protection = isolation.probe()
     if protection.missing:
         names = ", ".join(item.name for item in protection.missing)
         typer.echo(
             f"autograder: not enforced on this machine: {names} (`autograder doctor`): judge what you trust", err=True
         )
-    parts = tuple(part for part in homeworks.PARTS if part != "port" or not no_port)
-    report = homeworks.judge(folder, key=key, nonce=nonce, parts=parts, jail=isolation.spec(weak=True))
+    parts = tuple(judging.parts[0] for judging in found.judges if not (judging.starts and no_port))
+    jail = isolation.spec(weak=True)
+    report = homeworks.judge(folder, assignment=found.name, key=key, nonce=nonce, parts=parts, jail=jail)
     print(json.dumps(report.to_json(pictures=False), indent=2) if as_json else homeworks.page.report_text(report))
     if page is not None:
         page.write_text(homeworks.page.render(report), encoding="utf-8")

@@ -33,6 +33,7 @@ from autograder.grading.submission import reading, rebuilding
 from autograder.grading.submission.reading import Flag, HandedIn
 from autograder.grading.submission.rebuilding import Rebuilt
 from autograder.homework import handed_in as homework
+from autograder.homework import registry
 from autograder.registry import all_exercises
 
 MAX_HASHED = 64 << 20  # bytes of a file that are looked at to see whether it has changed
@@ -220,10 +221,11 @@ def notebooks_to_grade(coursedir: CourseDirectory, assignment: str, student: str
 
 
 @functools.cache
-def _asks_for_files(path: str) -> bool:
-    """Whether a notebook of source/ has a check of the homework."""
+def _asks_for_files(path: str) -> frozenset[str]:
+    """The parts of a homework that a notebook of source/ checks; none: it is no homework's."""
     cells = nbformat.read(path, as_version=4).cells
-    return any(rebuilding.checked_part(cell.source) for cell in cells if cell.cell_type == "code")
+    parts = {rebuilding.checked_part(cell.source) for cell in cells if cell.cell_type == "code"}
+    return frozenset(parts - {""})
 
 
 def _names(folder: Path) -> set[str]:
@@ -247,7 +249,9 @@ def _handed_in(coursedir: CourseDirectory, assignment: str, student: str, notebo
     found = HandedIn.at(path, given, [renamed] * (path.stem != notebook), root, lambda file: owner_of(coursedir, file))
     asks = _asks_for_files(str(source_folder(coursedir, assignment) / f"{notebook}.ipynb"))
     if asks and found.refused not in (reading.LINKED, reading.BORROWED):
-        found.files.update(homework.packed(path.parent, Course(Path(coursedir.root)).nonce(assignment, student)))
+        which = registry.find([assignment, notebook], asks)
+        nonce = Course(Path(coursedir.root)).nonce(assignment, student)
+        found.files.update(homework.packed(path.parent, which, nonce))
     return found
 
 

@@ -1,15 +1,24 @@
-"""The homework: a port of a sequential script to Horovod, its scaling test and its plots, judged by what the files and
-runs show.
+"""The homeworks: what a student hands in as files, judged by what the files and runs show.
 
     report = homework.judge(Path("submitted/ada/scaling_mnist"), jail=isolation.spec())
     report.score, report.max_score, report.needs_person
 
-`rubric` has the points and the types of a verdict; `folder` finds the files; `port`, `scaling` and `plots` judge a part
-each; `judging` puts them together and `page` shows them. What a part cannot judge, a person does: no trouble of the
-grader's costs a student anything.
+`registry` knows all of them; an `assignment.Assignment` says in what one differs from the others. `rubric` has the types
+of a verdict; `folder` finds the files; `handed_in` packs them for a worker; `judging` asks the judges and `page` shows
+what they say. What a part cannot judge, a person does: no trouble of the grader's costs a student anything.
+
+The first homework, `scaling_mnist`, is `mnist`, its lines `mnist_rubric`, its judges `port`, `scaling` and `plots`.
+
+To enter another one: a package with its `rubric.Rubric` (parts and lines; the part "bonus" is on top), its judges and
+its `assignment.Assignment`; one more name in `registry.ASSIGNMENTS`. A judge gets an `assignment.Asked` and returns a
+`PartResult` with a finding for each line of its parts, made by the rubric (`full`, `lost`, `needs_person`); it is
+imported where it is called, so that a notebook's first check costs little. Its notebook has cells
+`check_homework("PART")` with the points of the part, and 0 for "bonus"; a notebook that shares all parts' names with
+another homework's is told apart by the assignment's name. Its finished work is in `FINISHED` and `PRODUCTS` of
+tools/build_notebooks.py, and in nbgrader_config.py.
 """
 
 from autograder.homework import page
-from autograder.homework.judging import PARTS, judge, judge_files, read_logs
+from autograder.homework.judging import judge, judge_files
 
-__all__ = ["PARTS", "judge", "judge_files", "page", "read_logs"]
+__all__ = ["judge", "judge_files", "page"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 
-from autograder.homework.rubric import MORE_SIZES, SIZES
+from autograder.homework.mnist_rubric import MORE_SIZES, SIZES
 
 NOT_MEASURED = (  # names of curves that stand beside a measurement
     r"ideal|perfect|\blinear|theor|optimum|optimal|amdahl|gustafson|\bmodel|\bfit\b|fitted|trend|expected|erwart|"

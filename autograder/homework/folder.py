@@ -1,51 +1,56 @@
 """Which file of a student's folder is what: found by name, said, and copied before anything is read.
 
 Names may vary as people vary them (`Accuracy-2.PDF`, `logs/run_2.jsonl`, `accuracy_02.pdf`); what is taken for what is
-in `Homework.names`. Only plain files within limits are taken: links, pipes and devices are refused by name, so that
-nothing outside the folder is ever read.
+in `Homework.names`, and each homework says what it takes (`Files`). Only plain files within limits are taken: links,
+pipes and devices are refused by name, so that nothing outside the folder is ever read.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.homework.rubric import MORE_SIZES, SIZES, shown
+from autograder.homework.rubric import shown
 
 MIB = 1 << 20
-USUAL = {"script": "tensorflow2_mnist_hvd.py", "notebook": "scaling_mnist.ipynb", "discussion": "discussion.md"}
-# bytes
-CAPS = {"script": MIB, "notebook": 16 * MIB, "discussion": MIB, "scaling.csv": MIB, "pdf": 16 * MIB, "run": 16 * MIB}
 DEEPEST = 3  # folders below the one handed in
 MOST_ENTRIES = 4000
 _PASSED_BY = {"__pycache__", "node_modules", "site-packages", "venv", "env"}
-_LOGS = (".jsonl", ".ndjson", ".json", ".dat", ".log", ".txt")  # the first one wins
-_PICTURES = (".png", ".jpg", ".jpeg", ".svg", ".gif", ".eps", ".ps", ".webp", ".html", ".tif", ".tiff")
-_RANKS = (
-    r"(?:n|np|p|ranks?|procs?|gpus?|nodes?|workers?)?_?0*(\d{1,4})_?(?:n|np|p|ranks?|procs?|gpus?|nodes?|workers?)?"
-)
-_RUN = re.compile(rf"(?:run|runs|run_?log|log|metrics|training|history)_?{_RANKS}")
-_ACCURACY = re.compile(rf"(?:accuracy|accuracies|acc)_?(?:curves?_?|plot_?)?{_RANKS}")
-_SCALING = re.compile(r"(?:scaling|scale)(?:_?(?:test|plot|results?|table|figure|curve|mnist))?")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Which files a homework collects. assignment: its name. role: path -> (role, how unusual the name is), ("", 0) for none; of several
+    files for a role the most usual is taken. A role "not:scaling.pdf" is a picture that should be that PDF. cap: role
+    -> bytes. usual: role -> the name that the file should have, where that is not the role, or the role and ".jsonl".
+    """
+
+    assignment: str
+    role: Callable[[str], tuple[str, int]]
+    cap: Callable[[str], int]
+    usual: Mapping[str, str]
+
+    def found_in(self, folder: Path) -> set[str]:
+        """The roles that files below `folder` would have; nothing is read."""
+        return {role for path in _walk(folder, []) if (role := self.role(path)[0])}
 
 
 @dataclass
 class Homework:
-    """The files of one submission, copied. files: role -> the copy; names: role -> where it lay in the folder.
-
-    Roles: "script", "notebook", "discussion", "scaling.csv", "scaling.pdf", "accuracy_P.pdf", "run_P". refused: role ->
-    why a file that bears the name was not taken. notes: remarks for student and grader.
+    """The files of one submission, copied. files: role -> the copy; names: role -> where it lay in the folder. refused:
+    role -> why a file that bears the name was not taken. notes: remarks for student and grader. assignment: the
+    homework's name.
     """
 
     files: dict[str, Path] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    assignment: str = ""
 
     def absent(self, role: str, wanted: str) -> str:
         """Why there is no file for this role, in a sentence. wanted: the name it should have."""
@@ -57,26 +62,26 @@ class Homework:
         return sorted(int(role.removeprefix("run_")) for role in self.files if role.startswith("run_"))
 
 
-def collect(folder: Path, into: Path) -> Homework:
-    """Find the files of the homework below `folder` and copy them to `into`, an empty folder of the grader's own.
+def collect(folder: Path, into: Path, wanted: Files) -> Homework:
+    """Find the wanted files below `folder` and copy them to `into`, an empty folder of the grader's own.
 
     Raises NotADirectoryError where `folder` is none.
     """
     if not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-    found = Homework()
+    found = Homework(assignment=wanted.assignment)
     candidates: dict[str, list[tuple[tuple, str]]] = {}
     for path in _walk(folder, found.notes):
-        role, oddness = _role(path)
+        role, oddness = wanted.role(path)
         if role:
             candidates.setdefault(role, []).append(((oddness, path.count(os.sep), path), path))
     for role in sorted(candidates):
         ranked = [path for _, path in sorted(candidates[role])]
-        _take(found, role, folder, ranked, into)
+        _take(found, role, folder, ranked, into, wanted)
     return found
 
 
-def _take(found: Homework, role: str, folder: Path, ranked: list[str], into: Path) -> None:
+def _take(found: Homework, role: str, folder: Path, ranked: list[str], into: Path, wanted: Files) -> None:
     """Copy the best candidate for a role; say what was refused and what was passed over."""
     near = role.removeprefix("not:")
     if near != role:  # accuracy_2.png: told only where there is no PDF
@@ -86,8 +91,8 @@ def _take(found: Homework, role: str, folder: Path, ranked: list[str], into: Pat
             )
         return
     for k, path in enumerate(ranked):
-        target = into / USUAL.get(role, role if "." in role else role + os.path.splitext(path)[1].lower())
-        why = _copy(folder / path, target, CAPS.get(role) or CAPS["pdf" if role.endswith(".pdf") else "run"])
+        target = into / wanted.usual.get(role, role if "." in role else role + os.path.splitext(path)[1].lower())
+        why = _copy(folder / path, target, wanted.cap(role))
         if why:
             found.refused.setdefault(role, f"`{shown(path)}` was not taken: {why}.")
             continue
@@ -97,38 +102,6 @@ def _take(found: Homework, role: str, folder: Path, ranked: list[str], into: Pat
         if others:
             found.notes.append(f"`{shown(path)}` was taken, not {', '.join(others[:3])}.")
         return
-
-
-def _role(path: str) -> tuple[str, int]:
-    """(role, how unusual the name is) of a file; ("", 0) where it is none of the homework's."""
-    name = os.path.basename(path)
-    stem, ending = os.path.splitext(name)
-    usual, ending = stem == stem.lower(), ending.lower()
-    stem = re.sub(r"[\s_.\-]+", "_", stem.lower()).strip("_")
-    oddness = 0 if usual else 1
-    if ending == ".py" and ("hvd" in stem or "horovod" in stem):
-        return "script", oddness if stem == "tensorflow2_mnist_hvd" else 2
-    if ending == ".ipynb":
-        return ("notebook", oddness) if stem == "scaling_mnist" else ("", 0)
-    if stem in ("discussion", "answer", "answers") and ending in (".md", ".txt", ".rst"):
-        return "discussion", oddness + (stem != "discussion")
-    if ending in _LOGS and (match := _RUN.fullmatch(stem)):
-        return _of_size("run_{}", match), 2 * _LOGS.index(ending) + oddness
-    if ending == ".pdf" or ending in _PICTURES:
-        wrong = "" if ending == ".pdf" else "not:"
-        if match := _ACCURACY.fullmatch(stem):
-            role = _of_size("accuracy_{}.pdf", match)
-            return (wrong + role if role else ""), oddness
-        if _SCALING.fullmatch(stem):
-            return f"{wrong}scaling.pdf", oddness + (stem != "scaling")
-    if ending in (".csv", ".tsv") and _SCALING.fullmatch(stem):
-        return "scaling.csv", oddness + (stem != "scaling")
-    return "", 0
-
-
-def _of_size(role: str, match: re.Match) -> str:
-    size = int(match[1])
-    return role.format(size) if size in SIZES + MORE_SIZES else ""
 
 
 def _walk(folder: Path, notes: list[str]) -> Iterator[str]:

@@ -14,42 +14,40 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import autograder.homework.folder as folders
-import autograder.homework.rubric as rubric
+import autograder.homework.registry as registry
+from autograder.homework.assignment import Assignment
 from autograder.homework.folder import Homework
-from autograder.homework.rubric import PARTS, PartResult, Report
+from autograder.homework.rubric import PartResult, Report, shown
 from labkit.launch.launcher import Launcher
 
 MOST_BYTES = 48 << 20  # of all files together
-JUDGED_WITH = {"bonus": "port"}  # the warm-up is seen in the run that judges the port
-# a person reads these; a word changed there must not have everything judged again
-_NOT_JUDGED = ("notebook", "discussion")
-
-__all__ = ["PARTS", "Judge", "card", "packed", "shared_runs", "unpacked"]
 
 
-def packed(folder: Path, nonce: str = "") -> dict:
+def packed(folder: Path, assignment: Assignment, nonce: str = "") -> dict:
     """What is judged of a student's folder, as JSON. nonce: the code that was given to this student, "" if none was."""
     with tempfile.TemporaryDirectory(prefix="homework-") as place:
-        found = folders.collect(folder, Path(place))
+        found = folders.collect(folder, Path(place), assignment.files)
         files: dict[str, list[str]] = {}
         total = 0
-        for role in sorted(set(found.files) - set(_NOT_JUDGED)):
+        for role in sorted(set(found.files) - assignment.not_judged):
             content = found.files[role].read_bytes()
             total += len(content)
             if total > MOST_BYTES:
-                name = rubric.shown(found.names[role])
+                name = shown(found.names[role])
                 found.refused[role] = (
                     f"`{name}` was not taken: all files together are larger than {MOST_BYTES >> 20} MiB."
                 )
             else:
                 files[role] = [found.files[role].name, base64.b64encode(content).decode()]
     names = {role: found.names[role] for role in files}
-    return {"files": files, "names": names, "refused": found.refused, "notes": found.notes, "nonce": nonce}
+    told = {"refused": found.refused, "notes": found.notes, "nonce": nonce}
+    return {"assignment": assignment.name, "files": files, "names": names, **told}
 
 
 def unpacked(data: dict, place: Path) -> Homework:
     """The files again, in `place`, an empty folder."""
-    found = Homework(names=dict(data["names"]), refused=dict(data["refused"]), notes=list(data["notes"]))
+    told = (dict(data["names"]), dict(data["refused"]), list(data["notes"]))
+    found = Homework({}, *told, data["assignment"])
     for role, (name, content) in data["files"].items():
         found.files[role] = place / name
         found.files[role].write_bytes(base64.b64decode(content))
@@ -87,7 +85,7 @@ class Judge:
     def part(self, name: str) -> Found:
         """What a part earned. Raises Fault where the grader failed; what is wrong with the files is a finding."""
         if name not in self.results:
-            judged = self._judged(JUDGED_WITH.get(name, name)).parts
+            judged = self._judged(name).parts
             faults = [result.facts["fault"] for result in judged if "fault" in result.facts]
             if faults:
                 raise Fault(faults[0])
@@ -95,6 +93,12 @@ class Judge:
                 self.results[result.part] = result
                 self.flags += [(flag.kind, flag.sentence) for flag in result.flags]
         return found_in(self.results[name])
+
+    def missing(self, part: str) -> str:
+        """Why this part cannot be judged on this machine, in a sentence; "" if it can."""
+        with tempfile.TemporaryDirectory(prefix="homework-") as place:
+            homework = unpacked(self.files, Path(place))
+            return registry.get(homework.assignment).judging_of(part).missing(homework)
 
     def _judged(self, part: str) -> Report:
         from autograder.homework.judging import judge_files  # only where a homework is judged: it reads PDFs
@@ -122,15 +126,17 @@ def found_in(result: PartResult) -> Found:
 
 
 def shared_runs(results: Iterable[tuple[str, dict]]) -> dict[str, list[tuple[str, str]]]:
-    """student -> (kind, sentence) where two students' run logs are of the same run. results: (student, result of a part
-    as JSON)."""
-    from autograder.homework.scaling import judge as scaling
-
+    """student -> (kind, sentence) of what only all results of a class show: two students' run logs of the same run.
+    results: (student, result of a part as JSON)."""
     reports: dict[str, Report] = {}
     for student, result in results:
         reports.setdefault(student, Report([])).parts.append(PartResult.from_json(result))
-    found = scaling.shared_runs(reports) if reports else {}
-    return {student: [(flag.kind, flag.sentence) for flag in flags] for student, flags in found.items()}
+    names = {part.assignment for report in reports.values() for part in report.parts}
+    found = {name: registry.get(name).compare(reports) for name in names}
+    return {
+        student: [(flag.kind, flag.sentence) for flags in found.values() for flag in flags.get(student, ())]
+        for student in reports
+    }
 
 
 def card(result: dict, hints: str) -> tuple[str, str]:

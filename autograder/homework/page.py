@@ -12,8 +12,8 @@ import html
 import math
 import textwrap
 
-from autograder.homework.folder import USUAL
-from autograder.homework.rubric import LONGEST, PARTS, LineResult, PartResult, Report, shown
+import autograder.homework.registry as registry
+from autograder.homework.rubric import LONGEST, LineResult, PartResult, Report, shown
 from autograder.verdict import HINT_LEVELS
 from labkit.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
@@ -37,7 +37,7 @@ _CELL = "padding:3px 14px 3px 0;text-align:left;vertical-align:top"
 def part_text(result: PartResult, hints: str = "how") -> str:
     """The card of one part as text."""
     depth = HINT_LEVELS[hints]
-    title, score = PARTS.get(result.part, result.part), _score(result)
+    title, score = registry.title_of(result), _score(result)
     lines = [f"{title}{score:>{max(2, _WIDTH - len(title))}}"]
     said: set[str] = set()
     for finding in result.findings:
@@ -59,7 +59,7 @@ def report_text(report: Report, hints: str = "how") -> str:
     if report.open_points:
         head += f"; {_points(report.open_points)} wait for a person"
     parts = [part_text(part, hints) for part in report.parts]
-    taken = ", ".join(f"{role}: {shown(name)}" for role, name in report.files.items() if not _usual(role, name))
+    taken = ", ".join(f"{role}: {shown(name)}" for role, name in report.files.items() if not _usual(report, role, name))
     said = f"taken as {taken}" if taken else "" if report.files else "no file of the homework was found"
     files = textwrap.wrap(said, _WIDTH, subsequent_indent="  ")
     notes = [
@@ -68,8 +68,8 @@ def report_text(report: Report, hints: str = "how") -> str:
     return "\n".join([head, "", "\n\n".join(parts), "", *files, *notes])
 
 
-def _usual(role: str, name: str) -> bool:
-    return name in (role, f"{role}.jsonl", USUAL.get(role))
+def _usual(report: Report, role: str, name: str) -> bool:
+    return name in (role, f"{role}.jsonl", registry.get(report.assignment).files.usual.get(role))
 
 
 def _verdict(finding: LineResult) -> str:
@@ -102,11 +102,11 @@ def part_html(result: PartResult, hints: str = "how") -> str:
     """The card of one part as an HTML fragment, with styles of its own: it stands in notebooks, in feedback and on the
     page below."""
     depth = HINT_LEVELS[hints]
-    title, score = html.escape(PARTS.get(result.part, result.part)), _score(result)
+    title, score = html.escape(registry.title_of(result)), _score(result)
     said: set[str] = set()
     rows = "".join(_row(finding, depth, said) for finding in result.findings)
     flags = _flags(result) if depth >= 1 else ""
-    measured = _measured(result.facts) if depth >= 1 and result.part == "scaling" else ""
+    measured = _beside(result) if depth >= 1 else ""
     drawn = _overlays(result.facts) if depth >= 1 else ""
     colour = _COLOURS[_of_all(result)]
     return _sendable(
@@ -120,7 +120,7 @@ def part_html(result: PartResult, hints: str = "how") -> str:
     )
 
 
-def render(report: Report, title: str = "Scaling MNIST", hints: str = "how") -> str:
+def render(report: Report, hints: str = "how") -> str:
     """One HTML page with everything."""
     from markupsafe import Markup
 
@@ -130,7 +130,13 @@ def render(report: Report, title: str = "Scaling MNIST", hints: str = "how") -> 
     files = [(role, shown(name)) for role, name in report.files.items()]
     notes = [shown(note, LONGEST) for note in report.notes]
     return pages.page(
-        "homework.html", title=title, report=report, cards=cards, files=files, notes=notes, points=_points
+        "homework.html",
+        title=registry.get(report.assignment).title,
+        report=report,
+        cards=cards,
+        files=files,
+        notes=notes,
+        points=_points,
     )
 
 
@@ -170,77 +176,8 @@ def _flags(result: PartResult) -> str:
     )
 
 
-def _measured(facts: dict) -> str:
-    """What the run logs say, beside what the table says."""
-    rows = [row for row in facts.get("rows", []) if "images_per_second" in row]
-    if not rows:
-        return ""
-    head = (
-        "ranks",
-        "images per second, from the log",
-        "in the table",
-        "speedup",
-        "in the table",
-        "efficiency",
-        "in the table",
-    )
-    cell = "padding:2px 14px 2px 0;text-align:right;white-space:nowrap"
-    body = "".join(_measured_row(row, cell) for row in rows)
-    heads = "".join(
-        f'<th style="{cell};white-space:normal;font-weight:400;opacity:0.75;vertical-align:bottom">{one}</th>'
-        for one in head
-    )
-    machines = sorted(set(facts.get("hardware", {}).values()))
-    where = (
-        f'<div style="opacity:0.75">Measured on: {html.escape(shown("; ".join(map(str, machines)), LONGEST))}</div>'
-        if machines
-        else ""
-    )
-    return (
-        '<div style="margin-top:8px;overflow-x:auto"><table'
-        ' style="border-collapse:collapse;border:none;margin:0;font-size:12px">'
-        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
-        '<div style="opacity:0.75">From the logs, speedup and efficiency are ranges: with or without the first epoch,'
-        " with or without "
-        f"validation, by mean or by median. All of it is right.</div>{where}{_again(facts.get('rerun'))}"
-    )
-
-
-def _again(rerun: dict | None) -> str:
-    """Whether the script was run again, and what came out."""
-    if not rerun:
-        return ""
-    if rerun.get("done"):
-        said = (
-            f"Run again here on 2 ranks: a speedup of {_span(*rerun['found'])}; the logs show"
-            f" {_span(*rerun['claimed'])}."
-        )
-    else:
-        said = f"Not run again here: {rerun.get('why', '')}"
-    return f'<div style="opacity:0.75">{html.escape(shown(said, LONGEST))}</div>'
-
-
-def _measured_row(row: dict, cell: str) -> str:
-    claimed = row.get("claimed", {})
-    rate, half = row["images_per_second"]
-    cells = [
-        f"{row['ranks']}",
-        f"{rate:,.0f} &plusmn; {half:,.0f}" if rate >= 100 else f"{rate:.3g} &plusmn; {half:.2g}",
-        _claim(claimed.get("images_per_second"), ",.0f"),
-        _span(*row["speedup"]),
-        _claim(claimed.get("speedup"), ".3g"),
-        _span(*row["efficiency"]),
-        _claim(claimed.get("efficiency"), ".3g"),
-    ]
-    return "<tr>" + "".join(f'<td style="{cell}">{one}</td>' for one in cells) + "</tr>"
-
-
-def _claim(value: float | None, form: str) -> str:
-    return "&ndash;" if value is None else f"{value:{form if abs(value) >= 100 else '.3g'}}"
-
-
-def _span(low: float, high: float) -> str:
-    return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
+def _beside(result: PartResult) -> str:
+    return registry.get(result.assignment).beside(result)
 
 
 # -- plots with what was read from them --------------------------------------------------------------------------------

@@ -1,28 +1,25 @@
-"""The rubric of the homework, and the words in which a verdict on it is given.
+"""The rubric of a homework, and the words in which a verdict on it is given.
 
 A *line* is one thing that earns points. A judge says of each line of its part what was earned and why (a *finding*),
 and raises *flags*: remarks for a person, which never cost a point by themselves. `earned` None means that no judge
-could decide: a person must.
+could decide: a person must. What the part "bonus" earns comes on top.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-PARTS = {"port": "Port to Horovod", "scaling": "Scaling test", "plots": "Accuracy curves", "bonus": "Bonus"}
-SIZES = (1, 2, 4, 8)  # the numbers of ranks that every student runs
-MORE_SIZES = (16,)  # and those that may be handed in besides
 LONGEST = 600  # characters of one sentence
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
 class RubricLine:
-    """One line of the rubric. part: a key of `PARTS`. name: an identifier, unique in the rubric. title: what a student
-    reads."""
+    """One line of a rubric. part: a key of `Rubric.parts`. name: an identifier, unique in the rubric. title: what a
+    student reads."""
 
     part: str
     name: str
@@ -72,12 +69,13 @@ class Flag:
 @dataclass
 class PartResult:
     """A judge's word on one part. facts: what was measured, JSON values only, for the page and for whoever reads the
-    result."""
+    result. assignment: the homework's name, entered by `judging`."""
 
     part: str
     findings: list[LineResult]
     flags: list[Flag] = field(default_factory=list)
     facts: dict = field(default_factory=dict)
+    assignment: str = ""
 
     @property
     def score(self) -> float:
@@ -94,6 +92,7 @@ class PartResult:
 
     def to_json(self) -> dict:
         return {
+            "assignment": self.assignment,
             "part": self.part,
             "findings": [finding.to_json() for finding in self.findings],
             "flags": [asdict(flag) for flag in self.flags],
@@ -103,17 +102,20 @@ class PartResult:
     @classmethod
     def from_json(cls, data: dict) -> PartResult:
         findings = [LineResult.from_json(one) for one in data["findings"]]
-        return cls(data["part"], findings, [Flag(**one) for one in data["flags"]], data["facts"])
+        flags = [Flag(**one) for one in data["flags"]]
+        # results kept from when there was one homework do not say which
+        return cls(data["part"], findings, flags, data["facts"], data.get("assignment", "scaling_mnist"))
 
 
 @dataclass
 class Report:
     """The whole verdict. files: what was taken for what (role -> name in the folder). notes: remarks on the folder
-    itself."""
+    itself. assignment: the homework's name."""
 
     parts: list[PartResult]
     files: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    assignment: str = ""
 
     @property
     def findings(self) -> list[LineResult]:
@@ -153,7 +155,7 @@ class Report:
         if not pictures:
             parts = [{**part, "facts": {k: v for k, v in part["facts"].items() if k != "overlays"}} for part in parts]
         return {
-            "assignment": "scaling_mnist",
+            "assignment": self.assignment,
             "score": self.score,
             "max_score": self.max_score,
             "needs_person": self.needs_person,
@@ -164,79 +166,47 @@ class Report:
 
     @classmethod
     def from_json(cls, data: dict) -> Report:
-        return cls([PartResult.from_json(one) for one in data["parts"]], data["files"], data["notes"])
+        parts = [PartResult.from_json(one) for one in data["parts"]]
+        return cls(parts, data["files"], data["notes"], data["assignment"])
 
 
-# -- the points --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Rubric:
+    """The lines of one homework, and a judge's words on them. parts: name -> title, in the order of the page."""
 
+    parts: Mapping[str, str]
+    lines: tuple[RubricLine, ...]
 
-def _plot_lines(size: int) -> Iterable[RubricLine]:
-    name, title = f"accuracy_{size}", f"accuracy_{size}.pdf"
-    yield RubricLine("plots", f"{name}_curves", f"{title}: training and validation accuracy over all epochs", 2)
-    yield RubricLine("plots", f"{name}_values", f"{title}: the values of the run log", 2)
-    yield RubricLine("plots", f"{name}_labels", f"{title}: axes, legend and title say what is shown", 1)
+    def line(self, name: str) -> RubricLine:
+        """The line of that name. Raises KeyError."""
+        for one in self.lines:
+            if one.name == name:
+                return one
+        raise KeyError(name)
 
+    def lines_of(self, part: str) -> list[RubricLine]:
+        """The lines of one part, in order."""
+        return [one for one in self.lines if one.part == part]
 
-LINES: tuple[RubricLine, ...] = (
-    RubricLine("port", "init", "Horovod is initialised, and ranks know each other", 4),
-    RubricLine("port", "devices", "Each rank pins its own device, by local rank", 4),
-    RubricLine("port", "shards", "Every rank trains on its own part of the data", 8),
-    RubricLine("port", "steps", "Steps per epoch are divided, the same number on every rank", 6),
-    RubricLine("port", "learning_rate", "The learning rate grows with the number of ranks", 5),
-    RubricLine("port", "gradients", "Gradients are averaged over all ranks", 8),
-    RubricLine("port", "broadcast", "All ranks start from rank 0's weights", 6),
-    RubricLine("port", "rank_zero", "Files and messages come from rank 0 only", 2),
-    RubricLine("port", "global_metrics", "Loss and accuracy are averaged over all ranks", 2),
-    RubricLine("port", "run_log", "The script writes a run log that says what it did", 5),
-    RubricLine("scaling", "runs", "Runs on 1, 2, 4 and 8 ranks, complete and of the same work", 5),
-    RubricLine("scaling", "throughput", "Images per second are those of the run logs", 5),
-    RubricLine("scaling", "speedup", "Speedup over the run on one rank", 5),
-    RubricLine("scaling", "efficiency", "Efficiency: speedup per rank", 5),
-    RubricLine("scaling", "figure", "scaling.pdf shows the numbers of the table", 5),
-    *(line for size in SIZES for line in _plot_lines(size)),
-    RubricLine("plots", "scaling_pdf_curves", "scaling.pdf: the measured curve over the number of ranks", 3),
-    RubricLine("plots", "scaling_pdf_labels", "scaling.pdf: axes, legend and title say what is shown", 2),
-    RubricLine("bonus", "warmup", "The learning rate is warmed up over the first epochs", 5),
-)
-_BY_NAME = {line.name: line for line in LINES}
+    def points_of(self, part: str) -> float:
+        """What one part gives at most."""
+        return math.fsum(one.points for one in self.lines_of(part))
 
+    def full(self, name: str, sentence: str = "") -> LineResult:
+        """Full marks for the line of that name."""
+        return LineResult(self.line(name), self.line(name).points, "", shown(sentence, LONGEST))
 
-def line(name: str) -> RubricLine:
-    """The line of that name. Raises KeyError."""
-    return _BY_NAME[name]
+    def lost(self, name: str, diagnosis: str, sentence: str, teach: str = "", earned: float = 0.0) -> LineResult:
+        """The line lost points, or all of them, by a mistake that has a name."""
+        return LineResult(self.line(name), earned, diagnosis, shown(sentence, LONGEST), shown(teach, LONGEST))
 
+    def needs_person(self, name: str, sentence: str, diagnosis: str = "needs_person") -> LineResult:
+        """Nobody but a person can decide. sentence: why."""
+        return LineResult(self.line(name), None, diagnosis, shown(sentence, LONGEST))
 
-def lines_of(part: str) -> list[RubricLine]:
-    """The lines of one part, in order."""
-    return [one for one in LINES if one.part == part]
-
-
-def points_of(part: str) -> float:
-    """What one part gives at most."""
-    return math.fsum(one.points for one in lines_of(part))
-
-
-# -- saying it ---------------------------------------------------------------------------------------------------------
-
-
-def full(name: str, sentence: str = "") -> LineResult:
-    """Full marks for the line of that name."""
-    return LineResult(line(name), line(name).points, "", shown(sentence, LONGEST))
-
-
-def lost(name: str, diagnosis: str, sentence: str, teach: str = "", earned: float = 0.0) -> LineResult:
-    """The line lost points, or all of them, by a mistake that has a name."""
-    return LineResult(line(name), earned, diagnosis, shown(sentence, LONGEST), shown(teach, LONGEST))
-
-
-def needs_person(name: str, sentence: str, diagnosis: str = "needs_person") -> LineResult:
-    """Nobody but a person can decide. sentence: why."""
-    return LineResult(line(name), None, diagnosis, shown(sentence, LONGEST))
-
-
-def unjudged(part: str, reason: str, facts: dict | None = None) -> PartResult:
-    """A part that could not be judged at all: every line of it needs a person."""
-    return PartResult(part, [needs_person(one.name, reason) for one in lines_of(part)], [], facts or {})
+    def unjudged(self, part: str, reason: str, facts: dict | None = None) -> PartResult:
+        """A part that could not be judged at all: every line of it needs a person."""
+        return PartResult(part, [self.needs_person(one.name, reason) for one in self.lines_of(part)], [], facts or {})
 
 
 def shown(text: object, most: int = 80) -> str:

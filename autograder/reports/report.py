@@ -16,7 +16,8 @@ from datetime import datetime
 from pathlib import Path
 
 from autograder.grading.submission.grades import ItemGrade
-from autograder.homework.rubric import PARTS
+from autograder.homework.registry import title_of
+from autograder.homework.rubric import PartResult
 from autograder.pages import page
 from autograder.registry import all_exercises
 from autograder.reports.marks import Column, Marks, Row
@@ -365,7 +366,7 @@ def _exercise(marks: Marks, column: Column, judged: Sequence[Submitted]) -> Exer
     unjudged = sum(one.graded is None for one in judged if one.name == column.notebook)
     verdicts = Counter(item.verdict for _, item in items) + Counter({"not_judged": unjudged})
     title = next((item.result.get("title", "") for _, item in items if item.result), "") or _title(column.name)
-    title = next((PARTS[item.homework["part"]] for _, item in items if item.homework), title)
+    title = next((title_of(PartResult.from_json(item.homework)) for _, item in items if item.homework), title)
     return ExerciseReport(column.name, title, column.points, scores, verdicts, _mistakes(column.name, items))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from machine import needs
 
-from autograder.homework import rubric
+from autograder.homework import mnist_rubric as rubric
 from labkit import runlog
 from labkit.environment import mpi_environment, mpiexec
 
@@ -165,6 +165,7 @@ def test_the_handout_gives_the_points_of_the_rubric():
 
 def test_the_handout_names_the_files_that_are_collected(tmp_path):
     from autograder.homework import folder
+    from autograder.homework.mnist import SCALING_MNIST
 
     handout = text_of(SOURCE / "README.md")
     names = re.findall(r"`([\w.]+\.(?:py|jsonl|csv|pdf|ipynb|md))`", handout.partition("## How it is graded")[0])
@@ -174,7 +175,7 @@ def test_the_handout_names_the_files_that_are_collected(tmp_path):
     for name in wanted:
         (handed_in / name).write_text("x")
     (tmp_path / "copies").mkdir()
-    found = folder.collect(handed_in, tmp_path / "copies")
+    found = folder.collect(handed_in, tmp_path / "copies", SCALING_MNIST.files)
     assert set(found.names.values()) == wanted
     assert {f"run_{p}" for p in SIZES} <= set(found.names)
 

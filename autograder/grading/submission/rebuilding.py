@@ -12,7 +12,7 @@ from nbformat import NotebookNode, from_dict
 from autograder.exercise import Exercise
 from autograder.grading.submission.harmless import harmless_markdown
 from autograder.grading.submission.reading import FLAG_NAMES, NOTHING, Flag, HandedIn, Refused, read, readable_name
-from autograder.homework import handed_in
+from autograder.homework import registry
 from autograder.judging.helpers import slice_for
 from labkit.cells.slicing import (
     Cell,
@@ -498,7 +498,7 @@ def checked_part(source: str) -> str:
     any other test."""
     part = _only_argument(source, "check_homework")
     part = part.value if isinstance(part, ast.Constant) else None
-    return part if isinstance(part, str) and part in handed_in.PARTS else ""
+    return part if isinstance(part, str) and part in registry.all_parts() else ""
 
 
 def _only_argument(source: str, function: str) -> ast.expr | None:

@@ -21,15 +21,8 @@ from autograder.homework.plots.curves import (
     role_of,
     shown_in,
 )
-from autograder.homework.rubric import (
-    SIZES,
-    LineResult,
-    full,
-    line,
-    lost,
-    needs_person,
-    shown,
-)
+from autograder.homework.mnist_rubric import SIZES, full, line, lost, needs_person
+from autograder.homework.rubric import LineResult, shown
 from labkit.runlog import RunLog
 from probes.figure.types import READABLE, Figure
 

@@ -21,18 +21,8 @@ from autograder.homework.plots.curves import (
     Shown,
     shown_in,
 )
-from autograder.homework.rubric import (
-    MORE_SIZES,
-    SIZES,
-    Flag,
-    LineResult,
-    PartResult,
-    full,
-    line,
-    lost,
-    needs_person,
-    shown,
-)
+from autograder.homework.mnist_rubric import MORE_SIZES, SIZES, full, line, lost, needs_person
+from autograder.homework.rubric import Flag, LineResult, PartResult, shown
 from labkit.runlog import RunLog
 from probes.figure.types import READABLE, Figure
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from autograder.homework.port import source as port_source
 from autograder.homework.port.runs import BATCH, NotComputable, ObservedRun, Setting, expected, watch
-from autograder.homework.rubric import LineResult, lost, needs_person, shown
+from autograder.homework.mnist_rubric import lost, needs_person
+from autograder.homework.rubric import LineResult, shown
 from labkit.launch.launcher import Launcher, Limits
 
 TWO = Setting(2, 64)

@@ -32,7 +32,8 @@ from autograder.homework.port.evidence import (
 )
 from autograder.homework.port.metrics import global_metrics, run_log
 from autograder.homework.port.runs import BATCH, EPOCHS, ObservedRun
-from autograder.homework.rubric import Flag, LineResult, PartResult, full, line, lines_of, lost, needs_person, shown
+from autograder.homework.mnist_rubric import full, line, lines_of, lost, needs_person
+from autograder.homework.rubric import Flag, LineResult, PartResult, shown
 from labkit.launch.launcher import Launcher
 from labkit.watch.hang import list_ranks
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from autograder.homework.drawn import BASES, LOGARITHM, NOT_MEASURED, READING, ranks_at
-from autograder.homework.rubric import MORE_SIZES, SIZES, LineResult, full, lost, needs_person, shown
+from autograder.homework.mnist_rubric import MORE_SIZES, SIZES, full, lost, needs_person
+from autograder.homework.rubric import LineResult, shown
 from autograder.homework.scaling.measured import (
     LEAST_TOLERANCE,
     Range,

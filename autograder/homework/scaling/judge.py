@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-import autograder.homework.rubric as rubric
+import autograder.homework.mnist_rubric as rubric
 from autograder.homework.folder import Homework
-from autograder.homework.rubric import SIZES, Flag, LineResult, PartResult, Report, full, lost, needs_person, shown
+from autograder.homework.mnist_rubric import SIZES, full, lost, needs_person
+from autograder.homework.rubric import Flag, LineResult, PartResult, Report, shown
 from autograder.homework.scaling import rerun, suspicion, table
 from autograder.homework.scaling.measured import (
     LEAST_TOLERANCE,

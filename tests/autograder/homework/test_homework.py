@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 
 from autograder import cli, homework
 from autograder.grading import isolation
-from autograder.homework import folder, inside, judging, overlay, rubric
+from autograder.homework import folder, inside, mnist, overlay, rubric
+from autograder.homework.mnist_rubric import RUBRIC
 from probes.figure import figure as pdf_figure
 
 
@@ -36,26 +37,28 @@ def handed_in(tmp_path):
 
 
 def collect(handed_in) -> folder.Homework:
-    return folder.collect(handed_in, handed_in.parent / "copies")
+    return folder.collect(handed_in, handed_in.parent / "copies", mnist.SCALING_MNIST.files)
 
 
 # -- the rubric --------------------------------------------------------------------------------------------------------
 
 
 def test_points_of_the_parts():
-    assert {part: rubric.points_of(part) for part in rubric.PARTS} == {
+    assert {part: RUBRIC.points_of(part) for part in RUBRIC.parts} == {
         "port": 50,
         "scaling": 25,
         "plots": 25,
         "bonus": 5,
     }
-    assert len({line.name for line in rubric.LINES}) == len(rubric.LINES)
+    assert len({line.name for line in RUBRIC.lines}) == len(RUBRIC.lines)
 
 
 def test_a_report_is_the_same_after_json():
-    findings = [rubric.full("runs"), rubric.lost("speedup", "inverted", "It was 0.5.", "Divide.", earned=2.5)]
+    findings = [RUBRIC.full("runs"), RUBRIC.lost("speedup", "inverted", "It was 0.5.", "Divide.", earned=2.5)]
     scaling = rubric.PartResult("scaling", findings, [rubric.Flag("altered_log", "Look.")], {"sizes": [1, 2]})
-    report = rubric.Report([scaling, rubric.unjudged("bonus", "no ranks here")], {"script": "a.py"}, ["a note"])
+    report = rubric.Report(
+        [scaling, RUBRIC.unjudged("bonus", "no ranks here")], {"script": "a.py"}, ["a note"], "scaling_mnist"
+    )
     assert rubric.Report.from_json(report.to_json()) == report
     assert (report.score, report.max_score, report.open_points, report.needs_person) == (7.5, 10, 0, True)
     assert [finding.verdict for finding in report.findings] == ["passed", "partly", "needs_person"]
@@ -141,7 +144,7 @@ def test_only_plain_files_within_limits_are_taken(handed_in):
     os.mkfifo(handed_in / "run_2.jsonl")
     (handed_in / "run_4.jsonl").mkdir()
     with open(handed_in / "run_8.jsonl", "wb") as large:
-        large.truncate(folder.CAPS["run"] + 1)
+        large.truncate(mnist.CAPS["run"] + 1)
     put(handed_in, "scaling.csv")
     found = collect(handed_in)
     assert set(found.files) == {"scaling.csv"}
@@ -168,7 +171,7 @@ def test_a_name_that_is_no_text_is_shown_escaped(handed_in):
 
 def test_no_folder(tmp_path):
     with pytest.raises(NotADirectoryError):
-        folder.collect(tmp_path / "none", tmp_path)
+        folder.collect(tmp_path / "none", tmp_path, mnist.SCALING_MNIST.files)
 
 
 # -- the parts together ------------------------------------------------------------------------------------------------
@@ -188,7 +191,7 @@ def test_an_empty_folder_is_a_report_and_no_error(handed_in):
     report = homework.judge(handed_in, launcher=object())
     assert [part.part for part in report.parts] == ["port", "scaling", "plots", "bonus"]
     assert (report.score, report.max_score, report.needs_person, report.passed) == (0, 100, False, False)
-    assert {finding.line for finding in report.findings} == set(rubric.LINES)
+    assert {finding.line for finding in report.findings} == set(RUBRIC.lines)
     assert {finding.diagnosis for finding in report.findings} == {"missing_file"}
     assert all(finding.sentence and finding.teach for finding in report.findings)
 
@@ -196,10 +199,10 @@ def test_an_empty_folder_is_a_report_and_no_error(handed_in):
 def test_a_judge_that_fails_leaves_its_part_to_a_person(handed_in, monkeypatch):
     put(handed_in, "tensorflow2_mnist_hvd.py")
 
-    def fails(*_):
+    def fails(*_, **__):
         raise ZeroDivisionError("a fault of ours")
 
-    monkeypatch.setattr(judging, "_judged_port", fails)
+    monkeypatch.setattr("autograder.homework.port.judge.judge", fails)
     report = homework.judge(handed_in, parts=("port",), launcher=object())
     assert [(part.part, part.score, part.max_score) for part in report.parts] == [("port", 0, 50), ("bonus", 0, 5)]
     assert all(finding.earned is None for finding in report.findings) and report.open_points == 50
@@ -209,9 +212,8 @@ def test_a_judge_that_fails_leaves_its_part_to_a_person(handed_in, monkeypatch):
 
 def test_lines_that_a_judge_forgets_need_a_person(handed_in, monkeypatch):
     put(handed_in, "tensorflow2_mnist_hvd.py")
-    monkeypatch.setattr(
-        judging, "_judged_port", lambda *_: rubric.PartResult("port", [rubric.full("init"), rubric.full("warmup")])
-    )
+    some = rubric.PartResult("port", [RUBRIC.full("init"), RUBRIC.full("warmup")])
+    monkeypatch.setattr("autograder.homework.port.judge.judge", lambda *_, **__: some)
     port, bonus = homework.judge(handed_in, parts=("port",), launcher=object()).parts
     assert (port.score, port.max_score, port.needs_person) == (4, 50, True)
     assert (bonus.score, bonus.max_score, bonus.needs_person) == (5, 5, False)
@@ -311,7 +313,7 @@ EVIL = "<script>alert(1)</script>'\"><img src=x onerror=alert(2)>\x1b[31m`\udcff
 
 
 def hostile_report() -> rubric.Report:
-    findings = [rubric.lost(line.name, EVIL, EVIL, EVIL) for line in rubric.lines_of("scaling")]
+    findings = [RUBRIC.lost(line.name, EVIL, EVIL, EVIL) for line in RUBRIC.lines_of("scaling")]
     picture = {
         "png": base64.b64encode(b"\x89PNG" + EVIL.encode("utf-8", "replace")).decode(),
         "width": 10,
@@ -328,9 +330,8 @@ def hostile_report() -> rubric.Report:
     }
     facts = {"overlays": {EVIL: picture, "b.pdf": {**picture, "png": EVIL}}, "rows": [row], "hardware": {"1": EVIL}}
     facts["rerun"] = {"done": False, "why": EVIL}
-    return rubric.Report(
-        [rubric.PartResult("scaling", findings, [rubric.Flag("x", EVIL)], facts)], {"script": EVIL}, [EVIL]
-    )
+    part = rubric.PartResult("scaling", findings, [rubric.Flag("x", EVIL)], facts, "scaling_mnist")
+    return rubric.Report([part], {"script": EVIL}, [EVIL], "scaling_mnist")
 
 
 def test_nothing_of_a_student_acts_on_the_page():
@@ -347,9 +348,13 @@ def test_nothing_of_a_student_acts_on_the_page():
     assert "\x1b" not in said and said.encode()
 
 
+def part(name: str, *findings: rubric.LineResult) -> rubric.PartResult:
+    return rubric.PartResult(name, list(findings), assignment="scaling_mnist")
+
+
 def test_hints_can_be_kept_back():
-    finding = rubric.lost("speedup", "inverse_speedup", "It was 0.5.", "It is upside down.")
-    result = rubric.PartResult("scaling", [finding], [rubric.Flag("x", "Look at this.")])
+    finding = RUBRIC.lost("speedup", "inverse_speedup", "It was 0.5.", "It is upside down.")
+    result = rubric.PartResult("scaling", [finding], [rubric.Flag("x", "Look at this.")], {}, "scaling_mnist")
     for hints, shown in {
         "verdict": (),
         "differs": ("It was",),
@@ -362,16 +367,14 @@ def test_hints_can_be_kept_back():
 
 
 def test_nobody_is_wrong_who_leaves_the_bonus_alone():
-    bonus = rubric.PartResult(
-        "bonus", [rubric.lost("warmup", "no_warmup", "The rate is the same in all steps.", "Let it climb.")]
-    )
+    bonus = part("bonus", RUBRIC.lost("warmup", "no_warmup", "The rate is the same in all steps.", "Let it climb."))
     for card in (homework.page.part_text(bonus), homework.page.part_html(bonus)):
         assert "not yet" in card and "wrong" not in card
 
 
 def test_full_marks_and_waiting_lines_are_told_apart():
-    passed = rubric.PartResult("bonus", [rubric.full("warmup")])
-    waiting = rubric.PartResult("bonus", [rubric.needs_person("warmup", "Nobody could tell.")])
+    passed = part("bonus", RUBRIC.full("warmup"))
+    waiting = part("bonus", RUBRIC.needs_person("warmup", "Nobody could tell."))
     assert "5 of 5 points" in homework.page.part_text(passed) and "wait for a person" not in homework.page.part_html(
         passed
     )

@@ -13,10 +13,12 @@ from bank_homework.folders import FOLDERS, PERSON, Folder
 from machine import FULL, needs
 
 from autograder.grading import isolation
-from autograder.homework import judge_files, read_logs
+from autograder.homework import judge_files
 from autograder.homework.folder import Homework, collect
+from autograder.homework.mnist import SCALING_MNIST, read_logs
+from autograder.homework.mnist_rubric import lines_of
 from autograder.homework.plots import judge as plots
-from autograder.homework.rubric import Flag, LineResult, lines_of
+from autograder.homework.rubric import Flag, LineResult
 from autograder.homework.scaling import judge as scaling
 from labkit.launch import horovod_rendezvous
 from labkit.launch.launcher import Launcher
@@ -102,7 +104,7 @@ def test_logs_tables_and_figures(name, tmp_path):
     folder = FOLDERS[name]
     folder.make(tmp_path / "handed in")
     (tmp_path / "copies").mkdir()
-    findings, flags = judged(collect(tmp_path / "handed in", tmp_path / "copies"), folder)
+    findings, flags = judged(collect(tmp_path / "handed in", tmp_path / "copies", SCALING_MNIST.files), folder)
     assert {finding.line.name for finding in findings} == FILES
     assert not compare(folder, findings, FILES)
     kinds = {flag.kind for flag in flags}
@@ -122,7 +124,7 @@ def test_ports(name, tmp_path, launcher_for_homework):
     folder = FOLDERS[name]
     folder.make(tmp_path / "handed in")
     (tmp_path / "copies").mkdir()
-    homework = collect(tmp_path / "handed in", tmp_path / "copies")
+    homework = collect(tmp_path / "handed in", tmp_path / "copies", SCALING_MNIST.files)
     report = judge_files(homework, parts=("port",), launcher=launcher_for_homework)
     findings = [finding for finding in report.findings if finding.line.part == "port"]
     assert not compare(folder, findings, PORT)

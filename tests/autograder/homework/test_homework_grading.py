@@ -32,6 +32,8 @@ from autograder.grading import run as grading
 from autograder.grading.run import GradingOptions
 from autograder.grading.submission import rebuilding
 from autograder.homework import handed_in, rubric
+from autograder.homework.mnist import SCALING_MNIST
+from autograder.homework.mnist_rubric import RUBRIC
 from autograder.reports.report import report_of
 from autograder.reports.results import open_course
 
@@ -218,7 +220,7 @@ def test_feedback_holds_the_page(root):
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=150, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stderr
     page = (root / "feedback/ben" / NAME / f"{NAME}.html").read_text()
-    for said in (rubric.line("speedup").title, "perfect scaling assumed", "data:image/"):
+    for said in (RUBRIC.line("speedup").title, "perfect scaling assumed", "data:image/"):
         assert said in page, said
     for student in ("ada", "ben", "chloe", "dario"):
         assert SCRIPT not in (root / "feedback" / student / NAME / f"{NAME}.html").read_text()
@@ -299,7 +301,7 @@ def test_the_students_own_check(tmp_path, monkeypatch, warm):
     said = io.StringIO()
     with contextlib.redirect_stdout(said), pytest.raises(CheckFailed, match="scaling"):
         check_homework("scaling", tmp_path / "mine")
-    assert rubric.line("speedup").title in said.getvalue()
+    assert RUBRIC.line("speedup").title in said.getvalue()
     monkeypatch.delenv("NBGRADER_EXECUTION")
     with contextlib.redirect_stdout(said):
         check_homework("scaling", tmp_path / "mine")
@@ -313,7 +315,7 @@ def test_the_students_own_check(tmp_path, monkeypatch, warm):
 
 def test_files_travel_as_they_are(tmp_path):
     FOLDERS["right_other_names"].make(tmp_path / "mine")
-    packed = handed_in.packed(tmp_path / "mine", "abc")
+    packed = handed_in.packed(tmp_path / "mine", SCALING_MNIST, "abc")
     (tmp_path / "there").mkdir()
     found = handed_in.unpacked(packed, tmp_path / "there")
     assert found.names["run_2"] == "logs/Run-2.JSONL"
@@ -326,16 +328,16 @@ def test_too_many_bytes_are_left_out_and_said(tmp_path, monkeypatch):
     (tmp_path / "scaling.csv").write_text("x" * 1000)
     (tmp_path / "tensorflow2_mnist_hvd.py").write_text("y" * 1000)
     monkeypatch.setattr(handed_in, "MOST_BYTES", 1500)
-    packed = handed_in.packed(tmp_path)
+    packed = handed_in.packed(tmp_path, SCALING_MNIST)
     assert set(packed["files"]) == {"scaling.csv"} and "all files together" in packed["refused"]["script"]
     assert set(packed["names"]) == {"scaling.csv"}
 
 
 def test_a_fault_of_ours_is_judged_again(tmp_path, monkeypatch):
     (tmp_path / "scaling.csv").write_text("ranks\n")
-    judge = handed_in.Judge(handed_in.packed(tmp_path), launcher=None, key="k")
-    broken = rubric.unjudged("scaling", "it failed", {"fault": "OSError"})
-    told = [[broken], [rubric.PartResult("scaling", [rubric.full("runs")])]]
+    judge = handed_in.Judge(handed_in.packed(tmp_path, SCALING_MNIST), launcher=None, key="k")
+    broken = RUBRIC.unjudged("scaling", "it failed", {"fault": "OSError"})
+    told = [[broken], [rubric.PartResult("scaling", [RUBRIC.full("runs")])]]
     monkeypatch.setattr(judge, "_judged", lambda part: rubric.Report(told.pop(0)))
     with pytest.raises(handed_in.Fault, match="OSError"):
         judge.part("scaling")

@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from autograder.homework.folder import Homework
+from autograder.homework.mnist_rubric import SIZES, lines_of, points_of
 from autograder.homework.plots import judge as plots
-from autograder.homework.rubric import SIZES, lines_of, points_of
 from labkit.runlog import Epoch, RunLog
 from probes.figure import figure as pdf_figure
 

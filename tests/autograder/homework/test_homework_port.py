@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autograder.homework.mnist_rubric import lines_of
 from autograder.homework.port import evidence, metrics
 from autograder.homework.port import judge as port
 from autograder.homework.port import source as port_source
 from autograder.homework.port.runs import BATCH, ObservedRank, ObservedRun, Setting, Step, draw, seen_by
-from autograder.homework.rubric import lines_of
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.hang import HangReport
 from probes import script as script_probe

@@ -15,7 +15,9 @@ import pytest
 from bank_homework.runs import Run, records, rewrite
 
 from autograder.homework import folder
-from autograder.homework.rubric import SIZES, Report
+from autograder.homework.mnist import SCALING_MNIST
+from autograder.homework.mnist_rubric import SIZES
+from autograder.homework.rubric import Report
 from autograder.homework.scaling import judge as scaling
 from autograder.homework.scaling import rerun, table
 from autograder.homework.scaling.measured import Range, speed, speedup
@@ -80,7 +82,7 @@ class Submission:
 
     def judge(self, **more):
         self.copies.mkdir(exist_ok=True)
-        homework = folder.collect(self.root, self.copies)
+        homework = folder.collect(self.root, self.copies, SCALING_MNIST.files)
         logs, broken = {}, {}
         for p in homework.sizes:
             try:
@@ -668,7 +670,7 @@ def alike(tmp_path, monkeypatch) -> Submission:
 
 
 def compared(submission: Submission, gain: float, free: float = 8.0):
-    homework = folder.collect(submission.root, submission.copies)
+    homework = folder.collect(submission.root, submission.copies, SCALING_MNIST.files)
     logs = {p: runlog.read(homework.files[f"run_{p}"], p) for p in SIZES}
     again = Again(submission.root.parent, gain)
     return *rerun.compare(logs, {p: speed(run) for p, run in logs.items()}, again, lambda: free), again.asked
