@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from autograder import check_homework, cli
+from autograder import cli
+from autograder.check import check_homework
 from autograder.grading.submission import rebuilding
 from autograder.homework import handed_in, judge, page, registry
 from autograder.homework.assignment import Asked, Assignment, Judging
@@ -47,7 +48,7 @@ ESSAYS = Assignment(
 
 
 @pytest.fixture(autouse=True)
-def two(monkeypatch):
+def two(monkeypatch, warm):
     monkeypatch.setattr(registry, "ASSIGNMENTS", {one.name: one for one in (SCALING_MNIST, ESSAYS)})
 
 
