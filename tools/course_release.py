@@ -33,9 +33,15 @@ sys.path.insert(0, str(ROOT))
 from autograder.course import OVERLAY, Course  # noqa: E402
 
 NOT_FOR_STUDENTS = (
-    *("solutions", "tests", "benchmarks", ".ci", "docs", "notebooks", "homework"),
-    *("tools/class", "tools/course_release.py", "tools/build_notebooks.py", "tools/grade_demo.py"),
-    *("README.md", "CONTRIBUTING.md", "nbgrader_config.py"),
+    *("solutions", "tests", "benchmarks", ".ci", ".github", ".pre-commit-config.yaml", "docs", "notebooks", "homework"),
+    *(
+        "tools/class",
+        "tools/course_release.py",
+        "tools/build_notebooks.py",
+        "tools/grade_demo.py",
+        "tools/pull_links.py",
+    ),
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "nbgrader_config.py"),
 )
 
 
