@@ -21,6 +21,7 @@ from autograder.judging import cards
 from autograder.judging.helpers import judge_with_its_helpers, slice_for
 from autograder.judging.judge import judge
 from autograder.personal import keep_records
+from autograder.progress import keep_result
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.cells.notebook import NoSource, cells_for, executed_cells
@@ -81,6 +82,7 @@ def check(function, *, hints: str | None = None) -> None:
         _last[name] = result
         if not os.environ.get("NBGRADER_EXECUTION"):
             keep_records(result)
+            keep_result(result)
         _show(result, hints, patience)
     if result.verdict != "passed" and os.environ.get("NBGRADER_EXECUTION"):
         points = f", {result.score} of {result.max_score} points" if result.max_score else ""

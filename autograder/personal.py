@@ -72,7 +72,7 @@ def _note(result: Result, path: Path, today: str) -> None:
             kept[_key(result, record)] = now
             changed = True
     if changed:
-        _write(path, kept)
+        write(path, kept)
 
 
 def _key(result: Result, record: RecordResult) -> str:
@@ -121,7 +121,7 @@ def _best_of(entry: object) -> list[dict]:
     return entry
 
 
-def _write(path: Path, data: dict) -> None:
+def write(path: Path, data: dict) -> None:
     """Whole or not at all."""
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -1,0 +1,169 @@
+"""How far a student has come, in a small file of their own: what each exercise has earned, and which mistakes were made
+and mended.
+
+    work/progress.json     {"05_gradient_all_reduce/average_gradients":
+                            {"points": 3, "of": 3, "tries": 4, "passes": 1, "passed_at": 4, "on": "2026-11-23",
+                             "mistakes": {"no_division": {"times": 2, "says": "You never ...", "mended": 4}}}, ...
+                            "recap": {"03_collectives/ring_bytes": {"right": 1, "wrong": 0}}}
+
+Each check adds to it: `points` are the best so far, `passed_at` is the try that passed first, `mended` the first pass
+after the mistake was named last (0: not yet). A function that is not written yet is no try. The file lies beside
+records.json, where an update of the course leaves it alone; deleted, it begins anew. It is replaced whole or not at
+all. What cannot be understood in it is put aside (progress.damaged.json), and what can is kept. Nothing about it stops
+a check, and no grade depends on it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+from autograder.personal import MOST_BYTES, folder_of, write
+from autograder.verdict import Result
+
+FILE, ASIDE, LOCK = "progress.json", "progress.damaged.json", ".progress.lock"
+RECAP = "recap"  # the one key that is no exercise
+LONGEST = 400  # characters of what is kept of a mistake
+PATIENCE_S = 1.0  # for another check that writes at this moment
+_NUMBERS = ("points", "of", "tries", "passes", "passed_at")
+
+
+def keep_result(result: Result, start: Path | None = None, today: date | None = None) -> dict | None:
+    """Note what a check has said, and return the exercise's entry as it is now; None where nothing is kept: the
+    function is not written yet, there is no work/, or the disk says no.
+
+    start: the notebook's folder. today: the day that is written down.
+    """
+    if result.verdict == "missing":
+        return None
+    name = f"{result.unit}/{result.exercise}"
+
+    def add(kept: dict) -> dict:
+        kept[name] = _with_try(kept.get(name) or _blank(), result, (today or date.today()).isoformat())
+        return kept[name]
+
+    return _changed(add, start)
+
+
+def keep_recap(question: str, right: bool, start: Path | None = None) -> None:
+    """Note an answer to a question of the recap ("03_collectives/ring_bytes")."""
+
+    def add(kept: dict) -> None:
+        counts = kept.setdefault(RECAP, {}).setdefault(question, {"right": 0, "wrong": 0})
+        counts["right" if right else "wrong"] += 1
+
+    _changed(add, start)
+
+
+def kept_in(start: Path | None = None) -> dict:
+    """What the file of the work/ around this folder holds: exercise -> entry; {} where there is none."""
+    with contextlib.suppress(OSError):
+        folder = folder_of(start or Path.cwd())
+        if folder is not None:
+            return _read(folder / FILE)[0]
+    return {}
+
+
+def _changed(change: Callable[[dict], dict | None], start: Path | None) -> dict | None:
+    with contextlib.suppress(OSError):
+        folder = folder_of(start or Path.cwd())
+        if folder is None:
+            return None
+        path = folder / FILE
+        with _alone(folder / LOCK):
+            kept, whole = _read(path)
+            if not whole:
+                os.replace(path, _free(folder / ASIDE))
+            found = change(kept)
+            write(path, kept)
+        return found
+    return None
+
+
+def _blank() -> dict:
+    return {**dict.fromkeys(_NUMBERS, 0), "on": "", "mistakes": {}}
+
+
+def _with_try(entry: dict, result: Result, today: str) -> dict:
+    """The entry after one more check."""
+    entry = {**entry, "tries": entry["tries"] + 1, "of": result.max_score, "on": today}
+    entry["points"] = max(entry["points"], result.score)
+    mistakes = {name: dict(one) for name, one in entry["mistakes"].items()}
+    if result.verdict == "passed":
+        entry["passes"] += 1
+        entry["passed_at"] = entry["passed_at"] or entry["tries"]
+        for one in mistakes.values():
+            one["mended"] = one["mended"] or entry["tries"]
+    elif result.diagnosis not in ("", "unrecognised"):
+        one = mistakes.setdefault(result.diagnosis, {"times": 0, "says": "", "mended": 0})
+        one |= {"times": one["times"] + 1, "says": result.decisive.why[:LONGEST], "mended": 0}
+    return {**entry, "mistakes": mistakes}
+
+
+def _read(path: Path) -> tuple[dict, bool]:
+    """What can be understood of the file, and whether that is all of it."""
+    if not os.path.lexists(path):
+        return {}, True
+    if not path.is_file() or path.stat().st_size > MOST_BYTES:  # a pipe would be waited for
+        return {}, False
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        return {}, False
+    if not isinstance(found, dict):
+        return {}, False
+    good = {name: entry for name, entry in found.items() if (_is_recap if name == RECAP else _is_entry)(entry)}
+    return good, len(good) == len(found)
+
+
+def _is_entry(entry: object) -> bool:
+    return (
+        isinstance(entry, dict)
+        and all(_is_count(entry.get(name)) for name in _NUMBERS)
+        and isinstance(entry.get("on"), str)
+        and isinstance(entry.get("mistakes"), dict)
+        and all(
+            isinstance(one, dict)
+            and all(_is_count(one.get(name)) for name in ("times", "mended"))
+            and isinstance(one.get("says"), str)
+            for one in entry["mistakes"].values()
+        )
+    )
+
+
+def _is_recap(entry: object) -> bool:
+    return isinstance(entry, dict) and all(
+        isinstance(one, dict) and all(_is_count(one.get(name)) for name in ("right", "wrong")) for one in entry.values()
+    )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9
+
+
+def _free(path: Path) -> Path:
+    """A name beside this one that nothing has yet; after ten of them the first is used again."""
+    names = [path, *(path.with_name(f"progress.damaged{k}.json") for k in range(2, 11))]
+    return next((name for name in names if not os.path.lexists(name)), path)
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """With nobody else writing; after a second, or where files cannot be locked, all the same."""
+    with path.open("w") as lock:
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.02)
+            except OSError:
+                break
+        yield
