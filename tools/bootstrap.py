@@ -450,12 +450,15 @@ def lab(course, work, options):
         raise Trouble(f"{work} could not be brought up to date (see above).")
     variables = course.variables()
     variables.update(mpi_variables(course))
-    # A student's Lab: without nbgrader's parts for instructors and without Jupyter's news; and what is set for
-    # everybody.
-    folders = [str(course.root / "tools" / name) for name in ("jupyter", "lab_settings")]
-    variables["JUPYTER_CONFIG_PATH"] = os.pathsep.join(
-        folders + [path for path in [os.environ.get("JUPYTER_CONFIG_PATH")] if path]
-    )
+    # A student's Lab: without nbgrader's parts for instructors and without Jupyter's news; with the start page; and
+    # what is set for everybody.
+    tools = course.root / "tools"
+    for name, folders in (
+        ("JUPYTER_CONFIG_PATH", ("jupyter", "start_page", "lab_settings")),
+        ("JUPYTER_PATH", ("start_page",)),
+    ):
+        paths = [str(tools / folder) for folder in folders] + [os.environ.get(name)]
+        variables[name] = os.pathsep.join(path for path in paths if path)
     say("JupyterLab", f"on {work}   (Ctrl-C twice ends it)")
     command = lab_command(course, work, options)
     os.chdir(str(work))

@@ -30,7 +30,11 @@ def main(arguments: list[str]) -> None:
 
     os.environ.update(mpi_environment(None))
     role = "grader" if "--grader" in arguments else "student"
-    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(HERE / role), str(shared / "tools" / "lab_settings")])
+    settings = [str(HERE / role), str(shared / "tools" / "lab_settings")]
+    if role == "student":  # the course's start page, in place of Lab's launcher
+        settings.append(str(shared / "tools" / "start_page"))
+        os.environ["JUPYTER_PATH"] = settings[-1]
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(settings)
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     if role == "student":
         work = Path(user.pw_dir) / course

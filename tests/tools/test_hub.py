@@ -147,6 +147,8 @@ class Person:
     def in_terminal(self, line: str) -> None:
         """Open a terminal in Lab and type a line."""
         self.page.goto(self.url("lab?reset"))
+        self.page.locator(".course-start h1").wait_for()
+        self.page.keyboard.press("Control+Shift+L")
         self.page.locator(".jp-LauncherCard", has_text="Terminal").click()
         terminal = self.page.locator(".jp-Terminal .xterm-screen")
         terminal.wait_for()

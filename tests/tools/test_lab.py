@@ -1,5 +1,5 @@
 """`make lab`, as a student meets it: JupyterLab serves within its deadline, with its extensions, and a browser shows
-the launcher.
+the start page, which leads to the notebooks.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def test_lab_has_its_extensions(lab):
     with open_url(lab, "/lab") as answer:
         page = answer.read().decode()
     settings = json.loads(re.search(r'<script id="jupyter-config-data"[^>]*>(.*?)</script>', page, flags=re.DOTALL)[1])
-    assert {"@jupyter/nbgrader", "jupyterlab-jupytext"} <= {
+    assert {"@jupyter/nbgrader", "jupyterlab-jupytext", "course-start"} <= {
         extension["name"] for extension in settings["federated_extensions"]
     }
     disabled = set(settings["disabledExtensions"])
@@ -123,6 +123,18 @@ def test_lab_shows_the_students_folder(lab):
         shown = {entry["name"] for entry in json.load(answer)["content"]}
     course = {folder.name for folder in (ROOT / "notebooks").iterdir() if folder.is_dir()}
     assert course and course <= shown
+
+
+def test_the_server_has_the_start_page_for_those_who_may_see_it(lab):
+    with open_url(lab, "/course/start") as answer:
+        page = answer.read().decode()
+        assert answer.headers["Cache-Control"] == "no-store"
+    for folder in (ROOT / "notebooks").glob("[0-9]*"):
+        assert f'href="/lab/tree/{folder.name}/' in page
+    with open_url(lab, "/course/doctor") as answer:
+        assert "machine" in answer.read().decode()
+    with open_url({**lab, "token": "nobody's"}, "/course/start") as answer:  # the login page
+        assert "/login" in answer.url and "course-start" not in answer.read().decode()
 
 
 def test_a_kernel_finds_the_course_and_mpi(lab):
@@ -211,7 +223,7 @@ def test_the_tasks_of_a_stopped_loop_end():
 
 
 @needs("browser")
-def test_a_browser_shows_the_launcher_and_a_notebook_whose_code_is_not_cut(lab, tmp_path):
+def test_a_browser_shows_the_start_page_its_exercise_and_a_notebook_whose_code_is_not_cut(lab, tmp_path):
     from playwright.sync_api import sync_playwright
 
     quiet = [
@@ -232,11 +244,17 @@ def test_a_browser_shows_the_launcher_and_a_notebook_whose_code_is_not_cut(lab, 
         try:
             page = browser.new_page()
             page.goto(f"{lab['url']}/lab?token={lab['token']}", timeout=60_000)
-            card = page.locator(".jp-LauncherCard[title^='Python 3']").first
-            card.wait_for(state="visible", timeout=60_000)
-            assert page.locator(".jp-DirListing-item", has_text="00_start_here").is_visible()
+            page.locator(".course-start h1").wait_for(state="visible", timeout=60_000)
+            page.locator(".course-doctor .box").wait_for(state="visible", timeout=60_000)
+            page.locator(".jp-DirListing-item", has_text="00_start_here").wait_for(timeout=60_000)
+            assert not page.locator(".jp-LauncherCard").count()
             shot = page.screenshot(path=os.environ.get("COURSE_SCREENSHOT", str(tmp_path / "lab.png")))
             assert shot.startswith(b"\x89PNG") and len(shot) > 10_000
+
+            page.locator("[data-unit='01_mpi_pi'] summary").click(position={"x": 3, "y": 8})
+            page.locator("[data-unit='01_mpi_pi'] a[data-cell='fair_share']").click()
+            cell = page.locator(".jp-CodeCell.jp-mod-active", has_text="def fair_share")
+            cell.wait_for(state="visible", timeout=60_000)
 
             page.goto(f"{lab['url']}/lab/tree/09_multi_node_image_lab/multi_node_image_lab.ipynb", timeout=60_000)
             editor = page.locator(".jp-CodeCell .cm-content").first

@@ -1,0 +1,151 @@
+"""The start page: the map of the units, what is earned and left, what is next, records, and what the doctor found.
+
+A piece of HTML for JupyterLab's main area, in the colours of its theme (tools/start_page/ puts it there). Links carry
+the path of a notebook in work/ and the cell they lead to.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from autograder import progress
+from autograder.pages import page
+from autograder.personal import FILE as RECORDS
+from autograder.personal import MOST_BYTES
+from autograder.start.units import ROOT, Task, Unit, all_units
+
+MOST_RECORDS = 12
+# What is no student's trouble on a laptop: said by `make doctor`, not here.
+NOT_HERE = {"isolation", "scheduler", "browser", "GPUs"}
+
+
+@dataclass(frozen=True)
+class Done:
+    """A task with what the student has of it. state: "passed", "begun", "" or, for an answer in words, "written"."""
+
+    task: Task
+    points: float
+    state: str
+    tries: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A unit of the map. here: the student has its notebook. began: the day of the last check, "" without one."""
+
+    unit: Unit
+    tasks: tuple[Done, ...]
+    here: bool
+    last: str
+
+    @property
+    def points(self) -> float:
+        """What checks have given."""
+        return sum(done.points for done in self.tasks)
+
+    @property
+    def state(self) -> str:
+        """ "done", "begun" or ""."""
+        checked = [done for done in self.tasks if done.state != "written"]
+        if checked and all(done.state == "passed" for done in checked):
+            return "done"
+        return "begun" if any(done.tries for done in checked) else ""
+
+    @property
+    def todo(self) -> Done | None:
+        """The first exercise that has not passed."""
+        return next((done for done in self.tasks if done.state in ("", "begun")), None)
+
+
+def rows(work: Path, course: Path = ROOT) -> list[Row]:
+    """The units of the course with what is kept of them in this work/."""
+    kept = progress.kept_in(work)
+    return [row_of(unit, kept, (work / unit.path).is_file()) for unit in all_units(course)]
+
+
+def row_of(unit: Unit, kept: dict, here: bool = True) -> Row:
+    """One unit with what `progress.kept_in` has of it."""
+    entries = {task.name: kept.get(f"{unit.name}/{task.name}") for task in unit.tasks}
+    tasks = tuple(_done(task, entries[task.name]) for task in unit.tasks)
+    return Row(unit, tasks, here, max((entry["on"] for entry in entries.values() if entry), default=""))
+
+
+def _done(task: Task, entry: dict | None) -> Done:
+    if task.written:
+        return Done(task, 0, "written", 0)
+    if not entry:
+        return Done(task, 0, "", 0)
+    return Done(task, min(entry["points"], task.points), "passed" if entry["passed_at"] else "begun", entry["tries"])
+
+
+def next_of(found: list[Row]) -> tuple[Row, Done] | None:
+    """Where to go on: the unit of the last check while something is left in it, else the first one that is not
+    done; None when all is."""
+    open_rows = [row for row in found if row.here and row.todo and not row.unit.is_homework]
+    last = max((row.last for row in found), default="")
+    going_on = [row for row in open_rows if row.last and row.last == last]
+    needed = [row for row in open_rows if not row.unit.optional]
+    row = next(iter([*going_on, *needed, *open_rows]), None)
+    return (row, row.todo) if row else None
+
+
+def start_page(work: Path, base_url: str = "/", course: Path = ROOT) -> str:
+    """The page for this work/. base_url: the server's, which a hub puts before every path."""
+    found = rows(work, course)
+    units = [row for row in found if not row.unit.is_homework]
+    return page(
+        "start.html",
+        rows=units,
+        homework=[row for row in found if row.unit.is_homework],
+        earned=sum(row.points for row in units),
+        points=sum(row.unit.points for row in units),
+        done=sum(row.state == "done" for row in units),
+        begun=any(row.state for row in units),
+        next=next_of(found),
+        records=records(work),
+        address=lambda row, cell="": address(base_url, row.unit.path, cell),
+        share=share,
+    )
+
+
+def address(base_url: str, path: str, cell: str = "") -> str:
+    """Where Lab shows a notebook of work/, at this cell."""
+    return f"{base_url}lab/tree/{quote(path)}" + (f"#cell-id={quote(cell)}" if cell else "")
+
+
+def share(points: float, of: float) -> int:
+    """In percent, 100 only where nothing is left."""
+    return math.floor(100 * points / of) if of else 0
+
+
+def records(work: Path) -> list[dict]:
+    """The student's own best, the newest first: {"exercise", "what", "value", "on"}."""
+    path = work / RECORDS
+    try:
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+            return []
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        best = [{"name": name, **entries[-1]} for name, entries in kept.items() if entries]
+        best = [
+            {
+                "exercise": one["name"].split(",")[0].split("/")[-1],
+                "what": one["name"].partition(", ")[2],
+                "value": f"{float(one['value']):.4g}",
+                "on": str(one["on"]),
+            }
+            for one in best
+        ]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return []
+    return sorted(best, key=lambda one: one["on"], reverse=True)[:MOST_RECORDS]
+
+
+def doctor_page(checks: list[dict]) -> str:
+    """What `labkit doctor --json` said, for the start page: what is broken first, what is limited folded."""
+    wrong = [check for check in checks if check["status"] == "broken"]
+    limited = [check for check in checks if check["status"] == "limited" and check["subject"] not in NOT_HERE]
+    return page("doctor.html", wrong=wrong, limited=limited)
