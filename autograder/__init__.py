@@ -1,11 +1,17 @@
-"""Checks for the course's exercises and its homework: `from autograder import check, check_homework`."""
+"""Checks for the course's exercises and its homework, `from autograder import check, check_homework`; and the card
+of a unit.
+"""
 
 from __future__ import annotations
 
-__all__ = ["check", "check_homework"]
+__all__ = ["check", "check_homework", "unit_card"]
 
 
 def __getattr__(name: str):
+    if name == "unit_card":
+        from autograder.start.card import unit_card
+
+        return unit_card
     if name in __all__:
         from autograder.check import check, check_homework
         from labkit.launch import launcher

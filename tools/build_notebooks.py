@@ -13,6 +13,9 @@ notebook.
 Building twice changes nothing: cell ids come from the grade_id or the cell's text, never from chance. Outputs in
 solutions/ are kept up to the first code cell that changed; from there on they would describe another program, so they
 go until ``--execute``.
+
+What every unit has is put in here, not written in each source: the unit's card (autograder/start) and the way to the
+next unit at the end. These cells are tagged `generated`; what solutions/ show below them is written here, too.
 """
 
 from __future__ import annotations
@@ -37,6 +40,11 @@ from PIL import Image
 from traitlets.config import Config, PyFileConfigLoader
 
 ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from autograder.start import card  # noqa: E402
+
 CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs within a minute
 # What a student hands in, and so never gets: beside the notebook lies the finished work, for instructors. FINISHED is
 # made by hand, PRODUCTS by running the notebook. No pattern fits a file that is released.
@@ -45,6 +53,7 @@ PORTS = {"09_multi_node_image_lab": ("train_products_hvd.py",)}  # a unit's scri
 PRODUCTS = {"scaling_mnist": ("run_*.jsonl", "warmup_*.jsonl", "scaling.csv", "scaling.pdf", "accuracy_*.pdf")}
 HOMEWORK_DEADLINE = 900  # seconds for a cell of the homework: it trains on 1, 2, 4 and 8 ranks
 RERUN = 'make notebooks OPTIONS="--execute {unit}"'
+GENERATED = "generated"  # the tag of cells that are not in a unit's source
 WIDGET = "application/vnd.jupyter.widget-view+json"  # a progress bar that is gone when the notebook is read
 NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -148,10 +157,55 @@ def solution_notebook(source: Path) -> NotebookNode:
         cell.metadata.pop("lines_to_next_cell", None)
         cell.id = cell_id(cell, taken)
         taken.add(cell.id)
+    if source.parent.name not in FINISHED:
+        notebook.cells = with_common_cells(notebook.cells, source.parent)
     paired = source.with_suffix(".ipynb")
     if paired.exists():
         keep_outputs(notebook, nbformat.read(paired, as_version=4))
     return notebook
+
+
+def with_common_cells(cells: list[NotebookNode], folder: Path) -> list[NotebookNode]:
+    """The cells of a unit with its card and the way to the next unit; unchanged in a course of one unit."""
+    unit, root = folder.name, folder.parents[1]
+    there = units(root)
+    if len(there) < 2:
+        return cells
+    shown = nbformat.v4.new_output("stream", name="stdout", text=f"{card.EMPTY}\n")
+    return [
+        *cells,
+        common("markdown", "card-text", "## Where you stand"),
+        common("code", "card", card.as_cell(unit), [shown]),
+        common("markdown", "next", the_way_on(root, there[there.index(unit) + 1 :])),
+    ]
+
+
+def common(kind: str, name: str, source: str, outputs: list | None = None) -> NotebookNode:
+    """A cell that every unit has."""
+    cell = nbformat.v4.new_markdown_cell(source) if kind == "markdown" else nbformat.v4.new_code_cell(source)
+    cell.id, cell.metadata.tags = f"course-{name}", [GENERATED]
+    if kind == "code":
+        cell.outputs = outputs or []
+    return cell
+
+
+def is_common(cell: NotebookNode) -> bool:
+    return GENERATED in cell.metadata.get("tags", [])
+
+
+def the_way_on(root: Path, following: list[str]) -> str:
+    """A link to the next unit, and where that is optional, to the one behind it, too."""
+    links = []
+    for unit in following:
+        source = source_of(root / "solutions" / unit)
+        text = source.read_text(encoding="utf-8")
+        title = re.search(r"^# # (.+)$", text, re.MULTILINE)
+        links.append(f"[{title[1] if title else unit}](../{unit}/{source.stem}.ipynb)")
+        if "*Optional" not in text[:1000]:
+            break
+        links[-1] += " (optional)"
+    where = 'The tab *Start* (menu View, *Activate Command Palette*, "Start page") shows the whole course.'
+    return f"**Next:** {', then '.join(links)}. {where}" if links else f"This was the last unit. {where}"
 
 
 def cell_id(cell: NotebookNode, taken: set[str]) -> str:
@@ -169,9 +223,10 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
-    """Copies outputs from `executed` to `notebook`, cell by cell, up to the first code cell whose text is not the
-    same."""
-    for cell, old in zip(code_cells(notebook), code_cells(executed), strict=False):
+    """Copies outputs from `executed` to `notebook`, cell by cell, up to the first code cell whose text is not the same.
+    The cells that every unit has bring their own."""
+    ours, theirs = ([cell for cell in code_cells(one) if not is_common(cell)] for one in (notebook, executed))
+    for cell, old in zip(ours, theirs, strict=False):
         if cell.source != old.source:
             return
         cell.outputs, cell.execution_count = old.outputs, old.execution_count
@@ -356,7 +411,7 @@ def report_stale(root: Path, built: dict[str, bytes]) -> int:
             lines.append(f"{name}: differs from its source, run `make notebooks`")
         elif name.startswith("solutions/"):
             cells = code_cells(nbformat.reads(built[name].decode(), as_version=4))
-            unrun = [number for number, cell in enumerate(cells, 1) if cell.execution_count is None]
+            unrun = [cell for cell in cells if cell.execution_count is None and not is_common(cell)]
             if unrun:
                 unit = Path(name).parent.name
                 lines.append(

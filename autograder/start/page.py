@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from autograder import progress
+import autograder.progress as progress
 from autograder.pages import page
 from autograder.personal import FILE as RECORDS
 from autograder.personal import MOST_BYTES

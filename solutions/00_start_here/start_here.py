@@ -9,8 +9,9 @@
 # you know which of them is speaking, a check has told you what is wrong with a
 # function, and you have watched a parallel program hang and read its report.
 #
-# **You need** Python and nothing else: no GPU, no cluster, no earlier unit. **It
-# takes** about 20 minutes. The cells themselves run for 20 seconds on two cores.
+# **You need** Python and nothing else: no GPU, no cluster, no earlier unit.
+# **It takes** about 20 minutes. The cells themselves run for 20 seconds on two cores.
+# They take about 0.8 GB of memory.
 #
 # On every page, what is marked *stretch* (or called "Deeper" or "Bonus") can be left for
 # another day. Run its cells all the same: the page goes on without its exercises.

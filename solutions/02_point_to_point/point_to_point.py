@@ -13,7 +13,7 @@
 #
 # **You need** unit 00, and from unit 01 the habit of asking "what if it does not
 # divide?". **It takes** about 90 minutes, the *stretch* 5 more. The cells themselves
-# run for less than a minute on two cores.
+# run for less than a minute on two cores. They take about 1 GB of memory.
 
 # %%
 import tempfile

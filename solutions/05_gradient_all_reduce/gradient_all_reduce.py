@@ -11,7 +11,8 @@
 # can tell a rounding error from a bug.
 #
 # **You need** units 00, 03 and 04. **It takes** about 85 minutes, the *stretch* 10
-# more. The cells themselves run for less than a minute on two cores.
+# more. The cells themselves run for less than a minute on two cores. They take about
+# 1.2 GB of memory.
 
 # %%
 import time

@@ -14,7 +14,8 @@
 # happened.
 #
 # **You need** units 04 and 05. **It takes** about 90 minutes, the *stretch* 35 more.
-# The cells themselves run for about a minute on two cores.
+# The cells themselves run for about a minute on two cores. They take about 1.5 GB of
+# memory.
 
 # %%
 import contextlib

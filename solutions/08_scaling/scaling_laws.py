@@ -9,9 +9,9 @@
 # you can tell strong from weak scaling, you predict a training run on 4096 ranks from
 # three numbers, and you have checked four published claims with your own functions.
 #
-# **You need** units 01 (speedup), 03 (the cost of an all-reduce) and 06 (DDP). **It
-# takes** about 90 minutes, the *stretch* 20 more. The cells themselves run for about a
-# minute on two cores.
+# **You need** units 01 (speedup), 03 (the cost of an all-reduce) and 06 (DDP).
+# **It takes** about 90 minutes, the *stretch* 20 more. The cells themselves run for
+# about a minute on two cores. They take about 1.5 GB of memory.
 
 # %% tags=["parameters"]
 import math

@@ -13,7 +13,8 @@
 # digit.
 #
 # **You need** units 04, 05 and 06. **It takes** about 85 minutes, the *stretch* 60
-# more. The cells themselves run for about half a minute on two cores.
+# more. The cells themselves run for about half a minute on two cores. They take about 1
+# GB of memory.
 
 # %%
 import copy

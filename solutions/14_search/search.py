@@ -12,7 +12,8 @@
 # good to be true.
 #
 # **You need** units 02 and 03. **It takes** about 90 minutes, the *stretch* 60 more.
-# The cells themselves run for about half a minute on two cores.
+# The cells themselves run for about half a minute on two cores. They take about 1 GB of
+# memory.
 
 # %%
 import shutil

@@ -13,7 +13,7 @@
 #
 # **You need** units 03 to 06. **It takes** about 85 minutes, the *stretch* 70 more. The
 # cells themselves run for less than a minute on two cores; one of them starts
-# `torchrun` and kills a worker.
+# `torchrun` and kills a worker. They take about 1.1 GB of memory.
 
 # %%
 import copy

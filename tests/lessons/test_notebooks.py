@@ -169,6 +169,33 @@ def test_stock_nbgrader_makes_the_same_release(course):
     ]
 
 
+def test_every_unit_ends_with_its_card_and_the_way_to_the_next(course):
+    for name in ("02_optional", "03_last"):
+        folder = course / "solutions" / name
+        folder.mkdir()
+        begin = "# *Optional: if you like.*\n" if "optional" in name else ""
+        (folder / f"{name[3:]}.py").write_text(LESSON.replace("# # A lesson", f"# # {name[:2]} · Unit\n#\n{begin}"))
+    build_here(course, "--execute", "01_lesson", "02_optional", "03_last")
+    assert build_here(course, "--check") == 0
+    for whose in ("solutions", "notebooks"):
+        ends = [nbformat.read(path, as_version=4).cells[-3:] for path in sorted(course.glob(f"{whose}/*/*.ipynb"))]
+        assert [[cell.id for cell in cells] for cells in ends] == [
+            ["course-card-text", "course-card", "course-next"]
+        ] * 3
+        assert [cells[1].source.splitlines()[-1] for cells in ends] == [f'unit_card("0{k}")' for k in (1, 2, 3)]
+        ways = [cells[2].source.partition(". The tab")[0] for cells in ends]
+        assert ways[0] == (
+            "**Next:** [02 · Unit](../02_optional/optional.ipynb) (optional), then [03 · Unit](../03_last/last.ipynb)"
+        )
+        assert ways[1] == "**Next:** [03 · Unit](../03_last/last.ipynb)" and ways[2] == "This was the last unit"
+    changed = course / "solutions/01_lesson/lesson.py"
+    changed.write_text(LESSON.replace("Prose.", "Better prose."))
+    build_here(course)
+    cells = nbformat.read(changed.with_suffix(".ipynb"), as_version=4).cells
+    assert all(cell.execution_count for cell in builder.code_cells(nbformat.v4.new_notebook(cells=cells[:-3])))
+    assert "".join(output.text for output in cells[-2].outputs) == f"{builder.card.EMPTY}\n"
+
+
 def outputs(course: Path) -> list[bool]:
     notebook = nbformat.read(course / "solutions/01_lesson/lesson.ipynb", as_version=4)
     return [cell.execution_count is not None for cell in builder.code_cells(notebook)]
