@@ -12,7 +12,7 @@
     return (await versions[versions.length - 1].get())();
   }
 
-  function pageClass(Widget, base, open) {
+  function pageClass(Widget, ask, open) {
     return class StartPage extends Widget {
       constructor() {
         super();
@@ -31,7 +31,7 @@
 
       onAfterAttach() {
         this.refresh();
-        this.ask();
+        this.look();
       }
 
       onAfterShow() {
@@ -42,16 +42,10 @@
         this.node.focus({ preventScroll: true });
       }
 
-      async text(path) {
-        const answer = await fetch(base + path, { credentials: 'same-origin', cache: 'no-store' });
-        if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
-        return answer.text();
-      }
-
       async refresh() {
         let text;
         try {
-          text = await this.text('course/start');
+          text = await ask('course/start');
         } catch (error) {
           text = this.seen || 'The start page cannot be read. The notebooks are on the left, 00_start_here first.';
         }
@@ -64,9 +58,9 @@
         this.putDoctor();
       }
 
-      async ask() {
+      async look() {
         try {
-          this.doctor = await this.text('course/doctor');
+          this.doctor = await ask('course/doctor');
         } catch (error) {
           this.doctor = ' ';
         }
@@ -90,6 +84,7 @@
   async function plugin() {
     const { Widget } = await lab('@lumino/widgets');
     const { PageConfig } = await lab('@jupyterlab/coreutils');
+    const { ServerConnection } = await lab('@jupyterlab/services');
     const { ICommandPalette } = await lab('@jupyterlab/apputils');
     const { ILauncher } = await lab('@jupyterlab/launcher');
     return {
@@ -104,7 +99,14 @@
           if (document.revealed) await document.revealed;
           document.setFragment(`#cell-id=${cell}`);
         };
-        const StartPage = pageClass(Widget, PageConfig.getBaseUrl(), open);
+        const ask = async path => {
+          // Lab's own way: it brings the token against forged requests, without which a hub answers nothing.
+          const settings = ServerConnection.makeSettings();
+          const answer = await ServerConnection.makeRequest(settings.baseUrl + path, {}, settings);
+          if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+          return answer.text();
+        };
+        const StartPage = pageClass(Widget, ask, open);
         let page = null;
         const show = activate => {
           if (!page || page.isDisposed) page = new StartPage();
