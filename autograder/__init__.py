@@ -1,17 +1,18 @@
-"""Checks for the course's exercises and its homework, `from autograder import check, check_homework`; and the card
-of a unit.
+"""Checks for the course's exercises and its homework, `from autograder import check, check_homework`; the recap of a
+unit and its card.
 """
 
 from __future__ import annotations
 
-__all__ = ["check", "check_homework", "unit_card"]
+__all__ = ["check", "check_homework", "recap", "unit_card"]
 
 
 def __getattr__(name: str):
-    if name == "unit_card":
+    if name in ("recap", "unit_card"):
         from autograder.start.card import unit_card
+        from autograder.start.recap import recap
 
-        return unit_card
+        return {"recap": recap, "unit_card": unit_card}[name]
     if name in __all__:
         from autograder.check import check, check_homework
         from labkit.launch import launcher

@@ -14,8 +14,9 @@ Building twice changes nothing: cell ids come from the grade_id or the cell's te
 solutions/ are kept up to the first code cell that changed; from there on they would describe another program, so they
 go until ``--execute``.
 
-What every unit has is put in here, not written in each source: the unit's card (autograder/start) and the way to the
-next unit at the end. These cells are tagged `generated`; what solutions/ show below them is written here, too.
+What every unit has is put in here, not written in each source: the recap behind the first cell (autograder/start), the
+unit's card and the way to the next unit at the end. These cells are tagged `generated`; what solutions/ show below them
+is written here, too.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from autograder.start import card  # noqa: E402
+from autograder.start import card, recap  # noqa: E402
 
 CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs within a minute
 # What a student hands in, and so never gets: beside the notebook lies the finished work, for instructors. FINISHED is
@@ -166,18 +167,23 @@ def solution_notebook(source: Path) -> NotebookNode:
 
 
 def with_common_cells(cells: list[NotebookNode], folder: Path) -> list[NotebookNode]:
-    """The cells of a unit with its card and the way to the next unit; unchanged in a course of one unit."""
+    """The cells of a unit with its recap, its card and the way to the next unit; unchanged in a course of one unit."""
     unit, root = folder.name, folder.parents[1]
     there = units(root)
     if len(there) < 2:
         return cells
+    opening = []
+    if asked := recap.as_markdown(unit):
+        html, text = recap.as_solved(unit)
+        shown = nbformat.v4.new_output("display_data", {"text/html": html, "text/plain": text})
+        opening = [common("markdown", "recap", asked), common("code", "recap-answers", recap.as_cell(unit), [shown])]
     shown = nbformat.v4.new_output("stream", name="stdout", text=f"{card.EMPTY}\n")
-    return [
-        *cells,
+    closing = [
         common("markdown", "card-text", "## Where you stand"),
         common("code", "card", card.as_cell(unit), [shown]),
         common("markdown", "next", the_way_on(root, there[there.index(unit) + 1 :])),
     ]
+    return [*cells[:1], *opening, *cells[1:], *closing]
 
 
 def common(kind: str, name: str, source: str, outputs: list | None = None) -> NotebookNode:

@@ -9,7 +9,8 @@ A measure is only good for comparing if it is the same for all pages, so it is c
 - code that is given is read twice, at the same speed; its words are names, numbers and the words of strings;
 - an exercise takes a minute for each line of its solution (empty lines and comments do not count) and two for its
   check;
-- an answer in words takes a minute for every 30 words of its solution.
+- an answer in words takes a minute for every 30 words of its solution;
+- the recap of earlier units (two or three minutes), like all that `make notebooks` adds, is not counted.
 
 A section whose heading ends in "· stretch", or begins with "Deeper", "Bonus" or "To read", is *stretch*, with all below
 it: it can be left for another day, only its cells must have been run. All else is the core, at most `LONGEST_CORE`
@@ -58,6 +59,8 @@ def sections(page: Path) -> list[Section]:
     found: dict[tuple[str, bool], float] = {}
     heading, stretch_level = "", 0
     for cell in nbformat.read(page, as_version=4).cells:
+        if "generated" in cell.metadata.get("tags", ()):
+            continue
         if cell.cell_type == "markdown":
             title = _HEADING.search(_FENCE.sub("", _SOLUTION.sub("", cell.source)))
             if title:
@@ -85,7 +88,7 @@ def totals(page: Path) -> tuple[float, float]:
 def said(page: Path) -> tuple[int, int] | None:
     """The minutes that a page names itself, core and stretch: "**It takes** about 85 minutes, the *stretch* 20 more."
     None: it says nothing of the kind."""
-    text = "\n".join(cell.source for cell in nbformat.read(page, as_version=4).cells[:3])
+    text = "\n".join(cell.source for cell in nbformat.read(page, as_version=4).cells[:1])
     words = _SAYS.search(" ".join(text.split()))
     return (int(words[1]), int(words[2] or 0)) if words else None
 

@@ -35,7 +35,7 @@ class Task:
 class Unit:
     """What a notebook says of itself. path: below notebooks/ or work/. title: "05 · Gradient all-reduce by hand".
 
-    needs, takes, promise: in the notebook's words, without line breaks. minutes: the longest that it says; None where
+    needs, takes, promise: in the notebook's words, without line breaks. minutes: those of its core; None where
     it says none. memory: "1.2 GB", "" where it is not said. frameworks: it imports TensorFlow or Horovod.
     """
 
@@ -119,7 +119,7 @@ def _first(pattern: re.Pattern, text: str) -> str:
 
 def _minutes(takes: str) -> int | None:
     numbers = [int(number) for number in re.findall(r"\d+", takes)]
-    return max(numbers) if numbers else 60 if "hour" in takes else None
+    return numbers[0] if numbers else 60 if "hour" in takes else None
 
 
 def _tasks(cells: list[dict]) -> list[Task]:
