@@ -16,7 +16,7 @@ _TAKES = re.compile(r"\*\*It takes\*\*\s+(.*?)\.(?=\s|\Z)", re.DOTALL)
 _NEEDS = re.compile(r"\*\*You need\*\*\s+(.*?)(?=\*\*It (?:takes|runs)\*\*|\n\n|\Z)", re.DOTALL)
 _PROMISE = re.compile(r"\*\*At the end of this page\*\*\s+(.*?)(?=\n\n|\*\*You need|\Z)", re.DOTALL)
 _FRAMEWORKS = re.compile(r"^(?:import|from) (?:horovod|tensorflow)\b", re.MULTILINE)
-_MEMORY = re.compile(r"They take (about [\d.]+ GB)\s+of\s+memory")
+_MEMORY = re.compile(r"They\s+take\s+(about\s+[\d.]+\s+GB)\s+of\s+memory")
 
 
 @dataclass(frozen=True)
