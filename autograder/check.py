@@ -13,6 +13,7 @@ import secrets
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.judging import cards
 from autograder.judging.helpers import judge_with_its_helpers, slice_for
 from autograder.judging.judge import judge
+from autograder.others import shown
 from autograder.personal import keep_records
 from autograder.progress import keep_result
 from autograder.registry import UnknownExercise, find
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 unwritten.install()  # every notebook with an exercise imports this module
 _last: dict[str, Result] = {}  # by function: what its last check said
+_passes: Counter[str] = Counter()  # by function: in this kernel, for where nothing is kept
 
 
 class CheckFailed(Exception):
@@ -80,10 +83,8 @@ def check(function, *, hints: str | None = None) -> None:
                 f"You stopped this check before it came to an end: nothing is known about {name}."
             ) from None
         _last[name] = result
-        if not os.environ.get("NBGRADER_EXECUTION"):
-            keep_records(result)
-            keep_result(result)
-        _show(result, hints, patience)
+        more = "" if os.environ.get("NBGRADER_EXECUTION") else _kept(result, hints, _source_of(name))
+        _show(result, hints, patience, more)
     if result.verdict != "passed" and os.environ.get("NBGRADER_EXECUTION"):
         points = f", {result.score} of {result.max_score} points" if result.max_score else ""
         raise CheckFailed(f"{name}: {result.verdict} ({result.diagnosis}){points}")
@@ -186,9 +187,26 @@ def _figure(result: Result) -> str:
     return timeline.svg(case.events, case.world_size)
 
 
-def _show(result: Result, hints: str, patience: _Patience) -> None:
+def _source_of(name: str) -> str:
+    """The newest cell that defines a function; "" where none does."""
+    return next((cell.source for cell in reversed(executed_cells()) if f"def {name}(" in cell.source), "")
+
+
+def _kept(result: Result, hints: str, own: str = "") -> str:
+    """Keep what the student has reached; other right answers than their own, as HTML, if this is not their first
+    pass."""
+    keep_records(result)
+    entry = keep_result(result)
+    if result.verdict != "passed":
+        return ""
+    _passes[result.exercise] += 1
+    passes = entry["passes"] if entry else _passes[result.exercise]
+    return shown(result.unit, result.exercise, passes, own) if HINT_LEVELS[hints] == max(HINT_LEVELS.values()) else ""
+
+
+def _show(result: Result, hints: str, patience: _Patience, more: str = "") -> None:
     figure = _figure(result) if _in_notebook() and HINT_LEVELS[hints] >= 1 else ""
-    patience.end(cards.html_card(result, hints, figure), cards.text_card(result, hints))
+    patience.end(cards.html_card(result, hints, figure) + more, cards.text_card(result, hints))
 
 
 class _Patience:

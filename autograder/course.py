@@ -5,6 +5,7 @@
     ROOT/overlay/solutions/NN_topic/topic.py  units of one's own; one that is named like a public unit replaces it
     ROOT/overlay/keys/NN_topic.key    the secret key of an assignment: 128 bits in hexadecimal, readable by its owner
     ROOT/overlay/extensions/NN_topic.csv      days by which students may hand it in later (`autograder extend`)
+    ROOT/overlay/answers.txt          units, one a line, whose right answers students may see after they have passed
     ROOT/overlay/nonces/NN_topic.csv  the code each student was given with an assignment, where codes were given out
 
 `make course-release DIR` makes all of it (tools/course_release.py).
@@ -64,6 +65,13 @@ class Course:
                 f"{path} should hold 32 hexadecimal digits: restore it from a copy, or remove it to draw a new key"
             )
         return key
+
+    def answers_shown(self) -> list[str]:
+        """The units of which students get other right answers, to be seen after their second pass: none, unless the
+        instructor names them, say when the deadline is over."""
+        path = self.overlay / "answers.txt"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return [name for line in lines if (name := line.partition("#")[0].strip())]
 
     def nonce(self, assignment: str, student: str) -> str:
         """The code this student was given with the assignment; "" where no codes were given out, or none to this

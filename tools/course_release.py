@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from autograder.course import OVERLAY, Course  # noqa: E402
+from autograder.others import packed  # noqa: E402
 
 NOT_FOR_STUDENTS = (
     *("solutions", "tests", "benchmarks", ".ci", ".github", ".pre-commit-config.yaml", "docs", "notebooks", "homework"),
@@ -203,6 +204,7 @@ def write_student_tree(root: Path, folder: Path) -> None:
         )
     for path in sorted((root / "overlay" / "exercises").glob("unit_*.py")):
         shutil.copyfile(path, folder / "autograder" / "exercises" / path.name)
+    (folder / "autograder" / "others.json").write_text(packed(Course(root).answers_shown()), encoding="utf-8")
     for path in sorted((folder / "autograder" / "exercises").glob("*.py")):
         path.write_text(without_references(path.read_text(encoding="utf-8")), encoding="utf-8")
 

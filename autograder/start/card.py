@@ -67,7 +67,8 @@ def as_text(row: Row, entries: dict[str, dict]) -> str:
 
 
 def as_html(row: Row, entries: dict[str, dict]) -> str:
-    cell = 'style="text-align:left;padding:2px 14px 2px 0;vertical-align:top"'
+    cell = 'style="text-align:left;padding:2px 14px 2px 0;vertical-align:top;white-space:nowrap"'
+    last = cell.replace("nowrap", "normal")
     rows = []
     for done in row.tasks:
         points = f"{pages.number(done.points)}/{pages.number(done.task.points)}" if done.task.points else ""
@@ -84,7 +85,7 @@ def as_html(row: Row, entries: dict[str, dict]) -> str:
         rows.append(
             f"<tr><td {cell}><code>{html.escape(done.task.name)}</code></td><td {cell}>{points}</td>"
             f'<td {cell}><span style="color:{colour}">{state}</span></td><td {cell}>{tries}</td>'
-            f"<td {cell}>{folded}</td></tr>"
+            f"<td {last}>{folded}</td></tr>"
         )
     return (
         f'<div role="group" aria-label="{html.escape(row.unit.title)}" style="border:1px solid #bbb;'

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It maps over the two axes in place of writing x and y out: the same rule would do in three dimensions.
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Everybody is everybody's neighbour in a communicator of its own, and the sum is taken by each rank for itself: more bytes, the same number.
 import numpy as np
 from mpi4py import MPI
 

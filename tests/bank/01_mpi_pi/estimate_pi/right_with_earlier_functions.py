@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Three functions of this page do all the work: a share, a count, a sum, and one division at the end.
 import numpy as np
 
 

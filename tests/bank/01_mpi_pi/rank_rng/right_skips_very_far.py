@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: One single stream, in which rank r begins 2^80 r draws further on: no two ranks can ever meet.
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The standard deviation is worked out from the chance of a hit, not typed in, and the number is rounded up.
 import numpy as np
 
 p = np.pi / 4

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The efficiency is the first row's rank-seconds over each row's: what the same work costs in ranks times time.
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The median of the slopes between all pairs of points: a few disturbed measurements do not move it.
 import numpy as np
 
 from scipy.stats import theilslopes

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It asks again and again whether the request is done in place of sleeping in `wait`: a rank could do something useful in between.
 import torch
 import torch.distributed as dist
 

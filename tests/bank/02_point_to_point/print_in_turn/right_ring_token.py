@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The token goes all the way round to rank 0, which then knows that everybody has printed.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It asks the group of all ranks, which is an object with a size, where the usual functions ask it for you.
 import torch
 import torch.distributed as dist
 

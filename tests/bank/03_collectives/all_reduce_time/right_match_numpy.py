@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The three ways differ in rounds and in the part of the vector that a round moves; the formula itself is written once.
 import math
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Everybody sends x to everybody and takes the mean of what has come: one step, and p - 1 times the bytes.
 import torch
 import torch.distributed as dist
 

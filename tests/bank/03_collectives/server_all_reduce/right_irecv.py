@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Rank 0 posts all receives at once and takes the messages as they come, in place of one rank after the other.
 import torch
 import torch.distributed as dist
 

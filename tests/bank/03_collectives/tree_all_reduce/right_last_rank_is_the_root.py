@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The ranks are numbered from the other end, so that the last one is the root: any rank can be.
 import torch
 import torch.distributed as dist
 

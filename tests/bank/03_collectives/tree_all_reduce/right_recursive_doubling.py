@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: No root: in every round pairs exchange and both add, so everybody has the sum after half of the steps.
 import torch
 import torch.distributed as dist
 

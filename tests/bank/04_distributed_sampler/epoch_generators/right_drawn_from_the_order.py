@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The seeds of all ranks are drawn from one generator that everybody has, and each takes its own.
 import torch
 
 

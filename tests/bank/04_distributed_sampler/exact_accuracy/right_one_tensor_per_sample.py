@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A flag for every sample, and the sum of the tables: more bytes, and each rank ends up with the answer to every sample.
 import torch
 import torch.distributed as dist
 

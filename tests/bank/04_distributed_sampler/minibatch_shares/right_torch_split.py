@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: First `split` cuts the minibatches, then a slice with a stride deals each of them out, all in one line.
 import torch
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It pads nothing: the place in the order is taken modulo n, so that whoever runs over the end begins again.
 import math
 
 import torch

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A new sampler in every epoch, seeded with seed + epoch, which is what `set_epoch` comes to.
 from torch.utils.data import DataLoader, DistributedSampler
 import torch.distributed as dist
 

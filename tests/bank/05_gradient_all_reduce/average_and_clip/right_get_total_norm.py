@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The norm of the norms of all gradients, then one factor for all of them: what `clip_grad_norm_` does inside.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: All broadcasts are on their way before the first is waited for.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The single losses and hits travel, pickled, and are averaged at the end: simple, and far more bytes than three sums.
 import numpy as np
 import torch.distributed as dist
 

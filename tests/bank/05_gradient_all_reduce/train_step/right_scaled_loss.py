@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Each rank divides its sum by the global count before the backward pass, so the gradients only need to be added.
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

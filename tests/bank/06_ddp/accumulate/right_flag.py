@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It switches DDP's own flag in place of the context manager, and divides the finished gradient once.
 from torch.nn import functional as F
 
 

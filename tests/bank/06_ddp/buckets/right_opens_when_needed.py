@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A bucket is opened when there is no room left in the last one, so nothing has to be closed at the end.
 def buckets(sizes, first_cap, cap):
     result = []
     room = 0

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It reads to the CPU and loads numbers only, no pickled code: the way for files from somewhere else.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The file is written under another name and then renamed: whoever reads sees the old one or the new one, never half.
 import os
 
 import torch

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Losses are collected once at the end, not in every step: one conversation in place of many.
 import torch
 import torch.distributed as dist
 import torch.nn as nn

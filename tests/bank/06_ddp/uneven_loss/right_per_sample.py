@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Every sample gets its weight, world_size over all samples, and the sum of them is the loss.
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

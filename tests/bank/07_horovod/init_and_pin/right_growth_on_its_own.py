@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Only the GPU that this rank uses is touched, and with fewer GPUs than ranks they are shared.
 def init_and_pin(tf, hvd):
     hvd.init()
     if gpus := tf.config.experimental.list_physical_devices("GPU"):

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Whole batches are dealt out in place of samples: each rank then has runs of neighbours.
 import horovod.tensorflow as hvd
 
 

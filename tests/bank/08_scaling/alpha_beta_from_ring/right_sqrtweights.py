@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Long times, which scatter more, count less, and the line is fitted over n / p, so that the slope is beta at once.
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Fractions in place of quotients: whether all local batches are alike is decided without rounding.
 from fractions import Fraction
 
 import numpy as np

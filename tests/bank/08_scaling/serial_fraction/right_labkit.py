@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The course's own estimate carries the error along, so that no derivative has to be written down.
 
 from labkit import scaling
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The relative errors of both means are added in squares: the rule for any quotient.
 import numpy as np
 
 

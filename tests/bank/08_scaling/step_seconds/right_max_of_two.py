@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A step takes the computation, or the part of it that hides nothing and the communication after it, whichever is longer: one `max`.
 def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden):
     largest_share = -(-global_batch_size // world_size)
     computation = largest_share * seconds_per_image

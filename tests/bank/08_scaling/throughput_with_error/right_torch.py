@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The rate comes from the sum of all times, and its relative error is that of the mean step.
 import torch
 
 

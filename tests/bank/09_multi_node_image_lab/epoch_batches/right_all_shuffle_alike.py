@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Everybody shuffles the whole list with one seed, and then shards it: each epoch a rank sees other images.
 import horovod.tensorflow as hvd
 
 

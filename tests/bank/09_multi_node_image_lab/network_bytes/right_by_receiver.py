@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It counts what comes into each node, not what goes out: along a closed ring the two are the same.
 
 
 def network_bytes(node_of, nbytes, two_levels):

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The meeting is a broadcast of a word: nobody has it before rank 0 is done preparing.
 def prepared_images(hvd, is_ready, prepare, load):
     if hvd.local_rank() == 0:
         if not is_ready():

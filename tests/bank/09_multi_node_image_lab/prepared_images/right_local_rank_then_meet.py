@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The first rank of each node prepares, and an all-reduce of a number is the meeting: it ends when all have come.
 import tensorflow as tf
 
 

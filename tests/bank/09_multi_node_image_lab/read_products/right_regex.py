@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A pattern finds the lines that look right, so the head and empty lines drop out by themselves.
 import re
 
 import numpy as np

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: All parts stand in one table, and the number of GPUs is rounded up with integers alone.
 def training_memory(parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes):
     half = 2 if precision == "mixed" else 4
     parts = {

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The outputs of all replicas are put together and get one loss, as `DataParallel` does it: uneven shares weigh right by themselves.
 import torch
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It asks `chunk`, which is what `DataParallel` cuts with, and counts.
 import torch
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The library's own scaler goes through the same history: the weights are zeros, only its decisions matter.
 import torch
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The library's check counts for the rank, and the sum over the ranks is above 0 when anybody has found one.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Three counts for each class in place of the whole matrix: all that F1 needs.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: `GradScaler` and `clip_grad_norm_` in the order that the page asks for: unscale, clip, step.
 import torch
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The square norm travels in front of the gradient, and the library takes the mean: two lines less to get wrong.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The warm-up is an interpolation, and half of 1 + cos is the square of the cosine of half the angle.
 import numpy as np
 
 

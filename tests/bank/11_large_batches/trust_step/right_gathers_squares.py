@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The squares of all ranks are gathered in one call, and each takes the roots of the sums itself.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Each sequence goes where it leaves least room, not to the first row that takes it: as good here, sometimes better.
 import numpy as np
 
 

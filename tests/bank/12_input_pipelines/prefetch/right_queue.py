@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A bounded queue holds the thread back, and errors travel through it like batches.
 import queue
 import threading
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Runs of the shuffled list in place of strides: as fair, since the list was shuffled before.
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The first elements fill the buffer in one call, and then one is exchanged for each that comes.
 import itertools
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: TensorFlow has both divisions as functions: one by the global batch, one by the number of replicas.
 import tensorflow as tf
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The rows are dealt out by hand and the gradients summed inside the replicas, which leaves the same sum on each.
 import numpy as np
 import tensorflow as tf
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: An address that comes twice is found by comparing the list with itself without doubles.
 import json
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It counts how many of a rung may rise and takes the best that have not risen yet.
 def asha_next(finished, started, n, eta):
     for k in range(len(started) - 2, -1, -1):
         known = sorted((loss, i) for i, loss in finished[k].items() if loss == loss)

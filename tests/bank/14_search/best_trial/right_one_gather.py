@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Each rank sends its best (loss, number, error) once, and everybody takes the smallest: one call in place of three.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Jobs travel as pickled objects, None for the end: no number has to be set aside as a sign.
 import torch
 import torch.distributed as dist
 

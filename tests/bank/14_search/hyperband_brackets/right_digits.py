@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The epochs of the rungs are worked out once, downwards, and each bracket is an end of that list.
 def hyperband_brackets(R, eta):
     if R < 1 or eta < 2:
         raise ValueError

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Configuration i has a generator of its own, so that a rank draws its own and skips all others.
 import numpy as np
 
 

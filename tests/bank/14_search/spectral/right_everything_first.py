@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: All coefficients are fitted at once, and the largest again: what thresholding the means is a shortcut for.
 import itertools
 
 import numpy as np

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A lexical sort puts the numbers of equal losses in order and NaNs at the end.
 import numpy as np
 
 

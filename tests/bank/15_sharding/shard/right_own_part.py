@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Only the own part is copied into zeros: nothing of the size of the whole is made.
 
 
 def shard(flat, rank, p):

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A reduce-scatter brings each rank its own part of the mean: half of what an all-reduce sends, and the rest is the gather of the weights.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: `scaled_dot_product_attention` does the masking and the softmax for all heads of this rank at once.
 import torch.distributed as dist
 import torch.nn.functional as F
 

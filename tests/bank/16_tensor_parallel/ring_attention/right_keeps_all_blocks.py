@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It keeps the blocks that pass by and takes one softmax at the end: simple, and the memory that the running way saves is spent.
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

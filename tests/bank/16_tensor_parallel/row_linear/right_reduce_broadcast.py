@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The sum is made on rank 0, which adds the bias, and goes back to all: bias once, by construction.
 import torch.distributed as dist
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Two small autograd functions, one silent forward, one silent backward: the f and g of the text.
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A hook sums the gradient of the input, and the sum of the outputs is added as a constant: no autograd function.
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The same as a fraction of integers, which is divided at the very end.
 def bubble(p, m, v=1):
     from fractions import Fraction
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It tries one number after the other, in steps of p where there are chunks: slow, and sure.
 def enough_micro_batches(p, share, v=1):
     step = p if v > 1 else 1
     m = step

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The order says what to do, and the loop only does it: the same loop would run any other order.
 import torch
 import torch.distributed as dist
 

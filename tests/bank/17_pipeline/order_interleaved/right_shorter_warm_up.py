@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Fewer forward passes before it turns: p - 1 - rank in place of twice as many, which keeps less alive.
 def order_interleaved(rank, p, m, v):
     if m % p:
         raise ValueError(f"{p} ranks do not divide {m} micro-batches")

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Three counters decide: forward while there is room, backward when it is due, and weights in what is left.
 def order_zero_bubble(rank, p, m):
     order = []
     f = b = w = 0

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: All cuts are tried: for a dozen layers that is quick, and nobody can doubt it.
 import itertools
 
 import numpy as np

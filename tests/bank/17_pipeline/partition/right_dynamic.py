@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The best cut of the first layers into fewer stages is worked out once and used again: dynamic programming.
 import functools
 
 

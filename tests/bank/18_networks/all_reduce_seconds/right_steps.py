@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: One small function for a step, away or at home, and each algorithm is a sum of such steps.
 import math
 
 

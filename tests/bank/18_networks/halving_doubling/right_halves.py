@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It remembers which half was kept and which was given, and goes the same way back.
 import torch
 import torch.distributed as dist
 

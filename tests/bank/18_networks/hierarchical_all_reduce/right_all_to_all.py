@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Across the nodes it exchanges pieces and adds them itself, then gathers: an all-reduce in its two halves.
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It walks round the hosts and takes a place where there is one: a rank at a time, without a list of places.
 def place_ranks(hosts, slots, p, by):
     if p > sum(slots):
         raise ValueError("not enough slots")

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A stable argsort: ranks of a node stay in their order, and nodes come one after the other.
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Sorted rows give who came last and by how much, for all steps at once.
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A pool of one thread: its future keeps the error and raises it when it is asked for.
 import copy
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The standard library's median, row by row, and two conditions that must both hold.
 from statistics import median
 
 

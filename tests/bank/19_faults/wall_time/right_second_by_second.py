@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It lives through every second, computing, saving or resting: slow, and easy to believe.
 def wall_time(work, interval, save, restart, failures):
     kept = computed = saving = resting = now = 0
     struck = set(failures)

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A rule for all ranks, one forward pass ahead and then F, B, W in turn: it passes, and there is room below it.
 def heavy_head():
     orders = []
     for first in (1, 1, 1, 0):

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: A program plays the ranks: a backward pass where one can run, else a forward pass where there is memory.
 def three_alive():
     """Each rank goes on with a backward pass where it can, else with a forward pass where it has memory for one."""
     most, seconds, with_weights = (

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The order of 1F1B with each W right behind its B: it passes, and fills no bubble with weights yet.
 def three_parts():
     orders = []
     for first in (3, 2, 1, 0):

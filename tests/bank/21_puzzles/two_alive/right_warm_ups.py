@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Each rank begins with at most one forward pass ahead, then works in turn: it passes, and there is room below it.
 def two_alive():
     orders = []
     for first in (1, 1, 0, 0):

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Megatron's order with fewer forward passes ahead, so that eight are alive: it passes, and there is room below it.
 def two_chunks():
     places = [(group + k, j) for group in (0, 4) for j in (0, 1) for k in range(4)]
     forward = [f"F{k}.{j}" for k, j in places]
