@@ -58,9 +58,9 @@
         this.putDoctor();
       }
 
-      async look() {
+      async look(again) {
         try {
-          this.doctor = await ask('course/doctor');
+          this.doctor = await ask(`course/doctor${again ? '?again=1' : ''}`);
         } catch (error) {
           this.doctor = ' ';
         }
@@ -73,6 +73,13 @@
       }
 
       clicked(event) {
+        if (event.target.closest('a[data-again]')) {
+          event.preventDefault();
+          this.doctor = 'Looking at this machine ...';
+          this.putDoctor();
+          this.look(true);
+          return;
+        }
         const link = event.target.closest('a[data-path]');
         if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
         event.preventDefault();
