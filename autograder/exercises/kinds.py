@@ -206,7 +206,9 @@ def on_ranks(level: str, p: int, names: str, known: dict[str, Any], says: str = 
 def names_of(signature: str) -> list[str]:
     """Names of the arguments in a signature such as "f(x: list[int], k: int = 3) -> float"."""
     inside = signature.partition("->")[0].strip().partition("(")[2].removesuffix(")")
-    return re.findall(r"(\w+)\s*(?::[^,]*?(?:\[[^]]*\])?[^,]*)?(?:,|$)", inside)
+    while (flat := re.sub(r"\[[^][]*\]", "", inside)) != inside:  # types in brackets, from the innermost on
+        inside = flat
+    return re.findall(r"(\w+)\s*(?::[^,]*)?(?:,|$)", inside)
 
 
 def plain(value: Any) -> Any:
