@@ -1,0 +1,123 @@
+"""Gradients on a mesh, (data, pipeline, tensor): real tensors on its ranks, what they should be after a step, and their
+norm, each also with one thing done otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from autograder.exercise import Case, Finding, Run, Tensor
+from autograder.exercises.kinds import ReportExercise
+from autograder.values import full_precision
+
+REPLICATED = ("norm.weight", "norm.bias")
+
+
+def drawn_gradients(rng: np.random.Generator, shape) -> list[dict[str, np.ndarray]]:
+    """Of each rank: its shards, what all tensor ranks hold alike, and on the first and the last stage its shard of the
+    embedding. Replicas hold the same parameters, and other gradients."""
+    data, pipeline, tensor = shape
+    found: list[dict[str, np.ndarray]] = []
+    for _ in range(data):
+        for stage in range(pipeline):
+            alike = {name: full_precision(rng, 0.5, 2.0, (3,)) for name in REPLICATED}
+            for _ in range(tensor):
+                shapes = {"attention.weight": (2, 5), "mlp.weight": (13,)}
+                own = {name: full_precision(rng, -2.0, 2.0, each) for name, each in shapes.items()}
+                if stage in (0, pipeline - 1):
+                    own["embedding"] = full_precision(rng, 0.5, 3.0, (8, 9))
+                found.append(own | alike)
+    return found
+
+
+def averaged(c, *, mean=True, tied="sum", times_tensor=False) -> list[dict[str, np.ndarray]]:
+    """What every rank holds afterwards, or with one thing done otherwise. tied: "sum", "mean" or "apart"."""
+    data, pipeline, tensor = c.shape
+    found = []
+    for rank, own in enumerate(c.gradients):
+        _, stage, column = np.unravel_index(rank, c.shape)
+
+        def over_data(name, stage=stage, column=column):
+            places = (np.ravel_multi_index((d, stage, column), c.shape) for d in range(data))
+            return sum(c.gradients[r][name] for r in places) / (data if mean else 1)
+
+        new = {name: over_data(name) for name in own}
+        if "embedding" in own and pipeline > 1 and tied != "apart":
+            new["embedding"] = over_data("embedding", 0) + over_data("embedding", pipeline - 1)
+            new["embedding"] = new["embedding"] / (2 if tied == "mean" else 1)
+        if times_tensor:
+            new |= {name: new[name] * tensor for name in REPLICATED}
+        found.append(new)
+    return found
+
+
+def norms(c, *, axes=(1, 2), each=False, twice=False, root=True, of_norms=False, gradients=None) -> list[float]:
+    """The norm as each rank has it. axes: over which ranks' squares are added up. each: what is replicated counts on
+    every rank that holds it. twice: the tied embedding on both stages. of_norms: norms are added, not their squares."""
+    _, pipeline, _ = c.shape
+    squares = np.zeros(c.shape)
+    for rank, own in enumerate(averaged(c) if gradients is None else gradients):
+        place = np.unravel_index(rank, c.shape)
+        for name, values in own.items():
+            again = name in REPLICATED and place[2] > 0 and not each
+            tied = name == "embedding" and place[1] > 0 and pipeline > 1 and not twice
+            squares[place] += 0.0 if again or tied else float((values**2).sum())
+    if of_norms:
+        return np.broadcast_to(np.sqrt(squares).sum(axes, keepdims=True), c.shape).ravel().tolist()
+    found = np.broadcast_to(squares.sum(axes, keepdims=True), c.shape)
+    return (np.sqrt(found) if root else found).ravel().tolist()
+
+
+def as_tensors(gradients: list[dict]) -> list[dict]:
+    return [{"gradients": {name: Tensor(values, "float64") for name, values in own.items()}} for own in gradients]
+
+
+def as_norms(values: list[float]) -> list[dict]:
+    return [{"norm": Tensor(np.array(value), "float64")} for value in values]
+
+
+class MeshGradientsExercise(ReportExercise):
+    """Ranks are given their gradients, change them in place, and return the norm."""
+
+    inputs, parts = "free", ("gradients", "norm")
+    harness = """
+import torch
+
+
+def harness(f, gradients, replicated, shape):
+    norm = f(gradients, replicated, tuple(shape))
+    if torch.is_tensor(norm) and norm.numel() == 1:
+        norm = norm.detach().reshape(())
+    elif isinstance(norm, (int, float)):
+        norm = torch.tensor(norm, dtype=torch.float64)
+    return {"gradients": gradients, "norm": norm}
+"""
+
+    def cases(self, rng):
+        return [self._case(rng, *drawn) for drawn in zip(self.levels, ((2, 1, 2), (1, 3, 2), (2, 2, 2)), strict=True)]
+
+    @staticmethod
+    def _case(rng, level, shape):
+        found = drawn_gradients(rng, shape)
+        known = {"shape": shape, "gradients": found}
+        arguments = [
+            ({name: Tensor(values, "float64") for name, values in own.items()}, list(REPLICATED), shape)
+            for own in found
+        ]
+        return Case(level, math.prod(shape), arguments, f"data, pipeline, tensor = {shape}", known)
+
+    def expected(self, case: Case) -> list:
+        c = self.worked(case)
+        pairs = zip(as_tensors(averaged(c)), as_norms(norms(c)), strict=True)
+        return [gradients | norm for gradients, norm in pairs]
+
+    def facts(self, case: Case, run: Run):
+        data, pipeline, tensor = case.known["shape"]
+        own = sum(values.nbytes for one in case.known["gradients"] for values in one.values())
+        tied = 2 * case.known["gradients"][0]["embedding"].nbytes * data * tensor * (pipeline > 1)
+        needed, sent = 2 * (data - 1) / data * own + tied, sum(run.link_bytes.values())
+        if sent <= needed + 128 * case.world_size:
+            return None
+        return Finding("too_many_bytes", f"{sent:.0f} B on all links; {needed:.0f} and a few for each rank do.")

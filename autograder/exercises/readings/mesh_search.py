@@ -1,0 +1,117 @@
+"""The search for the best mesh, (data, pipeline, tensor), by trying every one; and what is wrong with another."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from types import SimpleNamespace
+
+from autograder.exercise import Finding
+from autograder.exercises.kinds import PlainExercise, refused
+from autograder.exercises.readings.meshes import plan_of
+
+
+@cache
+def _estimated(model: tuple, shape: tuple, micro_batches: int) -> float:
+    return plan_of(dict(model), shape, micro_batches).estimate().seconds
+
+
+def mesh_seconds(model: dict, shape, micro_batches: int) -> float:
+    """Seconds of a step by the simulator; ValueError where it does not come out even."""
+    return _estimated(tuple(model.items()), tuple(shape), micro_batches)
+
+
+def meshes(model: dict, gpus: int, batch: int, per_node: int):
+    """Every shape that comes out even."""
+    for tensor in range(1, gpus + 1):
+        for pipeline in range(1, gpus // tensor + 1):
+            data, rest = divmod(gpus, tensor * pipeline)
+            even = rest or model["heads"] % tensor or model["layers"] % pipeline
+            if tensor <= per_node and not even and batch % data == 0:
+                yield data, pipeline, tensor
+
+
+@cache
+def _largest(model: tuple, shape: tuple, micro_batches: int) -> float:
+    plan = plan_of(dict(model), shape, micro_batches)
+    return max(plan.memory(stage).total for stage in range(shape[1]))
+
+
+def most_memory(model: dict, shape, batch: int) -> float:
+    """Bytes of the rank that holds most."""
+    return _largest(tuple(model.items()), tuple(shape), batch // shape[0])
+
+
+def that_fit(c) -> dict[tuple, float]:
+    """Every mesh that comes out even and fits -> its seconds."""
+    every = meshes(c.model, c.gpus, c.batch, c.per_node)
+    fits = [shape for shape in every if most_memory(c.model, shape, c.batch) <= c.memory]
+    return {shape: mesh_seconds(c.model, shape, c.batch // shape[0]) for shape in fits}
+
+
+class SearchExercise(PlainExercise):
+    """A mesh is returned; what it costs, the simulator says."""
+
+    given = ("model", "gpus", "batch", "per_node", "memory")
+    harness = """
+def harness(f, model, gpus, batch, per_node, memory):
+    from labkit.scale import Mesh, Model, Plan, machine
+
+    gpt = Model(*(model[name] for name in ("layers", "width", "heads", "vocabulary", "sequence")))
+    raised = []
+
+    def seconds(shape, micro_batches):
+        try:
+            data, pipeline, tensor = (int(n) for n in shape)
+            if min(data, pipeline, tensor) < 1 or data * pipeline * tensor != gpus:
+                raise ValueError(f"a mesh of shape {tuple(shape)} has not {gpus} ranks")
+            mesh, batch = Mesh(tensor, 1, pipeline, data), int(micro_batches) * data
+            return Plan(gpt, mesh, machine("DGX-H100"), batch, recompute="selective").estimate().seconds
+        except ValueError as error:
+            raised.append(error)
+            raise
+
+    try:
+        return as_lists(f(model, gpus, batch, per_node, memory, seconds))
+    except ValueError as error:
+        if any(error is one for one in raised):
+            raise RuntimeError(f"`seconds` was asked for what does not come out even: {error}") from None
+        return "ValueError"
+"""
+
+    def read_right(self, answer, **known):
+        c = SimpleNamespace(**known)
+        fit = that_fit(c)
+        if not fit:
+            return None if refused(answer) else "takes_anything"
+        if refused(answer):
+            return "refuses_what_can_be"
+        if not isinstance(answer, list) or len(answer) != 3 or not all(type(n) is int and n > 0 for n in answer):
+            return "no_mesh"
+        if math.prod(answer) != c.gpus:
+            return Finding("no_mesh", f"{' x '.join(map(str, answer))} is {math.prod(answer)}, not {c.gpus}.")
+        shape, every = tuple(answer), set(meshes(c.model, c.gpus, c.batch, c.per_node))
+        best = min(fit, key=fit.get)
+        if shape == best[::-1] and fit.get(shape, math.inf) > 1.05 * fit[best]:
+            return "backwards"
+        if shape[2] > c.per_node:
+            return Finding("tp_across_nodes", f"Groups of {shape[2]} on nodes of {c.per_node}.")
+        if shape not in every:
+            return Finding("does_not_come_out_even", f"{shape} for {c.model['layers']} layers and {c.batch} sequences.")
+        if shape not in fit:
+            most = most_memory(c.model, shape, c.batch)
+            return Finding("does_not_fit", f"{shape}: up to {most / 1e9:.1f} GB on a rank, with {c.memory / 1e9:g} GB.")
+        if fit[shape] <= 1.05 * fit[best]:
+            return None
+        return Finding(self._name(c, shape, fit, every), f"{shape} takes {fit[shape] / fit[best]:.2f} times as long as "
+                       "the best mesh that fits.")  # fmt: skip
+
+    @staticmethod
+    def _name(c, shape, fit, every) -> str:
+        few = c.batch // c.gpus
+        held_then = {s for s in every if most_memory(c.model, s, few * s[0]) <= c.memory} if few else set()
+        if held_then and shape == min(held_then, key=lambda s: mesh_seconds(c.model, s, few)):
+            return "divides_batch_by_all_ranks"
+        if shape[0] == max(one[0] for one in fit):
+            return "most_replicas"
+        return "fills_the_node" if shape[2] == c.per_node else "not_the_best"

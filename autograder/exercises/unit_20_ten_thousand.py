@@ -1,0 +1,598 @@
+"""Unit 20, ten thousand: ranks as a mesh, bytes on its links, memory of a rank, time of a step, the search for the best
+mesh, utilisation, gradients over three axes, and checkpoints at that size.
+
+What is right is what the simulator says (`labkit.scale`), which a test holds against real ranks on the relay.
+"""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+from autograder.exercise import Finding, Mistake, Record
+from autograder.exercises.kinds import PlainExercise, RefusingExercise
+from autograder.exercises.readings.mesh_gradients import MeshGradientsExercise, as_norms, as_tensors, averaged, norms
+from autograder.exercises.readings.mesh_search import SearchExercise, mesh_seconds, that_fit
+from autograder.exercises.readings.meshes import (
+    best_of,
+    counted,
+    held,
+    lost,
+    one_class,
+    rank_memory,
+    seconds_of,
+    shares,
+    step_bytes,
+    timed_step,
+)
+
+TAKES_ANYTHING = Mistake("takes_anything", "This cannot be done, and the function returned something all the same.",
+                         "Raise a ValueError before anything else.")  # fmt: skip
+REFUSES = Mistake("refuses_what_can_be", "This can be done, and the function raised a ValueError.", "",
+                  lambda c: c.possible and "ValueError")  # fmt: skip
+
+# -- a mesh ------------------------------------------------------------------------------------------------------------
+
+
+def coordinates(rank: int, shape) -> list[int]:
+    return [int(place) for place in np.unravel_index(rank, shape)]
+
+
+class MeshCoordinates(RefusingExercise):
+    """Where a rank stands"""
+
+    signature = "mesh_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]"
+    levels = {"three axes": 1, "any axes": 1, "no such rank": 1}
+    given = ("rank", "shape")  # one call, not one for each rank
+    mistakes = [
+        TAKES_ANYTHING,
+        REFUSES,
+        Mistake("first_axis_innermost", "The first axis changes from rank to rank here. In a `DeviceMesh` it is the "
+                "last: neighbouring ranks share all coordinates but that one.",
+                "Take the last axis first: rank % shape[-1], and go on with rank // shape[-1].",
+                lambda c: c.possible and [int(x) for x in np.unravel_index(c.rank, c.shape, order="F")]),
+        Mistake("backwards", "These are the right numbers, the last axis first.",
+                "One coordinate for each axis, in the order of the shape.",
+                lambda c: c.possible and coordinates(c.rank, c.shape)[::-1]),
+        Mistake("strides_of_the_wrong_axis", "Each axis was divided by its own length. What counts is how many ranks "
+                "lie "
+                "inside it: the product of the lengths behind it.",
+                "coordinate = rank // (product of the lengths behind) % length.",
+                lambda c: c.possible and [c.rank // n % n for n in c.shape]),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        for shape in ((4, 3, 2), (2, 4, 8)):
+            size = math.prod(shape)
+            for rank in (0, size - 1, int(rng.integers(size // 3, size - 1))):
+                yield "three axes", {"rank": rank, "shape": shape}
+        yield "any axes", {"rank": int(rng.integers(16384)), "shape": (128, 16, 1, 8)}
+        yield "any axes", {"rank": int(rng.integers(5)), "shape": (5,)}
+        for rank in (24, -1):
+            yield "no such rank", {"rank": rank, "shape": (4, 3, 2)}
+
+    def impossible(self, rank, shape):
+        return not 0 <= rank < math.prod(shape)
+
+    reference = """
+def mesh_coordinates(rank, shape):
+    found, inside = [], 1
+    for length in shape:
+        inside *= length
+    if not 0 <= rank < inside:
+        raise ValueError(f"there is no rank {rank} of {inside}")
+    for length in reversed(shape):
+        rank, place = divmod(rank, length)
+        found.insert(0, place)
+    return tuple(found)
+"""
+
+    def right(self, rank, shape):
+        return coordinates(rank, shape)
+
+
+def groups(shape, axis: int, order: str = "C") -> list[list[int]]:
+    ranks = np.arange(math.prod(shape)).reshape(shape, order=order)
+    return sorted(np.moveaxis(ranks, axis, -1).reshape(-1, shape[axis]).tolist())
+
+
+class AxisGroups(PlainExercise):
+    """Who talks to whom"""
+
+    signature = "axis_groups(shape: tuple[int, ...], axis: int) -> list[list[int]]"
+    levels = {"the last axis": 1, "any axis": 1}
+    uses = ("mesh_coordinates",)
+    mistakes = [
+        Mistake("neighbours", "These groups are ranks with neighbouring numbers. So they lie on the last axis alone.",
+                "A group: all ranks that have the same coordinates but on this axis.",
+                lambda c: np.arange(math.prod(c.shape)).reshape(-1, c.shape[c.axis]).tolist()),
+        Mistake("same_coordinate", "The ranks of a group have the same place on this axis. They should differ in it, "
+                "and "
+                "in nothing else.",
+                "A group: all ranks that have the same coordinates but on this axis.",
+                lambda c: np.moveaxis(np.arange(math.prod(c.shape)).reshape(c.shape), c.axis, 0)
+                .reshape(c.shape[c.axis], -1).tolist()),
+        Mistake("first_axis_innermost", "These are groups of a mesh whose first axis changes from rank to rank.",
+                "In a `DeviceMesh` the last axis is the innermost.", lambda c: groups(c.shape, c.axis, "F")),
+        Mistake("whole_strides", "The ranks of a group are as far from each other as on the first axis, whichever axis "
+                "it is.",
+                "The distance on an axis is the product of the lengths behind it.",
+                lambda c: np.arange(math.prod(c.shape)).reshape(c.shape[c.axis], -1).T.tolist()),
+        Mistake("another_order", "These are the groups, in another order.",
+                "Ranks of a group in rising order, the groups by their first rank."),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        yield "the last axis", {"shape": (2, 2, 4), "axis": 2}
+        yield "the last axis", {"shape": (3, 2, int(rng.integers(3, 6))), "axis": 2}
+        for shape, axis in (((2, 3, 4), 0), ((2, 3, 4), 1), ((3, 2, 2, 2), 2), ((2, 4, 1), 2)):
+            yield "any axis", {"shape": shape, "axis": axis}
+
+    reference = """
+def axis_groups(shape, axis):
+    inside = 1
+    for length in shape[axis + 1:]:
+        inside *= length
+    size = inside
+    for length in shape[:axis + 1]:
+        size *= length
+    firsts = [rank for rank in range(size) if rank // inside % shape[axis] == 0]
+    return [[first + k * inside for k in range(shape[axis])] for first in firsts]
+"""
+
+    def right(self, shape, axis):
+        return groups(shape, axis)
+
+    def read(self, answer, shape, axis):
+        try:
+            found = sorted(sorted(group) for group in answer)
+        except TypeError:
+            return None
+        return "another_order" if found == groups(shape, axis) else None
+
+
+# -- bytes -------------------------------------------------------------------------------------------------------------
+
+
+class StepBytes(PlainExercise):
+    """Bytes of a step, by axis and link"""
+
+    signature = "step_bytes(shape: tuple[int, int, int], work: dict, per_node: int) -> dict[str, dict[str, float]]"
+    levels = {"on one node": 2, "on nodes": 2}
+    uses = ("axis_groups",)
+    mistakes = [
+        Mistake(name, why, how, lambda c, slip=slip: counted(c.shape, c.work, c.per_node, **slip))
+        for name, why, how, slip in (
+            ("forgets_the_backward_pass", "Only the all-reduces of the forward pass are counted on the tensor axis.",
+             "Two in the forward pass of a layer, and two in its backward pass.", {"reduces": 2}),
+            ("only_there", "The activations go on, but no gradients come back through the pipeline.",
+             "A message of hop_bytes for every micro-batch, in each direction.", {"ways": 1}),
+            ("round_the_ring", "The last stage sends to the first. A pipeline of one chunk on each rank has an end.",
+             "p - 1 links for p stages.", {"wraps": True}),
+            ("whole_contributions", "Every rank sends all its bytes twice. On the ring it sends (n - 1) / n of them, "
+             "twice.", "2 (n - 1) / n times its bytes, for each rank of a group of n.", {"lonely": False}),
+            ("half_an_all_reduce", "This is what a reduce-scatter sends. An all-reduce goes round twice.",
+             "2 (n - 1) / n times its bytes, for each rank of a group of n.", {"share": 1}),
+            ("of_one_rank", "These are the bytes of one rank, in the mean.", "Those of all ranks together.",
+             {"of_one": True}),
+            ("dp_innermost", "These are the links of a mesh whose data axis is innermost: neighbouring ranks differ in "
+             "`data`, and the tensor groups are strewn over the nodes.",
+             "The shape is (data, pipeline, tensor), and the last axis changes from rank to rank.",
+             {"order": (2, 1, 0)}),
+        )
+    ]  # fmt: skip
+    mistakes += [
+        Mistake("gradients_in_every_micro_batch", "The gradients are reduced after every micro-batch. They are added "
+                "up "
+                "on the rank, and reduced once.", "Once in a step.",
+                lambda c: counted(c.shape, c.work, c.per_node, often=c.work["micro_batches"])),
+        Mistake("one_class_for_an_axis", "All bytes of an axis are on one class of link here. But of a group's ring "
+                "some "
+                "edges may lie inside a node and others between two.",
+                "Ask of every edge of the ring whether its two ranks are on one node: a // per_node == b // per_node.",
+                lambda c: one_class(c.right)),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        for level, shape, per_node in (
+            ("on one node", (1, 1, 4), 8),
+            ("on one node", (2, 3, 2), 16),
+            ("on nodes", (2, 2, 4), 4),
+            ("on nodes", (2, 2, 4), 2),
+            ("on nodes", (4, 3, 2), 8),
+            ("on nodes", (4, 1, 2), 4),
+        ):
+            work = {"micro_batches": int(rng.integers(3, 7)), "layers": int(rng.integers(2, 5))}
+            work |= {name: 48 * int(rng.integers(50, 90)) for name in ("tensor_bytes", "hop_bytes")}
+            yield level, {"shape": shape, "work": work | {"gradient_bytes": 48 * int(rng.integers(500, 900))},
+                          "per_node": per_node}  # fmt: skip
+
+    def right(self, shape, work, per_node):
+        return step_bytes(shape, work, per_node)
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+class RankMemory(PlainExercise):
+    """What a rank holds"""
+
+    signature = (
+        "rank_memory(model: dict, shape: tuple[int, int, int], stage: int, micro_batches: int, zero: int = 1) "
+        "-> dict[str, float]"
+    )
+    levels = {"one stage": 1, "stages": 2, "ZeRO": 1}
+    mistakes = [
+        Mistake(name, why, how, lambda c, slip=slip: held(c, **slip(c)))
+        for name, why, how, slip in (
+            ("optimizer_on_every_replica", "Every replica keeps the whole state of the optimizer here.",
+             "From ZeRO 1 on 12 bytes for a parameter are divided by `data`; from 2 on the 4 of the gradient, from 3 "
+             "on "
+             "the 2 of the weight.", lambda c: {"whole": True}),
+            ("one_stage_early", "One thing too many is sharded.",
+             "ZeRO 1: the optimizer's state. 2: the gradients, too. 3: the weights, too.", lambda c: {"shifted": 1}),
+            ("sharded_over_all_ranks", "What replicas share is divided by all ranks here. Ranks of other stages, and "
+             "other tensor ranks, hold other parameters.", "Divide by `data` alone.", lambda c: {"over_all": True}),
+            ("embedding_on_every_stage", "Every stage has an embedding here.",
+             "The first stage looks tokens up, the last one has the output: those two.",
+             lambda c: {"everywhere": True}),
+            ("forgets_the_tied_copy", "The last stage has no embedding here. It shares the first one's matrix, but "
+             "it is "
+             "another rank, and needs it for the output.",
+             "With more than one stage V h parameters on the last one, too.", lambda c: {"untied": True}),
+            ("keeps_all_micro_batches", "All micro-batches are alive here: that is GPipe.",
+             "Under 1F1B min(m, p - stage) of them are.", lambda c: {"in_flight": c.micro_batches}),
+            ("p_alive_on_every_stage", "p micro-batches are alive on every stage here. Only the first stage waits so "
+             "long for the first gradient.", "min(m, p - stage).", lambda c: {"in_flight": c.shape[1]}),
+            ("more_than_there_are", "More micro-batches are alive here than there are.", "min(m, p - stage).",
+             lambda c: {"in_flight": c.shape[1] - c.stage}),
+            ("one_micro_batch", "One micro-batch is alive at a time here.",
+             "While a micro-batch is on its way to the last stage and back, others begin: min(m, p - stage).",
+             lambda c: {"in_flight": 1}),
+            ("activations_on_every_tensor_rank", "Every tensor rank keeps whole activations here.",
+             "Divide them by `tensor`.", lambda c: {"split": False}),
+            ("gradients_in_two_bytes", "The gradients take two bytes each here.", "Four: they are added up in float32.",
+             lambda c: {"each": (2, 2, 12)}),
+            ("two_moments_only", "The optimizer's state takes 8 bytes here: Adam's two moments.",
+             "12: the weights in float32, too.", lambda c: {"each": (2, 4, 8)}),
+        )
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        model = {"layers": 24, "width": 2304, "heads": 24, "vocabulary": 51200, "sequence": 2048}
+        large = {"layers": 48, "width": 8192, "heads": 64, "vocabulary": 51200, "sequence": 2048}
+        m = int(rng.integers(20, 60))
+        for level, of, shape, stage, micro_batches, zero in (
+            ("one stage", model, (1, 1, 1), 0, m, 0),
+            ("one stage", model, (4, 1, 2), 0, m, 1),
+            ("stages", large, (2, 4, 8), 0, m, 1),
+            ("stages", large, (2, 4, 8), int(rng.integers(1, 3)), m, 1),
+            ("stages", large, (2, 4, 8), 3, m, 1),
+            ("stages", large, (4, 12, 8), int(rng.integers(1, 4)), 5, 0),
+            ("ZeRO", model, (8, 2, 4), 0, m, 2),
+            ("ZeRO", model, (8, 2, 4), 1, m, 3),
+        ):
+            known = {"model": of, "shape": shape, "stage": stage, "micro_batches": micro_batches, "zero": zero}
+            yield level, known
+
+    reference = """
+def rank_memory(model, shape, stage, micro_batches, zero=1):
+    data, pipeline, tensor = shape
+    h, layers = model["width"], model["layers"] // pipeline
+    parameters = layers * (12 * h * h + 13 * h)
+    if stage == 0:
+        parameters += (model["vocabulary"] + model["sequence"]) * h
+    elif stage == pipeline - 1:
+        parameters += model["vocabulary"] * h
+    parameters /= tensor
+    alive = min(micro_batches, pipeline - stage)
+    return {
+        "parameters": 2 * parameters / (data if zero >= 3 else 1),
+        "gradients": 4 * parameters / (data if zero >= 2 else 1),
+        "optimizer": 12 * parameters / (data if zero >= 1 else 1),
+        "activations": 34 * model["sequence"] * h / tensor * layers * alive,
+    }
+"""
+
+    def right(self, **known):
+        return rank_memory(**known)
+
+
+# -- time --------------------------------------------------------------------------------------------------------------
+
+
+class PipelineSeconds(PlainExercise):
+    """How long a step takes"""
+
+    signature = "pipeline_seconds(p: int, m: int, v: int, layers: int, seconds: dict[str, float]) -> float"
+    levels = {"one chunk on each rank": 1, "v chunks": 1, "an output on the last stage": 1}
+    mistakes = [
+        Mistake("forgets_the_bubble", "The pipeline never waits here.", "(m v + p - 1) slots, not m v.",
+                lambda c: c.of(c.m * c.v)),
+        Mistake("bubble_of_v1", "The bubble is that of one chunk: p - 1 slots of a whole stage. With v chunks a slot "
+                "is a "
+                "chunk's, v times shorter.", "(m v + p - 1) slots of one chunk.",
+                lambda c: c.of(c.v * (c.m + c.p - 1)) if c.v > 1 else None),
+        Mistake("forgets_the_chunks", "A rank works on m chunks here. It has v of them: m v in a step.",
+                "(m v + p - 1) slots.", lambda c: c.of(c.m + c.p - 1) if c.v > 1 else None),
+        Mistake("p_slots_of_waiting", "There are m v + p slots here.", "The last stage begins p - 1 slots late.",
+                lambda c: c.of(c.m * c.v + c.p)),
+        Mistake("forgets_the_all_reduces", "The tensor ranks never talk here.",
+                "Four all-reduces in every layer: two forward, two backward.", lambda c: c.of(all_reduce=0.0)),
+        Mistake("two_all_reduces", "A layer has two all-reduces here, and none in its backward pass, or one in each.",
+                "Four all-reduces in every layer: two forward, two backward.",
+                lambda c: c.of(all_reduce=c.seconds["all_reduce"] / 2)),
+        Mistake("forgets_the_gradients", "The replicas never reduce their gradients here.", "Once, at the end.",
+                lambda c: c.of(gradients=0.0)),
+        Mistake("gradients_in_every_micro_batch", "The gradients are reduced in every micro-batch here.",
+                "Once, at the end.", lambda c: c.of(gradients=c.m * c.seconds["gradients"])),
+        Mistake("one_layer", "A chunk has one layer here.", "`layers` of them.", lambda c: c.of(layers=1)),
+        Mistake("forgets_the_output", "The last stage has no output here.",
+                "The last stage works m times, and each time has `head` seconds more.",
+                lambda c: c.of(head=0.0) if c.seconds["head"] else None),
+        Mistake("output_on_every_stage", "Every stage has an output here: the p - 1 slots before and after the last "
+                "stage's work are those of others.",
+                "The last stage begins after p - 1 slots of the others, and works m times.",
+                lambda c: c.of(head=c.seconds["head"] * (c.m + c.p - 1) / c.m) if c.seconds["head"] else None),
+        Mistake("output_once", "The output takes its time once here, not for every micro-batch.", "m times.",
+                lambda c: c.of(head=c.seconds["head"] / c.m) if c.seconds["head"] else None),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        one, chunks, output = self.levels
+        for level, p, m, v, layers, head in (
+            (one, 4, 8, 1, 3, 0.0),
+            (one, 8, 3, 1, 2, 0.0),
+            (one, 1, 6, 1, 4, 0.0),
+            (chunks, 4, 8, 2, 2, 0.0),
+            (chunks, 8, 16, 4, 2, 0.0),
+            (output, 4, 12, 1, 3, 2e-3),
+            (output, 8, 8, 1, 2, 1e-3),
+        ):
+            forward, more = 1e-6 * int(rng.integers(900, 1200)), 1e-6 * int(rng.integers(800, 1100))
+            gradient_bytes = 1 << (26 if m > 3 else 25)
+            of_step = p, m, v, layers, forward, forward + more, head, 1 << 20, gradient_bytes
+            seconds, replayed = timed_step(*of_step)
+            known = {"p": p, "m": m, "v": v, "layers": layers, "seconds": seconds, "replayed": replayed}
+            yield level, known, {"rtol": 0.01}
+
+    def right(self, replayed, **known):
+        return replayed
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.p = case.known["p"]  # stages
+
+        def of(slots=c.m * c.v + c.p - 1, layers=c.layers, **changed):
+            seconds = c.seconds | changed
+            last = seconds_of(1, 1, 1, layers, seconds | {"head": 0.0, "gradients": 0.0})
+            return slots * last + c.m * seconds["head"] + seconds["gradients"]
+
+        c.of = of
+        return c
+
+
+# -- the search --------------------------------------------------------------------------------------------------------
+
+
+class BestMesh(SearchExercise):
+    """The best mesh"""
+
+    signature = (
+        "best_mesh(model: dict, gpus: int, batch: int, per_node: int, memory: float, seconds: Callable) "
+        "-> tuple[int, int, int]"
+    )
+    levels = {"within 5 % of the best": 3, "nothing fits": 1}
+    given, harness = SearchExercise.given, SearchExercise.harness
+    uses = ("rank_memory",)
+    mistakes = [
+        TAKES_ANYTHING,
+        Mistake(REFUSES.name, REFUSES.why, "Raise a ValueError only where no mesh fits."),
+        Mistake("no_mesh", "What came is not three positive whole numbers whose product is `gpus`.",
+                "(data, pipeline, tensor), with data * pipeline * tensor == gpus."),
+        Mistake("tp_across_nodes", "The tensor groups are larger than a node, so that their all-reduces, four in every "
+                "layer, go over the slow links.", "tensor <= per_node."),
+        Mistake("does_not_come_out_even", "This mesh does not come out even.",
+                "`tensor` divides the heads, `pipeline` the layers, `data` the batch."),
+        Mistake("does_not_fit", "On this mesh a rank has more to hold than its memory.",
+                "`rank_memory` of every stage, all four parts together, at most `memory`."),
+        Mistake("backwards", "These are the lengths of the best mesh, the last axis first.",
+                "(data, pipeline, tensor)."),
+        Mistake("divides_batch_by_all_ranks", "This would be the best mesh if a replica had batch / gpus "
+                "micro-batches. The ranks of a replica work on the same ones.", "batch // data micro-batches."),
+        Mistake("fills_the_node", "The tensor groups fill a node, and that is too many here: four all-reduces in every "
+                "layer cost more than the bubble that they save.", "Try smaller groups, too."),
+        Mistake("most_replicas", "As many replicas as fit. That is a good rule, but of the meshes with so many there "
+                "are "
+                "faster ones.", "Compare `seconds` of all that fit."),
+        Mistake("not_the_best", "Another mesh that fits is faster.", "Compare `seconds` of all that fit."),
+    ]  # fmt: skip
+    records = [
+        Record("step time", "s", lambda case: case.known["gpus"] == 256,
+               lambda case, run: mesh_seconds(case.known["model"], run.ranks[0].value,
+                                              case.known["batch"] // run.ranks[0].value[0]),
+               lambda case: min(that_fit(SimpleNamespace(**case.known)).values()),
+               lambda case: min(that_fit(SimpleNamespace(**case.known)).values()),
+               "all meshes were tried.")
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        def gpt(layers, width, heads):
+            return {"layers": layers, "width": width, "heads": heads, "vocabulary": 51200, "sequence": 2048}
+
+        level, nothing = self.levels
+        for at, model, gpus, batch, memory in (
+            (level, gpt(24, 2048, 16), 16, 16 * int(rng.integers(4, 8)), 10e9),
+            (level, gpt(48, 6144, 48), 128, 1024, 1e9 * int(rng.integers(60, 75))),
+            (level, gpt(80, 8192, 64), 256, 1024, 80e9),
+            (nothing, gpt(80, 8192, 64), 16, 256, 1e9 * int(rng.integers(60, 80))),
+        ):
+            yield at, {"model": model, "gpus": gpus, "batch": batch, "per_node": 8, "memory": memory}
+
+
+# -- utilisation -------------------------------------------------------------------------------------------------------
+
+
+class MfuAndHfu(PlainExercise):
+    """Two utilisations"""
+
+    signature = (
+        "mfu_and_hfu(tokens_per_second: float, model: dict, gpus: int, peak: float, recompute: str) "
+        "-> tuple[float, float]"
+    )
+    levels = {"nothing is recomputed": 1, "everything is recomputed": 2}
+    mistakes = [
+        Mistake("counts_forward_only", "Only the forward pass is counted: 2 FLOPs for a parameter and a token.",
+                "The backward pass takes twice as many: 6 in all.", lambda c: shares(c, (2, 4), (4, 8))),
+        Mistake("forgets_attention_flops", "Attention's scores and sums are left out: they have no parameters, but "
+                "FLOPs.",
+                "12 * layers * width * sequence more for a token.", lambda c: shares(c, looks=(0, 0))),
+        Mistake("attention_forward_only", "Attention's scores and sums are counted in the forward pass alone.",
+                "4 * layers * width * sequence forward, and twice that backward.", lambda c: shares(c, looks=(4, 8))),
+        Mistake("hfu_for_mfu", "What was recomputed counts in the first number, too. The model does not need it twice.",
+                "The first number is what the model needs: 6 and 12, whatever was recomputed.",
+                lambda c: shares(c, (8, 8), (16, 16)) if c.recompute == "full" else None),
+        Mistake("mfu_for_hfu", "What was recomputed counts in neither number. The hardware did it all the same.",
+                "The second number has the forward pass twice where it is recomputed: 8 and 16.",
+                lambda c: shares(c, (6, 6), (12, 12)) if c.recompute == "full" else None),
+        Mistake("attention_not_recomputed", "With everything recomputed, attention's scores and sums are, too.",
+                "8 and 16.", lambda c: shares(c, (6, 8), (12, 12)) if c.recompute == "full" else None),
+        Mistake("swapped", "The two numbers are in the wrong order.", "(MFU, HFU).",
+                lambda c: shares(c, swapped=True) if c.recompute == "full" else None),
+        Mistake("recomputes_always", "Nothing was recomputed in this run.", "Look at `recompute`.",
+                lambda c: shares(c, (6, 6), (12,
+                12))[:1] + [shares(SimpleNamespace(**vars(c) | {"recompute": "full"}))[1]]
+                if c.recompute == "none" else None),
+        Mistake("percent", "These are percentages.", "Numbers from 0 to 1.", lambda c: shares(c, factor=100.0)),
+        Mistake("of_one_gpu", "All GPUs' tokens were held against one GPU's peak.", "gpus * peak.",
+                lambda c: shares(c, factor=c.gpus)),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        for recompute in ("none", "none", "full", "full"):
+            layers, width = int(rng.integers(24, 49)), 1024 * int(rng.integers(3, 9))
+            model = {"parameters": 12 * layers * width**2, "layers": layers, "width": width, "sequence": 8192}
+            gpus = int(rng.integers(100, 2000))
+            rate = round(gpus * 312e12 * float(rng.uniform(0.3, 0.4)) / (6 * model["parameters"]), 1)
+            level = list(self.levels)[recompute == "full"]
+            yield level, {"tokens_per_second": rate, "model": model, "gpus": gpus, "peak": 312e12,
+                          "recompute": recompute}  # fmt: skip
+
+    def right(self, **known):
+        return shares(SimpleNamespace(**known))
+
+
+# -- gradients ---------------------------------------------------------------------------------------------------------
+
+
+class AverageAndNorm(MeshGradientsExercise):
+    """A gradient on a mesh, and its norm"""
+
+    signature = (
+        "average_and_norm(gradients: dict[str, torch.Tensor], replicated: list[str], shape: tuple[int, int, int]) "
+        "-> float"
+    )
+    levels = {"one stage": 2, "stages": 2, "all three axes": 1}
+    uses = ("axis_groups",)
+    mistakes = [
+        Mistake("sum_for_mean", "The gradients are summed over the replicas, not averaged.", "Divide by `data`.",
+                lambda c: as_tensors(averaged(c, mean=False))),
+        Mistake("tied_apart", "The embedding's gradients on the first and the last stage were never added. The two "
+                "copies "
+                "drift apart from this step on.",
+                "One matrix, used twice: its gradient is the sum of both.", lambda c: as_tensors(averaged(c,
+                tied="apart"))),
+        Mistake("tied_mean", "The embedding's gradient is the mean of the first and the last stage's.",
+                "One matrix, used twice: its gradient is the sum of both.", lambda c: as_tensors(averaged(c,
+                tied="mean"))),
+        Mistake("replicated_summed", "What all tensor ranks hold alike was added up over them. Each has the whole "
+                "gradient "
+                "already.", "Leave it as it is.", lambda c: as_tensors(averaged(c, times_tensor=True))),
+        Mistake("tensor_shards_left_out", "The norm has the squares of one tensor rank's shards alone.",
+                "Add the squares up over the tensor ranks, too.", lambda c: as_norms(norms(c, axes=(1,), each=True))),
+        Mistake("global_norm_over_one_axis", "The norm is that of one stage. Each stage would clip by another norm.",
+                "Add the squares up over the stages, too.", lambda c: as_norms(norms(c, axes=(2,)))),
+        Mistake("norm_of_one_rank", "The norm is that of one rank's own gradients.",
+                "Add the squares up over the tensor ranks and the stages.",
+                lambda c: as_norms(norms(c, axes=(), each=True, twice=True))),
+        Mistake("replicated_counted_by_each", "What all tensor ranks hold alike counts on each of them.",
+                "Count it on one tensor rank.", lambda c: as_norms(norms(c, each=True))),
+        Mistake("tied_counted_twice", "The tied embedding counts on the first stage and on the last one.",
+                "It is one parameter: count it once.", lambda c: as_norms(norms(c, twice=True))),
+        Mistake("counts_the_replicas", "The squares were added up over the replicas, too: all of them hold the same.",
+                "Over `pipeline` and `tensor` alone.", lambda c: as_norms(norms(c, axes=(0, 1, 2)))),
+        Mistake("norms_added", "Norms were added, not their squares.", "The root comes last.",
+                lambda c: as_norms(norms(c, of_norms=True))),
+        Mistake("squared", "This is the square of the norm.", "The root comes last.",
+                lambda c: as_norms(norms(c, root=False))),
+        Mistake("norm_before_the_mean", "This is the norm of what the ranks had before their gradients were averaged.",
+                "Average first.", lambda c: as_norms(norms(c, gradients=c.gradients))),
+        Mistake("too_many_bytes", "The numbers are right, but a rank handed over more than its gradients, once over "
+                "the "
+                "replicas, the embedding to the other end of the pipeline, and a few numbers.",
+                "For the norm one number of each rank is enough, and stages in the middle have no embedding to add."),
+    ]  # fmt: skip
+
+
+# -- failures ----------------------------------------------------------------------------------------------------------
+
+
+class CheckpointEvery(PlainExercise):
+    """Steps between two checkpoints"""
+
+    signature = "checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int"
+    levels = {"saves are quick": 1, "saves are slow": 2}
+    mistakes = [
+        Mistake("no_steps", "What came is not a whole number of steps, at least 1.", "Round it, and at least 1."),
+        Mistake("of_one_rank", "This is the interval of one rank alone. All together they fail `ranks` times as often.",
+                "mtbf / ranks."),
+        Mistake("seconds_for_steps", "These are seconds, not steps.", "Divide by `step`."),
+        Mistake("forgets_the_two", "The factor 2 is missing.", "sqrt(2 * save * mtbf of all)."),
+        Mistake("to_first_order", "This is Young's interval. It assumes that a save takes next to no time, compared "
+                "with "
+                "the time between failures.",
+                "Compare the expected time of several intervals, or look up Daly's second formula."),
+        Mistake("not_the_best", "With another interval less time is lost.",
+                "M (exp((w + save) / M) - 1) / w is how much longer everything takes: try one number of steps after "
+                "the "
+                "other."),
+    ]  # fmt: skip
+    records = [
+        Record("time lost", "of the time of the steps", lambda case: case.known["ranks"] == 16384,
+               lambda case, run: lost(run.ranks[0].value, **case.known),
+               lambda case: lost(best_of(**case.known), **case.known),
+               lambda case: lost(best_of(**case.known), **case.known),
+               "all numbers of steps were tried.")
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        quick, slow = self.levels
+        year = 365 * 86400.0
+        yield quick, {"step": 4.5, "save": 30.0, "mtbf": 11124.0 * 16384, "ranks": 16384}
+        yield quick, {"step": float(rng.integers(2, 6)), "save": float(rng.integers(10, 30)), "mtbf": 6 * year,
+                      "ranks": int(rng.integers(1000, 4000))}  # fmt: skip
+        for share, ranks in ((6, 8192), (3, 100_000)):
+            mtbf = float(rng.integers(4, 7)) * year
+            yield slow, {"step": float(rng.integers(2, 6)), "save": round(mtbf / ranks / share, 1), "mtbf": mtbf,
+                         "ranks": ranks}  # fmt: skip
+
+    def read_right(self, answer, step, save, mtbf, ranks):
+        known = {"step": step, "save": save, "mtbf": mtbf, "ranks": ranks}
+        if type(answer) not in (int, float) or answer != answer or answer < 1 or answer != math.floor(answer):
+            return "no_steps"
+        least, taken = (1 + lost(n, **known) for n in (best_of(**known), answer))
+        if taken <= 1.001 * least:
+            return None
+        young = math.sqrt(2 * save * mtbf / ranks)
+        for name, seconds in (
+            ("of_one_rank", math.sqrt(2 * save * mtbf)),
+            ("seconds_for_steps", young * step),
+            ("seconds_for_steps", best_of(**known) * step * step),
+            ("forgets_the_two", young / math.sqrt(2)),
+            ("to_first_order", young),
+        ):
+            if abs(answer - seconds / step) <= 1:
+                return name
+        return Finding("not_the_best", f"It takes {taken:.4g} times as long as the steps alone, where {least:.4g} do.")
