@@ -8,11 +8,14 @@ COURSE := $(START) tools/bootstrap.py
 RUN := $(COURSE) run
 TIER := --tier=test
 
-.PHONY: help lab test test-cluster test-all mutants verdicts notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay bench-simulation gpu-check cluster-up cluster-run cluster-down doctor horovod clean
+.PHONY: help lab site test test-cluster test-all mutants verdicts notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay bench-simulation gpu-check cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
 	@$(COURSE) lab $(OPTIONS)
+
+site:  ## the course as pages for any web server, in build/site (SOLUTIONS=no: without solutions, for a class; docs/site.md)
+	@$(RUN) python -m tools.site $(if $(filter no,$(SOLUTIONS)),--without-solutions) $(OPTIONS)
 
 test:  ## the tests for any Linux and any user, some at a time (OPTIONS="-k setup" goes to pytest; OPTIONS="-n 0": one at a time)
 	@test -d tests || { echo "These are the students' files: the tests are in the course's repository. Try: make doctor"; exit 1; }

@@ -1,0 +1,170 @@
+"""A notebook as a page: what is folded, what is left out, where links lead; what figures are called; the audit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from tools.build_notebooks import source_of, units
+from tools.site.audit import audit
+from tools.site.figures import alternatives
+from tools.site.units import HIDE, SHOW, Links, page_of
+
+ROOT = Path(__file__).resolve().parents[3]
+GRADED = {"nbgrader": {"grade_id": "double", "solution": True, "grade": False}}
+SOLVED = "def double(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION"
+STUB = "def double(x):\n    # Your code here\n    raise NotImplementedError"
+RUBRIC = "### BEGIN SOLUTION\n- 1 point: the reason.\n### END SOLUTION"
+HIDDEN = "check(double)\n### BEGIN HIDDEN TESTS\nassert double(2) == 4\n### END HIDDEN TESTS"
+PICTURE = {"image/png": "iVBORw0KGgo="}
+
+
+def lesson(solved: bool):
+    """A text, an exercise, its check with hidden tests, a written question; for instructors or for students."""
+    text = new_output("stream", text="passed")
+    cells = [
+        new_markdown_cell("# Title\n\nSee [unit 00](../00_start/start.ipynb) and [the tree](../../labkit/x.py)."),
+        new_code_cell(SOLVED if solved else STUB, metadata=GRADED),
+        new_code_cell(HIDDEN, outputs=[text] if solved else []),
+        new_markdown_cell(RUBRIC if solved else "YOUR ANSWER HERE"),
+    ]
+    for number, cell in enumerate(cells):
+        cell.id = f"cell-{number}"
+    return new_notebook(cells=cells)
+
+
+def page(tmp_path, **options):
+    links = Links(
+        tmp_path, "notebooks/01_x", "units/01_x.ipynb", {"notebooks/00_start/start.ipynb": "units/00_s.ipynb"}
+    )
+    return page_of(lesson(True), lesson(False), where=links, **{"solutions": True, "outputs": True, **options})
+
+
+def test_a_solution_is_folded_below_its_stub(tmp_path):
+    cells = page(tmp_path).notebook.cells
+    assert [cell.source for cell in cells[1:3]] == ["(exercise-double)=", STUB]
+    folded = cells[3]
+    assert folded.source == "def double(x):\n    return 2 * x"
+    assert "hide-input" in folded.metadata.tags
+    assert folded.metadata.mystnb == {"code_prompt_show": SHOW, "code_prompt_hide": HIDE}
+    assert cells[4].source == "check(double)" and cells[4].outputs[0].text == "passed"
+
+
+def test_a_rubric_is_folded(tmp_path):
+    texts = [cell.source for cell in page(tmp_path).notebook.cells if cell.cell_type == "markdown"]
+    assert texts[-4:] == [
+        "YOUR ANSWER HERE",
+        f"<details class='solution'><summary>{SHOW}</summary>\n",
+        "- 1 point: the reason.\n",
+        "</details>",
+    ]
+
+
+def test_without_solutions_nothing_of_them_is_on_the_page(tmp_path):
+    text = nbformat.writes(page(tmp_path, solutions=False).notebook)
+    assert "2 * x" not in text and "the reason" not in text and "hide-input" not in text and STUB[:14] in text
+    assert "passed" in text and "passed" not in nbformat.writes(page(tmp_path, outputs=False).notebook)
+
+
+@pytest.mark.parametrize("solutions", [True, False])
+def test_hidden_tests_and_markers_are_on_no_page(tmp_path, solutions):
+    text = nbformat.writes(page(tmp_path, solutions=solutions).notebook)
+    assert "HIDDEN TESTS" not in text and "double(2) == 4" not in text and "SOLUTION" not in text
+
+
+def test_links_lead_to_pages_or_are_words(tmp_path):
+    assert page(tmp_path).notebook.cells[0].source.endswith("See [unit 00](00_s.ipynb) and the tree.")
+    (tmp_path / "notebooks/01_x").mkdir(parents=True)
+    (tmp_path / "notebooks/01_x/train.py").touch()
+    links = Links(tmp_path, "notebooks/01_x", "units/01_x.ipynb", {})
+    assert links.rewritten("[a](train.py) `[b](c)` [d](https://e.f)") == (
+        "[a](../programs/train.md) `[b](c)` [d](https://e.f)"
+    )
+    assert links.rewritten("![p](../../images/a.svg)") == "![p](../images/a.svg)"
+    assert links.files == ["notebooks/01_x/train.py"]
+
+
+def test_notebooks_that_do_not_belong_together_are_refused(tmp_path):
+    other = lesson(False)
+    del other.cells[1]
+    with pytest.raises(ValueError, match="make notebooks"):
+        page_of(lesson(True), other, True, True, Links(tmp_path, "notebooks/01_x", "units/01_x.ipynb", {}))
+
+
+# ------------------------------------------------------------------------------------------------------------- figures
+
+
+def figure(source: str, *, before="", after="", **metadata) -> list[str]:
+    cell = new_code_cell(source, outputs=[new_output("display_data", PICTURE)], metadata=metadata)
+    return alternatives(new_notebook(cells=[new_markdown_cell(before), cell, new_markdown_cell(after)]))
+
+
+def test_a_figure_is_told_by_its_title_its_axes_and_the_text():
+    source = 'ax.set(title="All-reduce on 4 ranks", xlabel="bytes")\nax.set_ylabel("time, ms")'
+    (text,) = figure(source, before="## What it costs\n\nRun it.", after="Small messages pay latency. More.")
+    assert text == (
+        "What it costs: Title: All-reduce on 4 ranks. Axes: bytes, time, ms. Small messages pay latency. More."
+    )
+
+
+def test_a_figure_is_told_by_what_draws_it():
+    helper = 'def draw_it(f):\n    """One lane for each rank. More."""\n    plt.plot()\n\n\ndef mine():\n    pass\n\n\n'
+    (text,) = figure(f"{helper}draw_it(mine)", before="# Lanes")
+    assert text == "Lanes: One lane for each rank. Drawn for mine."
+
+
+def test_a_cell_may_say_what_its_figures_show():
+    assert figure("plot()", alt="Two curves that cross.") == ["Two curves that cross."]
+    assert figure("plot()", alt=["Two curves that cross."]) == ["Two curves that cross."]
+
+
+@pytest.mark.parametrize("unit", units(ROOT))
+def test_every_figure_of_a_unit_says_something_of_its_own(unit):
+    texts = alternatives(nbformat.read(source_of(ROOT / "solutions" / unit).with_suffix(".ipynb"), as_version=4))
+    assert all(len(text.split()) >= 8 for text in texts)
+    assert len(set(texts)) == len(texts)
+
+
+# --------------------------------------------------------------------------------------------------------------- audit
+
+
+def found(folder: Path, body: str, **others: str) -> str:
+    (folder / "index.html").write_text(f"<html><body>{body}</body></html>")
+    for name, text in others.items():
+        (folder / name.replace("_", ".")).write_text(text)
+    return "\n".join(audit(folder).troubles)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('<a href="nowhere.html">x</a>', "nowhere.html leads nowhere"),
+        ('<a href="#nowhere">x</a>', "leads to no such place"),
+        ('<a href="other.html#here">x</a>', "leads to no such place"),
+        ('<script src="https://cdn.example/x.js"></script>', "loads https://cdn.example/x.js"),
+        ('<img src="//host.example/a.png" alt="a curve over ranks">', "loads //host.example/a.png"),
+        ('<link rel="stylesheet" href="https://fonts.example/f.css">', "loads https://fonts.example/f.css"),
+        ('<img src="other.html" alt="">', "no alternative text"),
+        ('<img src="other.html" alt="../_images/x.png">', "no alternative text"),
+    ],
+)
+def test_the_audit_sees_what_is_broken(tmp_path, body, said):
+    assert said in found(tmp_path, body, other_html="<p id='there'></p>")
+
+
+def test_the_audit_sees_what_a_style_sheet_loads(tmp_path):
+    said = found(
+        tmp_path, "", a_css="@font-face{src:url(https://fonts.example/f.woff2)} @import '//host.example/b.css'"
+    )
+    assert "loads https://fonts.example/f.woff2" in said and "loads //host.example/b.css" in said
+
+
+def test_the_audit_lets_a_whole_page_pass(tmp_path):
+    body = (
+        '<a href="other.html#there">x</a> <a href="https://paper.example">y</a> <a id="z" href="#z">z</a>'
+        '<img src="data:image/png;base64,AA" alt="speedup over ranks">'
+    )
+    assert not found(tmp_path, body, other_html="<p id='there'></p>")

@@ -1,0 +1,162 @@
+"""The site itself: two units and a homework built by Sphinx; and, in a browser without a network, all of it."""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from machine import CHROMIUM, needs
+
+from tools.build_notebooks import source_of
+from tools.site import cli, mistakes
+from tools.site.audit import audit
+
+ROOT = Path(__file__).resolve().parents[3]
+SOME = ("03_collectives", "06_ddp", "scaling_mnist")
+
+
+@pytest.fixture(scope="module")
+def few_mistakes():
+    """The index of these units alone: reading every exercise takes seconds."""
+    patch = pytest.MonkeyPatch()
+    some = [exercise for exercise in mistakes.public_exercises() if exercise.unit in SOME]
+    patch.setattr(mistakes, "public_exercises", lambda: some)
+    yield
+    patch.undo()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, few_mistakes):
+    to = tmp_path_factory.mktemp("site") / "site"
+    assert cli.build(to, only=SOME) == ""
+    return to
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory, few_mistakes):
+    to = tmp_path_factory.mktemp("site") / "site"
+    assert cli.build(to, solutions=False, only=SOME) == ""
+    return to
+
+
+def words(page: Path) -> str:
+    """The text of a page, blanks taken out."""
+    return re.sub(r"\s+", "", html.unescape(re.sub(r"<[^>]+>", "", page.read_text())))
+
+
+def solution_lines(unit: str) -> list[str]:
+    """Lines of code of a unit's solutions that nobody writes by chance, blanks taken out."""
+    text = source_of(ROOT / "solutions" / unit).read_text()
+    blocks = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", text, flags=re.S)
+    code = [block for block in blocks if "- 1 point: " not in block]
+    lines = [re.sub(r"\s+", "", line) for block in code for line in block.splitlines()]
+    return [line for line in lines if len(line) >= 30]
+
+
+def test_nothing_is_broken_nothing_comes_from_outside_every_figure_is_told(built, without):
+    for folder in (built, without):
+        report = audit(folder)
+        assert not report.troubles and report.pages > 15 and report.pictures > 10
+        assert not list(folder.rglob("*.ipynb")) and not (folder / "_sources").exists()
+
+
+def test_a_unit_is_a_page(built):
+    text = (built / "units" / "03_collectives.html").read_text()
+    assert "Show a solution" in text and "<math" in text and 'id="exercise-ring-all-reduce"' in text
+    assert "prev-next" in text and "theme-switch" in text and "search-button" in text
+    assert text.count('class="term') > 10 and "glossary.html#term-collective" in text
+    once = re.findall(r"glossary\.html#(term-[\w-]+)", text)
+    assert len(set(once)) == len(once)
+
+
+def test_solutions_are_folded_or_left_out(built, without):
+    for unit in ("03_collectives", "06_ddp"):
+        lines = solution_lines(unit)
+        there, not_there = (words(folder / "units" / f"{unit}.html") for folder in (built, without))
+        released = re.sub(
+            r"\s+", "", (ROOT / "notebooks" / unit / f"{source_of(ROOT / 'solutions' / unit).stem}.ipynb").read_text()
+        )
+        own = [line for line in lines if line not in released]
+        assert own and all(line in there for line in own)
+        assert not [line for line in own if line in not_there]
+        assert "raiseNotImplementedError" in not_there and "raiseNotImplementedError" in there
+
+
+def test_without_solutions_a_homework_shows_nothing_of_the_finished_one(built, without):
+    for folder, shown in ((built, True), (without, False)):
+        text = (folder / "homework" / "scaling_mnist.html").read_text()
+        assert ("cell_output" in text) is shown
+        assert ("Show a solution" in text) is shown
+
+
+def test_a_folder_that_is_no_site_is_kept(tmp_path):
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(FileExistsError, match="something else than a site"):
+        cli.build(tmp_path, only=SOME)
+
+
+# ------------------------------------------------------------------------------------------- the whole site, in a browser
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *message):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Where the whole site is served, on this machine alone."""
+    to = tmp_path_factory.mktemp("whole") / "site"
+    assert cli.main(["--to", str(to)]) == 0
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(to)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join(timeout=10)
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        try:
+            yield started
+        finally:
+            started.close()
+
+
+@needs("browser")
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_pages_stay_within_the_screen_and_ask_nobody_else(address, browser, theme, width):
+    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=theme)
+    page, asked, failed = context.new_page(), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("requestfailed", lambda request: failed.append(request.url))
+    for name in ("index", "units/03_collectives", "units/08_scaling", "mistakes/hangs", "claims", "glossary"):
+        page.goto(f"{address}/{name}.html", wait_until="load")
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+    assert not failed and all(url.startswith((address, "data:")) for url in asked)
+    context.close()
+
+
+@needs("browser")
+@pytest.mark.timeout(300)
+def test_the_search_finds_a_word(address, browser):
+    page = browser.new_page()
+    page.goto(f"{address}/search.html?q=straggler")
+    page.wait_for_selector("#search-results li a", timeout=30_000)
+    links = page.eval_on_selector_all("#search-results li a", "all => all.map(one => one.getAttribute('href'))")
+    assert any("units/19_faults.html" in link for link in links)
+    page.close()

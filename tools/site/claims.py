@@ -1,0 +1,92 @@
+"""The index of claims that a unit has computed again, from claims.toml; and whether the lessons still say so."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from tools.site.text import as_markdown, slug
+
+SOURCE = Path(__file__).with_name("claims.toml")
+SPEAKS_OF_ONE = re.compile(r"\b(claims?|published)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Who says what; what came out, in one sentence; the words of the lesson that show it, and their section."""
+
+    unit: str
+    section: str
+    by: str
+    says: str
+    verdict: str
+    shown: str
+
+
+def claims() -> list[Claim]:
+    return [Claim(**one) for one in tomllib.loads(SOURCE.read_text(encoding="utf-8"))["claim"]]
+
+
+def page(titles: dict[str, str]) -> str:
+    """The index, by unit. titles: unit -> title, of the units that are pages of the site."""
+    lines = [
+        "# Claims, checked again",
+        "",
+        "What papers, talks and manuals say, and what came out when a unit computed it. The link leads to the cell.",
+    ]
+    unit = ""
+    for claim in claims():
+        if claim.unit != unit:
+            unit = claim.unit
+            lines += ["", f"## {titles.get(unit, unit)}", ""]
+        where = f"units/{unit}.ipynb#{anchor(claim.section)}"
+        title = as_markdown(claim.section)
+        section = f"[{title}]({where})" if unit in titles else title
+        lines += [
+            f"- **{as_markdown(claim.says)}** ({as_markdown(claim.by)})",
+            "",
+            f"  {as_markdown(claim.verdict)} {section}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def anchor(section: str) -> str:
+    """The anchor of a heading, as MyST makes it."""
+    return slug(section)
+
+
+def stale(notebooks: dict[str, NotebookNode]) -> list[str]:
+    """What of claims.toml the lessons do not say any more, and headings that speak of a claim which is not in it."""
+    found = []
+    for claim in claims():
+        if claim.unit in notebooks:
+            text, headings = _text(notebooks[claim.unit]), _headings(notebooks[claim.unit])
+            if claim.section not in headings:
+                found.append(f"{claim.unit}: has no section {claim.section!r}")
+            if _flat(claim.shown) not in text:
+                found.append(f"{claim.unit}: does not say {claim.shown!r}")
+    known = {(claim.unit, claim.section) for claim in claims()}
+    others = set(tomllib.loads(SOURCE.read_text(encoding="utf-8"))["no_claim"])
+    for unit, notebook in notebooks.items():
+        for heading in _headings(notebook):
+            if SPEAKS_OF_ONE.search(heading) and (unit, heading) not in known and heading not in others:
+                found.append(f"{unit}: {heading!r} is in no claim of claims.toml, nor in its no_claim")
+    return found
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _headings(notebook: NotebookNode) -> list[str]:
+    texts = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return [re.sub(r"\s*\(\d+ points?\)$", "", line) for line in re.findall(r"^#{2,4} (.+)$", texts, flags=re.M)]
+
+
+def _text(notebook: NotebookNode) -> str:
+    outputs = [out.get("text", "") for c in notebook.cells if c.cell_type == "code" for out in c.outputs]
+    return _flat(" ".join([*(cell.source for cell in notebook.cells if cell.cell_type == "markdown"), *outputs]))

@@ -1,0 +1,88 @@
+"""The pages of the site as Sphinx reads them: markdown and notebooks in one tree, and what goes with them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+
+from tools.build_notebooks import FINISHED, homeworks, source_of, units
+from tools.site import claims, glossary, mistakes, start
+from tools.site.units import Links, page_of
+
+ROOT = Path(__file__).resolve().parents[2]
+CSS = Path(__file__).with_name("site.css")
+
+
+@dataclass
+class Tree:
+    """files: path -> text or bytes. figures: document -> alternative texts, in the order of its cells' pictures."""
+
+    files: dict[str, str | bytes] = field(default_factory=dict)
+    figures: dict[str, list[str]] = field(default_factory=dict)
+
+    def write(self, folder: Path) -> None:
+        for name, content in self.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def tree(root: Path = ROOT, solutions: bool = True, only: tuple[str, ...] = ()) -> Tree:
+    """All pages, or those of the units and homeworks in `only` with what belongs to the whole course."""
+    names = [name for name in (*units(root), *homeworks(root)) if not only or name in only]
+    pages = _documents(root, names)
+    built, titles = Tree(), {}
+    for name in names:
+        titles[name] = _add(built, root, name, pages, solutions)
+    built.files |= mistakes.pages(mistakes.public_exercises(), titles)
+    built.files["claims.md"] = claims.page(titles)
+    built.files["glossary.md"] = glossary.page(root, titles, pages)
+    built.files["_static/site.css"] = CSS.read_text(encoding="utf-8")
+    for path in sorted((root / "images").glob("*.svg")):
+        built.files[f"images/{path.name}"] = path.read_bytes()
+    built.files["index.md"] = start.page(root, titles, list(pages.values()), solutions)
+    built.files["site.json"] = json.dumps({"figures": built.figures, "terms": glossary.patterns(root)})
+    return built
+
+
+def _documents(root: Path, names: list[str]) -> dict[str, str]:
+    """path of a released notebook or handout -> its document; a homework's handout comes first."""
+    found = {}
+    for name in names:
+        stem, kind = source_of(root / "solutions" / name).stem, "homework" if name in FINISHED else "notebooks"
+        if name in FINISHED and (root / kind / name / "README.md").is_file():
+            found[f"{kind}/{name}/README.md"] = f"homework/{name}_handout.md"
+        found[f"{kind}/{name}/{stem}.ipynb"] = f"{'homework' if name in FINISHED else 'units'}/{name}.ipynb"
+    return found
+
+
+def _add(built: Tree, root: Path, name: str, pages: dict[str, str], solutions: bool) -> str:
+    """The pages of one unit or homework; returns its title. Outputs of a finished homework are part of its solution."""
+    source = source_of(root / "solutions" / name).with_suffix(".ipynb")
+    folder = f"{'homework' if name in FINISHED else 'notebooks'}/{name}"
+    document = pages[f"{folder}/{source.name}"]
+    links = Links(root, folder, document, pages)
+    solved, released = (nbformat.read(path, as_version=4) for path in (source, root / folder / source.name))
+    page = page_of(solved, released, solutions, solutions or name not in FINISHED, links)
+    built.files[document] = nbformat.writes(page.notebook)
+    built.figures[document.removesuffix(".ipynb")] = page.figures
+    title = re.search(r"^# (.+)$", "\n".join(c.source for c in released.cells if c.cell_type == "markdown"), re.M)[1]
+    if f"{folder}/README.md" in pages:
+        handout = Links(root, folder, f"homework/{name}_handout.md", pages)
+        text = (root / folder / "README.md").read_text(encoding="utf-8")
+        built.files[f"homework/{name}_handout.md"] = handout.rewritten(text)
+        links.files += handout.files
+    for path in dict.fromkeys(links.files):
+        built.files |= _program(root, path)
+    return title
+
+
+def _program(root: Path, path: str) -> dict[str, str]:
+    """The page of a program that students get."""
+    name = Path(path).name
+    text = (root / path).read_text(encoding="utf-8").rstrip()
+    return {f"programs/{Path(path).stem}.md": f"---\norphan: true\n---\n# {name}\n\n````python\n{text}\n````\n"}

@@ -1,0 +1,115 @@
+"""A unit's or a homework's notebook as a page: stubs where students write, solutions folded away or left out, labels to
+link to, links that lead to pages.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from tools.site.figures import alternatives
+from tools.site.mistakes import anchor
+
+MARKERS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.M)
+HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS[^\n]*\n?", re.S)
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+SHOW, HIDE = "Show a solution", "Hide the solution"
+
+
+@dataclass
+class Page:
+    """What Sphinx gets: the notebook, a text for each picture that its cells drew, files that its text links to."""
+
+    notebook: NotebookNode
+    figures: list[str]
+    files: list[str] = field(default_factory=list)
+
+
+def page_of(solved: NotebookNode, released: NotebookNode, solutions: bool, outputs: bool, where: Links) -> Page:
+    """The page of a notebook.
+
+    solved: with its solutions and outputs. released: the same for students, cell by cell. Without `solutions` no line
+    of the page comes from `solved` but the outputs, and these only with `outputs`.
+    """
+    if [cell.id for cell in solved.cells] != [cell.id for cell in released.cells]:
+        raise ValueError("the released notebook has other cells than the solved one: run `make notebooks`")
+    shown = nbformat.v4.new_notebook(metadata=released.metadata)
+    for full, stub in zip(solved.cells, released.cells, strict=True):
+        shown.cells += _cells(full, stub, solutions, outputs, where)
+    return Page(shown, alternatives(shown), where.files)
+
+
+def _cells(full: NotebookNode, stub: NotebookNode, solutions: bool, outputs: bool, where: Links) -> list[NotebookNode]:
+    """One cell of the lesson as one, two or three of the page."""
+    if full.cell_type == "markdown":
+        return _text(full, stub, solutions, where)
+    cell = _code(HIDDEN.sub("", stub.source), stub, full.outputs if outputs else [], full.execution_count)
+    differs = full.source != stub.source
+    name = full.metadata.get("nbgrader", {}).get("grade_id", "")
+    label = [_markdown(f"({anchor(name)})=")] if full.metadata.get("nbgrader", {}).get("solution") and name else []
+    if not differs or not solutions:
+        return [*label, cell]
+    shown, cell.outputs = cell.outputs, []
+    folded = _code(MARKERS.sub("", HIDDEN.sub("", full.source)), full, shown, full.execution_count)
+    folded.metadata["tags"] = [*folded.metadata.get("tags", []), "hide-input"]
+    folded.metadata["mystnb"] = {"code_prompt_show": SHOW, "code_prompt_hide": HIDE}
+    return [*label, cell, folded]
+
+
+def _text(full: NotebookNode, stub: NotebookNode, solutions: bool, where: Links) -> list[NotebookNode]:
+    """Text; of a written question the student's place, and what an answer should say folded away."""
+    found = [_markdown(where.rewritten(stub.source))]
+    if full.source != stub.source and solutions:
+        found.append(_markdown(f"<details class='solution'><summary>{SHOW}</summary>\n"))
+        found.append(_markdown(where.rewritten(MARKERS.sub("", full.source))))
+        found.append(_markdown("</details>"))
+    return found
+
+
+def _markdown(source: str) -> NotebookNode:
+    return nbformat.v4.new_markdown_cell(source)
+
+
+def _code(source: str, like: NotebookNode, outputs: list, count: int | None) -> NotebookNode:
+    metadata = {key: like.metadata[key] for key in ("tags", "alt") if key in like.metadata}
+    return nbformat.v4.new_code_cell(source.rstrip(), outputs=list(outputs), execution_count=count, metadata=metadata)
+
+
+class Links:
+    """Where the links of a lesson's text lead on the site.
+
+    folder: of the released notebook, from the repository's root ("notebooks/03_collectives"). pages: what is a page,
+    path from the root -> document of the site. root: the repository. here: the page's own document.
+    """
+
+    def __init__(self, root: Path, folder: str, here: str, pages: dict[str, str]):
+        self.root, self.folder, self.here, self.pages, self.files = root, folder, here, pages, []
+
+    def rewritten(self, text: str) -> str:
+        """Text with its links to files of the repository led to pages of the site; outside of code."""
+        parts = re.split(r"(^```.*?^```[^\n]*$|`[^`\n]*`(?!\]))", text, flags=re.M | re.S)
+        return "".join(part if k % 2 else LINK.sub(self._link, part) for k, part in enumerate(parts))
+
+    def _link(self, match: re.Match) -> str:
+        bang, words, target = match.groups()
+        if re.match(r"[a-z]+:|#|/", target):
+            return match.group(0)
+        path, _, fragment = target.partition("#")
+        path = posixpath.normpath(posixpath.join(self.folder, path))
+        if path.startswith("images/"):
+            return f"{bang}[{words}]({self._from_here(path)})"
+        if path in self.pages:
+            return f"[{words}]({self._from_here(self.pages[path])}{'#' * bool(fragment)}{fragment})"
+        if path.startswith(self.folder) and path.endswith(".py") and (self.root / path).is_file():
+            document = f"programs/{posixpath.basename(path).removesuffix('.py')}.md"
+            self.files.append(path)
+            return f"[{words}]({self._from_here(document)})"
+        return words  # in the repository, but no page: what it is called must do
+
+    def _from_here(self, document: str) -> str:
+        return posixpath.relpath(document, posixpath.dirname(self.here))
