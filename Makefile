@@ -8,7 +8,7 @@ COURSE := $(START) tools/bootstrap.py
 RUN := $(COURSE) run
 TIER := --tier=test
 
-.PHONY: help lab site test test-cluster test-all mutants verdicts notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay bench-simulation gpu-check cluster-up cluster-run cluster-down doctor horovod clean
+.PHONY: help lab site test test-cluster test-all mutants verdicts slides notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay bench-simulation gpu-check cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
@@ -33,6 +33,10 @@ mutants:  ## put wrong pieces into a copy of our own code, one after the other, 
 
 verdicts:  ## the verdicts of two trees beside each other: make verdicts OPTIONS="take before.json" (tools/compare_verdicts.py)
 	@$(RUN) python tools/compare_verdicts.py $(OPTIONS)
+
+slides:  ## slides of a unit, one HTML file: make slides UNIT=05 (docs/teaching.md)
+	@test -n "$(UNIT)" || { echo "Say which: make slides UNIT=05, or UNIT=all"; exit 1; }
+	@$(RUN) python -m tools.slides $(UNIT) $(OPTIONS)
 
 notebooks:  ## build notebooks/ from solutions/
 	@$(RUN) python tools/build_notebooks.py $(OPTIONS)

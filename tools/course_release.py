@@ -41,6 +41,7 @@ NOT_FOR_STUDENTS = (
         "tools/build_notebooks.py",
         "tools/grade_demo.py",
         "tools/pull_links.py",
+        "tools/slides",
         "tools/teaching.py",
     ),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "nbgrader_config.py"),

@@ -1,0 +1,125 @@
+"""Prose for slides: blocks of Markdown, first sentences, formulas as MathML."""
+
+from __future__ import annotations
+
+import re
+
+from latex2mathml.converter import convert
+
+SENTENCES, WORDS = 2, 45  # what a paragraph shows on a slide; all of it is in the speaker's notes
+ITEM_WORDS = 28  # and an item of a list
+PICTURE = 12.2  # lines of prose that a picture takes (course.css)
+WIDTH = 86  # characters of prose in a line of a slide
+_FENCE = re.compile(r"^```")
+_END = re.compile(r"(?<=[a-z0-9)`*$”\"][.!?])\s+(?=[A-Z*`$“\"(\[])")
+_NO_END = re.compile(r"\b(al|e\.g|i\.e|vs|Fig|pp|[A-Z])\.$")
+_ASKS = re.compile(r"\*\*(Predict|Think first|Guess first|Before you run it|Look at)", re.IGNORECASE)
+_MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$\w])\$([^$\n](?:[^$]*?[^$\s])?)\$(?!\d)", re.DOTALL)
+_CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
+
+
+def blocks(markdown: str) -> list[str]:
+    """Paragraphs, headings, lists, tables, fenced code and formulas, each as it stands."""
+    found: list[list[str]] = [[]]
+    fenced = formula = False
+    for line in markdown.splitlines():
+        if _FENCE.match(line.strip()):
+            fenced = not fenced
+        if not fenced and line.count("$$") % 2:
+            formula = not formula
+        if not line.strip() and not fenced and not formula:
+            found.append([])
+        elif re.match(r"#{1,6} ", line) and not fenced:
+            found += [[line], []]
+        else:
+            found[-1].append(line)
+    return _lists_joined(["\n".join(lines) for lines in found if lines])
+
+
+def _lists_joined(parts: list[str]) -> list[str]:
+    """An indented block that follows a list belongs to it."""
+    joined: list[str] = []
+    for part in parts:
+        if joined and part.startswith("  ") and is_list(joined[-1]):
+            joined[-1] += "\n\n" + part
+        else:
+            joined.append(part)
+    return joined
+
+
+def is_list(block: str) -> bool:
+    return bool(re.match(r"(?:[-*]|\d+\.) ", block))
+
+
+def short(block: str) -> str:
+    """What of a block stands on the slide: the first sentences of a paragraph, and of each item of a list. Headings,
+    tables, code, formulas, pictures and what asks the class stay whole."""
+    if re.match(r"(#|\||```|\$\$|!\[|<)", block.lstrip()) or _ASKS.search(block):
+        return block
+    if is_list(block):
+        return "\n".join(_item(item) for item in re.split(r"\n(?=(?:[-*]|\d+\.) )", block))
+    return _first(block, SENTENCES, WORDS)
+
+
+def _item(item: str) -> str:
+    """An item of a list with its first sentence."""
+    mark, _, rest = item.partition(" ")
+    if "?" in rest:  # a question, with what it asks about
+        return item
+    first = _first(rest, 1, ITEM_WORDS)
+    return f"{mark} {first if len(first.split()) > 5 else _first(rest, 2, ITEM_WORDS)}"
+
+
+def _first(text: str, sentences: int, words: int) -> str:
+    """The first sentences, as many as fit into so many words, one at least; a formula that follows is kept."""
+    kept: list[str] = []
+    for sentence in _sentences(text):
+        if kept and (len(kept) >= sentences or len(" ".join([*kept, sentence]).split()) > words):
+            break
+        kept.append(sentence)
+    shown = " ".join(kept)
+    if shown.count("$$") % 2:  # a formula that is cut in two is worse than a long slide
+        return text
+    return shown
+
+
+def _sentences(text: str) -> list[str]:
+    found: list[str] = []
+    for part in _END.split(" ".join(text.split()) if "$$" not in text else text):
+        if found and (_NO_END.search(found[-1]) or found[-1].count("$") % 2 or found[-1].count("`") % 2):
+            found[-1] += " " + part
+        else:
+            found.append(part)
+    return found
+
+
+def height(block: str) -> float:
+    """Lines that a block takes on a slide, about."""
+    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", block)
+    if block.lstrip().startswith("!["):
+        return PICTURE
+    if block.startswith("```"):
+        return block.count("\n") * 0.75 + 0.6
+    if block.lstrip().startswith("|"):
+        return sum(1.1 * max(1, -(-len(line) // 110)) for line in plain.splitlines()) + 0.5
+    if block.startswith("#"):
+        return 1.8
+    lines = plain.splitlines() if is_list(block) else [" ".join(plain.split())]
+    items = re.split(r"\n(?=(?:[-*]|\d+\.) )", plain) if is_list(block) else lines
+    return sum(-(-len(item) // WIDTH) + 0.25 for item in items) + 0.6 + 2 * block.count("$$") / 2
+
+
+def with_formulas(markdown: str) -> str:
+    """The same text with LaTeX between dollars as MathML, which browsers draw by themselves. Code stays as it is."""
+    parts = _CODE.split(markdown)
+    return "".join(part if part.startswith("`") else _MATH.sub(_as_mathml, part) for part in parts)
+
+
+def _as_mathml(found: re.Match) -> str:
+    tex, display = (found[1], "block") if found[1] else (found[2], "inline")
+    try:
+        made = convert(" ".join(tex.split()).replace(r"\boxed", "").replace(r"\dots", r"\ldots"), display=display)
+    except Exception:  # the library's errors have no common class; a formula that it cannot read is shown as text
+        return f"`{tex.strip()}`"
+    made = re.sub(r"(?<=>)([^<]+)(?=<)", lambda text: text[1].replace("*", "&#42;").replace("_", "&#95;"), made)
+    return f"\n\n<div class='formula'>{made}</div>\n\n" if display == "block" else made
