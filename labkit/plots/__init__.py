@@ -41,7 +41,7 @@ def speedup(curves: Curves, ax: Axes | None = None) -> Axes:
     """Speedup over ranks, both axes logarithmic, beside the line of a perfect one. curves: name ->
     (p, speedups).
     """
-    ax, ranks = _axes(ax), _all_ranks(curves)
+    ax, ranks = canvas(ax), _all_ranks(curves)
     ax.plot(ranks, ranks, color=GREY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
     _draw(ax, curves)
     ax.set(xscale="log", yscale="log", xlabel="ranks", ylabel="speedup")
@@ -56,7 +56,7 @@ def efficiency(curves: Curves, ax: Axes | None = None) -> Axes:
     """Efficiency over ranks, from 0 up, with the line of a perfect one. curves: name -> (p,
     efficiencies; 1 is perfect).
     """
-    ax, ranks = _axes(ax), _all_ranks(curves)
+    ax, ranks = canvas(ax), _all_ranks(curves)
     ax.axhline(1, color=GREY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
     _draw(ax, curves)
     ax.set(xscale="log", xlabel="ranks", ylabel="efficiency", ylim=(0, max(1.08, ax.get_ylim()[1])))
@@ -70,7 +70,7 @@ def throughput(curves: Curves, ax: Axes | None = None, ylabel: str = "images per
     """Throughput over ranks, both axes logarithmic. The thin line from each first point is what
     perfect scaling would give.
     """
-    ax = _axes(ax)
+    ax = canvas(ax)
     for k, (p, y) in enumerate(curves.values()):
         perfect = values(y)[0] * np.array(p) / p[0]
         ax.plot(p, perfect, color=style(k)["color"], linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
@@ -94,7 +94,7 @@ def training(
     """Loss or accuracy over steps, epochs or seconds. curves: name -> (x, y). log: a logarithmic y
     axis. About ten markers a curve.
     """
-    ax = _axes(ax)
+    ax = canvas(ax)
     _draw(ax, curves, markers=10)
     ax.set(xlabel=xlabel, ylabel=ylabel, yscale="log" if log else "linear")
     label_ends(ax, curves)
@@ -102,16 +102,19 @@ def training(
 
 
 def label_ends(
-    ax: Axes, curves: Curves, also: Mapping[str, tuple[float, float]] | None = None
+    ax: Axes,
+    curves: Curves,
+    also: Mapping[str, tuple[float, float]] | None = None,
+    colours: Mapping[str, str] | None = None,
 ) -> None:
     """Write each curve's name beside its last point, in its colour; names that would overlap are
     moved apart.
 
     also: further names with the point where they belong, in grey. The limits and scales of the axes
-    must be set before.
+    must be set before. colours: of names that are not drawn in the style of their place.
     """
     ends = {
-        name: (x[-1], values(y)[-1], style(k)["color"])
+        name: (x[-1], values(y)[-1], (colours or {}).get(name, style(k)["color"]))
         for k, (name, (x, y)) in enumerate(curves.items())
     }
     ends |= {name: (x, y, GREY) for name, (x, y) in (also or {}).items()}
@@ -158,9 +161,10 @@ def _draw(ax: Axes, curves: Curves, markers: int | None = None) -> None:
             ax.plot(x, middle, **style(k), markersize=5, linewidth=1.5, markevery=every)
 
 
-def _axes(ax: Axes | None) -> Axes:
+def canvas(ax: Axes | None = None, size: tuple[float, float] = (6, 4)) -> Axes:
+    """`ax`, or a new one of `size` in inches, with the course's grid and without a box."""
     if ax is None:
-        _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+        _, ax = plt.subplots(figsize=size, layout="constrained")
     ax.grid(color=FAINT, linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

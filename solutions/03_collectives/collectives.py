@@ -23,10 +23,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
-from matplotlib.patches import Rectangle
 
 from autograder import check
-from labkit import palette, ranks, simulation, timeline
+from labkit import ranks, simulation, timeline
+from labkit.plots import charts, tiles
 
 RANKS = 4
 DEVICE = "cpu"  # where the tensors of the real ranks live
@@ -93,6 +93,8 @@ before["all_gather"] = torch.where(here, mine, nothing)
 after["all_gather"] = torch.empty_like(mine)
 dist.all_gather_single(after["all_gather"], mine[here])
 
+# %%
+# %%ranks
 before["reduce_scatter"] = mine
 t = torch.empty_like(mine[here])
 dist.reduce_scatter_single(t, mine)
@@ -106,82 +108,15 @@ dist.all_reduce(after["all_reduce"])
 # Pull what the ranks hold and draw it: one row per rank, one column per element. A
 # colour is a rank, white is a sum.
 
-# %%
-def draw_grid(ax, rows, title):
-    """One row per rank. A number below 10 (p + 1) came from one rank and has its
-    colour; a larger one is a sum.
-    """
-    p = len(rows)
-    for rank, row in enumerate(rows):
-        for column, value in enumerate(row.tolist()):
-            owner = value // 10 - 1
-            colour = (
-                "white"
-                if owner >= p
-                else palette.tint(palette.CYCLE[owner % len(palette.CYCLE)], 0.45)
-            )
-            if value >= 0:
-                ax.add_patch(
-                    Rectangle(
-                        (column, rank),
-                        1,
-                        1,
-                        facecolor=colour,
-                        edgecolor=palette.INK,
-                        linewidth=1,
-                    )
-                )
-                ax.text(
-                    column + 0.5,
-                    rank + 0.5,
-                    value,
-                    ha="center",
-                    va="center",
-                    fontsize=9,
-                )
-            else:
-                ax.add_patch(
-                    Rectangle(
-                        (column, rank),
-                        1,
-                        1,
-                        fill=False,
-                        edgecolor=palette.FAINT,
-                        linewidth=0.8,
-                    )
-                )
-    ax.set(
-        xlim=(-0.05, p + 0.05),
-        ylim=(p + 0.05, -0.05),
-        xticks=[],
-        yticks=[],
-        aspect="equal",
-    )
-    ax.set_title(title, fontsize=10)
-    ax.set_frame_on(False)
+# %% alt="Five pairs of grids, one row for each rank: what the ranks hold before and after broadcast, reduce, all_gather, reduce_scatter and all_reduce. Numbers of one rank have its colour; sums are white."
+def on_the_cpu(of_ranks):
+    return [{name: t.cpu() for name, t in one.items()} for one in of_ranks]
 
 
 def draw_collectives():
     """What the real ranks held before and after each collective."""
     before, after = ranks.pull("before"), ranks.pull("after")
-    figure, axes = plt.subplots(
-        2,
-        len(before[0]),
-        figsize=(2.1 * len(before[0]), 4.7),
-        squeeze=False,
-        layout="constrained",
-    )
-    for (above, below), name in zip(axes.T, before[0]):
-        draw_grid(above, [b[name].cpu() for b in before], name)
-        draw_grid(below, [a[name].cpu() for a in after], "")
-    for ax, when in zip(axes[:, 0], ("before", "after")):
-        ax.set_yticks(
-            [r + 0.5 for r in range(len(before))],
-            [f"rank {r}" for r in range(len(before))],
-            fontsize=9,
-        )
-        ax.tick_params(length=0)
-        ax.set_ylabel(when, fontsize=10)
+    tiles.before_and_after(on_the_cpu(before), on_the_cpu(after))
 
 
 draw_collectives()
@@ -291,16 +226,14 @@ def watch(function, p=RANKS, n=250_000):
     except RuntimeError as error:
         if "NotImplementedError" not in str(error):
             raise
-        print(
-            f"{function.__name__} is not written yet: come back to this cell when it "
-            "is."
-        )
+        name = function.__name__
+        print(f"{name} is not written yet: come back to this cell when it is.")
         return None
     if run.hang:
         print(run.hang)
     return run
 
-
+# %%
 def picture(function, **options):
     """The space-time diagram of one run: time to the right, one lane per rank, an arrow
     per message.
@@ -314,7 +247,7 @@ def picture(function, **options):
 # A first try, to see how it works. Everybody sends everything to everybody, and each
 # rank adds up what it gets:
 
-# %%
+# %% alt="Space-time diagram of four ranks: in each of three steps every rank sends 1 MB to another one, further away each time, and receives as much."
 def talkative_all_reduce(x):
     rank, p = dist.get_rank(), dist.get_world_size()
     total, arrived = x.clone(), torch.empty_like(x)
@@ -370,7 +303,7 @@ def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
 # %% nbgrader={"grade": true, "grade_id": "check_server_all_reduce", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(server_all_reduce)
 
-# %%
+# %% alt="Space-time diagram: one after the other the other ranks send their vector to rank 0, and then it sends the sum to each of them. Its port is busy all the time, the others mostly wait."
 picture(server_all_reduce)
 
 # %% [markdown]
@@ -432,7 +365,7 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
 # %% nbgrader={"grade": true, "grade_id": "check_tree_all_reduce", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(tree_all_reduce)
 
-# %%
+# %% alt="Space-time diagram: two steps up, in which pairs of ranks add up their vectors until rank 0 has the sum, and two steps down again."
 picture(tree_all_reduce)
 
 # %% [markdown]
@@ -534,7 +467,7 @@ def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
 # %% nbgrader={"grade": true, "grade_id": "check_ring_all_reduce", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(ring_all_reduce)
 
-# %%
+# %% alt="Space-time diagram: in each of six steps every rank sends a quarter of the vector to its right neighbour; no port ever rests."
 picture(ring_all_reduce)
 
 # %% [markdown]
@@ -608,13 +541,6 @@ check(all_reduce_time)
 # KB on more and more ranks. Every dot has to lie on its line.
 
 # %%
-STYLES = {
-    "server": (palette.VERMILLION, "o", "-"),
-    "tree": (palette.BLUE, "s", "--"),
-    "ring": (palette.GREEN, "^", ":"),
-}
-
-
 def formula(algorithm, p, nbytes, alpha=ALPHA, beta=BETA):
     """Your all_reduce_time in microseconds, or nan while it is not written."""
     try:
@@ -622,52 +548,26 @@ def formula(algorithm, p, nbytes, alpha=ALPHA, beta=BETA):
     except NotImplementedError:
         return math.nan
 
-# %%
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+
 some_sizes, all_sizes = 4 * 10 ** np.arange(2, 7), np.geomspace(400, 4_000_000, 50)
 some_worlds, all_worlds = (2, 5, 8, 16), range(2, 25)
-for name, (colour, marker, line) in STYLES.items():
-    left.plot(
-        all_sizes,
-        [formula(name, RANKS, nbytes) for nbytes in all_sizes],
-        line,
-        color=colour,
-        label=name,
-    )
-    right.plot(
-        all_worlds,
-        [formula(name, p, 40_000) for p in all_worlds],
-        line,
-        color=colour,
-        label=name,
-    )
-    if name in WRITTEN:
-        left.plot(
-            some_sizes,
-            [watch(WAYS[name], n=nbytes // 4).elapsed * 1e6 for nbytes in some_sizes],
-            marker,
-            color=colour,
-        )
-        right.plot(
-            some_worlds,
-            [watch(WAYS[name], p=p, n=10_000).elapsed * 1e6 for p in some_worlds],
-            marker,
-            color=colour,
-        )
-left.set(
-    xscale="log",
-    yscale="log",
-    ylim=(10, 5000),
-    xlabel="bytes per rank",
-    ylabel="virtual time, µs",
-    title=f"{RANKS} ranks",
-)
-right.set(
-    ylim=(0, 450), xlabel="ranks", ylabel="virtual time, µs", title="40 KB per rank"
-)
-for ax in (left, right):
-    ax.grid(color=palette.FAINT)
-    ax.legend(frameon=False)
+
+# %% alt="Two charts of virtual time: over the bytes per rank on four ranks, and over the ranks for 40 KB. Every measured point of server, tree and ring lies on its formula's line; the tree is lowest for short vectors, the ring for long ones."
+sizes, dots, worlds, points = {}, {}, {}, {}
+for name in WAYS:
+    sizes[name] = all_sizes, [formula(name, RANKS, nbytes) for nbytes in all_sizes]
+    worlds[name] = all_worlds, [formula(name, p, 40_000) for p in all_worlds]
+for name, way in WRITTEN.items():
+    times = [watch(way, n=nbytes // 4).elapsed * 1e6 for nbytes in some_sizes]
+    dots[name] = some_sizes, times
+    times = [watch(way, p=p, n=10_000).elapsed * 1e6 for p in some_worlds]
+    points[name] = some_worlds, times
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+y = {"ylabel": "virtual time, µs"}
+title = f"{RANKS} ranks"
+charts.compared(sizes, dots, left, log="xy", xlabel="bytes per rank", title=title, **y)
+charts.compared(worlds, points, right, xlabel="ranks", title="40 KB per rank", **y);
 
 # %% [markdown]
 # Now your second and third guess, on 64 ranks:
@@ -725,7 +625,8 @@ def ping_pong(nbytes, repeat):
         times.append((time.perf_counter() - start) / 2)
     return min(times)
 
-
+# %%
+# %%ranks
 alpha = beta = None
 if rank < 2:
     alpha = ping_pong(4, 200)
@@ -771,41 +672,25 @@ on_two = (
     [all_reduce_seconds(nbytes, group=pair) for nbytes in SIZES] if rank < 2 else None
 )
 
-# %%
+# %% alt="Time of one all-reduce over the bytes per rank, both axes logarithmic, for 2 and 4 ranks: measured points and the formula's lines, flat for short vectors and rising for long ones."
 SIZES, on_all, on_two, alpha, beta = (
     ranks.pull(name)[0] for name in ("SIZES", "on_all", "on_two", "alpha", "beta")
 )
-
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-for p, seconds, colour, marker in (
-    (2, on_two, palette.BLUE, "s"),
-    (RANKS, on_all, palette.VERMILLION, "o"),
-):
-    ax.plot(
-        SIZES,
-        [t * 1e6 for t in seconds],
-        marker,
-        color=colour,
-        label=f"{p} ranks, measured",
-    )
-    best = [
-        min(formula(way, p, n, alpha, beta) for way in ("tree", "ring")) for n in SIZES
+computed, measured = {}, {}
+for p, seconds in ((2, on_two), (RANKS, on_all)):
+    ways = [
+        [formula(way, p, n, alpha, beta) for n in SIZES] for way in ("tree", "ring")
     ]
-    ax.plot(
-        SIZES,
-        best,
-        "--" if p == 2 else ":",
-        color=colour,
-        label=f"{p} ranks, formula (tree or ring)",
-    )
-ax.set(
-    xscale="log",
-    yscale="log",
+    computed[f"{p} ranks"] = SIZES, np.minimum(*ways)
+    measured[f"{p} ranks"] = SIZES, 1e6 * np.array(seconds)
+charts.compared(
+    computed,
+    measured,
+    log="xy",
     xlabel="bytes per rank",
     ylabel="time of one all_reduce, µs",
-)
-ax.grid(color=palette.FAINT)
-ax.legend(frameon=False);
+    title="points: measured, lines: formula (tree or ring)",
+);
 
 # %% [markdown]
 # The shape is the formula's: flat as long as latency rules, then a straight line once
@@ -938,7 +823,7 @@ before["all_to_all"] = mine
 after["all_to_all"] = torch.empty_like(mine)
 dist.all_to_all_single(after["all_to_all"], mine)
 
-# %%
+# %% alt="Three pairs of grids, one row for each rank: what the ranks hold before and after scatter, gather and all_to_all, which transposes the grid."
 draw_collectives()
 
 # %% [markdown]
