@@ -1,9 +1,9 @@
-"""Figures that many lessons need: lines and points, bars, bars made of parts, histograms, times on lanes.
+"""Figures that many lessons need: lines and points, bars, bars made of parts, histograms.
 
 Every function takes the numbers that a cell has computed, draws into `ax` or makes one of `size` (inches), and returns
-the axes (`diagrams`, of several, nothing). What else it is given by name (xlabel, ylabel, title, xlim, ylim, xticks, yticks) goes to the axes. A *look* is
-a string: the name of a colour (`COLOURS`) and, after a space, matplotlib's marker and line: "blue o", "red --",
-"ink o-".
+the axes (`diagrams`, of several, nothing). What else it is given by name (xlabel, ylabel, title, xlim, ylim, xticks,
+yticks) goes to the axes. A *look* is a string: the name of a colour (`COLOURS`) and, after a space, matplotlib's marker
+and line: "blue o", "red --", "ink o-".
 """
 
 from __future__ import annotations
@@ -58,15 +58,17 @@ def lines(
     """Curves and points. series: name -> (x, y) or (x, y, look) or (x, y, look, spread); spread: y goes from
     y - spread to y + spread. A name that begins with "_" is not in the legend.
 
-    log: the logarithmic axes: "", "x", "y" or "xy". legend: where (matplotlib's words), or all of its arguments; "ends":
-    each name stands at the end of its curve; None: no legend. Raises ValueError where x and y do not have the same
-    length.
+    log: the logarithmic axes: "", "x", "y" or "xy". legend: where (matplotlib's words), or all of its arguments;
+    "ends": each name stands at the end of its curve; None: no legend. Raises ValueError where x and y do not have the
+    same length.
     """
     ax = _scaled(ax, size, log)
     for k, (name, (x, y, *more)) in enumerate(series.items()):
         if len(x) != len(y):
             raise ValueError(f"{name}: {len(x)} values of x and {len(y)} of y; each point needs both")
         how = (look(more[0]) if more and more[0] else plots.style(k)) | {"markersize": markersize, "label": name}
+        if how["marker"] == "_":  # a dash across all other points
+            how |= {"markersize": 22, "markeredgewidth": 2}
         if len(more) > 1:
             ax.errorbar(x, y, more[1], capsize=4, **how)
         else:
@@ -74,6 +76,17 @@ def lines(
     _finish(ax, axes)
     _name(ax, series, legend)
     return ax
+
+
+def points(series: Mapping[str, tuple], ax: Axes | None = None, **how) -> Axes:
+    """`lines` without lines: name -> (x, y) or (x, y, look); colours and markers in their order where no look is
+    given. how: as for `lines`.
+    """
+    names = list(COLOURS)
+    given = {}
+    for k, (name, (x, y, *more)) in enumerate(series.items()):
+        given[name] = (x, y, *(more or [f"{names[k % len(names)]} {plots.MARKERS[k % len(plots.MARKERS)]}"]))
+    return lines(given, ax, **{"size": (8, 3.6), "markersize": 6} | how)
 
 
 def compared(
@@ -86,8 +99,8 @@ def compared(
     legend: str | dict | None = "best",
     **axes,
 ) -> Axes:
-    """What a formula says, as lines, and what was measured, as points: name -> (x, y) in both. The same name has the same
-    colour in both and stands in the legend once. log, legend: as for `lines`.
+    """What a formula says, as lines, and what was measured, as points: name -> (x, y) in both. The same name has the
+    same colour in both and stands in the legend once. log, legend: as for `lines`.
     """
     ax = _scaled(ax, size, log)
     names = list(dict.fromkeys([*formula, *measured]))
@@ -239,6 +252,23 @@ def histogram(
     ax.set(**{"xlim": (bins[0], bins[-1])} | axes)
     ax.set_ylim(top=1.2 * ax.get_ylim()[1])
     ax.legend(frameon=False, loc="upper left", fontsize=9)
+    return ax
+
+
+def spikes(
+    x: Sequence[float],
+    heights: Sequence[float],
+    ax: Axes | None = None,
+    *,
+    size: tuple[float, float] = (8, 2.8),
+    **axes,
+) -> Axes:
+    """Upright bars that stand at the numbers x (increasing), as wide as the smallest gap between two allows."""
+    ax = plots.canvas(ax, size)
+    ax.bar(x, heights, width=0.7 * np.diff(x).min() if len(x) > 1 else 1.0, color=palette.BLUE)
+    ax.grid(visible=False, axis="x")
+    ax.margins(y=0.15)
+    ax.set(**axes)
     return ax
 
 
