@@ -281,3 +281,24 @@ def diagrams(runs: Mapping[str, object], p: int, *, size: tuple[float, float] | 
     )
     for ax, (title, run) in zip(axes.flat, runs.items(), strict=True):
         draw_timeline(run.events, p, title=title, ax=ax)
+
+
+def side_by_side(
+    panels: Mapping[str, Mapping[str, tuple]],
+    *,
+    size: tuple[float, float] | None = None,
+    xlabel: str,
+    xticks: Sequence[float] | None = None,
+    ylim: Mapping[str, tuple] | None = None,
+) -> None:
+    """`lines` in several panels with the same names, and their legend once, above.
+
+    panels: label of the y axis -> series as for `lines`. ylim: of panels that have limits of their own.
+    """
+    figure, axes = plots.plt.subplots(1, len(panels), figsize=size or (4.3 * len(panels), 3.7), layout="constrained")
+    for ax, (ylabel, series) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+        lines(series, ax, legend=None, xlabel=xlabel, ylabel=ylabel, ylim=(ylim or {}).get(ylabel, (None, None)))
+        if xticks is not None:
+            _finish(ax, {"xticks": xticks})
+    handles, names = ax.get_legend_handles_labels()
+    figure.legend(handles, names, frameon=False, fontsize=9, ncols=len(names), loc="outside upper center")

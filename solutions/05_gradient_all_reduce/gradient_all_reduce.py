@@ -17,7 +17,6 @@
 # %%
 import time
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -25,7 +24,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder import check
-from labkit import models, palette, ranks, simulation, training
+from labkit import models, ranks, simulation, training
+from labkit.plots import charts, runs
 
 RANKS = 4
 # built in; "fashion_mnist" is downloaded once (30 MB), and everything below works on it
@@ -107,39 +107,29 @@ F.cross_entropy(model(x[mine]), y[mine]).backward()
 gradient = model[-1].bias.grad.clone()
 print(f"{len(mine)} images, gradient of the bias of class 0: {gradient[0]:+.4f}")
 
-# %%
+# %% alt="Gradients of the ten biases of the last layer: for each class the points of four ranks scatter around their mean, and the cross of one process with the whole minibatch lies on that mean."
 own = torch.stack(ranks.pull("gradient"))
 whole = models.mlp()
 whole.load_state_dict(START)
 F.cross_entropy(whole(x[batches[0]]), y[batches[0]]).backward()
 
-figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
-for rank, (row, marker) in enumerate(zip(own, "o^sDvP*X")):
-    ax.plot(
-        np.arange(10) + 0.12 * (rank - (RANKS - 1) / 2),
+classes = np.arange(10)
+points = {
+    f"rank {rank}, {BATCH // RANKS} images": (
+        classes + 0.12 * (rank - (RANKS - 1) / 2),
         row,
-        marker,
-        color=palette.CYCLE[rank % len(palette.CYCLE)],
-        label=f"rank {rank}, {BATCH // RANKS} images",
     )
-ax.plot(
-    own.mean(dim=0),
-    "_",
-    color=palette.INK,
-    markersize=22,
-    markeredgewidth=2,
-    label=f"mean of the {RANKS} ranks",
-)
-ax.plot(
-    whole[-1].bias.grad,
-    "x",
-    color=palette.INK,
-    markersize=9,
-    label=f"one process, {BATCH} images",
-)
-ax.axhline(0, color=palette.FAINT, zorder=0)
-ax.set(xlabel="class", ylabel="gradient of its bias", xticks=range(10))
-ax.legend(frameon=False, ncols=2, fontsize=8);
+    for rank, row in enumerate(own)
+}
+points[f"mean of the {RANKS} ranks"] = classes, own.mean(dim=0), "ink _"
+points[f"one process, {BATCH} images"] = classes, whole[-1].bias.grad, "ink x"
+charts.points(
+    points,
+    legend={"ncols": 2, "fontsize": 8},
+    xlabel="class",
+    ylabel="gradient of its bias",
+    xticks=classes,
+);
 
 # %% [markdown]
 # Four noisy opinions. Their mean sits exactly on the cross of the one process that has
@@ -317,7 +307,7 @@ if rank == 0:
 broadcast_parameters(model)
 losses_double = train_on_ranks(model, x.double(), y, batches, average_gradients)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Above, the loss of the minibatch over 160 steps: the curve of four ranks lies on that of one process. Below, their difference, logarithmic: with float32 points around its rounding, with float64 points around its much finer one."
 sequential_double = models.mlp().double()
 sequential_double.load_state_dict(START)
 losses_sequential_double = training.train(
@@ -328,46 +318,14 @@ difference = np.abs(np.subtract(losses_parallel, losses_sequential))
 difference_double = np.abs(
     np.subtract(ranks.pull("losses_double")[0], losses_sequential_double)
 )
-figure, (above, below) = plt.subplots(
-    2, 1, figsize=(8, 5.6), sharex=True, layout="constrained"
+runs.beside_sequential(
+    losses_sequential,
+    {f"{RANKS} ranks": losses_parallel},
+    {"float32": difference, "float64": difference_double},
+    floor=1e-18,
+    ylim=(1e-18, 10),
+    rounding={"float32 rounds to 6e-08": 2**-24, "float64 rounds to 1e-16": 2**-53},
 )
-above.plot(losses_sequential, color=palette.SKY, linewidth=4, label="one process")
-above.plot(losses_parallel, color=palette.INK, linewidth=1.2, label=f"{RANKS} ranks")
-above.set(ylabel="loss of the minibatch")
-below.plot(
-    np.maximum(difference, 1e-18),
-    "o",
-    color=palette.VERMILLION,
-    markersize=3,
-    label="float32",
-)
-below.plot(
-    np.maximum(difference_double, 1e-18),
-    "^",
-    color=palette.BLUE,
-    markersize=3,
-    label="float64",
-)
-below.axhline(
-    2**-24,
-    color=palette.VERMILLION,
-    linestyle="--",
-    linewidth=1,
-    label="float32 rounds to 6e-08",
-)
-below.axhline(
-    2**-53,
-    color=palette.BLUE,
-    linestyle=":",
-    linewidth=1,
-    label="float64 rounds to 1e-16",
-)
-below.set(
-    yscale="log", ylim=(1e-18, 1), xlabel="step", ylabel="difference of the losses"
-)
-for ax in (above, below):
-    ax.grid(color=palette.FAINT)
-    ax.legend(frameon=False, fontsize=8, loc="upper right")
 
 # %% [markdown]
 # The curves cannot be told apart. Their difference lies where the rounding of the
@@ -393,7 +351,7 @@ print((0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3))
 # 64 images' gradients for one bias, add them up in 2000 random orders, and count the
 # results:
 
-# %%
+# %% alt="A bar chart of 2000 orders of the same 64 summands: they give several different results in float32, spread on both sides of the exact sum, a few units of 1e-7 away."
 # the class whose bias has the largest gradient
 which = int(whole[-1].bias.grad.abs().argmax())
 per_image = []
@@ -405,21 +363,14 @@ summands = np.array(per_image, dtype=np.float32)
 
 random = np.random.default_rng(0)
 # accumulate: strictly one after the other
-sums = np.array(
-    [np.add.accumulate(random.permutation(summands))[-1] for _ in range(2000)]
-)
+sums = [np.add.accumulate(random.permutation(summands))[-1] for _ in range(2000)]
 exact = np.sum(summands, dtype=np.float64)
-values, counts = np.unique(sums, return_counts=True)
+values, counts = np.unique(np.array(sums), return_counts=True)
 errors = (values - exact) / abs(exact) * 1e7
 
-figure, ax = plt.subplots(figsize=(8, 2.8), layout="constrained")
-ax.bar(errors, counts, width=0.7 * np.diff(errors).min(), color=palette.BLUE)
-ax.axvline(0, color=palette.INK, linestyle="--", linewidth=1)
-ax.set(
-    xlabel="relative error of the sum, in units of 1e-7 "
-    f"({len(values)} different results)",
-    ylabel="orders",
-);
+ax = charts.spikes(errors, counts, ylabel="orders")
+ax.set_xlabel(f"relative error, in units of 1e-7 ({len(values)} different results)")
+charts.guide(ax, "exact", x=0, how="ink --", at="top")
 
 # %% [markdown]
 # One set of numbers, many sums, all of them right to six or seven digits. No order is
@@ -570,7 +521,10 @@ def uneven(batch):
 model = models.mlp()
 model.load_state_dict(START)
 losses_weighted = [train_step(model, x[uneven(b)], y[uneven(b)], LR) for b in batches]
+print(f"{len(uneven(batches[0]))} of {BATCH} images")
 
+# %% tags=["raises-exception"]
+# %%ranks
 biased = models.mlp()
 biased.load_state_dict(START)
 losses_biased = []
@@ -584,24 +538,24 @@ for batch in batches:
     with torch.no_grad():
         for p in biased.parameters():
             p.sub_(p.grad, alpha=LR)
-print(f"{len(uneven(batches[0]))} of {BATCH} images")
 
-# %% tags=["raises-exception"]
-figure, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
-for name, text, colour, marker in (
-    ("losses_biased", "every rank counts the same (biased)", palette.VERMILLION, "s"),
-    ("losses_weighted", "every image counts the same", palette.BLUE, "o"),
+# %% tags=["raises-exception"] alt="Difference to the sequential loss over the steps, logarithmic: where every image counts the same it stays at float32's rounding; where every rank counts the same it is many thousand times larger."
+apart = {}
+for name, text, look in (
+    ("losses_biased", "every rank counts the same (biased)", "red s"),
+    ("losses_weighted", "every image counts the same", "blue o"),
 ):
-    apart = np.abs(np.subtract(ranks.pull(name)[0], losses_sequential))
-    ax.plot(np.maximum(apart, 1e-9), marker, color=colour, markersize=3, label=text)
-ax.set(
-    yscale="log",
-    ylim=(5e-10, 1),
+    gap = np.abs(np.subtract(ranks.pull(name)[0], losses_sequential))
+    apart[text] = range(len(gap)), np.maximum(gap, 1e-9), look
+charts.lines(
+    apart,
+    log="y",
+    size=(8, 3.4),
+    markersize=3,
+    ylim=(5e-10, 10),
     xlabel="step",
     ylabel="difference to the\nsequential loss",
-)
-ax.grid(color=palette.FAINT)
-ax.legend(frameon=False, fontsize=8);
+);
 
 # %% [markdown]
 # One of the two is rounding and the other is a bug that no error message will ever tell
@@ -726,32 +680,20 @@ for name, net in (("MLP", wide), ("ResNet-34, narrow", narrow_resnet())):
             f"{each:6.2f} ms, one bucket {flat:6.2f} ms"
         )
 
-# %%
+# %% alt="Time of an all-reduce of 1.3 MB over the number of calls it is cut into, both axes logarithmic: flat for a few calls, then rising along the line of a fixed time per call."
 PIECES, in_pieces = ranks.pull("PIECES")[0], ranks.pull("in_pieces")[0]
-figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
-ax.plot(
-    PIECES,
-    in_pieces,
-    "o-",
-    color=palette.BLUE,
-    label=f"measured, {RANKS} ranks of this machine",
-)
 per_call = (in_pieces[-1] - in_pieces[0]) / (PIECES[-1] - PIECES[0])
-ax.plot(
-    PIECES,
-    in_pieces[0] + per_call * (np.array(PIECES) - 1),
-    "--",
-    color=palette.GREY,
-    label=f"{per_call * 1e3:.0f} µs per call",
-)
-ax.set(
-    xscale="log",
-    yscale="log",
+line = in_pieces[0] + per_call * (np.array(PIECES) - 1)
+charts.lines(
+    {
+        f"measured, {RANKS} ranks of this machine": (PIECES, in_pieces, "blue o-"),
+        f"{per_call * 1e3:.0f} µs per call": (PIECES, line, "grey --"),
+    },
+    log="xy",
+    size=(7, 3.4),
     xlabel="number of all_reduce calls for 1.3 MB",
     ylabel="time, ms",
-)
-ax.grid(color=palette.FAINT)
-ax.legend(frameon=False);
+);
 
 # %% [markdown]
 # The dashed line gives every call the same price, drawn through the first point and the
@@ -829,7 +771,8 @@ def drift(broadcast, average):
 def nothing(model):
     pass
 
-
+# %% tags=["raises-exception"]
+# %%ranks
 drifts = {
     "no broadcast": drift(False, average_gradients),
     "no averaging": drift(True, nothing),
@@ -838,30 +781,24 @@ drifts = {
 for name, (_, accuracy) in drifts.items():
     print(f"{name:<13} test accuracy of this rank's model {accuracy:.1%}")
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Largest distance of a rank's weights from those of rank 0 over the steps: without the broadcast it is large from the start and stays, without averaging it grows from zero, with both it is zero throughout."
 drifts = ranks.pull("drifts")[0]
-figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
-styles = {
-    "no broadcast": (palette.VERMILLION, "-"),
-    "no averaging": (palette.ORANGE, "--"),
-    "both": (palette.BLUE, "-"),
-}
-for name, (colour, line) in styles.items():
-    ax.plot(drifts[name][0], line, color=colour, linewidth=2)
-    ax.annotate(
-        name,
-        (len(batches) - 1, drifts[name][0][-1]),
-        xytext=(4, 0),
-        textcoords="offset points",
-        va="center",
+curves = {
+    name: (range(len(batches)), drifts[name][0], look)
+    for name, look in (
+        ("no broadcast", "red -"),
+        ("no averaging", "orange --"),
+        ("both", "blue -."),
     )
-ax.set(
+}
+charts.lines(
+    curves,
+    size=(8, 3.6),
+    legend="ends",
+    ylim=(-0.5, None),
     xlabel="step",
     ylabel="largest distance of a rank's\nweights from those of rank 0",
-    xlim=(-2, len(batches) * 1.18),
-    ylim=(-0.5, None),
 )
-ax.grid(color=palette.FAINT)
 print(f"your guess: {guess_2}")
 
 # %% [markdown]
@@ -902,25 +839,22 @@ print(f"your guess: {guess_2}")
 # on few ranks. Here are the learning rates that 1, 4 and 16 ranks would really take, in
 # one process:
 
-# %%
-figure, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
-for factor, colour, line in (
-    (1, palette.BLUE, "-"),
-    (4, palette.ORANGE, "--"),
-    (16, palette.VERMILLION, ":"),
-):
+# %% alt="Loss over the steps, mean of eight, for three learning rates: with LR it falls, with 4 times LR it falls less and wobbles, with 16 times LR it jumps and stays high."
+curves = {}
+for factor, look in ((1, "blue -"), (4, "orange --"), (16, "red :")):
     model = models.mlp()
     model.load_state_dict(START)
-    curve = training.train(model, x, y, batches, lr=factor * LR)
-    ax.plot(
-        np.convolve(curve, np.ones(8) / 8, "valid"),
-        line,
-        color=colour,
-        label=f"{factor} x LR",
-    )
-ax.set(xlabel="step", ylabel="loss, mean of 8 steps", ylim=(0, 3))
-ax.grid(color=palette.FAINT)
-ax.legend(frameon=False, fontsize=8);
+    losses = training.train(model, x, y, batches, lr=factor * LR)
+    smooth = np.convolve(losses, np.ones(8) / 8, "valid")
+    curves[f"{factor} x LR"] = range(len(smooth)), smooth, look
+charts.lines(
+    curves,
+    size=(8, 3.2),
+    legend="ends",
+    ylim=(0, 3),
+    xlabel="step",
+    ylabel="loss, mean of 8 steps",
+);
 
 # %% [markdown]
 # ## Deeper: accumulate, then communicate
