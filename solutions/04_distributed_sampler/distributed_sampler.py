@@ -21,15 +21,14 @@
 import math
 import random
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
-from matplotlib.patches import Rectangle
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, RandomSampler
 
 from autograder import check
-from labkit import data, palette, ranks
+from labkit import data, ranks
+from labkit.plots import charts, tiles
 
 RANKS = 4
 
@@ -110,113 +109,8 @@ stock(24, 4, shuffle=False)
 # sample that has been dealt before gets a thick dashed frame and the word *again*. What
 # nobody got stands below.
 
-# %%
-def in_batches(share):
-    """A share as a list of batches; a plain list of ids is one batch."""
-    return share if not share or isinstance(share[0], list) else [share]
-
-
-def draw_shares(ax, n, shares, title):
-    """Who gets what of n samples: one row per rank, one box per sample, a gap between
-    batches. A dashed empty box: no sample.
-    """
-    shares = [in_batches(share) for share in shares]
-    steps = max(len(share) for share in shares)
-    left, seen, middles = 0.0, [], []
-    for step in range(steps):
-        batches = [share[step] if step < len(share) else [] for share in shares]
-        width = max(1, *(len(batch) for batch in batches))
-        for place in range(width):
-            for rank, batch in enumerate(batches):
-                if place < len(batch):
-                    draw_sample(
-                        ax, left + place, rank, batch[place], again=batch[place] in seen
-                    )
-                    seen.append(batch[place])
-                elif place == 0:
-                    ax.add_patch(
-                        Rectangle(
-                            (left + 0.1, rank + 0.1),
-                            0.8,
-                            0.8,
-                            fill=False,
-                            edgecolor=palette.GREY,
-                            linestyle=":",
-                        )
-                    )
-        middles.append(left + width / 2)
-        left += width + 0.5
-    nobody, again = sorted(set(range(n)) - set(seen)), len(seen) - len(set(seen))
-    below = (
-        f"{len(seen)} dealt"
-        + f", {again} of them again" * bool(again)
-        + f"; nobody has {nobody}" * bool(nobody)
-    )
-    ax.set_xlabel(below, fontsize=9, loc="left")
-    ax.set_title(title, fontsize=10, loc="left")
-    middles = middles if steps > 1 else []
-    ax.set_xticks(middles, [f"step {step}" for step in range(len(middles))], fontsize=8)
-    ax.set_yticks(
-        [rank + 0.5 for rank in range(len(shares))],
-        [f"rank {rank}" for rank in range(len(shares))],
-        fontsize=9,
-    )
-    ax.tick_params(length=0)
-    ax.set(ylim=(len(shares) + 0.05, -0.05), aspect="equal", anchor="NW")
-    ax.set_frame_on(False)
-    return left
-
-
-def draw_sample(ax, x, rank, sample, again):
-    """One box with the id of a sample, in the colour of its rank."""
-    colour = palette.tint(palette.CYCLE[rank % len(palette.CYCLE)], 0.45)
-    ax.add_patch(
-        Rectangle((x, rank), 1, 1, facecolor=colour, edgecolor="white", linewidth=1)
-    )
-    ax.text(
-        x + 0.5,
-        rank + (0.4 if again else 0.5),
-        sample,
-        ha="center",
-        va="center",
-        fontsize=9,
-    )
-    if again:
-        frame = dict(fill=False, edgecolor=palette.INK, linewidth=1.6, linestyle="--")
-        ax.add_patch(Rectangle((x + 0.06, rank + 0.06), 0.88, 0.88, **frame))
-        ax.text(x + 0.5, rank + 0.76, "again", ha="center", va="center", fontsize=5.5)
-
-
-def show_shares(n, panels, columns=1):
-    """One picture per entry of `panels` (title -> shares), all with boxes of the same
-    size.
-    """
-    everybodys = list(panels.values())
-    heights = [
-        max(map(len, everybodys[row : row + columns]))
-        for row in range(0, len(panels), columns)
-    ]
-    figure, axes = plt.subplots(
-        len(heights),
-        columns,
-        squeeze=False,
-        layout="constrained",
-        height_ratios=heights,
-    )
-    widest = max(
-        draw_shares(ax, n, shares, title)
-        for ax, (title, shares) in zip(axes.flat, panels.items())
-    )
-    for ax in axes.flat:
-        ax.set_xlim(-0.1, widest)
-    figure.set_size_inches(
-        max(columns * (0.4 * widest + 0.9), 4.8),
-        sum(0.35 * height + 0.85 for height in heights),
-    )
-    plt.show()
-
-
-show_shares(24, {"24 samples, 4 ranks": stock(24, 4, shuffle=False)})
+# %% alt="Four rows of boxes, one for each rank: rank 0 holds the samples 0, 4, 8 and so on, rank 1 holds 1, 5, 9, and so on; 24 dealt."
+tiles.shares(24, {"24 samples, 4 ranks": stock(24, 4, shuffle=False)})
 
 # %% [markdown]
 # ## Two ways to deal
@@ -226,8 +120,8 @@ show_shares(24, {"24 samples, 4 ranks": stock(24, 4, shuffle=False)})
 # **strides**. In unit 01 you cut n darts into **blocks** instead, as `np.array_split`
 # does:
 
-# %%
-show_shares(
+# %% alt="Two panels of four rows. Strides: rank 0 holds 0, 4, 8 up to 20. Blocks: rank 0 holds 0 to 5, rank 1 holds 6 to 11 and so on."
+tiles.shares(
     24,
     {
         "strides": [list(range(24))[rank::4] for rank in range(4)],
@@ -273,8 +167,8 @@ check(strided_share)
 # **`num_replicas`** is the number of ranks that share the data. More ranks, shorter
 # shares:
 
-# %%
-show_shares(
+# %% alt="Three panels: 12 samples dealt out to 2, 3 and 4 ranks in strides; the rows get shorter."
+tiles.shares(
     12,
     {f"num_replicas = {p}": stock(12, p, shuffle=False) for p in (2, 3, 4)},
     columns=3,
@@ -285,20 +179,20 @@ show_shares(
 # launcher does not tell the ranks who they are, and all believe they are rank 0, you
 # pay for four ranks and get the work of one:
 
-# %%
+# %% alt="Four rows that all hold the samples 0, 4 and 8, framed as dealt again; nobody has the other nine."
 everybody_is_rank_0 = [
     list(DistributedSampler(range(12), num_replicas=4, rank=0, shuffle=False))
     for rank in range(4)
 ]
-show_shares(12, {"rank = 0 on every rank": everybody_is_rank_0})
+tiles.shares(12, {"rank = 0 on every rank": everybody_is_rank_0})
 
 # %% [markdown]
 # **`shuffle`** (on unless you switch it off) shuffles the *whole* order first and deals
 # it out then. All ranks shuffle alike, so what they hold still fits together. The order
 # follows from `seed + epoch` and from nothing else:
 
-# %%
-show_shares(
+# %% alt="Two panels of four rows with 12 samples: in order, and shuffled; in both every sample is dealt once."
+tiles.shares(
     12,
     {
         "shuffle=False": stock(12, 4, shuffle=False),
@@ -315,8 +209,8 @@ show_shares(
 # `drop_last` the sampler fills the order up from its own beginning. With it, it cuts
 # the rest off:
 
-# %%
-show_shares(
+# %% alt="Two panels with 10 samples on 4 ranks. Without drop_last the samples 0 and 1 are dealt again; with it nobody has 8 and 9."
+tiles.shares(
     10,
     {
         "10 samples, drop_last=False": stock(10, 4, shuffle=False),
@@ -393,17 +287,14 @@ def original(n, rank, world_size, shuffle, seed, epoch, drop_last):
 
 equal = 0
 for _ in range(1000):
-    p = random.randint(1, 8)
-    shuffle, drop_last = random.random() < 0.5, random.random() < 0.5
-    settings = (
-        random.randint(1, 40),
+    n, p = random.randint(1, 40), random.randint(1, 8)
+    rank, seed, epoch = (
         random.randrange(p),
-        p,
-        shuffle,
         random.randint(0, 99),
         random.randint(0, 99),
-        drop_last,
     )
+    shuffle, drop_last = random.random() < 0.5, random.random() < 0.5
+    settings = (n, rank, p, shuffle, seed, epoch, drop_last)
     equal += [int(i) for i in stock_indices(*settings)] == original(*settings)
 print(f"equal in {equal} of 1000 settings")
 
@@ -415,7 +306,7 @@ print(f"equal in {equal} of 1000 settings")
 # *last short batch of this rank*, the sampler's drops *samples that do not divide among
 # the ranks*.
 
-# %%
+# %% alt="Three panels of four rows with gaps between the batches: 22 samples in batches of three and of four, whose last ones are shorter, and with the batch sampler's drop_last, where the short batches and their samples are missing."
 def batched(n, p, batch_size, drop_last):
     """Batches of each rank: the stock sampler, wrapped in a BatchSampler."""
     return [
@@ -424,7 +315,7 @@ def batched(n, p, batch_size, drop_last):
     ]
 
 
-show_shares(
+tiles.shares(
     22,
     {
         "batch_size = 3": batched(22, 4, 3, drop_last=False),
@@ -485,20 +376,20 @@ check(training_batches)
 # of the second minibatch. Fine. But with 3 ranks, 8 does not divide. And what if there
 # are 23 samples?
 
-# %%
+# %% alt=["24 samples in minibatches of 8. On 2 ranks each step holds the samples of one minibatch; on 3 ranks each takes three samples, and the first step reaches into the second minibatch.", "23 samples on 2 ranks: sample 0 is dealt again in the last step."]
 def stock_steps(n, p, m):
     """Stock sampler, local batches of m / p samples, rounded up."""
     return batched(n, p, math.ceil(m / p), drop_last=False)
 
 
-show_shares(
+tiles.shares(
     24,
     {
         "24 samples, 2 ranks, minibatches of 8": stock_steps(24, 2, 8),
         "24 samples, 3 ranks, minibatches of 8": stock_steps(24, 3, 8),
     },
 )
-show_shares(23, {"23 samples, 2 ranks, minibatches of 8": stock_steps(23, 2, 8)})
+tiles.shares(23, {"23 samples, 2 ranks, minibatches of 8": stock_steps(23, 2, 8)})
 
 # %% [markdown]
 # With 3 ranks the first step takes samples 0 to 8: nine, not eight, and sample 8
@@ -545,7 +436,7 @@ def minibatch_shares(
 # %% nbgrader={"grade": true, "grade_id": "check_minibatch_shares", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(minibatch_shares)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt=["24 samples on 3 ranks: each step holds exactly one minibatch of 8, so that one rank has two samples and the others three.", "23 samples on 2 ranks: the last minibatch of 7 is shared as four and three, nothing is dealt again.", "10 samples on 5 ranks in minibatches of 4: in every step a rank has an empty box, and in the last step three have."]
 def my_steps(n, p, m):
     return [
         [[int(i) for i in ids] for ids in minibatch_shares(list(range(n)), m, rank, p)]
@@ -553,9 +444,9 @@ def my_steps(n, p, m):
     ]
 
 
-show_shares(24, {"24 samples, 3 ranks, minibatches of 8": my_steps(24, 3, 8)})
-show_shares(23, {"23 samples, 2 ranks, minibatches of 8": my_steps(23, 2, 8)})
-show_shares(10, {"10 samples, 5 ranks, minibatches of 4": my_steps(10, 5, 4)})
+tiles.shares(24, {"24 samples, 3 ranks, minibatches of 8": my_steps(24, 3, 8)})
+tiles.shares(23, {"23 samples, 2 ranks, minibatches of 8": my_steps(23, 2, 8)})
+tiles.shares(10, {"10 samples, 5 ranks, minibatches of 4": my_steps(10, 5, 4)})
 
 # %% [markdown]
 # A few lines around your function make it a batch sampler that any loader takes. It has
@@ -568,13 +459,8 @@ class MinibatchSampler(torch.utils.data.Sampler):
     """
 
     def __init__(self, n, batch_size, rank, world_size, seed=0):
-        self.n, self.batch_size, self.rank, self.world_size, self.seed = (
-            n,
-            batch_size,
-            rank,
-            world_size,
-            seed,
-        )
+        self.n, self.batch_size, self.seed = n, batch_size, seed
+        self.rank, self.world_size = rank, world_size
         self.epoch = 0
 
     def set_epoch(self, epoch):
@@ -688,43 +574,29 @@ print(f"{right:.0f} of {seen:.0f} images are right: {right / seen:.1%}")
 # on the number of ranks, and that is the worst of it. You need no cluster to see it:
 # the stock sampler says who would get what.
 
-# %%
+# %% alt="Reported accuracy over 1 to 64 ranks: with the images as they come the points scatter closely around the true accuracy, with images sorted by class they stray much further."
 def reported(correct, p):
-    """The accuracy that p ranks with the stock sampler report."""
-    return (
-        correct[np.concatenate(stock(len(correct), p, shuffle=False))]
-        .float()
-        .mean()
-        .item()
-    )
+    """The accuracy, in percent, that p ranks with the stock sampler report."""
+    dealt = np.concatenate(stock(len(correct), p, shuffle=False))
+    return 100 * correct[dealt].float().mean().item()
 
 
 worlds = range(1, 65)
 by_class = correct[np.argsort(labels, kind="stable")]
-figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
-ax.axhline(
-    100 * correct.float().mean(),
-    color=palette.INK,
-    linewidth=1,
-    label="every image once",
-)
-for flags, marker, colour, label in (
-    (correct, "o", palette.BLUE, "images as they come"),
-    (by_class, "^", palette.VERMILLION, "images sorted by class"),
-):
-    ax.plot(
+shown = {
+    "images as they come": (worlds, [reported(correct, p) for p in worlds], "blue o"),
+    "images sorted by class": (
         worlds,
-        [100 * reported(flags, p) for p in worlds],
-        marker,
-        color=colour,
-        markersize=4,
-        label=label,
-    )
-ax.set(xlabel="ranks", ylabel="reported accuracy, %", xlim=(0, 65))
-ax.grid(color=palette.FAINT)
-ax.legend(
-    frameon=False, fontsize=9, ncol=3, loc="lower center", bbox_to_anchor=(0.5, 1)
-);
+        [reported(by_class, p) for p in worlds],
+        "red ^",
+    ),
+}
+above = {"ncols": 2, "loc": "lower center", "bbox_to_anchor": (0.5, 1)}
+ax = charts.points(
+    shown, markersize=4, legend=above, xlabel="ranks", ylabel="reported accuracy, %"
+)
+truth = 100 * correct.float().mean().item()
+charts.guide(ax, "every image once", y=truth, how="ink -", at="right")
 
 # %% [markdown]
 # One model, 50 images, and an accuracy that moves by several points with the number of
@@ -784,12 +656,12 @@ except NotImplementedError:
 # The order of the samples has to be the same on all ranks, or they deal from different
 # packs. See what comes of `seed=rank`:
 
-# %%
+# %% alt="Four rows of three samples, each rank dealing from a pack shuffled in its own way: several samples are dealt again, and nobody has others."
 different_packs = [
     list(DistributedSampler(range(12), num_replicas=4, rank=rank, seed=rank))
     for rank in range(4)
 ]
-show_shares(12, {"seed = rank": different_packs})
+tiles.shares(12, {"seed = rank": different_packs})
 
 # %% [markdown]
 # So the advice "same seed everywhere" is good advice for the order. For everything else
@@ -805,18 +677,23 @@ shift_same = torch.randint(-4, 5, (2,)).tolist()
 torch.manual_seed(1000 + rank)
 shift_own = torch.randint(-4, 5, (2,)).tolist()
 
-# %%
-figure, axes = plt.subplots(2, RANKS, figsize=(1.5 * RANKS, 3.4), layout="constrained")
-for row, name, label in (
-    (0, "shift_same", "the same seed"),
-    (1, "shift_own", "a seed per rank"),
-):
-    for rank, shift in enumerate(ranks.pull(name)):
-        ax = axes[row, rank]
-        ax.imshow(np.roll(images[rank], shift, axis=(0, 1)), cmap="gray_r")
-        ax.set_title(f"rank {rank}: {shift[0]:+d}, {shift[1]:+d}", fontsize=9)
-        ax.set(xticks=[], yticks=[])
-    axes[row, 0].set_ylabel(label, fontsize=9)
+# %% alt="Two rows of four handwritten digits, one of each rank. With the same seed all four are shifted by the same number of pixels, with a seed per rank each by another."
+tiles.pictures(
+    {
+        label: [
+            (
+                f"rank {rank}: {down:+d}, {right:+d}",
+                np.roll(images[rank], (down, right), axis=(0, 1)),
+            )
+            for rank, (down, right) in enumerate(ranks.pull(name))
+        ]
+        for name, label in (
+            ("shift_same", "the same seed"),
+            ("shift_own", "a seed per rank"),
+        )
+    },
+    cmap="gray_r",
+)
 
 # %% [markdown]
 # It is worse where the samples themselves are drawn at random: with replacement, or by
@@ -890,7 +767,7 @@ for epoch in range(3):
     sampler.set_epoch(epoch)
     told.append([(batch // 10).tolist() for batch in loader])
 
-# %%
+# %% alt="Six panels of 16 samples in batches of two. Where set_epoch was forgotten the three epochs are the same; where it was called each has another order."
 forgotten, told = ranks.pull("forgotten"), ranks.pull("told")
 panels = {
     f"set_epoch forgotten, epoch {epoch}": [mine[epoch] for mine in forgotten]
@@ -900,7 +777,7 @@ panels |= {
     f"set_epoch called, epoch {epoch}": [mine[epoch] for mine in told]
     for epoch in range(3)
 }
-show_shares(16, panels, columns=3)
+tiles.shares(16, panels, columns=3)
 
 # %% [markdown]
 # Upper row: the same order three times, and it would be the same 90 times. Each rank
