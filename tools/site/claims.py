@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tools.site.text import as_markdown, slug
+from tools.site.text import as_markdown, bare, slug
 
 SOURCE = Path(__file__).with_name("claims.toml")
 SPEAKS_OF_ONE = re.compile(r"\b(claims?|published)\b", re.IGNORECASE)
@@ -84,7 +84,7 @@ def _flat(text: str) -> str:
 
 def _headings(notebook: NotebookNode) -> list[str]:
     texts = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    return [re.sub(r"\s*\(\d+ points?\)$", "", line) for line in re.findall(r"^#{2,4} (.+)$", texts, flags=re.M)]
+    return [bare(line) for line in re.findall(r"^#{2,4} (.+)$", texts, flags=re.M)]
 
 
 def _text(notebook: NotebookNode) -> str:

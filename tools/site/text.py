@@ -17,5 +17,9 @@ def as_markdown(text: str) -> str:
 
 def slug(text: str) -> str:
     """An anchor: lower case, hyphens, without the points of an exercise."""
-    text = re.sub(r"\(\d+ points?\)$", "", text.strip())
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", bare(text).lower()).strip("-")
+
+
+def bare(heading: str) -> str:
+    """A heading without the points of its exercise and without the mark of a stretch."""
+    return re.sub(r"\s*(\(\d+ points?\))?(\s*· stretch)?$", "", heading.strip())
