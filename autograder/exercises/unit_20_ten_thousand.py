@@ -20,7 +20,6 @@ from autograder.exercises.readings.meshes import (
     counted,
     held,
     lost,
-    one_class,
     rank_memory,
     seconds_of,
     shares,
@@ -57,8 +56,7 @@ class MeshCoordinates(RefusingExercise):
                 "One coordinate for each axis, in the order of the shape.",
                 lambda c: c.possible and coordinates(c.rank, c.shape)[::-1]),
         Mistake("strides_of_the_wrong_axis", "Each axis was divided by its own length. What counts is how many ranks "
-                "lie "
-                "inside it: the product of the lengths behind it.",
+                "lie inside it: the product of the lengths behind it.",
                 "coordinate = rank // (product of the lengths behind) % length.",
                 lambda c: c.possible and [c.rank // n % n for n in c.shape]),
     ]  # fmt: skip
@@ -109,8 +107,7 @@ class AxisGroups(PlainExercise):
                 "A group: all ranks that have the same coordinates but on this axis.",
                 lambda c: np.arange(math.prod(c.shape)).reshape(-1, c.shape[c.axis]).tolist()),
         Mistake("same_coordinate", "The ranks of a group have the same place on this axis. They should differ in it, "
-                "and "
-                "in nothing else.",
+                "and in nothing else.",
                 "A group: all ranks that have the same coordinates but on this axis.",
                 lambda c: np.moveaxis(np.arange(math.prod(c.shape)).reshape(c.shape), c.axis, 0)
                 .reshape(c.shape[c.axis], -1).tolist()),
@@ -169,6 +166,8 @@ class StepBytes(PlainExercise):
              "Two in the forward pass of a layer, and two in its backward pass.", {"reduces": 2}),
             ("only_there", "The activations go on, but no gradients come back through the pipeline.",
              "A message of hop_bytes for every micro-batch, in each direction.", {"ways": 1}),
+            ("forgets_the_layers", "The all-reduces of one layer are counted on the tensor axis.", "Every stage has "
+             "`layers` of them.", {"layers": 1}),
             ("round_the_ring", "The last stage sends to the first. A pipeline of one chunk on each rank has an end.",
              "p - 1 links for p stages.", {"wraps": True}),
             ("whole_contributions", "Every rank sends all its bytes twice. On the ring it sends (n - 1) / n of them, "
@@ -185,14 +184,12 @@ class StepBytes(PlainExercise):
     ]  # fmt: skip
     mistakes += [
         Mistake("gradients_in_every_micro_batch", "The gradients are reduced after every micro-batch. They are added "
-                "up "
-                "on the rank, and reduced once.", "Once in a step.",
+                "up on the rank, and reduced once.", "Once in a step.",
                 lambda c: counted(c.shape, c.work, c.per_node, often=c.work["micro_batches"])),
-        Mistake("one_class_for_an_axis", "All bytes of an axis are on one class of link here. But of a group's ring "
-                "some "
-                "edges may lie inside a node and others between two.",
+        Mistake("class_of_the_group", "Where a group is on several nodes, all its bytes are between nodes here. "
+                "But some edges of its ring lie inside a node.",
                 "Ask of every edge of the ring whether its two ranks are on one node: a // per_node == b // per_node.",
-                lambda c: one_class(c.right)),
+                lambda c: counted(c.shape, c.work, c.per_node, by_group=True)),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -229,8 +226,7 @@ class RankMemory(PlainExercise):
         for name, why, how, slip in (
             ("optimizer_on_every_replica", "Every replica keeps the whole state of the optimizer here.",
              "From ZeRO 1 on 12 bytes for a parameter are divided by `data`; from 2 on the 4 of the gradient, from 3 "
-             "on "
-             "the 2 of the weight.", lambda c: {"whole": True}),
+             "on the 2 of the weight.", lambda c: {"whole": True}),
             ("one_stage_early", "One thing too many is sharded.",
              "ZeRO 1: the optimizer's state. 2: the gradients, too. 3: the weights, too.", lambda c: {"shifted": 1}),
             ("sharded_over_all_ranks", "What replicas share is divided by all ranks here. Ranks of other stages, and "
@@ -238,9 +234,12 @@ class RankMemory(PlainExercise):
             ("embedding_on_every_stage", "Every stage has an embedding here.",
              "The first stage looks tokens up, the last one has the output: those two.",
              lambda c: {"everywhere": True}),
+            ("places_of_the_copy", "The last stage has a copy of the places, too. It needs the V rows of the "
+             "tokens, for the output.", "V h on the last stage.", lambda c: {"places": True}),
+            ("copy_beside_the_embedding", "The only stage has the embedding twice.", "A copy is on the last stage if "
+             "it is not the first, too.", lambda c: {"alone": True}),
             ("forgets_the_tied_copy", "The last stage has no embedding here. It shares the first one's matrix, but "
-             "it is "
-             "another rank, and needs it for the output.",
+             "it is another rank, and needs it for the output.",
              "With more than one stage V h parameters on the last one, too.", lambda c: {"untied": True}),
             ("keeps_all_micro_batches", "All micro-batches are alive here: that is GPipe.",
              "Under 1F1B min(m, p - stage) of them are.", lambda c: {"in_flight": c.micro_batches}),
@@ -312,8 +311,7 @@ class PipelineSeconds(PlainExercise):
         Mistake("forgets_the_bubble", "The pipeline never waits here.", "(m v + p - 1) slots, not m v.",
                 lambda c: c.of(c.m * c.v)),
         Mistake("bubble_of_v1", "The bubble is that of one chunk: p - 1 slots of a whole stage. With v chunks a slot "
-                "is a "
-                "chunk's, v times shorter.", "(m v + p - 1) slots of one chunk.",
+                "is a chunk's, v times shorter.", "(m v + p - 1) slots of one chunk.",
                 lambda c: c.of(c.v * (c.m + c.p - 1)) if c.v > 1 else None),
         Mistake("forgets_the_chunks", "A rank works on m chunks here. It has v of them: m v in a step.",
                 "(m v + p - 1) slots.", lambda c: c.of(c.m + c.p - 1) if c.v > 1 else None),
@@ -405,8 +403,7 @@ class BestMesh(SearchExercise):
         Mistake("fills_the_node", "The tensor groups fill a node, and that is too many here: four all-reduces in every "
                 "layer cost more than the bubble that they save.", "Try smaller groups, too."),
         Mistake("most_replicas", "As many replicas as fit. That is a good rule, but of the meshes with so many there "
-                "are "
-                "faster ones.", "Compare `seconds` of all that fit."),
+                "are faster ones.", "Compare `seconds` of all that fit."),
         Mistake("not_the_best", "Another mesh that fits is faster.", "Compare `seconds` of all that fit."),
     ]  # fmt: skip
     records = [
@@ -500,16 +497,14 @@ class AverageAndNorm(MeshGradientsExercise):
         Mistake("sum_for_mean", "The gradients are summed over the replicas, not averaged.", "Divide by `data`.",
                 lambda c: as_tensors(averaged(c, mean=False))),
         Mistake("tied_apart", "The embedding's gradients on the first and the last stage were never added. The two "
-                "copies "
-                "drift apart from this step on.",
+                "copies drift apart from this step on.",
                 "One matrix, used twice: its gradient is the sum of both.", lambda c: as_tensors(averaged(c,
                 tied="apart"))),
         Mistake("tied_mean", "The embedding's gradient is the mean of the first and the last stage's.",
                 "One matrix, used twice: its gradient is the sum of both.", lambda c: as_tensors(averaged(c,
                 tied="mean"))),
         Mistake("replicated_summed", "What all tensor ranks hold alike was added up over them. Each has the whole "
-                "gradient "
-                "already.", "Leave it as it is.", lambda c: as_tensors(averaged(c, times_tensor=True))),
+                "gradient already.", "Leave it as it is.", lambda c: as_tensors(averaged(c, times_tensor=True))),
         Mistake("tensor_shards_left_out", "The norm has the squares of one tensor rank's shards alone.",
                 "Add the squares up over the tensor ranks, too.", lambda c: as_norms(norms(c, axes=(1,), each=True))),
         Mistake("global_norm_over_one_axis", "The norm is that of one stage. Each stage would clip by another norm.",
@@ -529,9 +524,8 @@ class AverageAndNorm(MeshGradientsExercise):
                 lambda c: as_norms(norms(c, root=False))),
         Mistake("norm_before_the_mean", "This is the norm of what the ranks had before their gradients were averaged.",
                 "Average first.", lambda c: as_norms(norms(c, gradients=c.gradients))),
-        Mistake("too_many_bytes", "The numbers are right, but a rank handed over more than its gradients, once over "
-                "the "
-                "replicas, the embedding to the other end of the pipeline, and a few numbers.",
+        Mistake("too_many_bytes", "More bytes went over the links than it takes to bring the gradients once over the "
+                "replicas, the embedding's to the other end of the pipeline, and a few numbers.",
                 "For the norm one number of each rank is enough, and stages in the middle have no embedding to add."),
     ]  # fmt: skip
 
@@ -551,13 +545,11 @@ class CheckpointEvery(PlainExercise):
         Mistake("seconds_for_steps", "These are seconds, not steps.", "Divide by `step`."),
         Mistake("forgets_the_two", "The factor 2 is missing.", "sqrt(2 * save * mtbf of all)."),
         Mistake("to_first_order", "This is Young's interval. It assumes that a save takes next to no time, compared "
-                "with "
-                "the time between failures.",
+                "with the time between failures.",
                 "Compare the expected time of several intervals, or look up Daly's second formula."),
         Mistake("not_the_best", "With another interval less time is lost.",
                 "M (exp((w + save) / M) - 1) / w is how much longer everything takes: try one number of steps after "
-                "the "
-                "other."),
+                "the other."),
     ]  # fmt: skip
     records = [
         Record("time lost", "of the time of the steps", lambda case: case.known["ranks"] == 16384,

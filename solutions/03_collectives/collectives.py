@@ -11,7 +11,7 @@
 # built the most important one in three ways, and from the latency and the bandwidth of
 # a network you can say which way wins, and by how much.
 #
-# **You need** units 00 and 02. **It takes** about 90 minutes, the *stretch* 30 more.
+# **You need** units 00 and 02. **It takes** about 85 minutes, the *stretch* 30 more.
 # The cells themselves run for less than a minute on two cores. They take about 1.1 GB
 # of memory.
 

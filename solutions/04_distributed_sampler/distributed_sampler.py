@@ -14,7 +14,7 @@
 # splitter that does. Your accuracy counts every sample exactly once.
 #
 # **You need** [unit 03](../03_collectives/collectives.ipynb) for `all_reduce`.
-# **It takes** about 90 minutes. The cells themselves run for less than half a minute on
+# **It takes** about 85 minutes. The cells themselves run for less than half a minute on
 # two cores. They take about 1 GB of memory.
 
 # %%

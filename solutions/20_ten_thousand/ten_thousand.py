@@ -12,8 +12,8 @@
 # and what it costs, tell one utilisation from another when a paper prints one, and know
 # what failures add at this size.
 #
-# **You need** units 15 to 19. **It takes** about 90 minutes. The cells themselves run
-# for about 20 seconds.
+# **You need** units 15 to 19. **It takes** about 85 minutes, the *stretch* 75 more. The
+# cells themselves run for about 20 seconds. They take about 0.6 GB of memory.
 
 # %%
 import math
@@ -188,8 +188,9 @@ draw_groups((2, 2, 4), per_node=4)
 # An all-reduce goes round the ring, in the order of the ranks: of n ranks each sends 2
 # (n - 1) / n of its bytes to the next one, and the last to the first. Whether that is
 # inside a node or between two is a question for each edge of the ring.
-#
-# ### Bytes of a step, by axis and link (4 points)
+
+# %% [markdown]
+# ### Bytes of a step, by axis and link (4 points) · stretch
 
 # %% nbgrader={"grade": false, "grade_id": "step_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def step_bytes(
@@ -429,7 +430,7 @@ explore.draw(plan)
 # setting of them. (Where you read this page without a kernel, nothing stands there.)
 # Try to find out:
 #
-# - What does it take until the 145.6 billion fit on 64 GPUs?
+# - On how few GPUs do the 145.6 billion fit?
 # - Where does the time go with `tensor` 1, and where with 8?
 # - What do more chunks cost, and when do they not pay?
 
@@ -552,7 +553,7 @@ mine = best_mesh(
 print("yours for the 145.6 billion on 1,536 GPUs:", mine)
 
 # %% [markdown]
-# ## Utilisation
+# ## Utilisation · stretch
 #
 # How much of the hardware is used? *Model FLOPs utilisation* (MFU) counts what the
 # model needs: for a token 6 floating-point operations for each parameter (2 forward, 4
@@ -776,7 +777,7 @@ for tensor, replicas in ((1, 1), (1, 128), (8, 1), (8, 128)):
     print(f"{tensor:6}{replicas:10}{factors[0]:9.3f}{factors[1]:10.3f}")
 
 # %% [markdown]
-# ## One gradient on three axes
+# ## One gradient on three axes · stretch
 #
 # Before the optimizer's step the gradients must be right everywhere, and the norm by
 # which they are clipped must be the same on all ranks: that of the whole model. Three
@@ -840,7 +841,7 @@ def average_and_norm(
 check(average_and_norm)
 
 # %% [markdown]
-# ## Failures
+# ## Failures · stretch
 #
 # Unit 19 had one failure every 3.09 hours on 16,384 GPUs: 419 in 54 days (Llama 3,
 # table 5 and section 3.3.4). A job saves for some seconds after every so many steps;
@@ -959,7 +960,8 @@ drawn(broken, "the same step with data innermost")
 # What to take with you: count bytes for each axis and link; what talks most sits
 # closest; as many replicas as fit in memory, then as little tensor parallelism as they
 # leave; and ask of every utilisation whose FLOPs it counts.
-#
+
+# %% [markdown]
 # ## Deeper
 #
 # - D. Narayanan et al., *Efficient Large-Scale Language Model Training on GPU Clusters

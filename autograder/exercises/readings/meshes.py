@@ -59,40 +59,35 @@ def counted(
     wraps=False,
     of_one=False,
     lonely=True,
+    layers=0,
+    by_group=False,
 ) -> dict[str, dict[str, float]]:
     """The same, edge by edge, with one thing done otherwise. order: of the axes, outermost first. reduces: of a layer.
     often: gradients, in a step. share: 2 of 2 (t - 1) / t. ways: messages go on and come back. wraps: from the last
-    stage to the first. of_one: what one rank sends."""
+    stage to the first. of_one: what one rank sends. lonely: a rank sends all but its own part. layers: of a stage, in
+    place of those that it has. by_group: a group that leaves its node does so with all its edges."""
     ranks = np.arange(math.prod(shape)).reshape([shape[k] for k in order]).transpose(np.argsort(order))
     m, found = work["micro_batches"], {axis: {"inside": 0.0, "between": 0.0} for axis in AXES}
 
-    def send(axis: str, a: int, b: int, nbytes: float) -> None:
-        found[axis]["inside" if a // per_node == b // per_node else "between"] += nbytes
+    def send(axis: str, a: int, b: int, nbytes: float, group: list[int]) -> None:
+        on = {r // per_node for r in (group if by_group else (a, b))}
+        found[axis]["inside" if len(on) == 1 else "between"] += nbytes
 
     for place, axis, times, nbytes in (
         (0, "data", often, work["gradient_bytes"]),
-        (2, "tensor", reduces * m * work["layers"], work["tensor_bytes"]),
+        (2, "tensor", reduces * m * (layers or work["layers"]), work["tensor_bytes"]),
     ):
         for group in np.moveaxis(ranks, place, -1).reshape(-1, shape[place]).tolist():
             n = len(group)
             for a, b in zip(group, [*group[1:], group[0]], strict=True):
                 if n > 1:
                     part = share * (n - 1) / n if lonely else share
-                    send(axis, a, b, part * times * nbytes)
+                    send(axis, a, b, part * times * nbytes, group)
     for group in np.moveaxis(ranks, 1, -1).reshape(-1, shape[1]).tolist():
         for a, b in [*pairwise(group), *([(group[-1], group[0])] if wraps and len(group) > 1 else [])]:
-            send("pipeline", a, b, ways * m * work["hop_bytes"])
+            send("pipeline", a, b, ways * m * work["hop_bytes"], group)
     size = math.prod(shape)
     return {axis: {kind: n / (size if of_one else 1) for kind, n in kinds.items()} for axis, kinds in found.items()}
-
-
-def one_class(right: dict) -> dict:
-    """An axis' bytes where the most of them are."""
-    found = {}
-    for axis, kinds in right.items():
-        most = "between" if kinds["between"] >= kinds["inside"] else "inside"
-        found[axis] = {kind: sum(kinds.values()) if kind == most else 0.0 for kind in kinds}
-    return found
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------
@@ -114,7 +109,9 @@ def held(
     c,
     *,
     everywhere=False,
+    places=False,
     untied=False,
+    alone=False,
     whole=False,
     over_all=False,
     in_flight=None,
@@ -122,15 +119,18 @@ def held(
     each=(2, 4, 12),
     shifted=0,
 ) -> dict[str, float]:
-    """The same with one thing done otherwise. everywhere: the embedding on every stage. untied: none on the last.
-    whole: nothing is sharded over the replicas. over_all: sharded over all ranks. in_flight: micro-batches. split:
-    activations are divided over the tensor ranks. shifted: so many ZeRO stages too early."""
+    """The same with one thing done otherwise. everywhere: the embedding on every stage. places: those of its copy, too.
+    untied: no copy on the last. alone: one on a stage that is the first and the last. whole: nothing is sharded over
+    the replicas. over_all: sharded over all ranks. in_flight: micro-batches. split: activations are divided over the
+    tensor ranks. shifted: so many ZeRO stages too early."""
     (data, pipeline, tensor), h, model = c.shape, c.model["width"], c.model
     own = model["layers"] // pipeline * (12 * h * h + 13 * h)
-    if c.stage == 0 or everywhere:
+    last = c.stage == pipeline - 1
+    if c.stage == 0 or (everywhere and not last) or (places and last):
         own += (model["vocabulary"] + model["sequence"]) * h
-    elif c.stage == pipeline - 1 and not untied:
+    elif last and not untied:
         own += model["vocabulary"] * h
+    own += model["vocabulary"] * h if alone and pipeline == 1 else 0
     replicas = 1 if whole else data * (pipeline * tensor if over_all else 1)
     own, shared = own / tensor, [replicas if c.zero + shifted >= at else 1 for at in (3, 2, 1)]
     weights = [own * n / among for n, among in zip(each, shared, strict=True)]
