@@ -15,7 +15,7 @@ lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS=
 	@$(COURSE) lab $(OPTIONS)
 
 site:  ## the course as pages for any web server, in build/site (SOLUTIONS=no: without solutions, for a class; docs/site.md)
-	@$(RUN) python -m tools.site $(if $(filter no,$(SOLUTIONS)),--without-solutions) $(OPTIONS)
+	@$(START) tools/site_environment.py $(if $(filter no,$(SOLUTIONS)),--without-solutions) $(OPTIONS)
 
 test:  ## the tests for any Linux and any user, some at a time (OPTIONS="-k setup" goes to pytest; OPTIONS="-n 0": one at a time)
 	@test -d tests || { echo "These are the students' files: the tests are in the course's repository. Try: make doctor"; exit 1; }
