@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from bootstrap import environment_in_use, is_complete
+from bootstrap import environment_in_use, packages_to_install
 from course import ROOT, Course, Trouble, exclusively, file_hash, in_dots, read_json, run_logged, say, since, write_json
 from pythons import find_python, told_version
 
@@ -19,9 +19,12 @@ NAMES = ROOT / "tools" / "site" / "requirements.txt"
 
 
 def environment():
-    """The one to build the site in, made if need be."""
+    """The one to build the site in, made if need be. The course's will do where its packages are those of the lock
+    file, whatever else of its set-up is still to be done."""
     course = environment_in_use()
-    return course if is_complete(course) else for_reading(Course(ROOT, ROOT / ".cache" / "site"))
+    if course.python.exists() and not packages_to_install(course, most=1):
+        return course
+    return for_reading(Course(ROOT, ROOT / ".cache" / "site"))
 
 
 def for_reading(course):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import course as course_module
 import pytest
@@ -67,11 +66,13 @@ def test_it_is_made_once_and_anew_when_a_pin_changes(tmp_path, calls):
     assert len(calls) == 4
 
 
-def test_the_course_s_own_environment_is_taken_where_it_is_whole(monkeypatch):
-    own = Course(Path("/nowhere"))
+def test_the_course_s_own_environment_is_taken_where_it_is_whole(monkeypatch, tmp_path):
+    own = Course(tmp_path)
+    own.python.parent.mkdir(parents=True)
+    own.python.symlink_to(sys.executable)
     monkeypatch.setattr(site_environment, "environment_in_use", lambda: own)
-    monkeypatch.setattr(site_environment, "is_complete", lambda course: True)
+    monkeypatch.setattr(site_environment, "packages_to_install", lambda course, most: {})
     assert site_environment.environment() is own
-    monkeypatch.setattr(site_environment, "is_complete", lambda course: False)
+    monkeypatch.setattr(site_environment, "packages_to_install", lambda course, most: {"Sphinx": "9.0.4"})
     monkeypatch.setattr(site_environment, "for_reading", lambda course: course.env)
     assert site_environment.environment() == ROOT / ".cache" / "site"
