@@ -23,7 +23,7 @@ CODE_LINES, OUTPUT_LINES = 13, 11
 LINES = 17.0  # of prose on one slide, its heading included
 CODE = 0.68  # the height of a line of code or output, in lines of prose
 COLUMNS = 100  # characters of a line of output
-LEFT_OUT = re.compile(r"^#{1,3} (Deeper|Bonus|To read)\b")
+LEFT_OUT = re.compile(r"^#{1,3} (Deeper|Bonus|To read|Where you stand)\b")
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION\n?", re.M | re.S)
 PICTURES = ("image/png", "image/svg+xml")
 
@@ -67,18 +67,21 @@ class _Deck:
                 self._begin("slide" if len(level[1]) <= 2 else "subslide", block)
                 continue
             shown = text.short(block)
-            self._room_for(text.height(shown))
-            self._add(new_markdown_cell(text.with_formulas(shown)), text.height(shown))
+            for part in text.in_parts(shown, LINES - 3):
+                self._room_for(text.height(part))
+                self._add(new_markdown_cell(text.with_formulas(part)), text.height(part))
             if shown != block:
                 self._add(new_markdown_cell(block), 0, "notes")
 
     def run(self, cell: NotebookNode) -> None:
         """A code cell with its outputs."""
-        outputs = [short_output(output) for output in cell.outputs if shows(output)]
+        outputs = [output for output in map(short_output, filter(shows, cell.outputs)) if output.get("text") != ""]
         pictures = [output for output in outputs if is_picture(output)]
         if only_sets_up(cell.source) and (not outputs or re.match(r"ranks\.(start|stop)", cell.source)):
             return
-        draws = bool(pictures) and not cell.source.startswith("%%ranks")
+        if "unit_card(" in cell.source:  # a reader's own points
+            return
+        draws = bool(pictures) and not cell.source.startswith("%%ranks") or "\nrecap(" in cell.source
         source = "" if draws else short_code(cell.source)
         printed = [output for output in outputs if output not in pictures]
         if source or printed:

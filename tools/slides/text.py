@@ -13,7 +13,7 @@ WIDTH = 86  # characters of prose in a line of a slide
 _FENCE = re.compile(r"^```")
 _END = re.compile(r"(?<=[a-z0-9)`*$”\"][.!?])\s+(?=[A-Z*`$“\"(\[])")
 _NO_END = re.compile(r"\b(al|e\.g|i\.e|vs|Fig|pp|[A-Z])\.$")
-_ASKS = re.compile(r"\*\*(Predict|Think first|Guess first|Before you run it|Look at)", re.IGNORECASE)
+_ASKS = re.compile(r"\*\*(Predict|Think first|Guess first|Before you run it|Look at|To think about)", re.IGNORECASE)
 _MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$\w])\$([^$\n](?:[^$]*?[^$\s])?)\$(?!\d)", re.DOTALL)
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 
@@ -62,12 +62,11 @@ def short(block: str) -> str:
 
 
 def _item(item: str) -> str:
-    """An item of a list with its first sentence."""
+    """An item of a list with its first sentences."""
     mark, _, rest = item.partition(" ")
     if "?" in rest:  # a question, with what it asks about
         return item
-    first = _first(rest, 1, ITEM_WORDS)
-    return f"{mark} {first if len(first.split()) > 5 else _first(rest, 2, ITEM_WORDS)}"
+    return f"{mark} {_first(rest, 3, ITEM_WORDS)}"
 
 
 def _first(text: str, sentences: int, words: int) -> str:
@@ -93,6 +92,19 @@ def _sentences(text: str) -> list[str]:
     return found
 
 
+def in_parts(block: str, most: float) -> list[str]:
+    """The block, or a long list as several of at most so many lines."""
+    if not is_list(block) or height(block) <= most:
+        return [block]
+    parts: list[str] = []
+    for item in re.split(r"\n(?=(?:[-*]|\d+\.) )", block):
+        if parts and height(f"{parts[-1]}\n{item}") <= most:
+            parts[-1] += f"\n{item}"
+        else:
+            parts.append(item)
+    return parts
+
+
 def height(block: str) -> float:
     """Lines that a block takes on a slide, about."""
     plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", block)
@@ -105,7 +117,7 @@ def height(block: str) -> float:
     if block.startswith("#"):
         return 1.8
     lines = plain.splitlines() if is_list(block) else [" ".join(plain.split())]
-    items = re.split(r"\n(?=(?:[-*]|\d+\.) )", plain) if is_list(block) else lines
+    items = re.split(r"\n(?= *(?:[-*]|\d+\.) )", plain) if is_list(block) else lines
     return sum(-(-len(item) // WIDTH) + 0.25 for item in items) + 0.6 + 2 * block.count("$$") / 2
 
 
