@@ -21,7 +21,7 @@
 #
 # Sooner or later a network outgrows one device, in one of two ways. It takes too long:
 # the images do not pass through in the time you have. Or it is too large: the numbers
-# do not fit into the memory. The two troubles have different cures.
+# do not fit into the memory. The two problems have different cures.
 #
 # **Guess first.** GPT-3 has 175 billion parameters. How many GPUs with 80 GB each does
 # it take just to *hold* it, four bytes a parameter? Write your guess into the next
@@ -50,7 +50,7 @@ print(f"to train it     {to_train:6.0f} GB  = {to_train / 80:.1f} GPUs")
 # average their gradients, and all take the same step, so the copies stay equal for
 # ever.
 #
-# You pay with one conversation per step, as large as the model. You gain time. You save
+# The price is one conversation per step, as large as the model. You gain time. You save
 # no memory: the model must fit on one device. This is how most networks are trained,
 # and what most of this course is about.
 
@@ -223,9 +223,9 @@ def right_neighbour(rank: int, world_size: int) -> int:
 check(right_neighbour)
 
 # %% [markdown]
-# Read the card slowly, all cards look like this one.
+# Read the card slowly: all cards look like this one.
 #
-# - One line per **level**. Later, levels carry points, and you keep those of every
+# - One line per **level**. Later, levels carry points, and you keep the points of every
 #   level that passed.
 # - For the first case that failed: how many ranks there were, what your function
 #   **returned** on one of them, and what was **expected**.
@@ -238,7 +238,7 @@ check(right_neighbour)
 #
 # ### Your turn
 #
-# Write it so that it holds on any number of ranks. This one carries no points. Make a
+# Write it so that it works on any number of ranks. This one carries no points. Make a
 # mistake or two on purpose: return nothing, misspell a name, go left. You will meet
 # those cards again, and it is good to know their faces.
 
@@ -274,8 +274,8 @@ if rank != world_size - 1:
 print("I am through")
 
 # %% [markdown]
-# That is a **hang report**. It tells you for every rank where it stands, and on which
-# line. Read it like a detective. Who is waiting? For what? And who is missing?
+# That is a **hang report**. It tells you where every rank stands, and on which line.
+# Read it like a detective. Who is waiting? For what? And who is missing?
 #
 # Here three ranks stand in the `Barrier` on line 3, and the last rank has returned long
 # ago. That is the most common way to hang a training run, usually better hidden: an
@@ -294,8 +294,9 @@ print("x" in globals())
 # **In a course that uses nbgrader**, on a hub or on your own machine:
 #
 # 1. *Nbgrader → Assignment List → Fetch*, then open the unit and work.
-# 2. Before you hand in: *Kernel → Restart Kernel and Run All Cells*. What only works
-#    because of a cell you have deleted since will not work for the grader.
+# 2. Before you hand in: *Kernel → Restart Kernel and Run All Cells*. Anything that
+#    works only because of a cell that you have since deleted will not work for the
+#    grader.
 # 3. *Validate* runs all checks as the grader does and tells you which fail.
 # 4. *Submit* hands the unit in. Submit as often as you like; the last one before the
 #    deadline counts.
@@ -393,7 +394,7 @@ doctor.show(doctor.examine())
 # ### On a hub
 #
 # Your instructor has installed everything: you log in, and this page is there. Two
-# things are different. You share the machine, so let go of your ranks when you are done
+# things are different. You share the machine, so release your ranks when you are done
 # (the last cell of every unit does). And your server may be stopped when it idles: your
 # files stay, your variables do not.
 
@@ -454,6 +455,6 @@ print(
 # %% [markdown]
 # Run the cell a few times. This time nobody sorts the lines, and the order changes:
 # each rank prints when it gets there. `mpi_environment` holds the few settings that a
-# small machine needs, such as the leave to start more ranks than there are cores;
-# `labkit/environment.py` explains each. Behind `%%ranks` stands the same MPI: the ranks
-# were started by `mpiexec` too, and then wait for your next cell instead of ending.
+# small machine needs, such as permission to start more ranks than there are cores;
+# `labkit/environment.py` explains each. Behind `%%ranks` is the same MPI: the ranks
+# were started by `mpiexec`, too, and then wait for your next cell instead of ending.

@@ -149,8 +149,8 @@ print(
 # ### Fair shares (2 points)
 #
 # Number the darts 0 to n - 1 and cut them into blocks, one for each rank. As everywhere
-# in Python, `start` belongs to the block and `stop` does not. Who gets one dart more is
-# up to you. With fewer darts than ranks some blocks are empty.
+# in Python, `start` belongs to the block and `stop` does not. Which ranks get the extra
+# darts is up to you. With fewer darts than ranks some blocks are empty.
 
 # %% nbgrader={"grade": false, "grade_id": "fair_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fair_share(n: int, rank: int, world_size: int) -> tuple[int, int]:
@@ -308,8 +308,8 @@ if rank == 0:
 # | upper case | `comm.Allreduce(array, total)` | the memory of an array, as it is; MPI does the adding |
 #
 # The first is convenient. The second needs an array for the result, made by you
-# *before* the call, of the same size and type. In return it neither packs nor unpacks
-# nor makes a single Python object.
+# *before* the call, of the same size and type. In return nothing is packed or unpacked,
+# and not a single Python object is made.
 #
 # ### Add up without pickles (2 points)
 #
@@ -496,9 +496,10 @@ print(f"you guessed {my_guess_error} times")
 # %% [markdown]
 # ### How many darts for how many digits? (1 point)
 #
-# Turn the formula round. The answer is sobering: it is why nobody computes pi this way.
-# It is also a law of training: the gradient of a batch is an average over its images,
-# and four times the batch halves its noise, no more. Unit 08 comes back to this.
+# Solve the formula for n. The answer is sobering: it is why nobody computes pi this
+# way. It is also a law of training: the gradient of a batch is an average over its
+# images, and four times the batch halves its noise, no more. Unit 08 comes back to
+# this.
 
 # %% nbgrader={"grade": false, "grade_id": "samples_needed", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def samples_needed(error: float) -> int:
@@ -531,13 +532,13 @@ for digits in (2, 4, 6, 8):
 # |---|---|---|---|---|
 # | seconds | 8.029 | 4.213 | 2.094 | 1.061 |
 #
-# Source:
-# [ALCF ai-science-training-series](https://github.com/argonne-lcf/ai-science-training-series),
+# Source: [ALCF
+# ai-science-training-series](https://github.com/argonne-lcf/ai-science-training-series),
 # 06_distributedTraining, on ThetaGPU. You will repeat it with fewer darts. One thing
-# before: how do you *time* a parallel program? It is done when its slowest rank is
-# done. So all start at the same moment, and the clock stops when the last one has
-# arrived. That is what the two barriers are for. And close what else runs on your
-# machine: it would be timed, too. The best of three runs is the least disturbed one.
+# first: how do you *time* a parallel program? It is done when its slowest rank is done.
+# So all start at the same moment, and the clock stops when the last one has arrived.
+# That is what the two barriers are for. And close what else runs on your machine: it
+# would be timed, too. The best of three runs is the least disturbed one.
 
 # %% tags=["parameters"]
 WORK = 400_000  # darts
@@ -596,9 +597,9 @@ if rank == 0:
 # ### Speedup and efficiency (2 points)
 #
 # Two numbers tell the whole story of such a table. **Speedup**: how many times faster
-# than the first row. **Efficiency**: the speedup divided by how many times more ranks
-# it took; 1 means that nothing was lost. Often a job does not fit on one rank, so the
-# first row may well have more than one.
+# than the first row. **Efficiency**: the speedup divided by how many times as many
+# ranks it took; 1 means that nothing was lost. Often a job does not fit on one rank, so
+# the first row may well have more than one.
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_and_efficiency", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def speedup_and_efficiency(
@@ -668,7 +669,7 @@ print(
 #
 # Ranks are not the only way to keep cores busy. One process can have several
 # **threads**, which share its memory. On clusters you choose how many of each: 2 ranks
-# with 24 threads on a node of 48 cores, or 48 ranks with one. NumPy lets go of Python's
+# with 24 threads on a node of 48 cores, or 48 ranks with one. NumPy releases Python's
 # lock while it works on a large array, so even Python threads can throw darts side by
 # side. Each needs a stream of its own, of course.
 
@@ -741,9 +742,9 @@ plt.show()
 # ### Who sits where
 #
 # The operating system decides which core runs whom, and moves processes as it likes.
-# **Binding** takes that choice from it. Good binding keeps a rank near its memory and
-# its caches. Bad binding is a disaster, and easy to have by accident: a job script that
-# puts every rank on core 0. Try it with two ranks:
+# **Binding** takes that choice away from it. Good binding keeps a rank near its memory
+# and its caches. Bad binding is a disaster, and easy to have by accident: a job script
+# that puts every rank on core 0. Try it with two ranks:
 
 # %%
 # %%ranks
@@ -811,8 +812,8 @@ ranks.stop()
 # ## Deeper: what the published times tell
 #
 # **A serial part?** Amdahl's law says that if a fraction f of the work cannot be
-# shared, the speedup is $S = 1 / (f + (1 - f) / p)$, and never more than 1/f. Turn it
-# round, and every measured speedup gives you an f (Karp and Flatt, 1990):
+# shared, the speedup is $S = 1 / (f + (1 - f) / p)$, and never more than 1/f. Solve it
+# for f, and every measured speedup gives you one (Karp and Flatt, 1990):
 #
 # $$f = \frac{1/S - 1/p}{1 - 1/p}$$
 
@@ -837,8 +838,8 @@ for p, seconds in ((2, 4.213), (4, 2.094), (8, 1.061)):
 # The program behind that table is fifteen lines long, and you can now review it.
 #
 # - It cuts the darts with `range(comm.rank, N, comm.size)`: rank 0 takes 0, 4, 8, ...
-#   That is fair as well. Your `fair_share` would have been no better, until the items
-#   are rows of a file that one wants to read in one piece.
+#   That is fair as well. Your `fair_share` would be no better here; it is where the
+#   items are rows of a file that you want to read in one piece.
 # - It never seeds `random`, so every process starts from the operating system's
 #   entropy. The streams differ, and no run can be repeated.
 # - It uses `Allreduce` on buffers of 8 bytes. Whether these are pickled makes no

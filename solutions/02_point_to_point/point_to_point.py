@@ -7,7 +7,7 @@
 # gradients included, is made of that.
 #
 # **At the end of this page** you can move a tensor from any rank to any other, in two
-# ways; you know what a message costs on your machine, before it moves and per byte; you
+# ways; you know what a message costs on your machine, to start it and per byte; you
 # have seen a program that works with small messages and hangs with large ones, and you
 # know three ways to write it so that it never does.
 #
@@ -40,8 +40,8 @@ ranks.start(RANKS, torch=True)
 # Write a number for each. Nobody marks them, but a number you wrote down is one you can
 # be surprised by.
 #
-# 1. How long does it take until 4 bytes that one process sends have arrived in another
-#    one on this machine, in microseconds?
+# 1. How long do 4 bytes take from one process to another on this machine, in
+#    microseconds?
 # 2. And 4 *million* bytes?
 # 3. Four ranks sit in a circle. Each calls `recv` from its left neighbour, and in the
 #    next line `send` to its right neighbour. How long does that take?
@@ -82,7 +82,7 @@ check(who_am_i)
 # %% [markdown]
 # ## A message
 #
-# A message needs both its ends. The sender says *what* and *to whom*, the receiver says
+# A message needs two ends. The sender says *what* and *to whom*, the receiver says
 # *where to* and *from whom*:
 #
 # ```python
@@ -108,8 +108,8 @@ print(f"I hold {word.item()}")
 
 # %% [markdown]
 # Time runs from left to right, one lane per rank. The arrow is the message. Ranks 2 and
-# 3 do nothing, and nobody waits for them: that is the difference to the `allreduce` of
-# unit 00, in which everybody had to take part.
+# 3 do nothing, and nobody waits for them: that is the difference from the `allreduce`
+# of unit 00, in which everybody had to take part.
 #
 # ### Exercise: send_matrix (2 points)
 #
@@ -180,8 +180,8 @@ if rank == 1:
 # ### Exercise: move_matrix (2 points)
 #
 # The same task without blocking, and this time the matrix moves house: when it is over,
-# only the destination has it. The source keeps zeros, and clears no tensor that is
-# still on its way.
+# only the destination has it. The source keeps zeros, and must not clear a tensor that
+# is still on its way.
 
 # %% nbgrader={"grade": false, "grade_id": "move_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
@@ -289,9 +289,9 @@ print(log.read_text())
 # and use one clock. Rank 0 sends, rank 1 returns it: **ping-pong**. The others keep
 # quiet.
 #
-# A single ping-pong may be unlucky, when the operating system was busy elsewhere. Hence
-# many, and their median. And the first ones do not count: buffers are set up, pages
-# touched for the first time.
+# A single ping-pong may be unlucky: the operating system was busy elsewhere. So there
+# are many, and we take their median. The first ones do not count: buffers are set up,
+# and pages are touched for the first time.
 
 # %%
 SIZES = [4**k for k in range(1, 13)]  # bytes: 4 B to 16 MiB
@@ -408,9 +408,9 @@ ax.legend(frameon=False);
 
 # %% [markdown]
 # The line is straight, it only looks bent on these axes. It will not go through all
-# your points, and that is a finding too: the library treats small and large messages in
-# different ways (you will find out how in a moment), and data that fits into a cache of
-# the processor is copied faster than data that does not.
+# your points, and that is a finding, too: the library treats small and large messages
+# in different ways (you will find out how in a moment), and data that fits into a cache
+# of the processor is copied faster than data that does not.
 #
 # Keep the third number in mind. A message much smaller than $\alpha/\beta$ costs as
 # much as an empty one, so **send few large messages rather than many small ones**. This
@@ -437,7 +437,7 @@ print(f"I got {arrived.item()} from rank {left}")
 # Read the report from any rank and follow it: it waits for its left neighbour, which
 # waits for its left neighbour, and after four steps you are back. Nobody has sent
 # anything, because sending comes in the *next* line. This circle is a **deadlock**, and
-# it takes exactly as long as you have patience.
+# it lasts exactly as long as your patience.
 #
 # ### The other way round
 #
@@ -577,9 +577,9 @@ timeline.draw(
 #
 # ### Exercise: exchange (2 points)
 #
-# Two partners swap their tensors. Who is whose partner is said by an argument, and it
-# is not always the neighbour. On an odd number of ranks somebody is left over, and is
-# its own partner. **Think first:** why is "even ranks send first" not enough here?
+# Two partners swap their tensors. An argument says who is whose partner, and it is not
+# always the neighbour. With an odd number of ranks one is left over, and is its own
+# partner. **Think first:** why is "even ranks send first" not enough here?
 
 # %% nbgrader={"grade": false, "grade_id": "exchange", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def exchange(x: torch.Tensor, partner: int) -> torch.Tensor:
@@ -735,7 +735,7 @@ else:
 #
 # One step of `ring_pass` costs $\alpha + \beta n$, and there are $p - 1$ of them. Does
 # your function keep to that? On the computed network you can try more ranks than your
-# machine would bear:
+# machine could bear:
 
 # %% tags=["raises-exception"]
 n_bytes, network_alpha, network_beta = 4000, 5e-6, 1e-10

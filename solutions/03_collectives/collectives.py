@@ -173,7 +173,7 @@ check(sum_over_ranks)
 #
 # ### Mean over ranks (2 points) · stretch
 #
-# Gradients are averaged, not summed. That is one division more, and three ways to get
+# Gradients are averaged, not summed. That is one more division, and three ways to get
 # it wrong. **Think first:** x may hold integers, for example images: 8 bits per pixel,
 # values from 0 to 255. What is 200 + 100 in 8 bits?
 
@@ -694,14 +694,14 @@ charts.compared(
 
 # %% [markdown]
 # The shape is the formula's: flat as long as latency rules, then a straight line once
-# the bytes do. The distance is what the formula leaves out: adding up is not free,
-# memory is shared, vectors of many megabytes no longer fit into the processor's cache
-# (the ping-pong's did), and where ranks outnumber cores a rank often waits for its turn
-# before it can even look at its message. Your own machine decides how far that goes.
-# Compare the two colours: if you have only 2 cores, it is the 4 ranks that suffer.
+# the bytes do. The distance between them is what the formula leaves out: adding up is
+# not free, memory is shared, vectors of many megabytes no longer fit into the
+# processor's cache (the ping-pong's did), and where ranks outnumber cores a rank often
+# waits for its turn before it can even look at its message. Your own machine decides
+# how far that goes. Compare the two colours: if you have only 2 cores, it is the 4
+# ranks that suffer.
 #
-# One more thing is true on real ranks: your ring works there, as it is. How far is it
-# from the library?
+# Your ring works on real ranks, too, just as it is. How far is it from the library?
 
 # %%
 # %%ranks
@@ -790,7 +790,7 @@ print("loss", loss.item() / world_size)
 #
 # **To think about.** A network has 160 layers, each with its own gradient tensor. You
 # can call `all_reduce` 160 times, or copy all gradients into one long vector and call
-# it once. What speaks for once, and what for 160 times? Unit 05 measures it.
+# it once. What are the arguments for one call, and for 160? Unit 05 measures it.
 #
 # Next, unit 04 deals out the data.
 

@@ -3,7 +3,7 @@
 #
 # Four ranks are to train one model. Each holds a copy of it, and in every step each
 # works on its own part of the minibatch. So somebody must decide who gets which
-# samples, in which step, and in which epoch. It sounds like a division. Done
+# samples, in which step, and in which epoch. It sounds like simple division. Done
 # carelessly, it deals some samples twice and others never, shows the same minibatches
 # for 90 epochs, or makes the accuracy of your model depend on how many GPUs you
 # measured it with. None of this raises an error.
@@ -269,7 +269,7 @@ def stock_indices(
 check(stock_indices)
 
 # %% [markdown]
-# Hold it against the original, on a thousand settings that nobody chose:
+# Compare it with the original, on a thousand settings drawn at random:
 
 # %% tags=["raises-exception"]
 def original(n, rank, world_size, shuffle, seed, epoch, drop_last):
@@ -398,7 +398,7 @@ tiles.shares(23, {"23 samples, 2 ranks, minibatches of 8": stock_steps(23, 2, 8)
 # minibatch, a different gradient, a different model: your parallel run and your
 # sequential run can no longer be compared number by number.
 #
-# The cure is to turn the two steps round. The stock sampler first deals and then cuts.
+# The cure is to swap the two steps. The stock sampler first deals and then cuts.
 # **First cut, then deal**: cut the order into minibatches, and deal out each of them.
 # Rank $r$ takes positions $r$, $r + p$, $r + 2p$, ... *of the minibatch*. Every
 # minibatch begins with rank 0.
@@ -502,7 +502,8 @@ print(
 #
 # Now on real ranks, with 23 samples in minibatches of 10: the last one has three, and
 # rank 3 gets nothing. Each rank also goes through the epoch as one process would, and
-# compares: is what the ranks hold together, step by step, the minibatch of one process?
+# compares: is what the ranks hold between them, step by step, the minibatch of one
+# process?
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -529,7 +530,7 @@ except NotImplementedError:
 
 # %% [markdown]
 # Everything below, from the gradients of unit 05 to the scaling of unit 08, can now be
-# held against one process, number by number.
+# compared with one process, number by number.
 
 # %% [markdown]
 # ## A number that is wrong

@@ -151,7 +151,7 @@ print(model[1].weight[0, :3].tolist())
 
 # %% [markdown]
 # Equal seeds would help here, but not after rank 0 has loaded a checkpoint, and not
-# when somebody draws one random number more. So nobody relies on seeds: **rank 0 tells
+# when somebody draws one more random number. So nobody relies on seeds: **rank 0 tells
 # the others**.
 #
 # A model has *parameters*, which the optimizer changes, and may have *buffers*, which
@@ -192,7 +192,7 @@ print(model[1].weight[0, :3].tolist())
 # ## Average the gradients
 #
 # After `loss.backward()` every parameter `p` has its gradient in `p.grad`, and the
-# optimizer reads it from there. Between these two moments you have to act.
+# optimizer reads it from there. You have to act between these two moments.
 #
 # Three kinds of parameters need a thought:
 #
@@ -236,7 +236,7 @@ check(average_gradients)
 #
 # ## Train
 #
-# That is all. The loop is the sequential one, with one line more and a share instead of
+# That is all. The loop is the sequential one, with one more line and a share instead of
 # the whole minibatch. The step of SGD is written out, so that nothing is hidden.
 
 # %%
@@ -466,7 +466,7 @@ if rank == 0:
 #
 # The same holds for gradients. `average_gradients` gives every *rank* the weight $1/p$;
 # right is that every *image* has the weight $1/N$, where $N$ counts the images on all
-# ranks. The road is the same: add up the gradients of the images (`reduction="sum"`),
+# ranks. The way is the same: add up the gradients of the images (`reduction="sum"`),
 # divide once, by $N$. **Think first:** what does `backward` leave in `p.grad` on a rank
 # whose share is empty? Try it on one process.
 #
@@ -504,7 +504,7 @@ def train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) ->
 check(train_step)
 
 # %% [markdown]
-# Hold it against the sequential run: the same minibatches, but now rank 0 takes half of
+# Compare it with the sequential run: the same minibatches, but now rank 0 takes half of
 # each, rank 1 half of the rest, and so on. Once with your step, once with the mean of
 # means.
 
@@ -741,8 +741,8 @@ check(average_and_clip)
 #
 # The most common mistake of all, and the quietest: the broadcast is missing. The
 # gradients are averaged as they should be. Next to it its counterpart, equal starts
-# without averaging, and the right run. Recorded is how far the ranks' weights are
-# apart.
+# without averaging, and the right run. The cell records how far apart the ranks'
+# weights are.
 #
 # **Before you run it**, look at your second guess again.
 
