@@ -111,7 +111,7 @@ class Writer:
             global_batch_size=batch_size * world_size,
             data=data or {},
             seed=seed,
-            nonce=nonce or _released_nonce(program),
+            nonce=nonce or released_nonce(program),
             started=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
@@ -298,17 +298,15 @@ def _gpus() -> list[str]:
     return []
 
 
-def _released_nonce(program: str | os.PathLike | None) -> str:
+def released_nonce(program: str | os.PathLike | None) -> str:
+    """The code in nonce.txt beside the program, "" where there is none."""
+    if not program:
+        return ""
     try:
-        return (
-            (Path(program).resolve().parent / NONCE_FILE)
-            .read_text(encoding="utf-8")
-            .strip()[:LONGEST_TEXT]
-            if program
-            else ""
-        )
+        text = (Path(program).resolve().parent / NONCE_FILE).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
+    return text.strip()[:LONGEST_TEXT]
 
 
 def _keras_metric(logs: dict, name: str) -> float | None:

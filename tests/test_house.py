@@ -19,7 +19,7 @@ LESSONS = sorted(
     for path in (ROOT / folder).rglob("*.py")
     if ".ipynb_checkpoints" not in path.parts
 )
-WINGS_OF_LESSONS = {"plots", "ranks", "scale", "schedules"}  # besides the files in labkit itself
+WINGS_OF_LESSONS = {"meshrun", "plots", "ranks", "scale", "schedules"}  # besides the files in labkit itself
 
 
 def test_contracts_of_imports_are_kept():
