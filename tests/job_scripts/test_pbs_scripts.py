@@ -103,6 +103,7 @@ ARGUMENTS = {
     "engines": ["lesson.ipynb"],
     "grade": ["03_collectives", "--course", "/srv/it's a course"],
     "scaling_sweep": ["my_port.py", "--epochs", "2"],
+    "mesh_sweep": ["my_port.py", "--steps", "2"],
 }
 
 
@@ -227,7 +228,7 @@ def test_the_linter_finds_nothing_in_our_scripts(name):
 @pytest.mark.parametrize(
     ("name", "layout"),
     [(name, (2, 2, 2)) for name in JOBS]
-    + [(name, (3, 1, 4)) for name in ("c10d", "scaling_sweep")],  # nodes, ranks on each, cores
+    + [(name, (3, 1, 4)) for name in ("c10d", "scaling_sweep", "mesh_sweep")],  # nodes, ranks on each, cores
     ids=str,
 )
 def test_twins_start_the_same_processes(name, layout, tmp_path, stand_ins):
@@ -251,7 +252,7 @@ def test_twins_start_the_same_processes(name, layout, tmp_path, stand_ins):
     reported = [record for record in ranks if record["command"][1].endswith("report.py")]
     torchrun = any(record["command"][0] == "torchrun" for record in ranks)
     assert len(reported) == (nodes if torchrun else nodes * each)
-    if arguments and name not in ("engines", "scaling_sweep"):  # these two take their first argument for themselves
+    if arguments and name not in ("engines", "scaling_sweep", "mesh_sweep"):  # these take their first argument for themselves
         assert any(record["command"][-len(arguments) :] == arguments for record in records["pbs"])
 
 
