@@ -7,8 +7,8 @@
     solutions/NN_topic/topic.py --jupytext--> solutions/NN_topic/topic.ipynb --nbgrader-->
     notebooks/NN_topic/topic.ipynb
 
-The homework, solutions/scaling_mnist, goes to homework/ in the same way, without the finished work that lies beside its
-notebook.
+The homeworks, solutions/scaling_mnist and solutions/train_a_mesh, go to homework/ in the same way, without the finished
+work that lies beside their notebooks.
 
 Building twice changes nothing: cell ids come from the grade_id or the cell's text, never from chance. Outputs in
 solutions/ are kept up to the first code cell that changed; from there on they would describe another program, so they
@@ -49,9 +49,15 @@ from autograder.start import card, recap  # noqa: E402
 CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs within a minute
 # What a student hands in, and so never gets: beside the notebook lies the finished work, for instructors. FINISHED is
 # made by hand, PRODUCTS by running the notebook. No pattern fits a file that is released.
-FINISHED = {"scaling_mnist": ("tensorflow2_mnist_hvd.py",)}
+FINISHED = {
+    "scaling_mnist": ("tensorflow2_mnist_hvd.py",),
+    "train_a_mesh": ("mesh_training.py", "plan.toml"),
+}
 PORTS = {"09_multi_node_image_lab": ("train_products_hvd.py",)}  # a unit's script that students write themselves
-PRODUCTS = {"scaling_mnist": ("run_*.jsonl", "warmup_*.jsonl", "scaling.csv", "scaling.pdf", "accuracy_*.pdf")}
+PRODUCTS = {
+    "scaling_mnist": ("run_*.jsonl", "warmup_*.jsonl", "scaling.csv", "scaling.pdf", "accuracy_*.pdf"),
+    "train_a_mesh": ("run_d*.jsonl", "meshes.csv", "step_time.pdf", "memory.pdf", "losses.pdf"),
+}
 HOMEWORK_DEADLINE = 900  # seconds for a cell of the homework: it trains on 1, 2, 4 and 8 ranks
 RERUN = 'make notebooks OPTIONS="--execute {unit}"'
 GENERATED = "generated"  # the tag of cells that are not in a unit's source
@@ -244,7 +250,7 @@ def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
 def execute(root: Path, unit: str) -> None:
     """Runs the solution of a unit and keeps it with its outputs. Raises an error, and keeps nothing, if a cell fails.
 
-    The homework makes its run logs, its table and its figures anew; they are kept, too.
+    A homework makes its run logs, its table and its figures anew; they are kept, too.
     """
     source = source_of(root / "solutions" / unit)
     notebook = solution_notebook(source)

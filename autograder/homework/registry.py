@@ -6,10 +6,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 from autograder.homework.assignment import Assignment
+from autograder.homework.mesh.entry import TRAIN_A_MESH
 from autograder.homework.mnist import SCALING_MNIST
 from autograder.homework.rubric import PartResult
 
-ASSIGNMENTS: dict[str, Assignment] = {one.name: one for one in (SCALING_MNIST,)}
+ASSIGNMENTS: dict[str, Assignment] = {one.name: one for one in (SCALING_MNIST, TRAIN_A_MESH)}
 
 
 class UnknownHomework(LookupError):

@@ -1,0 +1,69 @@
+"""Which meshes a script is run on, drawn from the key, and what each of them is for."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from labkit.meshrun import Settings
+from labkit.scale import Mesh
+
+STEPS = 4
+FREE = 1e6  # a limit that no gradient reaches
+MIXED = ((3, 2, 1), (1, 2, 4), (2, 1, 4), (2, 4, 1), (3, 1, 2), (1, 4, 2))  # data, tensor, pipeline
+RESUMED = (((2, 2, 1), (1, 1, 2)), ((1, 2, 2), (3, 1, 1)), ((3, 1, 2), (2, 2, 1)), ((1, 4, 1), (3, 1, 2)))
+
+
+def mesh_of(data: int, tensor: int, pipeline: int, context: int = 1) -> Mesh:
+    return Mesh(tensor=tensor, context=context, pipeline=pipeline, data=data)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One call of `train` on all ranks of a mesh. line: of the rubric, that it is for first of all. after: the name of
+    the trial whose checkpoint it goes on from. counted: whether bytes alive are counted."""
+
+    name: str
+    line: str
+    mesh: Mesh
+    settings: Settings
+    steps: int = STEPS
+    after: str = ""
+    counted: bool = False
+
+    @property
+    def arguments(self) -> tuple[dict, dict, int]:
+        """mesh, settings and steps as plain values."""
+        mesh = {axis: getattr(self.mesh, axis) for axis in self.mesh.order}
+        return mesh, asdict(self.settings), self.steps
+
+
+def trials(key: str) -> list[Trial]:
+    """All of them, in the order in which they are run."""
+    random = np.random.default_rng(int.from_bytes(hashlib.sha256(f"train_a_mesh {key}".encode()).digest()[:8], "big"))
+    shape = {"layers": 4, "heads": 4, "width": int(random.choice([16, 20])), "context": int(random.choice([12, 16]))}
+    free = Settings(**shape, batch=12, micro_batches=2, clip=FREE, seed=int(random.integers(1 << 16)))
+    tight = Settings(**shape, batch=12, micro_batches=2, clip=0.4, seed=free.seed + 1)
+    some = random.permutation(len(MIXED))[:2]
+    first, second = RESUMED[random.integers(len(RESUMED))]
+    found = [
+        Trial("one", "one_rank", mesh_of(1, 1, 1), free, counted=True),
+        Trial("data", "data", mesh_of(3, 1, 1), free, counted=True),
+        Trial("tensor", "tensor", mesh_of(1, int(random.choice([2, 4])), 1), free),
+        Trial("pipeline", "pipeline", mesh_of(1, 1, int(random.choice([2, 4]))), free),
+        Trial("all axes", "mixed", mesh_of(2, 2, 2), free, counted=True),
+        *(Trial(f"mixed {k}", "mixed", mesh_of(*MIXED[n]), free) for k, n in enumerate(some)),
+        Trial("clipped on one", "norm", mesh_of(1, 1, 1), tight),
+        Trial("clipped", "norm", mesh_of(2, 2, 1) if random.integers(2) else mesh_of(1, 2, 2), tight),
+        Trial("saved", "checkpoint", mesh_of(*first), free, steps=2),
+        Trial("resumed", "checkpoint", mesh_of(*second), free, steps=2, after="saved"),
+    ]
+    wide = {**shape, "context": 32, "clip": FREE, "seed": free.seed}
+    for name, m in (("few", 2), ("many", 6)):
+        found.append(Trial(name, "memory", mesh_of(1, 1, 2), Settings(**wide, batch=2 * m, micro_batches=m), 2,
+                           counted=True))  # fmt: skip
+    found.append(Trial("context", "context", mesh_of(1, 1, 1, 2), free))
+    found.append(Trial("context and data", "context", mesh_of(2, 1, 1, 2), free))
+    return found

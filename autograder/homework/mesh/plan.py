@@ -1,0 +1,140 @@
+"""plan.toml: a mesh for 1,024 and one for 16,384 GPUs, priced by the simulator and held against the best of all.
+
+`BEST` is what `search` finds, which tries every mesh, micro-batch, number of chunks and way to recompute; a test does
+so again. A plan that is faster than that (with ZeRO-2 or context parallelism) is as good as the best.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.homework.mesh.lines import full, lost, missing
+from autograder.homework.rubric import LineResult, PartResult, shown
+from labkit.meshrun.plans import TASKS, Task
+from labkit.scale.mesh import every_mesh
+
+NUMBERS = ("data", "tensor", "pipeline", "context", "micro_batch", "chunks", "zero")
+NEEDED = ("data", "tensor", "pipeline")
+BEST = {1024: 6.7056, 16384: 7.9739}  # seconds of a step
+SCALE = ((1.05, 1.0), (1.15, 0.8), (1.3, 0.6), (1.6, 0.4), (2.0, 0.2))  # at most so many times the best: the share
+SAVING = ((1.1, 1.0), (1.5, 0.5))  # at most so many times what is lost at best
+MOST_BYTES = 64 << 10
+USUAL = "plan.toml"
+
+
+def judge(path: Path | None, absent: str) -> PartResult:
+    """The part "plan". absent: why there is no file."""
+    if path is None:
+        return PartResult("plan", missing(("plan",), absent, "The page shows what stands in it."))
+    try:
+        given = _read(path)
+    except (ValueError, RecursionError) as error:
+        said = f"plan.toml cannot be read: {shown(error, 200)}."
+        teach = "Two tables, [gpus_1024] and [gpus_16384], with a line for each number."
+        return PartResult(
+            "plan", [lost(n, "not_a_plan", said, teach) for n in ("plan_1024", "plan_16384", "plan_saving")]
+        )
+    facts: dict = {}
+    findings = [_plan(gpus, given.get(f"gpus_{gpus}"), facts) for gpus in TASKS]
+    return PartResult("plan", [*findings, _saving(given)], [], facts)
+
+
+def _read(path: Path) -> dict:
+    text = path.read_bytes()[: MOST_BYTES + 1]
+    if len(text) > MOST_BYTES:
+        raise ValueError(f"it is larger than {MOST_BYTES >> 10} KiB")
+    found = (json if text.lstrip().startswith(b"{") else tomllib).loads(text.decode("utf-8"))
+    if not isinstance(found, dict):
+        raise ValueError("it has no tables")
+    return found
+
+
+def _choice(given) -> dict:
+    """What a table chooses. Raises ValueError with what is wrong in it."""
+    if not isinstance(given, dict):
+        raise ValueError("there is no such table")
+    absent = [name for name in NEEDED if name not in given]
+    if absent:
+        raise ValueError(f"it does not say {', '.join(absent)}")
+    found = {name: given[name] for name in NUMBERS if name in given}
+    for name, value in found.items():
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int)
+            or not 0 <= value <= 1 << 20
+            or (name != "zero" and not value)
+        ):
+            raise ValueError(f"{name} = {shown(value, 20)} is no number of them")
+    if "recompute" in given:
+        found["recompute"] = shown(given["recompute"], 20)
+    return found
+
+
+def _plan(gpus: int, given, facts: dict) -> LineResult:
+    name, task = f"plan_{gpus}", TASKS[gpus]
+    try:
+        plan = task.plan(**_choice(given))
+        seconds = plan.estimate().seconds
+    except ValueError as error:
+        teach = "`labkit.meshrun.TASKS[1024].plan(...)` takes the same numbers and says the same."
+        return lost(name, "not_possible", f"[gpus_{gpus}]: {shown(error, 200)}.", teach)
+    most = max(range(plan.mesh.pipeline), key=lambda stage: plan.memory(stage).total)
+    needs, has = plan.memory(most).total / 1e9, plan.machine.memory / 1e9
+    facts[name] = {"seconds": round(seconds, 4), "gigabytes": round(needs, 2), "best": BEST[gpus]}
+    if not plan.fits:
+        said = f"A rank of stage {most} needs {needs:.1f} GB, and an accelerator has {has:.0f} GB."
+        return lost(name, "does_not_fit", said, "More ranks along tensor or pipeline, or recompute activations.")
+    times = seconds / BEST[gpus]
+    said = f"{seconds:.2f} s a step and {needs:.1f} GB; the best is {BEST[gpus]:.2f} s."
+    share = next((share for most, share in SCALE if times <= most), 0.0)
+    if share == 1:
+        return full(name, said)
+    teach = "Let a loop over `labkit.scale.every_mesh` try them all, with micro-batches, chunks and ways to recompute."
+    return lost(name, "far_from_best", f"{said} That is {times:.2f} times as long.", teach, share)
+
+
+def _saving(given: dict) -> LineResult:
+    name, shares, said = "plan_saving", [], []
+    for gpus, task in TASKS.items():
+        table = given.get(f"gpus_{gpus}")
+        interval = table.get("checkpoint_interval") if isinstance(table, dict) else None
+        if isinstance(interval, bool) or not isinstance(interval, int | float) or not 0 < interval < math.inf:
+            said.append(f"[gpus_{gpus}] has no checkpoint_interval in seconds.")
+            shares.append(0.0)
+            continue
+        times = task.lost(interval) / task.least_lost
+        shares.append(next((share for most, share in SAVING if times <= most), 0.0))
+        said.append(f"{gpus:,} GPUs, every {interval:,.0f} s: {100 * task.lost(interval):.2f} % of the time are lost;"
+                    f" {100 * task.least_lost:.2f} % at best.")  # fmt: skip
+    if min(shares) == 1:
+        return full(name, " ".join(said))
+    teach = "The square root of twice the seconds of a save times the seconds between two failures of all GPUs."
+    kind = "no_interval" if any("has no" in one for one in said) else "wrong_interval"
+    return lost(name, kind, " ".join(said), teach, round(sum(shares) / len(shares), 3))
+
+
+def search(task: Task) -> tuple[float, dict]:
+    """The fastest plan that fits: (seconds, choice)."""
+    return min(_every(task), key=lambda one: one[0])
+
+
+def _every(task: Task) -> Iterator[tuple[float, dict]]:
+    for mesh in every_mesh(task.gpus):
+        for micro_batch in (1, 2, 4):
+            for chunks in (1, 2, 4, 8):
+                for recompute in ("none", "selective", "full"):
+                    choice = {"data": mesh.data, "tensor": mesh.tensor, "pipeline": mesh.pipeline,
+                              "micro_batch": micro_batch, "chunks": chunks, "recompute": recompute}  # fmt: skip
+                    try:
+                        plan = task.plan(**choice)
+                    except ValueError:
+                        continue
+                    if plan.fits:
+                        yield plan.estimate().seconds, choice
+
+
+__all__ = ["BEST", "judge", "search"]

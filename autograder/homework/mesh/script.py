@@ -1,0 +1,320 @@
+"""The script: run on meshes drawn from the key and held against the sequential training.
+
+A line is judged by the trials that are for it, and says what the first of them that failed shows. Where the losses are
+those of the sequential training but nothing was sent along the axis, the work was not divided: every rank has done all
+of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from autograder.homework.mesh import sizes
+from autograder.homework.mesh.cases import FREE, Trial, trials
+from autograder.homework.mesh.lines import RUBRIC, full, lost
+from autograder.homework.mesh.runs import FILE, Ran, Runs, expected
+from autograder.homework.rubric import LineResult, PartResult
+from labkit.launch.launcher import Launcher
+
+RTOL = 1e-9
+LEAST, MOST = 0.5, 1.05  # of the bytes that an axis needs
+SMALL = 4096  # bytes that a rank may send to everybody in one step: losses, norms
+AXES = {"data": "data", "tensor": "tensor", "pipeline": "pipeline"}
+_TROUBLE = {
+    "raised": "Run it on as few ranks as show the error: `simulation.run` or two processes on your machine.",
+    "hung": "Every rank of a group calls the same collectives in the same order; a receive needs its send.",
+    "too_slow": "The models of the check are tiny: a step takes milliseconds.",
+    "crashed": "Run it on your machine, and look at the last lines.",
+    "wrong_steps": "Call log.step(loss, norm) after each step, on every rank.",
+    "not_started": "At the top level of the script stand imports, functions and classes; what is to be run stands"
+    ' under `if __name__ == "__main__":`.',
+}
+
+
+def judge(script: Path, key: str, launcher: Launcher) -> PartResult:
+    """The parts "script" and "bonus"."""
+    asked = trials(key)
+    wanted = {}
+    for trial in asked:
+        wanted.setdefault(trial.settings, 4)
+    ranks = Runs(launcher, script, int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big"))
+    given = dict(zip(wanted, expected(launcher, [(vars(s), n) for s, n in wanted.items()]), strict=True))
+    try:
+        found = _run_all(ranks, asked)
+    finally:
+        ranks.close()
+    view = View(found, given)
+    findings = [view.line(line.name) for part in ("script", "bonus") for line in RUBRIC.lines_of(part)]
+    return PartResult("script", findings, [], {"trials": [_fact(ran) for ran in found.values()]})
+
+
+def _run_all(ranks: Runs, asked: list[Trial]) -> dict[str, Ran]:
+    found: dict[str, Ran] = {}
+    for trial in asked:
+        before = found.get(trial.after)
+        if "one" in found and found["one"].trouble:
+            found[trial.name] = Ran(trial, trouble=found["one"].trouble)  # what fails alone fails everywhere
+        elif before is not None and before.trouble:
+            found[trial.name] = Ran(trial, trouble=before.trouble)
+        else:
+            found[trial.name] = ranks.run(trial, before.parts if before else None)
+    return found
+
+
+def _fact(ran: Ran) -> dict:
+    mesh = ran.trial.mesh
+    return {
+        "name": ran.trial.name,
+        "mesh": [mesh.data, mesh.tensor, mesh.pipeline, mesh.context],
+        "trouble": ran.trouble[0] if ran.trouble else "",
+        "sent": {axis: round(n) for axis, n in ran.sent.items()},
+        "held": ran.held,
+        "peaks": ran.peaks,
+    }
+
+
+class View:
+    """What was found, line by line. given: settings -> (steps, 2) of the sequential training."""
+
+    def __init__(self, found: dict[str, Ran], given: dict):
+        self.found, self.given = found, given
+
+    def line(self, name: str) -> LineResult:
+        """The verdict on a line."""
+        return getattr(self, f"_{name}", self._equal_on)(name)
+
+    def _of(self, line: str) -> list[Ran]:
+        return [ran for ran in self.found.values() if ran.trial.line == line]
+
+    def _sequential(self, ran: Ran, first: int = 0) -> np.ndarray:
+        return self.given[ran.trial.settings][first : first + ran.trial.steps]
+
+    # -- equal to the sequential training
+
+    def _equal_on(self, name: str) -> LineResult:
+        for ran in self._of(name):
+            if ran.trouble:
+                return _troubled(name, ran)
+            if wrong := self._wrong_losses(name, ran):
+                return wrong
+            if undivided := _undivided(ran):
+                said = f"On {ran.where} the losses are right, but hardly anything was sent along {undivided}."
+                teach = (
+                    "Every rank has done all of the work. Each holds and computes its part, and sends what others need."
+                )
+                return lost(name, "not_divided", said, teach)
+        return full(name, "; ".join(ran.where for ran in self._of(name)))
+
+    def _wrong_losses(self, name: str, ran: Ran) -> LineResult | None:
+        losses, right = ran.steps[:, :, 0], self._sequential(ran)[:, 0]
+        norms, right_norms = ran.steps[:, :, 1], self._sequential(ran)[:, 1]
+        if _near(losses, right):
+            return None
+        at = f"On {ran.where}"
+        if np.ptp(losses[:, 0]) > RTOL * abs(right[0]):
+            said = f"{at} ranks tell different losses of the first step: {losses[:, 0].min():.6g} to"
+            said += f" {losses[:, 0].max():.6g}. The sequential one is {right[0]:.10g}."
+            teach = "The loss is the mean over the whole minibatch, and every rank tells the same: one all-reduce."
+            return lost(name, "own_loss", said, teach)
+        if not _near(losses[:, 0], right[0]):
+            times = losses[0, 0] / right[0]
+            said = f"{at} the loss of the first step is {losses[0, 0]:.10g}, {times:.6g} times the sequential"
+            said += f" {right[0]:.10g}."
+            teach = "Nothing has been updated yet: this is the forward pass, its rows of the minibatch, or the mean."
+            return lost(name, "wrong_loss", said, teach)
+        step = int(np.argmax(~_close(losses, right).all(0)))
+        first = _close(norms[:, 0], right_norms[0]).all()
+        said = f"{at} the loss of step {step + 1} is {losses[0, step]:.10g}; the sequential one is {right[step]:.10g}."
+        if name == "one_rank" or first:
+            teach = "The first gradient was right, so look at the update: moments, the number of the step, who gets"
+            return lost(name, "wrong_update", said, f"{teach} which weights.")
+        teach = (
+            f"The norm of the first gradient is {norms[0, 0] / right_norms[0]:.6g} times the right one: look at what"
+        )
+        teach += " is summed or averaged over which ranks, and over micro-batches."
+        return lost(name, "wrong_gradient", said, teach)
+
+    # -- the norm
+
+    def _norm(self, name: str) -> LineResult:
+        for ran in self.found.values():
+            if ran.trial.settings.clip == FREE and ran.trial.line in ("one_rank", *AXES, "mixed") and not ran.trouble:
+                if wrong := self._wrong_norm(name, ran):
+                    return wrong
+        for ran in self._of(name):
+            if ran.trouble:
+                return _troubled(name, ran)
+            if wrong := self._wrong_norm(name, ran):
+                return wrong
+            losses, right = ran.steps[:, :, 0], self._sequential(ran)[:, 0]
+            if not _near(losses, right):
+                said = f"On {ran.where}, with a limit of {ran.trial.settings.clip:g}, the losses are not the"
+                said += f" sequential ones: {losses[0, -1]:.10g} after {ran.trial.steps} steps, not {right[-1]:.10g}."
+                teach = "The gradient is scaled by min(1, clip / norm), the same factor on every rank."
+                return lost(name, "wrong_clip", said, teach)
+        return full(name)
+
+    def _wrong_norm(self, name: str, ran: Ran) -> LineResult | None:
+        norms, right = ran.steps[:, :, 1], self._sequential(ran)[:, 1]
+        if _near(norms[:, 0], right[0]):
+            return None
+        times = norms[:, 0] / right[0]
+        said = f"On {ran.where} the norm of the first gradient is {norms[0, 0]:.10g};"
+        said += f" the sequential one is {right[0]:.10g}."
+        if np.ptp(norms[:, 0]) > RTOL * right[0]:
+            teach = "Each rank has taken the norm of its own part. Sum the squares over all ranks, then take the root."
+            return lost(name, "own_norm", said, teach)
+        if ran.trial.mesh.tensor > 1 and times[0] > 1:
+            teach = "What every rank of a tensor group holds (norms, biases, embedding, head) counts once, not t times."
+            return lost(name, "counted_twice", said, teach)
+        return lost(name, "wrong_norm", said, "The squares of all parameters of all ranks, each parameter once.")
+
+    # -- the checkpoint
+
+    def _checkpoint(self, name: str) -> LineResult:
+        saved, resumed = (self.found[one] for one in ("saved", "resumed"))
+        if resumed.trouble:
+            return _troubled(name, saved if saved.trouble else resumed)
+        whole = self.given[resumed.trial.settings][:, 0]
+        before, losses = saved.steps[:, :, 0], resumed.steps[:, :, 0]
+        if not _near(before, whole[:2]):
+            said = f"On {saved.where}, from which the checkpoint is, the losses were not the sequential ones."
+            return lost(name, "wrong_before", said, "First the meshes, then the checkpoint.")
+        at = f"Saved on {saved.where}, gone on with on {resumed.where}"
+        if not _near(losses, whole[2:4]):
+            return _not_resumed(name, at, losses, whole)
+        numbers, most = _numbers(saved.parts), sizes.checkpoint(saved.trial.settings, saved.trial.mesh)
+        if numbers > 1.25 * most:
+            said = f"{at}: right; but the parts of all ranks hold {numbers:,} numbers, where {most:,} are enough."
+            return lost(name, "copies", said, "Each replica saves its own shard: weights and both moments.", 2 / 3)
+        return full(name, f"{at}.")
+
+    # -- bytes
+
+    def _traffic(self, name: str) -> LineResult:
+        ran, wrong = self.found["all axes"], []
+        if ran.trouble:
+            return _troubled(name, ran)
+        needed = sizes.traffic(ran.trial.settings, ran.trial.mesh)
+        for axis, nbytes in needed.items():
+            times = ran.sent[axis] / nbytes
+            if not LEAST < times <= MOST:
+                said = f"{ran.sent[axis]:,.0f} bytes along {axis}, {times:.2f} times the {nbytes:,.0f} needed"
+                wrong.append((axis, said))
+        elsewhere = ran.sent["world"] / ran.trial.mesh.size
+        if elsewhere > SMALL:
+            said = (
+                f"{elsewhere:,.0f} bytes of each rank to ranks along several axes, where a loss and a norm are enough"
+            )
+            wrong.append(("world", said))
+        if not wrong:
+            return full(name)
+        said = f"On {ran.where} in one step: {'; '.join(one for _, one in wrong)}."
+        least = all(ran.sent[axis] < needed.get(axis, 0) for axis, _ in wrong)
+        kind = "not_divided" if least else f"too_much_{wrong[0][0]}"
+        return lost(name, kind, said, _TEACH_TRAFFIC[wrong[0][0]], 0.5 if len(wrong) == 1 and not least else 0.0)
+
+    # -- memory
+
+    def _memory(self, name: str) -> LineResult:
+        asked = [self.found[one] for one in ("one", "data", "all axes", "few", "many")]
+        for ran in asked:
+            if ran.trouble:
+                return _troubled(name, ran)
+        one, data, mixed, few, many = asked
+        wrong = [found for found in (_state(one, data), _activations(few, many), _weights(one, mixed)) if found]
+        if not wrong:
+            return full(name)
+        share = max(0.0, round(1 - sum(points for _, points, _, _ in wrong), 2))
+        return lost(name, wrong[0][0], " ".join(said for _, _, said, _ in wrong), wrong[0][3], share)
+
+
+Wrong = tuple[str, float, str, str]  # diagnosis, share of the points, what was found, what teaches
+
+
+def _state(one: Ran, data: Ran) -> Wrong | None:
+    saved = (one.held[0] - max(data.held)) / (sizes.parameters(one.trial.settings) * sizes.FLOAT)
+    if saved >= 1.0:
+        return None
+    said = f"Between two steps a rank holds {saved:.2f} times the weights less on {data.trial.mesh.data} replicas than"
+    teach = "The moments of a shard live on the rank that owns it, and nowhere else (ZeRO-1)."
+    return "state_not_sharded", 0.4, f"{said} alone; with Adam's moments divided it is 4/3.", teach
+
+
+def _activations(few: Ran, many: Ran) -> Wrong | None:
+    """What 6 micro-batches take, over what 2 take, beside what is held anyway: of the worst rank."""
+    taken = [[peak - held for peak, held in zip(ran.peaks, ran.held, strict=True)] for ran in (few, many)]
+    grown = max(b / max(1, a) for a, b in zip(*taken, strict=True))
+    if grown <= 1.35:
+        return None
+    said = f"On two stages the activations of 6 micro-batches take {grown:.2f} times the memory of 2."
+    teach = "1F1B keeps at most p - stage of them, and frees what a backward pass has used."
+    return "keeps_all_micro_batches", 0.4, said, teach
+
+
+def _weights(one: Ran, mixed: Ran) -> Wrong | None:
+    held = max(mixed.held) / one.held[0]
+    if held <= 0.6:
+        return None
+    said = f"On {mixed.where} a rank holds {held:.2f} times of what it holds alone."
+    return "weights_not_divided", 0.2, said, "A rank keeps its part of its stage, and nothing of the rest of the model."
+
+
+_TEACH_TRAFFIC = {
+    "tensor": "A block needs two all-reduces forward and two backward: f once for q, k and v together.",
+    "pipeline": "Between two stages travel an activation forward and its gradient backward, for each micro-batch.",
+    "data": "Of the gradients a replica needs a shard of the sum (reduce-scatter), of the weights the others' shards.",
+    "world": "Everything large stays within its axis; to all ranks goes a number or two.",
+}
+
+
+def _not_resumed(name: str, at: str, losses: np.ndarray, whole: np.ndarray) -> LineResult:
+    said = f"{at}: the losses are {losses[0, 0]:.10g} and {losses[0, 1]:.10g}; without a break {whole[2]:.10g} and"
+    said += f" {whole[3]:.10g}."
+    if _near(losses[:, 0], whole[0]):
+        teach = "It begins at the first step with the first weights: use the parts that `train` is given."
+        return lost(name, "starts_anew", said, teach)
+    if _near(losses[:, 0], whole[2]):
+        teach = "The weights came through, the optimizer did not: both moments and the number of the step belong to it."
+        return lost(name, "optimizer_lost", said, teach)
+    teach = "The weights are not those that were saved, or the minibatch is not that of the next step."
+    return lost(name, "weights_lost", said, teach)
+
+
+def _troubled(name: str, ran: Ran) -> LineResult:
+    kind, said = ran.trouble
+    return lost(name, kind, f"On {ran.where} {said}.", _TROUBLE[kind])
+
+
+def _undivided(ran: Ran) -> str:
+    """An axis along which hardly anything was sent, though it has several ranks; "" where there is none."""
+    needed, mesh = sizes.traffic(ran.trial.settings, ran.trial.mesh), ran.trial.mesh
+    for axis in AXES:
+        if getattr(mesh, axis) > 1 and ran.sent[axis] < LEAST * needed[axis]:
+            return axis
+    return "context" if mesh.context > 1 and not ran.sent["context"] else ""
+
+
+def _close(found: np.ndarray, right) -> np.ndarray:
+    return np.isclose(found, right, rtol=RTOL, atol=0)
+
+
+def _near(found: np.ndarray, right) -> bool:
+    """Of every rank."""
+    return bool(_close(found, right).all())
+
+
+def _numbers(part) -> int:
+    """How many numbers of a floating-point type there are in a value."""
+    if isinstance(part, dict):
+        return sum(_numbers(one) for one in part.values())
+    if isinstance(part, list | tuple):
+        return sum(_numbers(one) for one in part)
+    values = getattr(part, "values", part)
+    return int(values.size) if isinstance(values, np.ndarray) and values.dtype.kind == "f" else 0
+
+
+__all__ = ["FILE", "RTOL", "judge"]

@@ -1,0 +1,41 @@
+"""What a training on a mesh needs: parameters, bytes that have to travel. For any division of the layers over stages:
+totals over all ranks."""
+
+from __future__ import annotations
+
+from labkit.meshrun import Settings, on_the_wire
+from labkit.scale import Mesh
+
+FLOAT = 8  # bytes
+
+
+def parameters(settings: Settings, tensor: int = 1) -> int:
+    """Of all stages together, for one of the ranks that share their matrices: a block's four column-wise matrices with
+    their biases and its two row-wise ones are divided; norms, the row-wise ones' biases, embedding and head are not."""
+    h = settings.width
+    block = (12 * h * h + 7 * h) // tensor + 6 * h
+    return settings.layers * block + (2 * settings.vocabulary + settings.context) * h + 2 * h
+
+
+def hop(settings: Settings, mesh: Mesh) -> int:
+    """Bytes of the activation of one micro-batch."""
+    return settings.tokens // mesh.data // settings.micro_batches // mesh.context * settings.width * FLOAT
+
+
+def traffic(settings: Settings, mesh: Mesh) -> dict[str, float]:
+    """Bytes that all ranks together send in one step, by axis: two all-reduces of an activation forward and two
+    backward in each block; an activation forward and its gradient backward between stages; gradients reduce-scattered
+    and weights gathered."""
+    m, p, t, r = settings.micro_batches, mesh.pipeline, mesh.tensor, mesh.replicas
+    reduced = on_the_wire("all_reduce", hop(settings, mesh), t) * 4 * settings.layers * m
+    weights = parameters(settings, t) * FLOAT
+    return {
+        "tensor": reduced * r * t,
+        "pipeline": 2.0 * (p - 1) * m * hop(settings, mesh) * r * t,
+        "data": 2 * on_the_wire("reduce_scatter", weights, r) * r * t,
+    }
+
+
+def checkpoint(settings: Settings, mesh: Mesh) -> int:
+    """Numbers in the checkpoint of all ranks: weights and two moments, each once for each tensor rank."""
+    return 3 * parameters(settings, mesh.tensor) * mesh.tensor

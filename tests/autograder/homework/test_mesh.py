@@ -1,0 +1,262 @@
+"""The second homework, `train_a_mesh`: what its judges say of every folder of the bank, and of what no folder shows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bank_mesh.folders import FINISHED, FOLDERS, PERSON, SCRIPT, Folder
+from machine import needs
+
+from autograder.grading import isolation
+from autograder.homework import judge_files
+from autograder.homework.folder import Homework, collect
+from autograder.homework.mesh import figures, measured, plan, script, sizes, table
+from autograder.homework.mesh.cases import trials
+from autograder.homework.mesh.entry import TRAIN_A_MESH, role_of
+from autograder.homework.mesh.lines import RUBRIC
+from autograder.homework.rubric import Flag, LineResult
+from labkit.launch.launcher import Launcher
+from labkit.meshrun import TASKS, Settings, read
+from labkit.scale import Mesh
+from probes.figure import figure as pdf_figure
+
+FILES = ("measured", "figures", "plan")
+
+
+def handed_in(folder: Folder, place: Path) -> Homework:
+    folder.make(place / "handed in")
+    (place / "copies").mkdir()
+    return collect(place / "handed in", place / "copies", TRAIN_A_MESH.files)
+
+
+_figures: dict[str, object] = {}
+
+
+def read_once(path: Path):
+    """Many folders share their figures: the same bytes are read once."""
+    mark = hashlib.sha256(path.read_bytes()).hexdigest()
+    if mark not in _figures:
+        _figures[mark] = pdf_figure.read(path)
+    return _figures[mark]
+
+
+def compare(folder: Folder, findings: list[LineResult]) -> list[str]:
+    """What was said otherwise than it should have been."""
+    wrong = []
+    for finding in findings:
+        name, got = finding.line.name, PERSON if finding.earned is None else finding.diagnosis
+        said = f"{name}: {finding.earned} of {finding.line.points:g}, {finding.diagnosis}: {finding.sentence}"
+        if name not in folder.expected:
+            if finding.verdict != "passed":
+                wrong.append(f"should have full marks. {said}")
+            continue
+        expected = folder.expected[name]
+        if got not in (expected if isinstance(expected, tuple) else (expected,)) or finding.verdict == "passed":
+            wrong.append(f"should be {expected or 'left to a person'}. {said}")
+        elif finding.earned is not None and not (finding.teach and finding.sentence):
+            wrong.append(f"does not teach. {said}")
+    return wrong
+
+
+def judged(homework: Homework, launcher: Launcher | None) -> tuple[list[LineResult], list[Flag]]:
+    """What is said of the files."""
+    path = homework.files.get("plan")
+    parts = [
+        measured.judge(homework, "", launcher),
+        figures.judge(homework, read_once),
+        plan.judge(path, homework.absent("plan", "plan.toml")),
+    ]
+    return [finding for part in parts for finding in part.findings], [flag for part in parts for flag in part.flags]
+
+
+@pytest.mark.parametrize("name", [name for name, folder in FOLDERS.items() if not folder.scripted])
+def test_logs_tables_figures_and_plans(name, tmp_path, warm):
+    folder = FOLDERS[name]
+    findings, flags = judged(handed_in(folder, tmp_path), warm)
+    assert [finding.line.name for finding in findings] == [
+        line.name for part in FILES for line in RUBRIC.lines_of(part)
+    ]
+    assert not compare(folder, findings)
+    assert {flag.kind for flag in flags} == folder.flags, [flag.sentence for flag in flags]
+
+
+def run_ranks(name: str, place: Path, launcher: Launcher) -> None:
+    folder = FOLDERS[name]
+    result = script.judge(handed_in(folder, place).files["script"], "public", launcher)
+    bonus = result.findings.pop()
+    assert [finding.line for finding in result.findings] == RUBRIC.lines_of("script")
+    assert not compare(folder, result.findings)
+    assert bonus.line.name == "context" and (bonus.verdict == "passed") == folder.bonus, bonus.sentence
+
+
+@pytest.fixture(scope="module")
+def jailed():
+    """As the grader does: some of these scripts could be out to harm."""
+    with Launcher(isolation=isolation.spec(weak=True)) as launcher:
+        yield launcher
+
+
+@needs(
+    "root"
+)  # 8 s of computing for each: `make test-cluster`; test_mesh_grading.py runs the finished script in a class
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", ["right_reference", *(name for name, folder in FOLDERS.items() if folder.scripted)])
+def test_scripts_in_the_jail(name, tmp_path, jailed):
+    run_ranks(name, tmp_path, jailed)
+
+
+def test_every_line_is_lost_by_some_folder():
+    assert {line.name for line in RUBRIC.lines if line.part != "bonus"} == {
+        name for folder in FOLDERS.values() for name in folder.expected
+    }
+    assert len(FOLDERS) >= 30 and sum(folder.right for folder in FOLDERS.values()) >= 8
+    assert any(folder.right and not folder.bonus for folder in FOLDERS.values())
+
+
+def test_points():
+    points = {part: RUBRIC.points_of(part) for part in RUBRIC.parts}
+    assert points == {"script": 50, "measured": 20, "figures": 15, "plan": 15, "bonus": 5}
+    assert len({line.name for line in RUBRIC.lines}) == len(RUBRIC.lines)
+
+
+# -- the trials --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["public", *(f"key {k}" for k in range(12))])
+def test_what_is_drawn_comes_out_even(key):
+    names = set()
+    for trial in trials(key):
+        mesh, s = trial.mesh, trial.settings
+        assert mesh.size <= 8 and s.batch % (mesh.data * s.micro_batches) == 0 and s.context % mesh.context == 0
+        assert s.layers % mesh.pipeline == 0 and s.heads % mesh.tensor == 0 and s.width % s.heads == 0
+        assert not trial.after or trial.after in names
+        names.add(trial.name)
+    assert trials(key) == trials(key)
+    saved, resumed = (next(t for t in trials(key) if t.name == name) for name in ("saved", "resumed"))
+    assert saved.mesh.size != resumed.mesh.size
+
+
+def test_keys_draw_different_meshes():
+    drawn = {tuple((t.mesh, t.settings) for t in trials(f"key {k}")) for k in range(20)}
+    assert len(drawn) == 20
+
+
+@pytest.mark.parametrize(("tensor", "width"), [(1, 16), (2, 16), (4, 20)])
+def test_parameters_are_the_models(tensor, width):
+    settings = Settings(layers=3, width=width, heads=4, context=12)
+    cut = ("attention.q", "attention.k", "attention.v", "mlp.up", "attention.out.weight", "mlp.down.weight")
+    whole = sum(
+        p.numel() // (tensor if any(c in name for c in cut) else 1) for name, p in settings.model().named_parameters()
+    )
+    assert sizes.parameters(settings, tensor) == whole
+
+
+# -- plans -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gpus", list(TASKS))
+def test_nothing_is_faster_than_the_best(gpus):
+    seconds, choice = plan.search(TASKS[gpus])
+    assert seconds == pytest.approx(plan.BEST[gpus], rel=1e-4), choice
+
+
+@pytest.mark.parametrize(
+    "line", ["pipeline = 0", "data = true", "tensor = 1.5", 'data = "many"', "chunks = 99999999999", "zero = 7"]
+)
+def test_odd_numbers_are_no_plan_and_no_error(line, tmp_path):
+    name = line.split()[0]
+    given = {"data": 32, "tensor": 4, "pipeline": 8}
+    text = "\n".join(["[gpus_1024]", line, *(f"{axis} = {n}" for axis, n in given.items() if axis != name)])
+    (tmp_path / "plan.toml").write_text(text)
+    found = plan.judge(tmp_path / "plan.toml", "")
+    assert [finding.diagnosis for finding in found.findings] == ["not_possible", "not_possible", "no_interval"]
+
+
+# -- logs and names ----------------------------------------------------------------------------------------------------
+
+
+def test_the_finished_logs_are_of_the_finished_script():
+    mark = hashlib.sha256((FINISHED / SCRIPT).read_bytes()).hexdigest()
+    for path in FINISHED.glob("run_d*.jsonl"):
+        run = read(path)
+        assert run.complete and run.source_sha256 == mark and set(run.hosts) == {"laptop"}, path.name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "no json\n", "[]\n", "{}\n", '{"kind": "run", "format": 1, "digest": "x"}\n', '{"kind": "run"' + "[" * 9000],
+)
+def test_what_is_no_log_is_left_out(text, tmp_path):
+    (tmp_path / "run.jsonl").write_text(text)
+    homework = Homework(files={"mesh_d1_t1_p1_c1": tmp_path / "run.jsonl"}, names={"mesh_d1_t1_p1_c1": "run.jsonl"})
+    runs, broken = measured.read_runs(homework)
+    assert not runs and list(broken) == ["run.jsonl"]
+
+
+def test_lines_of_any_kind_are_a_problem_and_no_error(tmp_path):
+    good = (FINISHED / "run_d1_t1_p1.jsonl").read_text().splitlines()
+    strange = ["7", "null", '{"digest": 5, "kind": "step"}', json.dumps({"digest": "", "kind": "rank", "sent": 5})]
+    (tmp_path / "run.jsonl").write_text("\n".join([*good[:5], *strange, *good[5:]]))
+    run = read(tmp_path / "run.jsonl")
+    assert len(run.losses) == 30 and len(run.problems) >= 4 and not run.complete
+
+
+@pytest.mark.parametrize(
+    "name, role",
+    [
+        ("run_d2_t1_p4.jsonl", "mesh_d2_t1_p4_c1"),
+        ("logs/Run-2x2x1.JSONL", "mesh_d2_t2_p1_c1"),
+        ("run_data2_tensor1_pipeline4_context2.log", "mesh_d2_t1_p4_c2"),
+        ("Meshes.csv", "meshes.csv"),
+        ("Step-Time.PDF", "step_time.pdf"),
+        ("loss.png", "not:losses.pdf"),
+        ("plan.json", "plan"),
+        ("mesh_training.py", "script"),
+        ("mesh_training_starter.py", ""),
+        ("run_2.jsonl", ""),
+    ],
+)
+def test_names_as_people_vary_them(name, role):
+    assert role_of(name)[0] == role
+
+
+def test_a_table_as_people_write_it(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "Mesh\tStep [ms]\tTokens per second\tPeak (MiB)\nd2 t2 p1\t12.5\t1,234,567\t3.5\n(1, 1, 1)\t7\t10\t\n"
+    )
+    found = table.read(tmp_path / "t.csv")
+    assert found.rows[2, 2, 1, 1] == {"seconds": 0.0125, "tokens": 1234567, "memory": 3.5 * 2**20}
+    assert found.rows[1, 1, 1, 1] == {"seconds": 0.007, "tokens": 10}
+    for text in ("", "no columns", "a,b\n1,2\n"):
+        (tmp_path / "t.csv").write_text(text)
+        with pytest.raises(table.TableError):
+            table.read(tmp_path / "t.csv")
+
+
+def test_an_empty_folder_is_a_report_and_no_error(tmp_path):
+    report = judge_files(Homework(assignment="train_a_mesh"), launcher=object())
+    assert (report.score, report.max_score, report.needs_person) == (0, 100, False)
+    assert {finding.line for finding in report.findings} == set(RUBRIC.lines)
+
+
+def test_sizes_are_what_the_relay_counts(warm):
+    """The formulas' bytes, for the finished script, on a mesh that no trial has."""
+    from autograder.homework.mesh.cases import Trial
+    from autograder.homework.mesh.runs import Runs
+
+    settings = Settings(layers=2, width=8, heads=2, context=6, batch=8, micro_batches=2, seed=4)
+    trial = Trial("here", "mixed", Mesh(data=2, tensor=2, pipeline=2), settings, 1)
+    runs = Runs(warm, FINISHED / SCRIPT, 1)
+    ran = runs.run(trial)
+    runs.close()
+    assert ran.trouble is None and np.isfinite(ran.steps).all() and asdict(settings)["seed"] == 4
+    needed = sizes.traffic(settings, trial.mesh)
+    assert {axis: ran.sent[axis] for axis in ("tensor", "pipeline")} == {
+        axis: needed[axis] for axis in ("tensor", "pipeline")
+    }
+    assert needed["data"] <= ran.sent["data"] <= 1.02 * needed["data"]

@@ -1,0 +1,430 @@
+"""Wrong folders: each with one mistake, and what must be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+from bank_mesh.folders import EVERY, PERSON, SCRIPT, add, logs, records, relogged, rewrite, script
+from bank_mesh.right import RUN, runs_in, save
+
+OTHER = "run_d2_t2_p1.jsonl"
+DATA, TENSOR, PIPELINE = "data", "tensor", "pipeline"
+
+
+def lines(diagnosis, *names: str) -> dict:
+    return dict.fromkeys(names, diagnosis)
+
+
+# -- scripts that do not run -------------------------------------------------------------------------------------------
+
+script("wrong_syntax", "No program at all.", ("def train(mesh", "def train mesh"), expected=lines("raised", *EVERY),
+       bonus=False)  # fmt: skip
+script("wrong_no_train", "The function has another name.", ("def train(mesh", "def fit(mesh"),
+       expected=lines("not_started", *EVERY), bonus=False)  # fmt: skip
+script("wrong_runs_on_import", "It begins when it is imported.", ('if __name__ == "__main__":\n', "if True:\n"),
+       expected=lines(("not_started", "raised"), *EVERY), bonus=False)  # fmt: skip
+script(
+    "wrong_sends_that_wait",
+    "Each stage waits until its neighbour has taken what it sends: both wait.",
+    (
+        "requests.append(dist.isend(out.detach(), axes.stage(stage + 1)))",
+        "dist.send(out.detach(), axes.stage(stage + 1))",
+    ),
+    ("requests.append(dist.isend(x.grad, axes.stage(stage - 1)))", "dist.send(x.grad, axes.stage(stage - 1))"),
+    expected=lines("hung", PIPELINE, "mixed", "norm", "checkpoint", "traffic", "memory"),
+)
+
+# -- scripts that compute something else -------------------------------------------------------------------------------
+
+script(
+    "wrong_sum_of_replicas",
+    "Gradients are summed over the replicas, not averaged.",
+    ("        return mine / self.p\n", "        return mine\n"),
+    expected={
+        **lines("wrong_gradient", DATA, "mixed"),
+        "norm": "wrong_norm",
+        "checkpoint": ("wrong_before", "weights_lost"),
+    },
+    bonus=False,
+)
+script(
+    "wrong_same_rows",
+    "All replicas train on the first rows.",
+    ('    rows = tokens.chunk(axes.mesh.data)[axes.at["data"]]\n', "    rows = tokens.chunk(axes.mesh.data)[0]\n"),
+    expected={
+        **lines("wrong_loss", DATA, "mixed"),
+        "norm": "wrong_norm",
+        "checkpoint": ("wrong_before", "weights_lost"),
+    },
+    bonus=False,
+)
+script(
+    "wrong_own_loss",
+    "Every rank tells its own loss.",
+    ("return sums[1].item(), norm", "return loss, norm"),
+    expected={**lines("own_loss", DATA, PIPELINE, "mixed"), "norm": "wrong_clip", "checkpoint": "wrong_before"},
+    bonus=False,
+)
+script(
+    "wrong_no_f",
+    "No sum of the gradients at the entry of the divided matrices.",
+    ("        dist.all_reduce(gradient, group=ctx.group)\n        return gradient, None\n", "        return gradient, None\n"),
+    expected={**lines("wrong_gradient", TENSOR, "mixed"), **lines(("wrong_norm", "own_norm", "counted_twice"), "norm"),
+              "checkpoint": ("wrong_before", "weights_lost")},
+)  # fmt: skip
+script(
+    "wrong_bias_of_everyone",
+    "Every rank of a tensor group adds the bias before the sum.",
+    (
+        "SumOut.apply(F.linear(x, self.weight), self.group) + self.bias",
+        "SumOut.apply(F.linear(x, self.weight) + self.bias, self.group)",
+    ),
+    expected={**lines(("wrong_loss", "wrong_update", "wrong_gradient"), TENSOR, "mixed"),
+              "norm": ("wrong_norm", "wrong_clip", "counted_twice"), "checkpoint": ("wrong_before", "weights_lost")},
+)  # fmt: skip
+script(
+    "wrong_sum_of_micro_batches",
+    "The loss of a minibatch is the sum over its micro-batches.",
+    ("out = F.cross_entropy(out.flatten(0, 1), ys[k].flatten()) / m", "out = F.cross_entropy(out.flatten(0, 1), ys[k].flatten())"),
+    expected={**lines("wrong_loss", "one_rank", DATA, TENSOR, PIPELINE, "mixed"), "norm": "wrong_norm",
+              "checkpoint": "wrong_before"},
+    bonus=False,
+)  # fmt: skip
+script(
+    "wrong_number_of_the_step",
+    "Adam's correction is always that of the first step.",
+    ("adam(self.w, gradient, self.m, self.v, self.t, self.settings.rate)", "adam(self.w, gradient, self.m, self.v, 1, self.settings.rate)"),
+    expected={**lines("wrong_update", "one_rank", DATA, TENSOR, PIPELINE, "mixed"), "norm": "wrong_clip",
+              "checkpoint": "wrong_before"},
+    bonus=False,
+)  # fmt: skip
+script(
+    "wrong_everybody_does_all",
+    "Every rank trains the whole model on the whole minibatch.",
+    (
+        "    axes = Axes(mesh)\n",
+        "    whole_mesh, mesh = mesh, Mesh()\n    axes = Axes.__new__(Axes)\n    axes.mesh, axes.at = mesh, mesh.coordinates(0)\n"
+        "    axes.tensor = axes.context = axes.replicas = None\n",
+    ),
+    ("        ranks = sorted(next(g for g in self.mesh.groups(\"data\", \"context\") if dist.get_rank() in g))\n"
+     "        return ranks.index(dist.get_rank())\n", "        return 0\n"),
+    ("        dist.all_reduce(sums)\n", ""),
+    expected={**lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "traffic"), "memory": "state_not_sharded",
+              "checkpoint": "copies"},
+    bonus=False,
+)  # fmt: skip
+
+# -- the norm ----------------------------------------------------------------------------------------------------------
+
+script(
+    "wrong_counted_twice",
+    "What every rank of a tensor group holds counts as often as there are ranks.",
+    ('        first = axes.at["tensor"] == 0\n', "        first = True\n"),
+    expected={"norm": "counted_twice"},
+)
+script(
+    "wrong_own_norm",
+    "Each rank clips by the norm of its own shard.",
+    ("        norm = sums[0].sqrt().item()\n", "        norm = gradient[self.once].norm().item()\n"),
+    expected={"norm": "own_norm"},
+)
+script(
+    "wrong_not_clipped",
+    "The norm is told, and the gradient stays as it is.",
+    ("        gradient *= min(1.0, self.settings.clip / norm) if norm > 0 else 1.0\n", ""),
+    expected={"norm": "wrong_clip"},
+)
+
+# -- checkpoints -------------------------------------------------------------------------------------------------------
+
+script(
+    "wrong_moments_lost",
+    "A checkpoint gives back the weights alone.",
+    ('(("weights", self.w), ("m", self.m), ("v", self.v))', '(("weights", self.w),)'),
+    expected={"checkpoint": "optimizer_lost"},
+)
+script(
+    "wrong_starts_anew",
+    "The checkpoint is not looked at.",
+    ("    if parts is not None:\n        optimizer.load(whole(parts))\n", ""),
+    expected={"checkpoint": "starts_anew"},
+)
+script(
+    "wrong_minibatches_again",
+    "It goes on with the right weights and the minibatches of the beginning.",
+    ("range(optimizer.t, optimizer.t + steps)", "range(steps)"),
+    expected={"checkpoint": "weights_lost"},
+)
+script(
+    "wrong_whole_on_every_rank",
+    "Every replica saves all of it.",
+    (
+        '        return {"step": self.t, "at": at, "names": names, "w": self.w, "m": self.m, "v": self.v}\n',
+        '        return {"step": self.t, "at": at, "names": names, "w": self.w, "m": self.m, "v": self.v,\n'
+        '                "all": [torch.zeros(3 * self.n, dtype=torch.float64) for _ in range(2)]}\n',
+    ),
+    expected={"checkpoint": "copies"},
+)
+
+# -- bytes and memory --------------------------------------------------------------------------------------------------
+
+script(
+    "wrong_f_three_times",
+    "The gradients of q, k and v are summed one by one.",
+    (
+        "    for part in (block.attention, block.mlp):  # f, once for q, k and v\n",
+        "    for part in (block.attention.q, block.attention.k, block.attention.v, block.mlp):\n",
+    ),
+    expected={"traffic": "too_much_tensor"},
+)
+script(
+    "wrong_all_reduced_gradient",
+    "Each replica gets the whole gradient, and then the whole weights.",
+    (
+        "        mine = torch.empty(self.k, dtype=whole.dtype)\n"
+        "        dist.reduce_scatter_single(mine, whole, group=self.axes.replicas)\n",
+        "        dist.all_reduce(whole, group=self.axes.replicas)\n        mine = whole.chunk(self.p)[self.axes.replica].clone()\n",
+    ),
+    expected={"traffic": "too_much_data"},
+)
+script(
+    "wrong_state_everywhere",
+    "Every replica has all moments and makes the whole step.",
+    ("self.n, self.p = sum(w.numel() for w in self.named.values()), axes.mesh.replicas",
+     "self.n, self.p, self.r = sum(w.numel() for w in self.named.values()), 1, axes.mesh.replicas"),
+    ("        r = self.axes.replica\n", "        r = 0\n"),
+    ("        if self.p == 1:\n            return whole\n",
+     "        if self.r > 1:\n            dist.all_reduce(whole, group=self.axes.replicas)\n        return whole / self.r\n"),
+    ("        mine = loss / self.p if self.axes.at[\"tensor\"] == 0 else 0.0\n",
+     "        mine = loss / self.r if self.axes.at[\"tensor\"] == 0 else 0.0\n"),
+    ("        dist.all_reduce(sums)\n", "        dist.all_reduce(sums)\n        sums[0] /= self.r\n"),
+    ("    flat = torch.cat([part[key] for part in sorted(mine, key=lambda part: part[\"at\"][\"replica\"])])\n",
+     "    flat = mine[0][key]\n"),
+    expected={"memory": "state_not_sharded", "checkpoint": "copies"},
+)  # fmt: skip
+script(
+    "wrong_gpipe",
+    "All forward passes come first, and all activations are kept.",
+    ("    ahead = min(m, p - 1 - rank)\n", "    ahead = m\n"),
+    expected={"memory": "keeps_all_micro_batches"},
+)
+script(
+    "wrong_whole_model_kept",
+    "Each rank keeps the whole model beside its part.",
+    (
+        "    return part\n\n\ndef order_1f1b",
+        "    part.whole = [settings.model(), settings.model()]\n    return part\n\n\ndef order_1f1b",
+    ),
+    expected={"memory": "weights_not_divided"},
+)
+
+# -- logs --------------------------------------------------------------------------------------------------------------
+
+
+def without(*names: str) -> Callable[[Path], None]:
+    def fill(place: Path) -> None:
+        for name in names:
+            (place / name).unlink()
+
+    return fill
+
+
+def kept(*names: str) -> Callable[[Path], None]:
+    def fill(place: Path) -> None:
+        for path in logs(place):
+            if path.name not in names:
+                path.unlink()
+
+    return fill
+
+
+def shifted(found: list[dict]) -> None:
+    for record in found:
+        if record["kind"] == "step" and record["step"] > 10:
+            record["loss"] *= 1.02
+
+
+def of_another_model(found: list[dict]) -> None:
+    for record in found:
+        if record["kind"] == "step":
+            record["loss"] *= 0.99
+
+
+FIGURES = lines("not_from_the_logs", "figure_losses")
+add(
+    "wrong_three_meshes",
+    "Logs of three meshes.",
+    kept(RUN, OTHER, "run_d1_t1_p2.jsonl"),
+    expected={"runs": "too_few_meshes"},
+)
+add(
+    "wrong_no_sequential",
+    "No log of one rank.",
+    without(RUN),
+    expected={"runs": "no_sequential", "losses": "no_sequential"},
+)
+add(
+    "wrong_one_axis_less",
+    "No mesh has stages.",
+    kept(RUN, OTHER, "run_d2_t1_p1.jsonl", "run_d1_t2_p1.jsonl"),
+    expected={"runs": "axis_missing", "figure_memory": PERSON},
+)  # fmt: skip  (without stages its points stand alone)
+add("wrong_no_logs", "No logs at all.", kept(),
+    expected={"runs": "missing_file", "losses": "no_sequential", "times": "no_logs", "bytes": "no_logs",
+              **lines("no_logs", "figure_times", "figure_memory", "figure_losses")})  # fmt: skip
+add("wrong_other_settings", "One run had another limit for its gradients.",
+    relogged(lambda found: found[0]["settings"].update(clip=2.0), [OTHER]), expected={"runs": "other_settings"})  # fmt: skip
+add("wrong_cut_off", "A log without its last line.", relogged(lambda found: found.pop(), [OTHER]),
+    expected={"runs": "incomplete"})  # fmt: skip
+add("wrong_curve", "On one mesh the curve leaves the others.", relogged(shifted, [OTHER]),
+    expected={"losses": "curves_differ", **FIGURES})  # fmt: skip
+add("wrong_invented", "All logs have the same losses, and they are not the model's.", relogged(of_another_model),
+    expected={"losses": "not_the_training", **FIGURES})  # fmt: skip
+add("flag_altered", "A log that was changed, digests and all left as they were.",
+    relogged(lambda found: found[0].update(started="2026-01-01T00:00:00+00:00"), [OTHER], digests=False),
+    flags={"altered_log"})  # fmt: skip
+add("flag_other_script", "Logs of another version of the script.",
+    lambda place: (place / SCRIPT).write_text((place / SCRIPT).read_text() + "\n# a remark\n"),
+    flags={"other_script"})  # fmt: skip
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def retabled(change: Callable[[dict], None]) -> Callable[[Path], None]:
+    """The table with its rows changed, as column -> text."""
+
+    def fill(place: Path) -> None:
+        head, *rows = [line.split(",") for line in (place / "meshes.csv").read_text().splitlines()]
+        made = []
+        for row in rows:
+            cells = dict(zip(head, row, strict=True))
+            change(cells)
+            made.append(cells)
+        names = list(made[0])
+        text = "\n".join(",".join(cells[name] for name in names) for cells in made if cells)
+        (place / "meshes.csv").write_text(",".join(names) + "\n" + text + "\n")
+
+    return fill
+
+
+def set_to(column: str, value: Callable[[dict], float]) -> Callable[[Path], None]:
+    return retabled(lambda cells: cells.update({column: str(value(cells))}))
+
+
+def held(place: Path) -> None:
+    of = {(run.mesh.data, run.mesh.tensor, run.mesh.pipeline): max(run.held) for run in runs_in(place)}
+    set_to("memory_bytes", lambda c: of[int(c["data"]), int(c["tensor"]), int(c["pipeline"])])(place)
+
+
+def shorter(place: Path) -> None:
+    text = (place / "meshes.csv").read_text().splitlines()
+    (place / "meshes.csv").write_text("\n".join(text[:-2]) + "\n")
+
+
+add("wrong_no_table", "No table.", without("meshes.csv"), expected=lines("missing_file", "times", "bytes"))
+add("wrong_tokens_of_a_rank", "Tokens per second of one rank.",
+    set_to("tokens_per_second", lambda c: float(c["tokens_per_second"]) / int(c["ranks"])),
+    expected={"times": "tokens_of_one_rank"})  # fmt: skip
+add("wrong_tokens_times_ranks", "The tokens of the minibatch once for each rank.",
+    set_to("tokens_per_second", lambda c: float(c["tokens_per_second"]) * int(c["ranks"])),
+    expected={"times": "times_the_ranks"})  # fmt: skip
+add("wrong_faster", "Times that are a fifth shorter than the logs'.",
+    set_to("step_seconds", lambda c: 0.8 * float(c["step_seconds"])), expected={"times": "not_from_the_logs"})  # fmt: skip
+add("wrong_no_memory", "No column for the memory.", retabled(lambda cells: cells.pop("memory_bytes") and None),
+    expected={"bytes": "missing_columns"})  # fmt: skip
+add("wrong_rows_left_out", "The two largest meshes are not in the table.", shorter,
+    expected=lines("missing_rows", "times", "bytes"))  # fmt: skip
+add("wrong_held", "What a rank holds between two steps, as its memory.", held, expected={"bytes": "held_not_peak"})
+add("wrong_bytes", "Twice the bytes along tensor.",
+    set_to("tensor_bytes", lambda c: 2.5 * float(c["tensor_bytes"]) / (1 + int(c["ranks"]) // 100)),
+    expected={"bytes": "not_from_the_logs"})  # fmt: skip
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def times_figure(place: Path, bars: bool = False, labels: bool = True, factor: float = 1.0, panels: int = 2) -> None:
+    runs = runs_in(place)
+    figure, axes = plt.subplots(1, panels, squeeze=False)
+    for ax, what in zip(axes[0], ("time of a step, s", "tokens/s"), strict=False):
+        values = [factor * (run.seconds if "time" in what else run.tokens_per_second) for run in runs]
+        (ax.bar if bars else ax.plot)(*([run.mesh.size for run in runs], values), **({} if bars else {"marker": "o"}))
+        ax.set(xlabel="ranks", ylabel=what if labels or "time" in what else "")
+        if not labels:
+            ax.set(xlabel="", title=what)
+    save(figure, place / "step_time.pdf")
+
+
+def memory_figure(place: Path) -> None:
+    """What is held in place of the peaks."""
+    figure, ax = plt.subplots()
+    for run in runs_in(place):
+        ax.plot(range(run.mesh.pipeline), [max(run.held) / 2**20] * run.mesh.pipeline, "o-", label=run.name)
+    ax.set(xlabel="stage", ylabel="memory, MiB")
+    ax.legend()
+    save(figure, place / "memory.pdf")
+
+
+def losses_figure(place: Path, named: bool = True, only: int = 99) -> None:
+    figure, ax = plt.subplots()
+    for run in runs_in(place)[:only]:
+        ax.plot(range(1, len(run.losses) + 1), run.losses, label=run.name if named else None)
+    ax.set(xlabel="step", ylabel="loss")
+    if named:
+        ax.legend()
+    save(figure, place / "losses.pdf")
+
+
+add("wrong_no_figures", "No figures.", without("step_time.pdf", "memory.pdf", "losses.pdf"),
+    expected=lines("missing_file", "figure_times", "figure_memory", "figure_losses"))  # fmt: skip
+add(
+    "wrong_bars", "Step times as bars.", lambda place: times_figure(place, bars=True), expected={"figure_times": PERSON}
+)
+add("wrong_time_only", "Tokens per second are not drawn.", lambda place: times_figure(place, panels=1),
+    expected={"figure_times": "quantity_missing"})  # fmt: skip
+add("wrong_other_times", "Times and rates of other runs.", lambda place: times_figure(place, factor=1.2),
+    expected={"figure_times": "not_from_the_logs"})  # fmt: skip
+add("wrong_no_labels", "Axes without labels.", lambda place: times_figure(place, labels=False),
+    expected={"figure_times": "axes_not_labelled"})  # fmt: skip
+add("wrong_memory_held", "What is held between steps, in place of the peaks.", memory_figure,
+    expected={"figure_memory": "not_from_the_logs"})  # fmt: skip
+add("wrong_one_curve", "The losses of one rank alone.", lambda place: losses_figure(place, only=1),
+    expected={"figure_losses": "curves_missing"})  # fmt: skip
+add("wrong_no_legend", "Curves without names.", lambda place: losses_figure(place, named=False),
+    expected={"figure_losses": "no_legend"})  # fmt: skip
+
+# -- plans -------------------------------------------------------------------------------------------------------------
+
+
+def replanned(*pairs: tuple[str, str]) -> Callable[[Path], None]:
+    def fill(place: Path) -> None:
+        text = (place / "plan.toml").read_text()
+        for old, new in pairs:
+            assert old in text, old
+            text = text.replace(old, new, 1)
+        (place / "plan.toml").write_text(text)
+
+    return fill
+
+
+PLANS = ("plan_1024", "plan_16384", "plan_saving")
+add("wrong_no_plan", "No plan.", without("plan.toml"), expected=lines("missing_file", *PLANS))
+add("wrong_no_toml", "A plan in words.", lambda place: (place / "plan.toml").write_text("We take 1,024 GPUs.\n"),
+    expected=lines("not_a_plan", *PLANS))  # fmt: skip
+add("wrong_does_not_fit", "Replicas of everything.", replanned(("data = 32 ", "data = 256 "), ("pipeline = 8 ", "pipeline = 1 ")),
+    expected={"plan_1024": "does_not_fit"})  # fmt: skip
+add("wrong_slow", "Everything recomputed, one chunk.",
+    replanned(('chunks = 4 ', "chunks = 1 "), ('recompute = "selective"', 'recompute = "full"')),
+    expected={"plan_1024": "far_from_best"})  # fmt: skip
+add("wrong_size", "A mesh of 8,192 for 16,384 GPUs.", replanned(("data = 128", "data = 64")),
+    expected={"plan_16384": "not_possible"})  # fmt: skip
+add("wrong_uneven", "Micro-batches that are not in groups of stages.", replanned(("micro_batch = 1\n", "micro_batch = 2\n")),
+    expected={"plan_16384": "not_possible"})  # fmt: skip
+add("wrong_interval", "A checkpoint every day.", replanned(("checkpoint_interval = 817", "checkpoint_interval = 86400")),
+    expected={"plan_saving": "wrong_interval"})  # fmt: skip
+add("wrong_no_interval", "Nothing on checkpoints.", replanned(("checkpoint_interval = 817", "")),
+    expected={"plan_saving": "no_interval"})  # fmt: skip
+
+__all__ = ["records", "rewrite"]
