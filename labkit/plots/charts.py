@@ -53,14 +53,15 @@ def lines(
     log: str = "",
     legend: str | dict | None = "best",
     markersize: float = 5,
+    stairs: bool = False,
     **axes,
 ) -> Axes:
     """Curves and points. series: name -> (x, y) or (x, y, look) or (x, y, look, spread); spread: y goes from
     y - spread to y + spread. A name that begins with "_" is not in the legend.
 
     log: the logarithmic axes: "", "x", "y" or "xy". legend: where (matplotlib's words), or all of its arguments;
-    "ends": each name stands at the end of its curve; None: no legend. Raises ValueError where x and y do not have the
-    same length.
+    "ends": each name stands at the end of its curve; None: no legend. stairs: a value holds until the next one. Raises
+    ValueError where x and y do not have the same length.
     """
     ax = _scaled(ax, size, log)
     for k, (name, (x, y, *more)) in enumerate(series.items()):
@@ -72,7 +73,7 @@ def lines(
         if len(more) > 1:
             ax.errorbar(x, y, more[1], capsize=4, **how)
         else:
-            ax.plot(x, y, linewidth=1.5, **how)
+            ax.plot(x, y, linewidth=1.5, drawstyle="steps-post" if stairs else "default", **how)
     _finish(ax, axes)
     _name(ax, series, legend)
     return ax
@@ -154,9 +155,10 @@ def guide(
     y: float | None = None,
     how: str = "grey :",
     at: str = "left",
+    below: bool = False,
 ) -> None:
-    """A thin line across `ax` at x or at y with its name beside it, out of any legend: over a line at y, at its "left"
-    or "right" end; beside a line at x, at the "top" or (any other `at`) at the bottom.
+    """A thin line across `ax` at x or at y with its name beside it, out of any legend: over (`below`: under) a line at
+    y, at its "left" or "right" end; beside a line at x, at the "top" or (any other `at`) at the bottom.
     """
     style = look(how)
     colour, lift = plots.dark(style["color"]), {"textcoords": "offset points", "fontsize": 9}
@@ -165,8 +167,8 @@ def guide(
     if y is not None:
         ax.axhline(y, color=style["color"], linestyle=style["linestyle"], linewidth=1, zorder=1)
         place, side = ((1, y), "right") if at == "right" else ((0, y), "left")
-        where = {"xycoords": ("axes fraction", "data"), "ha": side, "va": "bottom"}
-        ax.annotate(name, place, (-3 if side == "right" else 3, 2), color=colour, **where, **lift)
+        where = {"xycoords": ("axes fraction", "data"), "ha": side, "va": "top" if below else "bottom"}
+        ax.annotate(name, place, (-3 if side == "right" else 3, -3 if below else 2), color=colour, **where, **lift)
     else:
         ax.axvline(x, color=style["color"], linestyle=style["linestyle"], linewidth=1, zorder=1)
         place, side = ((x, 0.97), "top") if at == "top" else ((x, 0.03), "bottom")
@@ -200,6 +202,29 @@ def bars(
     if not upright:
         ax.invert_yaxis()
     ax.set(**axes)
+    return ax
+
+
+def boxes(
+    x: Sequence[float],
+    quarters: Sequence[tuple[float, float, float]],
+    names: Sequence[str],
+    ax: Axes | None = None,
+    *,
+    size: tuple[float, float] = (7, 4),
+    log: str = "",
+    **axes,
+) -> Axes:
+    """At each x a point for the median and a bar for the middle half of what was measured there, with its name.
+
+    quarters: (lower quartile, median, upper quartile) for each x. log: as for `lines`. y begins at 0.
+    """
+    ax = _scaled(ax, size, log)
+    for place, (low, middle, high), name in zip(x, quarters, names, strict=True):
+        ax.plot([place, place], [low, high], color=palette.SKY, linewidth=3)
+        ax.plot(place, middle, "o", color=palette.BLUE)
+        ax.annotate(name, (place, middle), (7, 5), textcoords="offset points", fontsize=9)
+    _finish(ax, {"ylim": (0, None)} | axes)
     return ax
 
 

@@ -56,7 +56,8 @@ def _face(k: int, colour: str) -> dict:
 
 def _lane(ax: Axes, lane: Sequence[Span], y: float, thick: float, faces: Mapping[str, dict], whole: float) -> None:
     for begin, end, kind, word in lane:
-        ax.barh(y, end - begin, thick, begin, **faces[kind])
+        thin = {"linewidth": 0, "hatch": ""} if end - begin < 0.01 * whole else {}
+        ax.barh(y, end - begin, thick, begin, **faces[kind] | thin)
         wide = end - begin > WIDE * whole
         if word and wide and thick > 0.3:
             box = {"facecolor": faces[kind]["facecolor"], "edgecolor": "none", "pad": 1}

@@ -20,13 +20,13 @@ import tempfile
 import time
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
 
 from autograder import check
-from labkit import palette, ranks, simulation, timeline
+from labkit import ranks, simulation, timeline
+from labkit.plots import charts
 
 RANKS = 4
 DEVICE = "cpu"  # where the tensors of the real ranks live
@@ -97,7 +97,7 @@ check(who_am_i)
 #
 # All ranks run the same lines, so the lines have to say who does what:
 
-# %%
+# %% alt="Space-time diagram of four ranks: rank 0 sends one word to rank 1, an arrow from lane to lane; the other two do nothing."
 # %%ranks --timeline
 word = torch.tensor([42 if rank == 0 else 0], device=DEVICE)
 if rank == 0:
@@ -265,7 +265,7 @@ check(print_in_turn)
 # %% [markdown]
 # On real ranks, with the file again in place of the screen:
 
-# %%
+# %% alt="Space-time diagram: a token goes from rank to rank; each waits for it, prints, and sends it on to the next."
 # %%ranks --timeline
 from contextlib import redirect_stdout
 
@@ -315,7 +315,8 @@ def ping_pong(nbytes, rounds):
         seconds.append(time.perf_counter() - start)
     return float(np.median(seconds))
 
-
+# %%
+# %%ranks
 round_trip_s = None
 if rank < 2:
     for nbytes in SIZES:
@@ -324,20 +325,17 @@ if rank < 2:
         ping_pong(nbytes, 300 if nbytes < 100_000 else 15) for nbytes in SIZES
     ]
 
-# %%
+# %% alt="Points: time of one way over the size of the message, both axes logarithmic. Flat for small messages, then rising as a straight line."
 round_trip_s = ranks.pull("round_trip_s")[0]
 one_way_us = 1e6 * np.array(round_trip_s) / 2
-
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-ax.plot(SIZES, one_way_us, "o", color=palette.BLUE)
-ax.set(
-    xscale="log",
-    yscale="log",
-    xlabel="size of the message, bytes",
-    ylabel="time for one way, µs",
-)
-ax.set_title("Half a ping-pong between ranks 0 and 1")
-ax.grid(color=palette.FAINT)
+words = {
+    "xlabel": "size of the message, bytes",
+    "ylabel": "time for one way, µs",
+    "title": "Half a ping-pong between ranks 0 and 1",
+}
+charts.lines(
+    {"measured": (SIZES, one_way_us, "blue o")}, log="xy", legend=None, **words
+);
 
 # %% [markdown]
 # Both axes are logarithmic. Compare with your guesses. Now look at the two ends of the
@@ -382,29 +380,19 @@ check(fit_alpha_beta)
 # %% [markdown]
 # And on what you measured:
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="The same points with the curve of alpha plus beta n, which is flat at first and then rises through them; a vertical line marks the size at which both parts cost the same."
 alpha, beta = fit_alpha_beta(SIZES, round_trip_s)
 print(f"latency    alpha  = {1e6 * alpha:8.1f} µs")
 print(f"bandwidth  1/beta = {1e-9 / beta:8.2f} GB/s")
 print(f"both cost the same at {alpha / beta / 1000:.0f} kB")
 
 n = np.geomspace(SIZES[0], SIZES[-1], 200)
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-ax.plot(SIZES, one_way_us, "o", color=palette.BLUE, label="measured")
-ax.plot(
-    n, 1e6 * (alpha + beta * n), color=palette.VERMILLION, label="$\\alpha + \\beta n$"
-)
-ax.axvline(
-    alpha / beta, color=palette.GREY, linestyle=":", label="$n = \\alpha / \\beta$"
-)
-ax.set(
-    xscale="log",
-    yscale="log",
-    xlabel="size of the message, bytes",
-    ylabel="time for one way, µs",
-)
-ax.grid(color=palette.FAINT)
-ax.legend(frameon=False);
+both = {
+    "measured": (SIZES, one_way_us, "blue o"),
+    "$\\alpha + \\beta n$": (n, 1e6 * (alpha + beta * n), "red -"),
+}
+ax = charts.lines(both, log="xy", **words)
+charts.guide(ax, "$n = \\alpha / \\beta$", x=alpha / beta)
 
 # %% [markdown]
 # The line is straight, it only looks bent on these axes. It will not go through all
@@ -512,7 +500,7 @@ def by_parity(mine: torch.Tensor) -> torch.Tensor:
         dist.send(mine, dst=right)
     return arrived
 
-
+# %%
 def without_waiting(mine: torch.Tensor) -> torch.Tensor:
     """Way two."""
     rank, world_size = dist.get_rank(), dist.get_world_size()
@@ -559,12 +547,12 @@ outcomes = {
 for name, outcome in outcomes.items():
     print(f"{name:16} {outcome.elapsed * 1e6:6.1f} µs")
 
-# %%
+# %% alt="Space-time diagram of four ranks: the even ranks send to the right first while the odd ones receive, then the other way round; two steps."
 timeline.draw(
     outcomes["by_parity"].events, RANKS, title="an order: even ranks send first"
 )
 
-# %%
+# %% alt="Space-time diagram of four ranks: all send to the right at once and receive from the left meanwhile; one step."
 timeline.draw(
     outcomes["without_waiting"].events, RANKS, title="not waiting: all send at once"
 )
@@ -644,14 +632,14 @@ check(ring_pass)
 # %% [markdown]
 # On your real ranks, with the timeline:
 
-# %%
+# %% alt="Space-time diagram of four ranks that pass their values once round the ring: in every step each sends to the right and receives from the left."
 # %%ranks --timeline
 print(ring_pass(torch.tensor([10 * rank, 10 * rank + 1])))
 
 # %% [markdown]
 # And as it would be on a network where nobody has to take turns on two cores:
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Space-time diagram of 1 MB per rank going once round the ring: every step takes the same time on all four ranks."
 rows = [(torch.full((250_000,), float(r)),) for r in range(RANKS)]
 outcome = simulation.run(ring_pass, RANKS, rows)
 timeline.draw(outcome.events, RANKS, title="1 MB per rank, once round the ring")
