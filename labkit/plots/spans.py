@@ -50,8 +50,9 @@ def lanes(
 
 
 def _face(k: int, colour: str) -> dict:
-    face = palette.tint(COLOURS[colour], 0.35)
-    return {"facecolor": face, "edgecolor": palette.INK, "linewidth": 0.6, "hatch": HATCHES[k % len(HATCHES)]}
+    full = COLOURS[colour]
+    pale = full if colour == "red" else palette.tint(full, 0.35)  # or it would be another orange
+    return {"facecolor": pale, "edgecolor": plots.dark(full), "linewidth": 0.6, "hatch": HATCHES[k % len(HATCHES)]}
 
 
 def _lane(ax: Axes, lane: Sequence[Span], y: float, thick: float, faces: Mapping[str, dict], whole: float) -> None:

@@ -19,12 +19,12 @@ import os
 import random
 import time
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from autograder import check
 from labkit import environment, ranks
-from labkit.palette import BLUE, CYCLE, GREY, INK, ORANGE
+from labkit.plots import charts
+from labkit.plots.darts import darts
 
 RANKS = 4  # on a larger machine or in an allocation: as many as you like
 SEED = 2026
@@ -38,22 +38,15 @@ CORES = environment.cores()
 #
 # $$\pi \approx 4 \, \frac{\text{darts inside}}{\text{all darts}}$$
 
-# %%
+# %% alt="A square with a circle in it and 2000 darts, dots inside the circle and crosses outside: they fill the square evenly."
 x, y = np.random.default_rng(SEED).uniform(-0.5, 0.5, (2, 2000))
 inside = np.hypot(x, y) < 0.5
-
-figure, axes = plt.subplots(figsize=(3.6, 3.6))
-axes.plot(x[inside], y[inside], ".", color=BLUE, markersize=3)
-axes.plot(x[~inside], y[~inside], "x", color=ORANGE, markersize=3)
-axes.add_patch(plt.Circle((0, 0), 0.5, fill=False, color=INK))
-axes.set(
-    aspect="equal", xticks=[-0.5, 0, 0.5], yticks=[-0.5, 0, 0.5], xlabel="x", ylabel="y"
-)
-axes.set_title(
-    f"{inside.sum()} of {inside.size} inside: pi is about {4 * inside.mean():.3f}",
-    fontsize=10,
-)
-plt.show()
+darts(
+    {"inside": (x[inside], y[inside]), "outside": (x[~inside], y[~inside])},
+    ("blue .", "orange x"),
+    title=f"{inside.sum()} of {inside.size} inside: "
+    f"pi is about {4 * inside.mean():.3f}",
+);
 
 # %% [markdown]
 # ### Guess first
@@ -198,29 +191,14 @@ print(
 # Four ranks, one set of darts. Each rank draws rings of its own size around its darts.
 # Do you find a ring that stands alone?
 
-# %%
-figure, axes = plt.subplots(figsize=(4.4, 3.6))
-for r, (x, y) in enumerate(zip(ranks.pull("x"), ranks.pull("y"))):
-    axes.plot(
-        x,
-        y,
-        "o",
-        color="none",
-        markeredgecolor=CYCLE[r % 4],
-        markersize=2 + 3 * r,
-        label=f"rank {r}",
-    )
-axes.add_patch(plt.Circle((0, 0), 0.5, fill=False, color=INK))
-axes.set(
-    aspect="equal",
-    xlim=(-0.02, 0.52),
-    ylim=(-0.02, 0.52),
-    xlabel="x",
-    ylabel="y",
-    title="the upper right quarter",
-)
-axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
-plt.show()
+# %% alt="The upper right quarter of the circle with the darts of four ranks as rings of four sizes: at every place four rings lie around each other."
+thrown = {
+    f"rank {r}": (x, y)
+    for r, (x, y) in enumerate(zip(ranks.pull("x"), ranks.pull("y")))
+}
+looks = ("blue o", "orange o", "green o", "red o")
+title = "the upper right quarter"
+darts(thrown, looks, quarter=True, sizes=(2, 5, 8, 11), title=title);
 
 # %% [markdown]
 # Does it matter? Nothing fails, and the estimate is not even biased. To see the harm
@@ -366,21 +344,21 @@ def both_ways(nbytes):
 
 all_reduce_seconds = [both_ways(nbytes) for nbytes in SIZES]
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Time of a sum over all ranks over the size of the array, both axes logarithmic: the pickled way lies above the one with buffers."
 # the slowest rank counts
 pickled, buffered = np.array(ranks.pull("all_reduce_seconds")).max(axis=0).T
 
-figure, axes = plt.subplots(figsize=(5.5, 3.4))
-axes.loglog(SIZES, pickled * 1e6, "s--", color=ORANGE, label="comm.allreduce, pickled")
-axes.loglog(SIZES, buffered * 1e6, "o-", color=BLUE, label="comm.Allreduce, buffers")
-axes.set(
+charts.lines(
+    {
+        "comm.allreduce, pickled": (SIZES, pickled * 1e6, "orange s--"),
+        "comm.Allreduce, buffers": (SIZES, buffered * 1e6, "blue o-"),
+    },
+    log="xy",
+    size=(5.5, 3.4),
     xlabel="size of the array (bytes)",
     ylabel="time (microseconds)",
     title=f"sum over {RANKS} ranks on {CORES} cores",
 )
-axes.grid(alpha=0.3)
-axes.legend()
-plt.show()
 print(
     f"pickled / buffered: {pickled[0] / buffered[0]:.1f} for 8 bytes, "
     f"{pickled[-1] / buffered[-1]:.1f} for 8 MB"
@@ -423,7 +401,7 @@ check(estimate_pi)
 # %% [markdown]
 # Ten million darts on four ranks:
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Space-time diagram: four ranks compute for themselves and meet at the end in one all-reduce."
 # %%ranks --timeline
 rng = rank_rng(SEED, rank, world_size)
 pi = estimate_pi(comm, 10_000_000, lambda k: rng.uniform(-0.5, 0.5, (2, k)))
@@ -456,37 +434,22 @@ def error_of(n, experiment):
 
 errors = [[error_of(n, experiment) for experiment in range(20)] for n in DARTS]
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Error of the estimate over the number of darts, both axes logarithmic: clouds of single experiments and their root mean square, which falls along the straight line of 1.64 divided by the square root of n."
 # shape (sizes, experiments); the same on every rank
 errors = np.array(ranks.pull("errors")[0])
 root_mean_square = np.sqrt((errors**2).mean(axis=1))
 slope = np.polyfit(np.log(DARTS), np.log(root_mean_square), 1)[0]
 
-figure, axes = plt.subplots(figsize=(5.5, 3.6))
-axes.loglog(
-    np.repeat(DARTS, 20),
-    errors.ravel(),
-    ".",
-    color=GREY,
-    markersize=3,
-    alpha=0.6,
-    label="one experiment",
-)
-axes.loglog(DARTS, root_mean_square, "o", color=BLUE, label="root mean square of 20")
-axes.loglog(DARTS, 1.64 / np.sqrt(DARTS), "-", color=ORANGE, label=r"$1.64\,/\sqrt{n}$")
-axes.set(
-    xlabel="darts n",
-    ylabel="error of the estimate",
-    ylim=(1e-5, 1),
-    title=f"measured slope {slope:.2f}, theory -0.5",
-)
-axes.grid(alpha=0.3)
-axes.legend(fontsize=8)
-plt.show()
-first, second = (
-    root_mean_square[0] / root_mean_square[4],
-    root_mean_square[4] / root_mean_square[8],
-)
+shown = {
+    "one experiment": (np.repeat(DARTS, 20), errors.ravel(), "grey ."),
+    "root mean square of 20": (DARTS, root_mean_square, "blue o"),
+    r"$1.64\,/\sqrt{n}$": (DARTS, 1.64 / np.sqrt(DARTS), "orange -"),
+}
+title = f"measured slope {slope:.2f}, theory -0.5"
+words = {"xlabel": "darts n", "ylabel": "error of the estimate", "title": title}
+charts.lines(shown, log="xy", size=(5.5, 3.6), markersize=4, ylim=(1e-5, 1), **words)
+
+first, second = root_mean_square[[0, 4]] / root_mean_square[[4, 8]]
 print(
     f"with 100 times as many darts the error was {first:.1f} times smaller, and with "
     f"100 times more {second:.1f} times again"
@@ -570,7 +533,8 @@ def seconds_on(p, work):
     rest()
     return seconds
 
-
+# %%
+# %%ranks
 def loop_pi(group):
     mine = len(range(group.rank, WORK, group.size))
     inside = loop_inside(mine, random.Random(1000 * SEED + rank))
@@ -621,44 +585,32 @@ def speedup_and_efficiency(
 check(speedup_and_efficiency)
 
 # %% tags=["raises-exception"]
-p_here, t_here = (
-    np.array(ranks.pull("p_measured")[0]),
-    np.array(ranks.pull("measured")[0]),
-)
+p_here, t_here = (np.array(ranks.pull(name)[0]) for name in ("p_measured", "measured"))
 p_alcf, t_alcf = np.array([1, 2, 4, 8]), np.array([8.029, 4.213, 2.094, 1.061])
 p_best = np.arange(1, max(p_alcf) + 1)
-curves = {
-    "published (ALCF)": (
-        p_alcf,
-        *speedup_and_efficiency(p_alcf, t_alcf),
-        "s--",
-        ORANGE,
-    ),
-    "here": (p_here, *speedup_and_efficiency(p_here, t_here), "o-", BLUE),
+on_cores = np.minimum(p_best, CORES)
+speedups = {
+    "perfect": (p_best, p_best, "grey :"),
+    f"what {CORES} cores can do": (p_best, on_cores, "ink -"),
+}
+efficiencies = {
+    "perfect": (p_best, p_best / p_best, "grey :"),
+    f"what {CORES} cores can do": (p_best, on_cores / p_best, "ink -"),
 }
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.5), layout="constrained")
-for name, (p, speedup, efficiency, style, colour) in curves.items():
-    left.plot(p, speedup, style, color=colour, label=name)
-    right.plot(p, efficiency, style, color=colour, label=name)
-left.plot(p_best, p_best, ":", color=GREY, label="perfect")
-left.plot(
-    p_best,
-    np.minimum(p_best, CORES),
-    "-",
-    color=INK,
-    linewidth=0.8,
-    label=f"what {CORES} cores can do",
+# %% tags=["raises-exception"] alt="Two charts over the ranks, speedup and efficiency: published points near the dotted line of a perfect speedup up to 8 ranks, and those measured here, which stay below the line of what the cores of this machine can do."
+for name, p, t, look in (
+    ("published (ALCF)", p_alcf, t_alcf, "orange s--"),
+    ("here", p_here, t_here, "blue o-"),
+):
+    speedup, efficiency = speedup_and_efficiency(p, t)
+    speedups[name], efficiencies[name] = (p, speedup, look), (p, efficiency, look)
+charts.side_by_side(
+    {"speedup": speedups, "efficiency": efficiencies},
+    xlabel="ranks",
+    xticks=p_alcf,
+    ylim={"efficiency": (0, 1.25)},
 )
-right.plot(p_best, p_best / p_best, ":", color=GREY)
-right.plot(p_best, np.minimum(p_best, CORES) / p_best, "-", color=INK, linewidth=0.8)
-left.set(xlabel="ranks", ylabel="speedup", xticks=p_alcf)
-right.set(xlabel="ranks", ylabel="efficiency", xticks=p_alcf, ylim=(0, 1.25))
-left.legend(fontsize=8)
-for axes in (left, right):
-    axes.grid(alpha=0.3)
-plt.show()
-
 print(
     f"{p_here[-1]} ranks are {speedup[-1]:.2f} times as fast as one; you guessed "
     f"{my_guess_speedup}"
@@ -690,24 +642,18 @@ def throw(blocks, stream):
 
 
 def threaded_pi(threads, blocks=240):
-    """A piece of work for `seconds_on`: `blocks` blocks of darts in all, shared by the
-    ranks and again by their threads.
-    """
+    """For `seconds_on`: the blocks, shared by the ranks and again by their threads."""
 
     def work(group):
         each = blocks // (group.size * threads)
+        streams = np.random.SeedSequence([SEED, rank]).spawn(threads)
         with ThreadPoolExecutor(threads) as pool:
-            return sum(
-                pool.map(
-                    throw,
-                    [each] * threads,
-                    np.random.SeedSequence([SEED, rank]).spawn(threads),
-                )
-            )
+            return sum(pool.map(throw, [each] * threads, streams))
 
     return work
 
-
+# %%
+# %%ranks
 # once for nothing: the first time is always slower
 seconds_on(world_size, threaded_pi(1, blocks=world_size))
 shapes = [
@@ -719,20 +665,17 @@ took = [
     min(seconds_on(p, threaded_pi(threads)) for _ in range(3)) for p, threads in shapes
 ]
 
-# %%
+# %% alt="Bars: seconds for 24 million darts with several products of ranks and threads. It hardly matters how a product is cut, and more than the cores gains nothing."
 shapes, took = ranks.pull("shapes")[0], ranks.pull("took")[0]
-
-figure, axes = plt.subplots(figsize=(6, 3.2))
-colours = [BLUE if p * threads <= CORES else ORANGE for p, threads in shapes]
-bars = axes.bar([f"{p} x {threads}" for p, threads in shapes], took, color=colours)
-axes.bar_label(bars, fmt="%.2f", fontsize=8)
-axes.margins(y=0.12)
-axes.set(
+charts.bars(
+    {f"{p} x {threads}": seconds for (p, threads), seconds in zip(shapes, took)},
+    upright=True,
+    ends="{:.2f}",
+    colours=["blue" if p * threads <= CORES else "orange" for p, threads in shapes],
     xlabel="ranks x threads",
     ylabel="seconds",
     title=f"24 million darts on {CORES} cores (orange: more than cores)",
-)
-plt.show()
+);
 
 # %% [markdown]
 # What counts is the product, and only up to the number of cores. In *this* program.
@@ -761,7 +704,8 @@ def bound(cores, work):
 
     return tied
 
-
+# %%
+# %%ranks
 if not hasattr(os, "sched_getaffinity"):
     print("this operating system does not let a process choose its cores")
 else:
