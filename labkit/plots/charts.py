@@ -297,15 +297,17 @@ def spikes(
     return ax
 
 
-def diagrams(runs: Mapping[str, object], p: int, *, size: tuple[float, float] | None = None) -> None:
-    """The space-time diagrams of several runs, one under the other. runs: title -> what `simulation.run` returned, of
-    p ranks.
+def diagrams(runs: Mapping[str, object], p: int) -> None:
+    """The space-time diagrams of several runs, one under the other, as large as `labkit.timeline.draw` draws each.
+
+    runs: title -> what `simulation.run` returned, of p ranks.
     """
-    figure, axes = plots.plt.subplots(
-        len(runs), 1, figsize=size or (9, len(runs) * (0.9 + 0.5 * p)), squeeze=False, layout="constrained"
-    )
-    for ax, (title, run) in zip(axes.flat, runs.items(), strict=True):
-        draw_timeline(run.events, p, title=title, ax=ax)
+    sizes = [draw_timeline(run.events, p, title=title).get_size_inches() for title, run in runs.items()]
+    width, height, top = max(w for w, _ in sizes), sum(h for _, h in sizes), 1.0
+    figure = plots.plt.figure(figsize=(width, height))
+    for (w, h), (title, run) in zip(sizes, runs.items(), strict=True):
+        top -= h / height
+        draw_timeline(run.events, p, title=title, ax=figure.add_axes((0, top, w / width, h / height)))
 
 
 def side_by_side(

@@ -28,22 +28,17 @@ import time
 import matplotlib.pyplot as plt
 import torch
 import torch.distributed as dist
-from matplotlib.patches import Patch
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
 from autograder import check
-from labkit import palette, ranks
+from labkit import ranks
 from labkit.models import mlp
-from labkit.training import (
-    evaluate,
-    flat,
-    load_tensors,
-    max_difference,
-    minibatches,
-    train,
-)
+from labkit.plots import charts, spans
+from labkit.plots.runs import beside_sequential
+from labkit.training import evaluate, flat, load_tensors, max_difference
+from labkit.training import minibatches, train
 
 RANKS = 4
 
@@ -179,32 +174,13 @@ except NotImplementedError:
     if rank == 0:
         print("train_ddp is not written yet: come back to this cell when it is.")
 
-# %%
-ddp_losses = ranks.pull("ddp_losses")[0]
-figure, (above, below) = plt.subplots(
-    2, 1, figsize=(7, 4.6), sharex=True, layout="constrained"
+# %% alt="Above, the loss of the minibatch over the steps: the curve of DDP lies on that of one process. Below, their difference, logarithmic: a few units of float32's rounding."
+ddp_losses = ranks.pull("ddp_losses")[0] or []
+beside_sequential(
+    sequential_losses,
+    {f"DDP, {RANKS} ranks, your train_ddp": ddp_losses} if ddp_losses else {},
+    {"DDP": [abs(a - b) for a, b in zip(ddp_losses, sequential_losses)]},
 )
-above.plot(
-    sequential_losses, color=palette.INK, linewidth=4, alpha=0.25, label="sequential"
-)
-if ddp_losses:
-    above.plot(
-        ddp_losses,
-        "--",
-        color=palette.VERMILLION,
-        label=f"DDP, {RANKS} ranks, your train_ddp",
-    )
-    gap = [max(abs(a - b), 1e-9) for a, b in zip(ddp_losses, sequential_losses)]
-    below.plot(gap, "o", markersize=3, color=palette.BLUE)
-above.set(ylabel="loss of the minibatch")
-above.legend(frameon=False)
-below.set(
-    yscale="log",
-    ylim=(1e-9, 1e-3),
-    xlabel="step",
-    ylabel="difference (0 drawn at 1e-9)",
-)
-below.grid(color=palette.FAINT)
 
 # %% [markdown]
 # ## When does it talk?
@@ -236,13 +212,9 @@ def one_step(model, optimizer, inputs, labels):
     return [*moments, time.monotonic()]
 
 
+own = slice(rank * 128, (rank + 1) * 128)
 for _ in range(3):  # DDP settles its buckets after the first step
-    one_step(
-        ddp,
-        optimizer,
-        x[rank * 128 : (rank + 1) * 128],
-        y[rank * 128 : (rank + 1) * 128],
-    )
+    one_step(ddp, optimizer, x[own], y[own])
 
 # %%
 # %%ranks
@@ -254,13 +226,6 @@ moments = one_step(
 moments = [moment - before_barrier for moment in moments]
 
 # %%
-PHASES = (
-    ("forward", palette.SKY),
-    ("backward", palette.ORANGE),
-    ("step", palette.PURPLE),
-)
-
-
 def all_reduces(rank):
     """What the recorder saw of this rank's all-reduces in the last %%ranks cell, in
     order.
@@ -271,75 +236,26 @@ def all_reduces(rank):
         if event.rank == rank and event.kind == "all_reduce"
     ]
 
-
+# %% alt="A step of four ranks on lanes over time: forward, backward and the optimizer's step, and below them the bars of the all-reduces, which begin and end under the backward pass."
 def draw_step(moments):
-    """For each rank what it computed, and below it one bar for each all-reduce, with
-    its size.
+    """For each rank what it computed, and below it one bar for each all-reduce, from
+    call to completion, with its size.
     """
     # the recorder's time of before_barrier
-    zero = {
-        event.rank: event.posted for event in ranks.events() if event.kind == "barrier"
-    }
+    zero = {one.rank: one.posted for one in ranks.events() if one.kind == "barrier"}
     begin = min(zero[rank] + row[0] for rank, row in enumerate(moments))
-    figure, ax = plt.subplots(
-        figsize=(9, 0.95 * len(moments) + 1.1), layout="constrained"
-    )
+    names = ("forward", "backward", "step")
+    lanes = {}
     for rank, row in enumerate(moments):
-        for (name, colour), start, end in zip(PHASES, row, row[1:]):
-            left = (zero[rank] + start - begin) * 1e3
-            ax.barh(
-                rank - 0.24,
-                (end - start) * 1e3,
-                0.3,
-                left,
-                color=palette.tint(colour, 0.3),
-                edgecolor=palette.INK,
-                linewidth=0.8,
-            )
-        for number, event in enumerate(all_reduces(rank)):
-            left, width, place = (
-                (event.posted - begin) * 1e3,
-                (event.ended - event.posted) * 1e3,
-                rank + 0.02 + 0.16 * number,
-            )
-            ax.barh(
-                place,
-                width,
-                0.13,
-                left,
-                color=palette.VERMILLION,
-                edgecolor=palette.INK,
-                linewidth=0.5,
-            )
-            ax.text(
-                left,
-                place,
-                f"{event.nbytes / 1e6:.1f} MB ",
-                ha="right",
-                va="center",
-                fontsize=7,
-            )
-    ax.set_yticks(range(len(moments)), [f"rank {rank}" for rank in range(len(moments))])
-    ax.invert_yaxis()
-    ax.set(xlabel="time, ms", xlim=(0, None))
-    legend = [
-        Patch(facecolor=palette.tint(colour, 0.3), edgecolor=palette.INK, label=name)
-        for name, colour in PHASES
-    ]
-    legend.append(
-        Patch(
-            facecolor=palette.VERMILLION,
-            edgecolor=palette.INK,
-            label="all-reduce, from call to completion",
-        )
-    )
-    ax.legend(
-        handles=legend,
-        ncols=4,
-        frameon=False,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
-    )
+        at = [1e3 * (zero[rank] + moment - begin) for moment in row]
+        lanes[f"rank {rank}"] = [list(zip(at, at[1:], names, [""] * 3))]
+        for event in all_reduces(rank):
+            posted, ended = (1e3 * (t - begin) for t in (event.posted, event.ended))
+            size = f"{event.nbytes / 1e6:.1f} MB"
+            lanes[f"rank {rank}"].append([(posted, ended, "all-reduce", size)])
+    colours = ("sky", "orange", "purple", "red")
+    kinds = dict(zip((*names, "all-reduce"), colours))
+    spans.lanes(lanes, kinds, xlabel="time, ms")
 
 
 draw_step(ranks.pull("moments"))
@@ -452,7 +368,8 @@ def slowest_steps(models, rounds=7):
     # DDP settles its buckets in the first two
     return times[:, 2:].sort(dim=1).values.tolist()
 
-
+# %%
+# %%ranks
 models = [DistributedDataParallel(mlp(DEEP), bucket_cap_mb=cap) for cap in CAPS]
 # the last one without DDP: what computing alone costs
 *times, alone = slowest_steps([*models, mlp(DEEP)])
@@ -462,7 +379,7 @@ calls = [
 ]
 del models  # weights, gradients and buckets of seven of them: 60 MB on every rank
 
-# %%
+# %% alt="Time of one step over the all-reduces per step, from one with buckets of 25 MiB to one for every gradient: medians with bars for the middle half of the steps, and a dashed line for computing alone, below all of them."
 CAPS, calls, times, alone = (
     ranks.pull(name)[0] for name in ("CAPS", "calls", "times", "alone")
 )
@@ -473,39 +390,18 @@ def quarters(times):
     return [1e3 * times[len(times) * k // 4] for k in (1, 2, 3)]
 
 
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-for cap, count, own in zip(CAPS, calls, times):
-    low, middle, high = quarters(own)
-    name = f"{cap:g} MiB" if cap > 1e-3 else "one each"
-    ax.plot([count, count], [low, high], color=palette.SKY, linewidth=3)
-    ax.plot(count, middle, "o", color=palette.BLUE)
-    ax.annotate(
-        name, (count, middle), xytext=(7, 5), textcoords="offset points", fontsize=9
-    )
+names = [f"{cap:g} MiB" if cap > 1e-3 else "one each" for cap in CAPS]
+steps = [quarters(own) for own in times]
+for name, count, (low, middle, high) in zip(names, calls, steps):
     print(
         f"{name:>9}: {count:>3} all-reduces, step {middle:6.1f} ms ({low:.1f} to "
         f"{high:.1f})"
     )
-ax.axhline(quarters(alone)[1], color=palette.GREY, linestyle="--")
-ax.annotate(
-    "no communication",
-    (30, quarters(alone)[1]),
-    xytext=(0, -12),
-    textcoords="offset points",
-    fontsize=9,
-)
-ax.set(
-    xscale="log",
-    xlim=(0.8, 200),
-    ylim=(0, None),
-    xlabel="all-reduces per step",
-    ylabel="time of one step, ms",
-)
-ax.set_title(
-    f"{RANKS} ranks, 3 MB of gradients: median, and the middle half of the steps",
-    fontsize=10,
-)
-ax.grid(color=palette.FAINT)
+ax = charts.boxes(calls, steps, names, log="x", xlim=(0.8, 250))
+ax.set(xlabel="all-reduces per step", ylabel="time of one step, ms")
+title = f"{RANKS} ranks, 3 MB of gradients: median, and the middle half of the steps"
+ax.set_title(title, fontsize=10)
+charts.guide(ax, "no communication", y=quarters(alone)[1], how="grey --", below=True)
 
 # %% [markdown]
 # To the right you pay for calls: 82 latencies. The left end is cheap here: in the
@@ -677,7 +573,8 @@ def every_time(ddp, micro_batches):
     for inputs, labels in micro_batches:
         (F.cross_entropy(ddp(inputs), labels) / len(micro_batches)).backward()
 
-
+# %%
+# %%ranks
 for variant in (every_time, accumulate):
     times = []
     try:
@@ -716,28 +613,18 @@ def run(command, seconds=85):
     """Run a command, its ranks on this machine only, and print what it said; it is
     ended after so many seconds.
     """
-    environment = {
-        **os.environ,
-        "GLOO_SOCKET_IFNAME": "lo",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONWARNINGS": "ignore",
-    }
+    quiet = {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", **quiet}
+    how = {"capture_output": True, "text": True, "timeout": seconds}
     start = time.perf_counter()
     # torchrun would leave its folder of logs behind
     with tempfile.TemporaryDirectory() as logs:
         environment["TMPDIR"] = logs
         try:
-            done = subprocess.run(
-                command,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=seconds,
-            )
+            done = subprocess.run(command, env=environment, **how)
         except subprocess.TimeoutExpired:
             print(
-                f"It was not done after {seconds} s: the machine is very busy. Run "
-                "the cell again later."
+                f"Not done after {seconds} s: the machine is very busy. Run it again."
             )
             return
     print(done.stdout, end="")
@@ -745,20 +632,11 @@ def run(command, seconds=85):
         raise RuntimeError(done.stderr[-1500:])
     print(f"{time.perf_counter() - start:.0f} s, most of them for importing torch")
 
-
+# %%
 # those of this page are not needed here, and the script's want their memory
 ranks.stop()
-run(
-    [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-        "train_ddp.py",
-    ]
-)
+torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+run([*torchrun, "--nproc-per-node", "2", "train_ddp.py"])
 
 # %% [markdown]
 # (`python -m torch.distributed.run` is what `torchrun` runs.) **mp.spawn** is for a
@@ -890,35 +768,32 @@ def one_epoch(ddp, optimizer, epoch):
         F.cross_entropy(ddp(x[mine]), y[mine]).backward()
         optimizer.step()
 
+# %%
+# %%ranks
+def interrupted(path):
+    """Three times two epochs: without a break, resumed, and with fresh momentum."""
+    uninterrupted, optimizer = fresh(0)
+    one_epoch(uninterrupted, optimizer, 0)
+    save_checkpoint(path, uninterrupted, optimizer, 1)
+    one_epoch(uninterrupted, optimizer, 1)
+    resumed, other = fresh(1000 + rank)
+    one_epoch(resumed, other, load_checkpoint(path, resumed, other))
+    forgetful, other = fresh(2000 + rank)
+    load_checkpoint(path, forgetful, fresh(0)[1])
+    one_epoch(forgetful, other, 1)
+    return uninterrupted, resumed, forgetful
 
-uninterrupted, optimizer = fresh(0)
-one_epoch(uninterrupted, optimizer, 0)
+# %%
+# %%ranks
 with tempfile.TemporaryDirectory() if rank == 0 else contextlib.nullcontext() as folder:
     place = [folder]
     dist.broadcast_object_list(place, src=0)
-    path = f"{place[0]}/checkpoint.pt"
     try:
-        save_checkpoint(path, uninterrupted, optimizer, 1)
-        one_epoch(uninterrupted, optimizer, 1)
-        resumed, other = fresh(1000 + rank)
-        one_epoch(resumed, other, load_checkpoint(path, resumed, other))
-        forgetful, other = fresh(2000 + rank)
-        load_checkpoint(
-            path,
-            forgetful,
-            torch.optim.SGD(forgetful.parameters(), lr=0.1, momentum=0.9),
-        )
-        one_epoch(forgetful, other, 1)
+        whole, resumed, forgetful = interrupted(f"{place[0]}/checkpoint.pt")
         if rank == 0:
-            print(
-                "resumed:                 differs by "
-                f"{max_difference(resumed, uninterrupted):.1e} from the uninterrupted "
-                "run"
-            )
-            print(
-                "without the momentum:    differs by "
-                f"{max_difference(forgetful, uninterrupted):.1e}"
-            )
+            apart = max_difference(resumed, whole), max_difference(forgetful, whole)
+            print(f"resumed:               {apart[0]:.1e} from the uninterrupted run")
+            print(f"without the momentum:  {apart[1]:.1e}")
     except NotImplementedError:
         if rank == 0:
             print(
@@ -950,8 +825,10 @@ train_x, train_y = load_tensors("digits", n=IMAGES)
 test_x, test_y = load_tensors("digits", train=False, n=2000)
 # every rank must be there when a group is made
 circles = {p: dist.new_group(list(range(p))) for p in (1, 2, 4)}
+same, more = {}, {}
 
-
+# %%
+# %%ranks
 def time_to_accuracy(p, global_batch, lr):
     """Train on ranks 0 to p - 1. Returns [(seconds of training, accuracy), ...], one
     per epoch; testing is not counted.
@@ -970,13 +847,9 @@ def time_to_accuracy(p, global_batch, lr):
             optimizer.step()
         dist.barrier(group=circles[p])
         seconds += time.perf_counter() - start
-        curve.append(
-            (seconds, evaluate(ddp.module, test_x, test_y)[1] if rank == 0 else None)
-        )
+        accuracy = evaluate(ddp.module, test_x, test_y)[1] if rank == 0 else None
+        curve.append((seconds, accuracy))
     return curve
-
-
-same, more = {}, {}
 
 # %% [markdown]
 # Ranks that wait in a collective keep a core busy with looking. So those that have
@@ -997,70 +870,43 @@ more[2] = time_to_accuracy(2, 2 * 256, 2 * 0.1)
 same[4] = time_to_accuracy(4, 256, 0.1)
 more[4] = time_to_accuracy(4, 4 * 256, 4 * 0.1)
 
-# %%
+# %% alt="Three charts of accuracy for 1, 2 and 4 ranks. With a global batch of 256 the curves over epochs lie on each other, and over time they part; with 256 per rank, over time, two ranks need more epochs to the thin line of the target, and four do not reach it."
 same, more, TARGET, IMAGES = (
     ranks.pull(name)[0] for name in ("same", "more", "TARGET", "IMAGES")
 )
-STYLES = {
-    1: (palette.INK, "o", "-"),
-    2: (palette.BLUE, "s", "--"),
-    4: (palette.VERMILLION, "^", ":"),
-}
+LOOKS = {1: "ink o-", 2: "blue s--", 4: "red ^:"}
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True, layout="constrained")
-for ax, curves, over_time, title in (
-    (axes[0], same, False, "global batch 256: over epochs"),
-    (axes[1], same, True, "global batch 256: over time"),
-    (axes[2], more, True, "256 per rank: over time"),
+for ax, curves, over, title in (
+    (axes[0], same, "epoch", "global batch 256: over epochs"),
+    (axes[1], same, "training time, s", "global batch 256: over time"),
+    (axes[2], more, "training time, s", "256 per rank: over time"),
 ):
+    shown = {}
     for p, curve in curves.items():
-        colour, marker, line = STYLES[p]
-        ax.plot(
-            [
-                seconds if over_time else epoch
-                for epoch, (seconds, _) in enumerate(curve, 1)
-            ],
-            [accuracy for _, accuracy in curve],
-            marker=marker,
-            linestyle=line,
-            color=colour,
-            markersize=8 - p,
-            label=f"{p} rank{'s' if p > 1 else ''}",
-        )
-    ax.axhline(TARGET, color=palette.GREY, linewidth=0.8)
-    ax.set(
-        xlabel="training time, s" if over_time else "epoch", title=title, xlim=(0, None)
-    )
-    ax.grid(color=palette.FAINT)
-axes[0].set(ylabel="accuracy on 2000 unseen digits", ylim=(0, 1))
-axes[0].legend(frameon=False, loc="lower right");
+        seconds, accuracy = zip(*curve)
+        at = range(1, len(curve) + 1) if over == "epoch" else seconds
+        shown[f"{p} rank{'s' if p > 1 else ''}"] = at, accuracy, LOOKS[p]
+    legend = "lower right" if over == "epoch" else None
+    charts.lines(shown, ax, legend=legend, xlabel=over, title=title, xlim=(0, None))
+    charts.guide(ax, "target" if legend else "", y=TARGET, how="grey -")
+axes[0].set(ylabel="accuracy on 2000 unseen digits", ylim=(0, 1));
 
 # %%
 def when(curve):
-    """(epochs, seconds) until the target, or None."""
-    return next(
-        (
-            (epoch, seconds)
-            for epoch, (seconds, accuracy) in enumerate(curve, 1)
-            if accuracy >= TARGET
-        ),
-        None,
-    )
+    """What to say of a curve: when it reached the target."""
+    for epoch, (seconds, accuracy) in enumerate(curve, 1):
+        if accuracy >= TARGET:
+            return f"{seconds:5.2f} s, {epoch} epochs"
+    return f"not within {len(curve)} epochs"
 
 
 print(f"your third guess: {guess_3}\n")
 print(f"{'':<20}{'images/s':>10}{'speedup':>9}   to {TARGET:.0%}")
 for name, curves in (("global batch 256", same), ("256 per rank", more)):
     for p, curve in curves.items():
-        rate, reached = len(curve) * IMAGES / curve[-1][0], when(curve)
-        text = (
-            f"{reached[1]:5.2f} s, {reached[0]} epochs"
-            if reached
-            else f"not within {len(curve)} epochs"
-        )
-        print(
-            f"{name:<16} x {p}{rate:>10,.0f}{same[1][-1][0] / curve[-1][0]:>9.2f}   "
-            f"{text}"
-        )
+        rate = len(curve) * IMAGES / curve[-1][0]
+        speedup = same[1][-1][0] / curve[-1][0]
+        print(f"{name:<16} x {p}{rate:>10,.0f}{speedup:>9.2f}   {when(curve)}")
 
 # %% [markdown]
 # Read it as a referee would:
@@ -1195,11 +1041,8 @@ if rank == 0:
 class TwoHeads(nn.Module):
     def __init__(self):
         super().__init__()
-        self.body, self.left, self.right = (
-            nn.Linear(784, 32),
-            nn.Linear(32, 10),
-            nn.Linear(32, 10),
-        )
+        self.body = nn.Linear(784, 32)
+        self.left, self.right = nn.Linear(32, 10), nn.Linear(32, 10)
 
     def forward(self, images, use_right):
         hidden = torch.relu(self.body(images.flatten(1)))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from labkit import palette, plots
+from labkit import palette, plots, timeline
 from labkit.plots import charts, runs, spans, tiles
 from labkit.plots.darts import darts
+from labkit.watch.events import COMPUTE, Event
 
 
 @pytest.fixture(autouse=True)
@@ -169,3 +172,12 @@ def test_pictures_and_darts_are_where_they_belong():
     assert [ax.get_title() for ax in plt.gcf().axes] == ["a", "b"]
     ax = darts({"in": ([0.1], [0.2]), "out": ([0.5], [0.5])}, ("blue .", "orange x"), title="two darts")
     assert [line.get_label() for line in ax.lines] == ["in", "out"] and ax.get_title() == "two darts"
+
+
+def test_diagrams_lie_under_each_other_as_large_as_alone():
+    event = Event(0, COMPUTE, 0.0, 0.0, 1.0)
+    charts.diagrams({"one": SimpleNamespace(events=[event]), "two": SimpleNamespace(events=[event])}, 2)
+    alone = timeline.draw([event], 2, title="one").get_size_inches()
+    figure = plt.gcf()
+    assert figure.get_size_inches() == pytest.approx((alone[0], 2 * alone[1]))
+    assert [{"one", "two"} & set(words_on(ax)) for ax in figure.axes] == [{"one"}, {"two"}]
