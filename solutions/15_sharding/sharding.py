@@ -33,8 +33,9 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
 from autograder import check
-from labkit import data, palette, simulation, timeline
+from labkit import data, simulation, timeline
 from labkit.models import gpt
+from labkit.plots import charts, grouped
 from labkit.simulation import alive, compute
 
 warnings.filterwarnings("ignore", category=FutureWarning)
@@ -113,7 +114,7 @@ check(memory_per_rank)
 # for three models, six numbers of ranks, three stages (table 1, page 11). Here they
 # are. Does your function give them?
 
-# %% tags=["raises-exception"]
+# %%
 RANKS_OF_THE_TABLE = (1, 4, 16, 64, 256, 1024)
 PRINTED = {  # GB; a row for each stage
     7.5e9: [
@@ -132,6 +133,11 @@ PRINTED = {  # GB; a row for each stage
         [16000, 4000, 1000, 250, 62.5, 15.6],
     ],
 }
+
+# %% [markdown]
+# Each number is rounded as far as the table prints it, and compared:
+
+# %% tags=["raises-exception"]
 differences = []
 for params, rows in PRINTED.items():
     for stage, row in enumerate(rows, 1):
@@ -152,42 +158,28 @@ for params, stage, p, printed, ours in differences:
 # nothing more than the last digit is at stake. Look at the first column of the 7.5
 # billion: your first guess. And draw the three stages on 64 ranks:
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Four bars, one below the other: GB on each of 64 ranks. Data parallel 120.0, ZeRO-1 31.4, ZeRO-2 16.6, ZeRO-3 1.9. The optimizer's state is by far the largest part of the first bar and the first to shrink."
 def parts_per_rank(params, p, stage):
     """GB of parameters, gradients and optimizer state, Adam in mixed precision."""
     share = params / p
-    return [
-        size * (share if stage >= first else params) / 1e9
-        for size, first in ((2, 3), (2, 2), (12, 1))
-    ]
-
-
-figure, ax = plt.subplots(figsize=(8, 2.6), layout="constrained")
-names = ("parameters", "gradients", "optimizer state")
-colours = (palette.BLUE, palette.ORANGE, palette.GREEN)
-hatches = ("", "//", "..")
-for stage in range(4):
-    left = 0.0
-    for k, size in enumerate(parts_per_rank(7.5e9, 64, stage)):
-        ax.barh(
-            stage,
-            size,
-            left=left,
-            color=palette.tint(colours[k], 0.35),
-            edgecolor=colours[k],
-            hatch=hatches[k],
-            label=names[k] if stage == 0 else None,
+    return {
+        name: size * (share if stage >= first else params) / 1e9
+        for name, size, first in (
+            ("parameters", 2, 3),
+            ("gradients", 2, 2),
+            ("optimizer state", 12, 1),
         )
-        left += size
-    ax.text(left + 1.5, stage, f"{left:.1f} GB", va="center", fontsize=9)
-ax.set(
-    yticks=range(4),
-    yticklabels=["data parallel", "ZeRO-1", "ZeRO-2", "ZeRO-3"],
+    }
+
+
+names = ("data parallel", "ZeRO-1", "ZeRO-2", "ZeRO-3")
+stages = {name: parts_per_rank(7.5e9, 64, stage) for stage, name in enumerate(names)}
+charts.parts(
+    stages,
+    ends=[f"{sum(parts.values()):.1f} GB" for parts in stages.values()],
     xlabel="GB on each of 64 ranks, 7.5 billion parameters",
     xlim=(0, 136),
 )
-ax.invert_yaxis()
-ax.legend(frameon=False, loc="lower right", fontsize=9)
 print(f"your guess: {guess_1}")
 
 # %% [markdown]
@@ -355,7 +347,10 @@ def saved_bytes(model: nn.Module, tokens: Tensor) -> int:
     del logits
     return sum(seen.values())
 
+# %% [markdown]
+# Three batches of one model:
 
+# %%
 CONTEXT, WIDTH, HEADS, LAYERS = 64, 64, 4, 8
 torch.manual_seed(0)
 model = gpt(context=CONTEXT, width=WIDTH, heads=HEADS, layers=LAYERS)
@@ -419,36 +414,40 @@ class Counted(TorchDispatchMode):
         for one in tree_leaves(result):
             if isinstance(one, Tensor) and not one.is_meta:
                 storage = one.untyped_storage()
-                if storage._cdata not in given:  # a view makes nothing new
-                    self.made[storage._cdata] = StorageWeakRef(storage), storage.nbytes()
+                number, nbytes = storage._cdata, storage.nbytes()
+                if number not in given:  # a view makes nothing new
+                    self.made[number] = StorageWeakRef(storage), nbytes
         self.made = {k: v for k, v in self.made.items() if not v[0].expired()}
         now = sum(nbytes for _, nbytes in self.made.values())
         self.peak = max(self.peak, now)
         alive(now)
         return result
 
-
+# %%
 class Timed(torch.autograd.Function):
     """Hands its input on; forward and backward take virtual time."""
 
     @staticmethod
-    def forward(ctx, x, label):
-        ctx.label = label
-        compute(1e-3, f"F{label}")
+    def forward(ctx, x, label, forward, backward):
+        ctx.label, ctx.seconds = label, backward
+        compute(forward, f"F{label}")
         return x.view_as(x)
 
     @staticmethod
     def backward(ctx, g):
-        compute(2e-3, f"B{ctx.label}")
-        return g, None
+        compute(ctx.seconds, f"B{ctx.label}")
+        return g, None, None, None
 
 
-def timed(block, label):
-    return lambda x: Timed.apply(block(x), label)
+def timed(block, label, forward=1e-3, backward=2e-3):
+    return lambda x: Timed.apply(block(x), label, forward, backward)
 
+# %% [markdown]
+# One step of the transformer's blocks on one rank, as it is or checkpointed (you write
+# that below):
 
+# %% alt="A space-time diagram of one rank: eight blocks forward, eight backward, each backward block twice as wide. The curve of memory below climbs through the forward pass to its peak and comes down through the backward pass, not to nothing."
 def one_step(how, every):
-    """A step of the transformer's blocks on one rank: "plain", or checkpointed."""
     torch.manual_seed(0)
     net = gpt(context=CONTEXT, width=WIDTH, heads=HEADS, layers=LAYERS)
     x = torch.randn(8, CONTEXT, WIDTH, requires_grad=True)
@@ -536,7 +535,7 @@ class Segment(torch.autograd.Function):
 # %% nbgrader={"grade": true, "grade_id": "check_checkpointed", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(checkpointed)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="The same diagram with checkpointing: in the backward pass each segment of two blocks runs forward once more before it goes back. The curve of memory stays low in the forward pass and then has one hill for each segment."
 half = simulation.run(one_step, 1, ("by hand", 2))
 same = np.array_equal(half.ranks[0].value[2].values, plain.ranks[0].value[2].values)
 print("the same gradients, bit by bit:", same)
@@ -550,7 +549,7 @@ timeline.draw(half.events, 1, title="Segments of two blocks", memory=half.memory
 #
 # **Predict:** which `every` has the lowest peak: 1, all 8, or something between?
 
-# %% tags=["parameters", "raises-exception"]
+# %% tags=["parameters", "raises-exception"] alt="Pairs of bars for a plain step and for segments of 1, 2, 4 and 8 blocks: MB alive after the forward pass and at the peak of the step. After the forward pass the largest segments have least; at the peak the smallest ones do, and segments of all 8 blocks save nothing."
 EVERY = (0, 1, 2, 4, 8)
 runs = {
     every: simulation.run(one_step, 1, ("by hand" if every else "plain", every))
@@ -558,29 +557,11 @@ runs = {
 }
 kept = [runs[every].ranks[0].value[0] / 1e6 for every in EVERY]
 peaks = [runs[every].ranks[0].value[1] / 1e6 for every in EVERY]
-figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
-places = np.arange(len(EVERY))
-for shift, values, colour, hatch, label in (
-    (-0.2, kept, palette.SKY, "", "after the forward pass"),
-    (0.2, peaks, palette.VERMILLION, "//", "peak of the whole step"),
-):
-    bars = ax.bar(
-        places + shift,
-        values,
-        0.38,
-        color=palette.tint(colour, 0.4),
-        edgecolor=colour,
-        hatch=hatch,
-        label=label,
-    )
-    ax.bar_label(bars, fmt="%.1f", fontsize=8, padding=2)
-ax.set(
-    xticks=places,
-    xticklabels=["plain", *(f"every {e}" for e in EVERY[1:])],
+grouped.bars(
+    ["plain", *(f"every {e}" for e in EVERY[1:])],
+    {"after the forward pass": kept, "peak of the whole step": peaks},
     ylabel="MB alive",
-    ylim=(0, 1.25 * max(peaks)),
 )
-ax.legend(frameon=False, fontsize=9)
 print(
     f"your guess: {guess_3}; best: {peaks[0] / min(peaks):.1f} times less at the peak, "
     f"not {kept[0] / min(kept):.0f} times"
@@ -627,29 +608,30 @@ def zero3_forward_backward(layers: list, x: Tensor, loss_gradient) -> list[Tenso
     computes, in both passes.
     """
     ### BEGIN SOLUTION
-    p = dist.get_world_size()
+    p, last = dist.get_world_size(), len(layers) - 1
+    whole, works = {}, {}
 
-    def begin(layer):
-        whole = layer.shard.new_empty(len(layer.shard) * p)
-        return whole, dist.all_gather_single(whole, layer.shard, async_op=True)
+    def begin(i):
+        if 0 <= i <= last and i not in whole:
+            whole[i] = layers[i].shard.new_empty(p * len(layers[i].shard))
+            works[i] = dist.all_gather_single(whole[i], layers[i].shard, async_op=True)
 
-    coming = begin(layers[0])
+    def arrived(i):
+        if i in works:
+            works.pop(i).wait()
+
+    begin(0)
     for i, layer in enumerate(layers):
-        weights, work = coming
-        work.wait()
-        if i + 1 < len(layers):
-            coming = begin(layers[i + 1])
-        x = layer.forward(weights, x)
-        del weights, work
+        arrived(i)
+        begin(i + 1)
+        x = layer.forward(whole[i], x)
+        if i < last - 1:  # the last two stay: with them the backward pass begins
+            del whole[i]
     g, gradients = loss_gradient(x), []
-    coming = begin(layers[-1])
     for i in reversed(range(len(layers))):
-        weights, work = coming
-        work.wait()
-        if i:
-            coming = begin(layers[i - 1])
-        g, gradient = layers[i].backward(weights, g)
-        del weights, work
+        arrived(i)
+        begin(i - 1)
+        g, gradient = layers[i].backward(whole.pop(i), g)
         own = torch.empty_like(layers[i].shard)
         dist.reduce_scatter_single(own, gradient)
         gradients.insert(0, own / p)
@@ -666,12 +648,8 @@ check(zero3_forward_backward)
 # lie on PyTorch's device "meta", where tensors have a shape and no memory.
 
 # %%
-BATCH = 2  # sequences of a rank
-SMALL_GPT = {"context": 32, "width": 32, "heads": 4, "layers": 4}
-
-
-class Layer:
-    """A module of which every rank holds a shard. forward, backward: see above."""
+class Sharded:
+    """A module of which every rank holds a shard."""
 
     def __init__(self, module: nn.Module, rank: int, p: int, number: int):
         parameters = dict(module.named_parameters())
@@ -689,6 +667,10 @@ class Layer:
             self.module, {name: w.view(shape) for (name, shape), w in named}, (x,)
         )
 
+# %%
+class Layer(Sharded):
+    """What your function gets. forward, backward: see above."""
+
     def forward(self, weights: Tensor, x: Tensor) -> Tensor:
         self.input = x
         with torch.no_grad():
@@ -704,6 +686,13 @@ class Layer:
         self.run(weights, x).backward(g)
         compute(3e-4, f"B{self.number}")
         return x.grad, weights.grad
+
+# %% [markdown]
+# The model, each rank's minibatch, and the gradient that data parallelism would use:
+
+# %%
+BATCH = 2  # sequences of a rank
+SMALL_GPT = {"context": 32, "width": 32, "heads": 4, "layers": 4}
 
 
 def small_gpt() -> nn.Sequential:
@@ -726,7 +715,30 @@ def minibatch(rank: int, p: int, step: int = 0) -> tuple[Tensor, Tensor]:
 def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
+# %%
+def flat_gradient(net: nn.Module, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """The loss, and the gradient of all parameters in one vector."""
+    net.zero_grad()
+    loss = loss_of(net(x), y)
+    loss.backward()
+    return loss.detach(), torch.cat([w.grad.flatten() for w in net.parameters()])
 
+
+def data_parallel_gpt():
+    """The mean gradient of every module, flat, and the most bytes alive."""
+    rank, p = dist.get_rank(), dist.get_world_size()
+    x, y = minibatch(rank, p)
+    with Counted() as counted:
+        net = small_gpt()
+        for k, module in enumerate(net):
+            module.forward = timed(module.forward, k, 1e-4, 2e-4)
+        _, flat = flat_gradient(net, x, y)
+        dist.all_reduce(flat)
+        flat /= p
+    sizes = [sum(w.numel() for w in module.parameters()) for module in net]
+    return list(flat.split(sizes)), counted.peak
+
+# %%
 def zero3_gpt():
     """The shards of all layers' gradients, and the most bytes alive."""
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -743,47 +755,23 @@ def zero3_gpt():
         gradients = zero3_forward_backward(layers, x, loss_gradient)
     return gradients, counted.peak
 
-
-def data_parallel_gpt():
-    """The mean gradient of every module, flat, and the most bytes alive."""
-    rank, p = dist.get_rank(), dist.get_world_size()
-    x, y = minibatch(rank, p)
-    with Counted() as counted:
-        net = small_gpt()
-        for k, module in enumerate(net):
-            inner = module.forward
-            module.forward = lambda x, inner=inner, k=k: Charged.apply(inner(x), k)
-        loss_of(net(x), y).backward()
-        flat = torch.cat([w.grad.flatten() for w in net.parameters()])
-        dist.all_reduce(flat)
-        flat /= p
-    sizes = [sum(w.numel() for w in module.parameters()) for module in net]
-    return list(flat.split(sizes)), counted.peak
-
-
-class Charged(torch.autograd.Function):
-    """As `Timed`, with the times of `Layer`."""
-
-    @staticmethod
-    def forward(ctx, x, number):
-        ctx.number = number
-        compute(1e-4, f"F{number}")
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, g):
-        compute(2e-4, f"B{ctx.number}")
-        return g, None
-
 # %% tags=["raises-exception"]
 LINKS = simulation.flat(alpha=1e-5, beta=1e-9)
 by_hand = simulation.run(zero3_gpt, RANKS, topology=LINKS)
 parallel = simulation.run(data_parallel_gpt, RANKS, topology=LINKS)
-worst = 0.0
-for i, whole in enumerate(parallel.ranks[0].value[0]):
-    gathered = np.concatenate([rank.value[0][i].values for rank in by_hand.ranks])
-    difference = gathered[: len(whole.values)] - whole.values
-    worst = max(worst, np.abs(difference).max())
+
+
+def apart(wholes):
+    """The largest difference between whole gradients and your shards, put together."""
+    worst = 0.0
+    for i, whole in enumerate(wholes):
+        gathered = np.concatenate([rank.value[0][i].values for rank in by_hand.ranks])
+        difference = gathered[: len(whole.values)] - whole.values
+        worst = max(worst, np.abs(difference).max())
+    return worst
+
+
+worst = apart(parallel.ranks[0].value[0])
 print(f"largest difference of a gradient to data parallelism: {worst:.1e}")
 for name, run in (("data parallel", parallel), ("ZeRO-3 by hand", by_hand)):
     print(
@@ -792,7 +780,7 @@ for name, run in (("data parallel", parallel), ("ZeRO-3 by hand", by_hand)):
         f"{run.elapsed * 1e3:.2f} ms"
     )
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="A space-time diagram of four ranks: blocks of computing, forward and backward, with the gathers of the next layer's weights below them at the same time. The curves of memory have a step at every layer."
 timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", memory=by_hand.memory)
 
 # %% [markdown]
@@ -800,7 +788,7 @@ timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", memory=by_hand.memo
 # what is alive. Data parallelism for comparison: one long all-reduce at the end, and
 # memory that climbs.
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="The same for data parallelism: computing without a gap on all four ranks, then one long all-reduce. The curves of memory climb and stay high to the end."
 timeline.draw(parallel.events, RANKS, title="Data parallel", memory=parallel.memory)
 
 # %% [markdown]
@@ -830,29 +818,31 @@ class Square:
         return g, gradient
 
 
-def zero3_bytes(n):
+def zero3_bytes(n, count):
     rank, p = dist.get_rank(), dist.get_world_size()
-    layers = [Square(size, rank, p) for size in (n // 2, n - n // 2)]
+    layers = [Square(n // count, rank, p) for _ in range(count)]
     zero3_forward_backward(layers, torch.ones(1, dtype=torch.float64), lambda y: y)
 
-
-print("numbers   data parallel      ZeRO-3   ratio")
+# %% tags=["raises-exception"]
+print("numbers   data parallel   layers      ZeRO-3   ratio")
 ratios = {}
-for n in (6, 30, 126, 1022, 10_006, 100_002):
+for n, count in ((96, 32), (960, 32), (9_600, 32), (96_000, 32), (96_000, 8)):
     once = simulation.run(dp_bytes, RANKS, (n,)).link_bytes["between"]
-    sharded = simulation.run(zero3_bytes, RANKS, (n,))
-    ratios[n] = sharded.link_bytes["between"] / once
+    sharded = simulation.run(zero3_bytes, RANKS, (n, count)).link_bytes["between"]
+    ratios[n, count] = sharded / once
     print(
-        f"{n:>7} {once:>13,.0f} B {sharded.link_bytes['between']:>9,.0f} B "
-        f"{ratios[n]:>7.4f}"
+        f"{n:>7,} {once:>13,.0f} B {count:>8} {sharded:>9,.0f} B "
+        f"{ratios[n, count]:>7.4f}"
     )
 print(f"your guess: {guess_2}")
 
 # %% [markdown]
-# What is above 3/2 is padding, and vanishes as $n$ grows. The claim holds, for *bytes*.
-# In messages it does not: data parallelism here needs one collective, ZeRO-3 three for
-# every layer, and each pays its latency. That is why real layers are gathered whole
-# blocks at a time.
+# What is above is padding, and vanishes as $n$ grows. The claim holds, for *bytes*, if
+# each layer is gathered twice. Must it be? Where the forward pass ends, the backward
+# pass begins: of $L$ layers two may stay whole, and the ratio is $3/2 - 1/L$. In
+# messages the claim does not hold: data parallelism here needs one collective, ZeRO-3
+# up to three for every layer, and each pays its latency. That is why real layers are
+# gathered whole blocks at a time.
 #
 # And a warning about counting: bytes *handed over* to the calls do not show it. A rank
 # hands an all_reduce $n$ numbers and an all_gather $n / p$, although the first moves
@@ -900,6 +890,26 @@ check(clip_grad_norm_sharded)
 STEPS = 60
 
 # %% tags=["raises-exception"]
+def clip(part, how):
+    """Scale this rank's shard, in place, so that the norm is at most 0.25."""
+    if how == "all ranks' norm":
+        clip_grad_norm_sharded([part], 0.25)
+    else:
+        part.mul_(min(1.0, 0.25 / float(part.norm())))
+
+
+def write(net, flat):
+    """Put a vector of all numbers into the parameters of a model."""
+    with torch.no_grad():
+        sizes = [w.numel() for w in net.parameters()]
+        for w, piece in zip(net.parameters(), flat.split(sizes)):
+            w.copy_(piece.view_as(w))
+
+
+def read(net):
+    return torch.cat([w.detach().flatten() for w in net.parameters()])
+
+# %% tags=["raises-exception"]
 def train_clipped(steps, how):
     """SGD on shards of the transformer's flat gradient. Returns the losses, and in each
     step the cosine between the gradient that was applied and the right one, and the
@@ -909,47 +919,34 @@ def train_clipped(steps, how):
     net = small_gpt().float()
     losses, cosines, lengths = [], [], []
     for step in range(steps):
-        x, y = minibatch(rank, p, step)
-        net.zero_grad()
-        loss = loss_of(net(x), y)
-        loss.backward()
-        flat = torch.cat([w.grad.flatten() for w in net.parameters()])
+        loss, flat = flat_gradient(net, *minibatch(rank, p, step))
         dist.all_reduce(flat)
         flat /= p
         part = shard(flat, rank, p)
-        if how == "all ranks' norm":
-            clip_grad_norm_sharded([part], 0.25)
-        elif how == "own norm":
-            norm = float(part.norm())
-            part.mul_(min(1.0, 0.25 / norm))
+        clip(part, how)
         whole = unshard(part, len(flat))
         cosines.append(float(F.cosine_similarity(whole, flat, dim=0)))
         lengths.append(float(whole.norm()))
-        with torch.no_grad():
-            for w, g in zip(
-                net.parameters(), whole.split([w.numel() for w in net.parameters()])
-            ):
-                w.sub_(g.view_as(w), alpha=1.0)
-        total = loss.detach().clone()
-        dist.all_reduce(total)
-        losses.append(float(total) / p)
+        write(net, read(net) - whole)
+        dist.all_reduce(loss)
+        losses.append(float(loss) / p)
     return losses, cosines, lengths
 
-
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
-for k, how in enumerate(("all ranks' norm", "own norm")):
-    run = simulation.run(train_clipped, RANKS, (STEPS, how))
-    losses, cosines, lengths = run.ranks[0].value
-    line = "-" if k == 0 else "--"
-    left.plot(losses, line, color=palette.CYCLE[3 * k], label=how)
-    right.plot(cosines, line, color=palette.CYCLE[3 * k], label=how)
+# %% tags=["raises-exception"] alt="Two charts over the steps. The losses of both trainings fall almost alike. The cosine to the gradient is 1 throughout with the norm of all ranks and lies below 1 with each rank's own norm."
+clipped = {}
+for how in ("all ranks' norm", "own norm"):
+    clipped[how] = simulation.run(train_clipped, RANKS, (STEPS, how)).ranks[0].value
+    losses, cosines, lengths = clipped[how]
     print(
         f"{how:<16} loss after {STEPS} steps {np.mean(losses[-5:]):.3f}, "
         f"smallest cosine {min(cosines):.3f}, longest gradient {max(lengths):.3f}"
     )
-left.set(xlabel="step", ylabel="loss")
-right.set(xlabel="step", ylabel="cosine to the gradient", ylim=(0, 1.05))
-left.legend(frameon=False);
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+looks = dict(zip(clipped, ("blue -", "red --")))
+for ax, k, ylabel in ((left, 0, "loss"), (right, 1, "cosine to the gradient")):
+    curves = {how: (range(STEPS), of[k], looks[how]) for how, of in clipped.items()}
+    charts.lines(curves, ax, xlabel="step", ylabel=ylabel)
+right.set_ylim(0, 1.05);
 
 # %% [markdown]
 # Each part of the gradient was scaled by a factor of its own: what is applied points
@@ -969,43 +966,38 @@ left.legend(frameon=False);
 # gradients:
 
 # %% tags=["raises-exception"]
-def three_steps(how):
+def three_steps_by_hand():
+    """The weights after three steps, and numbers of state on this rank."""
+    rank, p = dist.get_rank(), dist.get_world_size()
+    net = small_gpt()
+    k = -(-len(read(net)) // p)
+    m, v = (torch.zeros(k, dtype=torch.float64) for _ in range(2))
+    for t in range(1, 4):
+        _, g = flat_gradient(net, *minibatch(rank, p, t))
+        write(net, zero1_step(read(net), g, m, v, t, 0.01))
+    return read(net), len(m) + len(v)
+
+# %% tags=["raises-exception"]
+def three_steps_of_the_library():
     from torch.distributed.optim import ZeroRedundancyOptimizer
 
     rank, p = dist.get_rank(), dist.get_world_size()
     net = small_gpt()
-    params = list(net.parameters())
-    n = sum(w.numel() for w in params)
-    held = -(-n // p) * 2
-    if how == "library":
-        optimizer = ZeroRedundancyOptimizer(params, torch.optim.Adam, lr=0.01)
-    else:
-        m, v = (torch.zeros(held // 2, dtype=torch.float64) for _ in range(2))
+    optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.Adam, lr=0.01)
     for t in range(1, 4):
-        x, y = minibatch(rank, p, t)
-        net.zero_grad()
-        loss_of(net(x), y).backward()
-        g = torch.cat([w.grad.flatten() for w in params])
-        if how == "library":
-            dist.all_reduce(g)
-            for w, piece in zip(params, (g / p).split([w.numel() for w in params])):
-                w.grad = piece.view_as(w)
-            optimizer.step()
-            states = optimizer.optim.state.values()
-            held = sum(2 * state["exp_avg"].numel() for state in states)
-        else:
-            flat = torch.cat([w.detach().flatten() for w in params])
-            flat = zero1_step(flat, g, m, v, t, 0.01)
-            with torch.no_grad():
-                for w, piece in zip(params, flat.split([w.numel() for w in params])):
-                    w.copy_(piece.view_as(w))
-    return torch.cat([w.detach().flatten() for w in params]), held
+        flat_gradient(net, *minibatch(rank, p, t))
+        for w in net.parameters():
+            dist.all_reduce(w.grad)
+            w.grad /= p
+        optimizer.step()
+    states = optimizer.optim.state.values()
+    return read(net), sum(2 * state["exp_avg"].numel() for state in states)
 
-
-ours = simulation.run(three_steps, RANKS, ("by hand",))
-theirs = simulation.run(three_steps, RANKS, ("library",))
-apart = np.abs(ours.ranks[0].value[0].values - theirs.ranks[0].value[0].values).max()
-print(f"largest difference of a weight after three steps: {apart:.1e}")
+# %% tags=["raises-exception"]
+ours = simulation.run(three_steps_by_hand, RANKS)
+theirs = simulation.run(three_steps_of_the_library, RANKS)
+difference = ours.ranks[0].value[0].values - theirs.ranks[0].value[0].values
+print(f"largest difference of a weight after three steps: {abs(difference).max():.1e}")
 print("numbers of state by hand:", [rank.value[1] for rank in ours.ranks])
 print("of the library:          ", [rank.value[1] for rank in theirs.ranks])
 
@@ -1028,8 +1020,7 @@ def library_gpt(shape, names):
     mesh = init_device_mesh("cpu", tuple(shape), mesh_dim_names=tuple(names))
     net = small_gpt()
     for k, module in enumerate(net):
-        inner = module.forward
-        module.forward = lambda x, inner=inner, k=k: Charged.apply(inner(x), k)
+        module.forward = timed(module.forward, k, 1e-4, 2e-4)
         fully_shard(module, mesh=mesh)
     fully_shard(net, mesh=mesh)
     held = sum(w.to_local().numel() for w in net.parameters())
@@ -1041,22 +1032,18 @@ def library_gpt(shape, names):
     ]
     return gradients, held
 
-
+# %% tags=["raises-exception"]
 library = simulation.run(library_gpt, RANKS, ([RANKS], ["shard"]), topology=LINKS)
-worst = 0.0
-for i, whole in enumerate(library.ranks[0].value[0]):
-    gathered = np.concatenate([rank.value[0][i].values for rank in by_hand.ranks])
-    difference = gathered[: len(whole.values)] - whole.values
-    worst = max(worst, np.abs(difference).max())
-print(f"largest difference of a gradient to yours: {worst:.1e}")
+wholes = library.ranks[0].value[0]
+print(f"largest difference of a gradient to yours: {apart(wholes):.1e}")
 print(
     "numbers that a rank holds:",
     [rank.value[1] for rank in library.ranks],
     "of",
-    sum(len(whole.values) for whole in library.ranks[0].value[0]),
+    sum(len(whole.values) for whole in wholes),
 )
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Two space-time diagrams of four ranks, one below the other. By hand the gathers run below the computing; under fully_shard each gather comes before the computing that needs it."
 done = max(e.ended for e in library.events if e.kind == "compute")
 step = [e for e in library.events if e.started is not None and e.started <= done]
 figure, axes = plt.subplots(2, 1, figsize=(11, 9), layout="constrained")
@@ -1068,10 +1055,11 @@ print(f"by hand     {ours * 1e3:.2f} ms, {twice * 1e3:.2f} of them computing aga
 print(f"fully_shard {theirs * 1e3:.2f} ms")
 
 # %% [markdown]
-# The same gathers before each block, forward and backward, the same reduce-scatters
-# after it. Two things differ. Your layers keep their input only and compute their
-# inside again: a backward pass of 0.3 instead of 0.2 ms. And yours gather ahead, while
-# here, on CPUs, `fully_shard` waits for each gather before it computes.
+# The same gathers before each block, forward and backward (but for what you have kept),
+# the same reduce-scatters after it. Two things differ. Your layers keep their input
+# only and compute their inside again: a backward pass of 0.3 instead of 0.2 ms. And
+# yours gather ahead, while here, on CPUs, `fully_shard` waits for each gather before it
+# computes.
 #
 # ### HSDP: sharded inside a node, copied between nodes · stretch
 #
