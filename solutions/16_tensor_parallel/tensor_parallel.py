@@ -34,8 +34,9 @@ from torch.distributed.tensor.parallel import (
 from torch.distributed.tensor.placement_types import Replicate
 
 from autograder import check
-from labkit import data, palette, simulation, timeline
+from labkit import data, simulation, timeline
 from labkit.models import gpt
+from labkit.plots import charts
 
 # %% [markdown]
 # ## Guess first
@@ -331,7 +332,6 @@ check(head_attention)
 # ranks, and holds every gradient of every rank beside the sequential one.
 
 # %%
-TOKENS = data.encode(data.text())
 COLUMNS = ("attention.q", "attention.k", "attention.v", "mlp.up")
 ROWS = ("attention.out", "mlp.down")
 
@@ -346,21 +346,7 @@ class SummedRows(nn.Module):
     def forward(self, x):
         return SumOut.apply(self.rows(x)) + self.bias
 
-
-def cut_linear(linear, p, rank, dimension):
-    """This rank's part of a linear layer: outputs (0, with their bias) or inputs (1,
-    without bias).
-    """
-    if linear.weight.shape[dimension] % p:
-        raise ValueError(f"{p} ranks cannot share {tuple(linear.weight.shape)}")
-    weight = linear.weight.detach().chunk(p, dimension)[rank].clone()
-    part = nn.Linear(*weight.T.shape, bias=dimension == 0, dtype=weight.dtype)
-    part.weight = nn.Parameter(weight)
-    if dimension == 0:
-        part.bias = nn.Parameter(linear.bias.detach().chunk(p)[rank].clone())
-    return part
-
-
+# %%
 def divide(model):
     """The blocks of a gpt, divided over all ranks, in place."""
     p, rank = dist.get_world_size(), dist.get_rank()
@@ -375,6 +361,26 @@ def divide(model):
                 block.set_submodule(path, rows)
             for part in (block.attention, block.mlp):  # f, once for q, k and v
                 part.register_forward_pre_hook(lambda _, x: (CopyIn.apply(x[0]),))
+
+# %%
+def cut_linear(linear, p, rank, dimension):
+    """This rank's part of a linear layer: outputs (0, with their bias) or inputs (1,
+    without bias).
+    """
+    if linear.weight.shape[dimension] % p:
+        raise ValueError(f"{p} ranks cannot share {tuple(linear.weight.shape)}")
+    weight = linear.weight.detach().chunk(p, dimension)[rank].clone()
+    part = nn.Linear(*weight.T.shape, bias=dimension == 0, dtype=weight.dtype)
+    part.weight = nn.Parameter(weight)
+    if dimension == 0:
+        part.bias = nn.Parameter(linear.bias.detach().chunk(p)[rank].clone())
+    return part
+
+# %% [markdown]
+# One step of the divided model, on a batch that is the same on every rank:
+
+# %%
+TOKENS = data.encode(data.text())
 
 
 def new_model(width=32, heads=8, layers=2):
@@ -419,7 +425,7 @@ def number(value):
     """A tensor again, from what a rank has returned."""
     return torch.tensor(value.values if hasattr(value, "values") else value)
 
-
+# %%
 outcomes = {p: run(divided_step, p) for p in (2, 4)}
 print(f"one process: loss {loss.item():.12f}")
 for p, outcome in outcomes.items():
@@ -605,33 +611,29 @@ def one_convolution(how, side):
 
 
 COSTS = {
-    "C_out": (palette.BLUE, "s", lambda side: 3 * 8 * side**2),
-    "C_in": (palette.VERMILLION, "o", lambda side: 2 * 3 * 8 * side**2),
-    "H": (palette.GREEN, "^", lambda side: 2 * 3 * 8 * side),
+    "C_out": ("blue", "s", lambda side: 3 * 8 * side**2),
+    "C_in": ("red", "o", lambda side: 2 * 3 * 8 * side**2),
+    "H": ("green", "^", lambda side: 2 * 3 * 8 * side),
 }
 
-# %%
-figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
-sides = (8, 32, 128)
+# %% alt="Bytes on all links over the side of the image, both axes logarithmic: three lines, with the bytes of your function as points on them. C_in is twice C_out, both grow with the area; H is far below them and grows half as steeply."
+sides, curves = (8, 32, 128), {}
 for how, (colour, marker, numbers) in COSTS.items():
+    curves[how] = sides, [4 * numbers(s) for s in sides], f"{colour} -"
     outcomes_of = [run(one_convolution, 4, (how, side)) for side in sides]
     if all(outcomes_of):
         sent = [sum(o.link_bytes.values()) for o in outcomes_of]
-        ax.plot(sides, sent, marker, color=colour)
+        curves[f"_{how}"] = sides, sent, f"{colour} {marker}"
         print(f"{how:<6}", [f"{round(n):,}" for n in sent])
-    ax.plot(sides, [4 * numbers(s) for s in sides], color=colour, label=how)
-ax.set(
-    xscale="log",
-    yscale="log",
+charts.lines(
+    curves,
+    log="xy",
+    legend="ends",
     xlabel="height and width of the image, pixels",
     ylabel="bytes on all links",
     title="One convolution on 4 ranks: 8 channels in and out",
     xticks=sides,
-    xticklabels=sides,
-)
-ax.minorticks_off()
-ax.grid(color=palette.FAINT)
-ax.legend(frameon=False);
+);
 
 # %% [markdown]
 # Rows win, and the more the larger the image: an image has an area, a seam only a
@@ -795,11 +797,11 @@ for way in (layer_by_layer, as_a_pair):
 # there. So the links decide. Here is a network of two nodes, with 300 GB/s inside and
 # one network card of 100 Gbit/s each between them:
 
-# %%
+# %% alt="Eight ranks as two boxes of four. A word inside each box says what its links cost, a word between the boxes what the links between the nodes cost."
 simulation.draw("nodes of 4", 8);
 
 # %% [markdown]
-# To see what happens at the size of a real model, the next cell lets our small one
+# To see what happens at the size of a real model, the next cells let our small one
 # stand for one of width 4096 with 2,048 tokens in bfloat16: each byte counts as 1,024,
 # each operation as 524,288, on devices that are assumed to make $3 \cdot 10^{14}$
 # operations per second. The values are computed as ever; only the clock is another one.
@@ -809,30 +811,28 @@ BYTES, OPERATIONS = 32 * 128 * 2 / 8, 32 * 128 * 128
 RATE = 3e14  # operations per second of one device, assumed
 
 
-def charge(model):
-    """Let each matrix product take its time on the clock: F forward, B backward."""
-
-    def charged(linear):
-        weight = linear.weight.to_local() if hasattr(linear.weight, "to_local") else (
-            linear.weight
-        )  # fmt: skip
-        seconds = 2 * 64 * weight.numel() * OPERATIONS / RATE  # 64 tokens
-        linear.register_forward_pre_hook(
-            lambda *_: simulation.compute(seconds, "F")
-        )
-        linear.register_full_backward_pre_hook(
-            lambda *_: simulation.compute(2 * seconds, "B")
-        )
-
-    for name, module in model.named_modules():
-        if isinstance(module, nn.Linear) and "block" in name:
-            charged(module)
-
-
 def blocks_of(per_node):
     """Nodes of so many ranks, and links on which each byte counts as many."""
     inside, between = (1e-6, BYTES / 300e9), (5e-6, BYTES / 12.5e9)
     return simulation.nodes(per_node, inside=inside, between=between)
+
+
+def charge_linear(linear):
+    """Let a matrix product take its time on the clock: F forward, B backward."""
+    weight = linear.weight
+    if hasattr(weight, "to_local"):
+        weight = weight.to_local()
+    seconds = 2 * 64 * weight.numel() * OPERATIONS / RATE  # 64 tokens
+    linear.register_forward_pre_hook(lambda *_: simulation.compute(seconds, "F"))
+    linear.register_full_backward_pre_hook(
+        lambda *_: simulation.compute(2 * seconds, "B")
+    )
+
+# %%
+def charge(model):
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear) and "block" in name:
+            charge_linear(module)
 
 
 def charged_step():
@@ -841,25 +841,22 @@ def charged_step():
     charge(model)
     loss_of(model, *minibatch()).backward()
 
-# %%
+# %% alt="Five bars of a step's virtual time, made of computing and waiting for sums: 1, 2, 4 and 8 ranks of one node, and 8 ranks of two nodes. Inside a node more ranks are faster; the last bar, nearly all of it waiting, is longer than that of one rank."
 places = [(1, 8), (2, 8), (4, 8), (8, 8), (8, 4)]
 steps = {place: run(charged_step, place[0], topology=blocks_of(place[1]))
          for place in places}  # fmt: skip
 if all(steps.values()):
-    figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
-    for k, ((p, per_node), outcome) in enumerate(steps.items()):
+    rows = {}
+    for (p, per_node), outcome in steps.items():
+        where = "two nodes of 4" if per_node < p else "one node"
         total, busy = 1e3 * outcome.elapsed, 1e3 * outcome.ranks[0].busy
-        ax.barh(k, busy, color=palette.BLUE, label="computing" if k == 0 else None)
-        ax.barh(k, total - busy, left=busy, color=palette.VERMILLION,
-                label="waiting for sums" if k == 0 else None)  # fmt: skip
-        ax.text(total + 0.3, k, f"{total:.1f} ms", va="center", fontsize=9)
-    words = [f"{p} rank{'s' * (p > 1)}, {'two nodes of 4' if n < p else 'one node'}"
-             for p, n in steps]  # fmt: skip
-    ax.set_yticks(range(len(steps)), words)
-    ax.invert_yaxis()
-    ax.set(xlabel="virtual time of one step, ms", title="Two blocks, forward and back",
-           xlim=(0, 1.18e3 * max(o.elapsed for o in steps.values())))  # fmt: skip
-    ax.legend(frameon=False, loc="best")
+        rows[f"{p} rank{'s' * (p > 1)}, {where}"] = {
+            "computing": busy, "waiting for sums": total - busy
+        }  # fmt: skip
+    totals = [sum(row.values()) for row in rows.values()]
+    charts.parts(rows, ends=[f"{total:.1f} ms" for total in totals],
+                 xlabel="virtual time of a step of two blocks, forward and back, ms",
+                 xlim=(0, 1.15 * max(totals)))  # fmt: skip
     slower = steps[8, 4].elapsed / steps[8, 8].elapsed
     print(f"8 ranks: two nodes take {slower:.1f} times as long as one; your guess: "
           f"{guess_3}")  # fmt: skip
@@ -892,7 +889,7 @@ def by_plan(model, one_f=False):
         if name.startswith("block"):  # all ranks hold equal weights: nothing is sent
             parallelize_module(block, mesh, plan, src_data_rank=None)
 
-
+# %%
 def library_step():
     """The loss, and the whole gradients by name."""
     model = new_model()
@@ -915,7 +912,7 @@ print(f"4 ranks: loss {outcome.ranks[0].value[0]:.12f}, "
 # %% [markdown]
 # Equal to yours, and to the sequential one. Now both on the clock, one above the other:
 
-# %%
+# %% alt="Space-time diagrams of four ranks, by hand and by torch's plan, one below the other. Both take turns of computing and sums; torch's plan has more and narrower sums in the backward pass."
 def charged_plan(one_f):
     model = new_model()
     by_plan(model, one_f)
@@ -979,7 +976,7 @@ class Reader(nn.Module):
         hidden = F.gelu(part + f(self.up.bias) / p)  # GELU of a summand
         return SumOut.apply(F.linear(hidden, f(self.down.weight))) + self.down.bias
 
-
+# %%
 def pieces(batch, random):
     """So many times 8 characters, and the next."""
     x = torch.from_numpy(data.windows(TOKENS, batch, 9, random)[0])
@@ -1009,22 +1006,22 @@ def train(too_late, steps):
 # %% tags=["parameters"]
 STEPS = 300
 
-# %%
+# %% alt="The loss over the steps of two trainings, sum before GELU and sum too late: both fall, and the two curves lie close together."
 trained = {name: run(train, 2, (too_late, STEPS))
            for name, too_late in (("sum before GELU", False),
                                   ("sum too late", True))}  # fmt: skip
 if all(trained.values()):
-    figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
+    curves, looks = {}, ("blue -", "red --")
     print(f"{'loss on other text':<20}{'on 2 ranks':>12}{'in one process':>16}")
-    for (name, outcome), colour in zip(trained.items(), (palette.BLUE, palette.ORANGE)):
+    for (name, outcome), look in zip(trained.items(), looks):
         losses, on_ranks, alone = outcome.ranks[0].value
         smooth = np.convolve(losses, np.ones(10) / 10, "valid")
-        ax.plot(smooth, color=colour, label=name)
+        curves[name] = range(len(smooth)), smooth, look
         print(f"{name:<20}{on_ranks:>12.2f}{alone:>16.2f}")
-    ax.set(xlabel="step", ylabel="loss, mean of 10 steps",
-           title="The same text, the same start, two places for the sum")  # fmt: skip
-    ax.grid(color=palette.FAINT)
-    ax.legend(frameon=False)
+    charts.lines(curves, size=(6.5, 3.6),
+                 xlabel="step", ylabel="loss, mean of 10 steps",
+                 title="The same text, the same start, two places for the sum"
+                 )  # fmt: skip
 
 # %% [markdown]
 # It trains, and the curves tell you nothing; the wrong one may even lie lower. But it
@@ -1117,7 +1114,7 @@ def tokens_of(rank, p, n, zigzag):
     mine = (rank, 2 * p - 1 - rank) if zigzag else (2 * rank, 2 * rank + 1)
     return np.concatenate([pieces[k] for k in mine])
 
-
+# %%
 def ring_of_work(n, zigzag):
     """The pairs that this rank works on, block by block."""
     p, rank = dist.get_world_size(), dist.get_rank()
@@ -1139,7 +1136,7 @@ def ring_of_work(n, zigzag):
             block = coming
     return pairs
 
-# %%
+# %% alt="Two space-time diagrams of four ranks. Contiguous: rank 0 computes little and the last rank all the time. Zigzag: all ranks compute about equally long."
 figure, axes = plt.subplots(2, figsize=(9, 6.4), layout="constrained")
 for ax, zigzag in zip(axes, (False, True)):
     outcome = simulation.run(ring_of_work, 4, (64, zigzag), alpha=1e-9, beta=1e-13)
@@ -1216,7 +1213,7 @@ def experts(n, d, capacity):
     assert torch.equal(y[order], x[order] * (wanted[order] + 2)[:, None])
     return len(here), n - len(order)
 
-
+# %%
 for capacity in (32, 10):
     outcome = simulation.run(experts, 4, (32, 8, capacity))
     arrived, left = zip(*(rank.value for rank in outcome.ranks))
