@@ -22,7 +22,8 @@ sources = Path(__file__).resolve().parent.glob("solutions/*/*.py")
 pairs = sorted({path.name for path in sources if path.with_suffix(".ipynb").exists()})
 # Beside a homework's notebook lies the finished work: the script, run logs and figures, all that students are to make
 # themselves.
-finished = ["tensorflow2_mnist_hvd.py", "run_*.jsonl", "warmup_*.jsonl", "scaling.csv", "scaling.pdf", "accuracy_*.pdf"]
+finished = ["tensorflow2_mnist_hvd.py", "torch_mnist_ddp.py", "run_*.jsonl", "warmup_*.jsonl", "scaling.csv"]
+finished += ["scaling.pdf", "accuracy_*.pdf"]
 finished += ["mesh_training.py", "plan.toml", "meshes.csv", "step_time.pdf", "memory.pdf", "losses.pdf"]
 c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", *pairs, *finished]
 

@@ -50,7 +50,7 @@ CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs w
 # What a student hands in, and so never gets: beside the notebook lies the finished work, for instructors. FINISHED is
 # made by hand, PRODUCTS by running the notebook. No pattern fits a file that is released.
 FINISHED = {
-    "scaling_mnist": ("tensorflow2_mnist_hvd.py",),
+    "scaling_mnist": ("tensorflow2_mnist_hvd.py", "torch_mnist_ddp.py"),
     "train_a_mesh": ("mesh_training.py", "plan.toml"),
 }
 PORTS = {"09_multi_node_image_lab": ("train_products_hvd.py",)}  # a unit's script that students write themselves

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autograder.homework.figures import Figures
@@ -13,8 +13,8 @@ from labkit.launch.launcher import Launcher
 
 @dataclass(frozen=True)
 class Asked:
-    """What a judge gets. homework: the files. key: where data, seeds and meshes are drawn from. nonce: the code released
-    to this student, "" if none was. launcher: starts ranks, in the jail if there is one; None where nothing is to be
+    """What a judge gets. homework: the files. key: where data, seeds and meshes are drawn from. nonce: the code given to
+    this student, "" if none was. launcher: starts ranks, in the jail if there is one; None where nothing is to be
     started. jail: for whatever else opens a student's file (`inside.run`). figures: reads the PDFs, each once.
     """
 
@@ -32,6 +32,7 @@ class Judging:
     lines of all these parts; lines it leaves out wait for a person, and if it raises, all do. starts: it runs what a
     student wrote. draws: whether the page shows this PDF's curves (given its role) below the first part. missing:
     a sentence where this machine lacks what these files need, else ""; a check in a notebook shows it and ends.
+    frameworks: what the processes that it starts import, once for all of them.
     """
 
     parts: tuple[str, ...]
@@ -39,6 +40,7 @@ class Judging:
     starts: bool = False
     draws: Callable[[str], bool] = lambda role: False
     missing: Callable[[Homework], str] = lambda homework: ""
+    frameworks: Callable[[Homework], Sequence[str]] = lambda homework: ("torch",)
 
 
 @dataclass(frozen=True)

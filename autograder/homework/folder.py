@@ -24,15 +24,17 @@ _PASSED_BY = {"__pycache__", "node_modules", "site-packages", "venv", "env"}
 
 @dataclass(frozen=True)
 class Files:
-    """Which files a homework collects. assignment: its name. role: path -> (role, how unusual the name is), ("", 0) for none; of several
-    files for a role the most usual is taken. A role "not:scaling.pdf" is a picture that should be that PDF. cap: role
-    -> bytes. usual: role -> the name that the file should have, where that is not the role, or the role and ".jsonl".
+    """Which files a homework collects. assignment: its name. role: path -> (role, how unusual the name is), ("", 0) for
+    none; of several files for a role the most usual is taken. A role "not:scaling.pdf" is a picture that should be that
+    PDF. cap: role -> bytes. usual: role -> the name that the file should have, where that is not the role, or the role
+    and ".jsonl"; also: further such names.
     """
 
     assignment: str
     role: Callable[[str], tuple[str, int]]
     cap: Callable[[str], int]
     usual: Mapping[str, str]
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def found_in(self, folder: Path) -> set[str]:
         """The roles that files below `folder` would have; nothing is read."""
@@ -91,7 +93,8 @@ def _take(found: Homework, role: str, folder: Path, ranked: list[str], into: Pat
             )
         return
     for k, path in enumerate(ranked):
-        target = into / wanted.usual.get(role, role if "." in role else role + os.path.splitext(path)[1].lower())
+        name = wanted.usual.get(role, role if "." in role else role + os.path.splitext(path)[1].lower())
+        target = into / (os.path.basename(path) if os.path.basename(path) in wanted.also.get(role, ()) else name)
         why = _copy(folder / path, target, wanted.cap(role))
         if why:
             found.refused.setdefault(role, f"`{shown(path)}` was not taken: {why}.")

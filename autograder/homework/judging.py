@@ -14,7 +14,6 @@ from autograder.homework.assignment import Asked, Assignment, Judging
 from autograder.homework.figures import Figures
 from autograder.homework.folder import Homework, collect
 from autograder.homework.rubric import PartResult, Report, shown
-from labkit.launch import horovod_rendezvous
 from labkit.launch.launcher import Launcher
 
 
@@ -28,8 +27,8 @@ def judge(
     launcher: Launcher | None = None,
     jail: dict | None = None,
 ) -> Report:
-    """Judge the homework in a folder. Raises NotADirectoryError where there is none and `registry.UnknownHomework` where
-    nobody can tell which one it is; everything else is in the report.
+    """Judge the homework in a folder. Raises NotADirectoryError where there is none, and `registry.UnknownHomework`
+    where nobody can tell which one it is; everything else is in the report.
 
     assignment: its name; "": by the folder's name, or by the files in it. key: where what is drawn comes from. nonce:
     the code released to this student, "" if none was. parts: what to judge, of `Assignment.parts`; None: all. launcher:
@@ -58,9 +57,9 @@ def judge_files(
     wanted = assignment.parts if parts is None else parts
     chosen = [judging for judging in assignment.judges if set(judging.parts) & set(wanted)]
     figures = Figures(homework, jail)
-    starts = any(judging.starts for judging in chosen)
+    frameworks = [name for judging in chosen if judging.starts for name in judging.frameworks(homework)]
     found: list[PartResult] = []
-    with _own(launcher, jail) if starts else contextlib.nullcontext(launcher) as ready:
+    with _own(launcher, jail, frameworks) if frameworks else contextlib.nullcontext(launcher) as ready:
         asked = Asked(homework, key, nonce, ready, jail, figures)
         for judging in chosen:
             results = _guarded(assignment, judging, asked)
@@ -96,10 +95,10 @@ def _guarded(assignment: Assignment, judging: Judging, asked: Asked) -> list[Par
 
 
 @contextlib.contextmanager
-def _own(launcher: Launcher | None, jail: dict | None) -> Iterator[Launcher]:
+def _own(launcher: Launcher | None, jail: dict | None, frameworks: list[str]) -> Iterator[Launcher]:
     """The launcher given, or one for this homework alone."""
     if launcher is not None:
         yield launcher
         return
-    with Launcher(horovod_rendezvous.FRAMEWORKS, isolation=jail) as made:
+    with Launcher(tuple(dict.fromkeys(frameworks)), isolation=jail) as made:
         yield made

@@ -1,8 +1,8 @@
-"""The first homework, `scaling_mnist`: a port of a sequential script, its scaling test and its plots."""
+"""The first homework, `scaling_mnist`: a port of a sequential script to Horovod or to torch.distributed, its scaling
+test and its plots."""
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from collections.abc import Mapping
@@ -10,16 +10,20 @@ from collections.abc import Mapping
 from autograder.homework.assignment import Asked, Assignment, Judging
 from autograder.homework.folder import MIB, Files, Homework
 from autograder.homework.mnist_rubric import MORE_SIZES, RUBRIC, SIZES, lines_of, lost
+from autograder.homework.port import source
 from autograder.homework.rubric import Flag, PartResult, Report
 from labkit import runlog
 from labkit.environment import without_frameworks
+from labkit.launch.horovod_rendezvous import FRAMEWORKS
 from labkit.runlog import RunLog
 
 # -- which file is what ------------------------------------------------------------------------------------------------
 
 USUAL = {"script": "tensorflow2_mnist_hvd.py", "notebook": "scaling_mnist.ipynb", "discussion": "discussion.md"}
+ALSO = {"script": ("torch_mnist_ddp.py",)}
 # bytes
 CAPS = {"script": MIB, "notebook": 16 * MIB, "discussion": MIB, "scaling.csv": MIB, "pdf": 16 * MIB, "run": 16 * MIB}
+_PORTED = ("hvd", "horovod", "ddp", "distributed")  # in the name of a port
 _LOGS = (".jsonl", ".ndjson", ".json", ".dat", ".log", ".txt")  # the first one wins
 _PICTURES = (".png", ".jpg", ".jpeg", ".svg", ".gif", ".eps", ".ps", ".webp", ".html", ".tif", ".tiff")
 _RANKS = (
@@ -37,8 +41,8 @@ def role_of(path: str) -> tuple[str, int]:
     usual, ending = stem == stem.lower(), ending.lower()
     stem = re.sub(r"[\s_.\-]+", "_", stem.lower()).strip("_")
     oddness = 0 if usual else 1
-    if ending == ".py" and ("hvd" in stem or "horovod" in stem):
-        return "script", oddness if stem == "tensorflow2_mnist_hvd" else 2
+    if ending == ".py" and any(word in stem for word in _PORTED):
+        return "script", oddness if stem in ("tensorflow2_mnist_hvd", "torch_mnist_ddp") else 2
     if ending == ".ipynb":
         return ("notebook", oddness) if stem == "scaling_mnist" else ("", 0)
     if stem in ("discussion", "answer", "answers") and ending in (".md", ".txt", ".rst"):
@@ -83,14 +87,26 @@ def read_logs(homework: Homework) -> tuple[dict[int, RunLog], dict[int, str]]:
     return logs, broken
 
 
+def _needs_horovod(homework: Homework) -> bool:
+    """Whether the script is a port to Horovod."""
+    script = homework.files.get("script")
+    return script is not None and source.read(script.read_text(encoding="utf-8", errors="replace")).uses_horovod
+
+
+def _missing(homework: Homework) -> str:
+    return without_frameworks() if _needs_horovod(homework) else ""
+
+
 def _port(asked: Asked) -> PartResult:
     """The parts "port" and "bonus"."""
     script = asked.homework.files.get("script")
     if script is not None:
         from autograder.homework.port import judge as port  # only where one is judged
 
+        if sentence := _missing(asked.homework):
+            raise RuntimeError(sentence)
         return port.judge(script, key=asked.key, launcher=asked.launcher)
-    said = asked.homework.absent("script", "tensorflow2_mnist_hvd.py")
+    said = asked.homework.absent("script", "tensorflow2_mnist_hvd.py or torch_mnist_ddp.py")
     teach = "Save your port under that name, beside the logs."
     lines = [*lines_of("port"), *lines_of("bonus")]
     return PartResult("port", [lost(line.name, "missing_file", said, teach) for line in lines])
@@ -102,7 +118,7 @@ def _scaling(asked: Asked) -> PartResult:
 
     logs, broken = read_logs(asked.homework)
     script, launcher = asked.homework.files.get("script"), asked.launcher
-    again = rerun.timer(script, launcher) if script is not None and launcher is not None else None
+    again = rerun.timer(script, launcher) if launcher is not None and _needs_horovod(asked.homework) else None
     return scaling.judge(asked.homework, logs, asked.figures, broken=broken, nonce=asked.nonce, again=again)
 
 
@@ -131,10 +147,16 @@ SCALING_MNIST = Assignment(
     name="scaling_mnist",
     title="Scaling MNIST",
     rubric=RUBRIC,
-    files=Files("scaling_mnist", role_of, _cap, USUAL),
+    files=Files("scaling_mnist", role_of, _cap, USUAL, ALSO),
     judges=(
         # the warm-up is seen in the runs that judge the port
-        Judging(("port", "bonus"), _port, starts=True, missing=lambda homework: without_frameworks()),
+        Judging(
+            ("port", "bonus"),
+            _port,
+            starts=True,
+            missing=_missing,
+            frameworks=lambda homework: FRAMEWORKS if _needs_horovod(homework) else ("torch",),
+        ),
         Judging(("scaling",), _scaling, draws=lambda role: role == "scaling.pdf"),
         Judging(("plots",), _plots, draws=lambda role: role.startswith("accuracy_")),
     ),

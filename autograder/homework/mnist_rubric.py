@@ -18,7 +18,7 @@ def _plot_lines(size: int) -> Iterable[RubricLine]:
 
 
 LINES = (
-    RubricLine("port", "init", "Horovod is initialised, and ranks know each other", 4),
+    RubricLine("port", "init", "The ranks are started together and know each other", 4),
     RubricLine("port", "devices", "Each rank pins its own device, by local rank", 4),
     RubricLine("port", "shards", "Every rank trains on its own part of the data", 8),
     RubricLine("port", "steps", "Steps per epoch are divided, the same number on every rank", 6),
@@ -39,7 +39,7 @@ LINES = (
     RubricLine("bonus", "warmup", "The learning rate is warmed up over the first epochs", 5),
 )
 RUBRIC = Rubric(
-    {"port": "Port to Horovod", "scaling": "Scaling test", "plots": "Accuracy curves", "bonus": "Bonus"}, LINES
+    {"port": "Port to many processes", "scaling": "Scaling test", "plots": "Accuracy curves", "bonus": "Bonus"}, LINES
 )
 line, lines_of, points_of = RUBRIC.line, RUBRIC.lines_of, RUBRIC.points_of
 full, lost, needs_person, unjudged = RUBRIC.full, RUBRIC.lost, RUBRIC.needs_person, RUBRIC.unjudged

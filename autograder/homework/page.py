@@ -69,7 +69,8 @@ def report_text(report: Report, hints: str = "how") -> str:
 
 
 def _usual(report: Report, role: str, name: str) -> bool:
-    return name in (role, f"{role}.jsonl", registry.get(report.assignment).files.usual.get(role))
+    files = registry.get(report.assignment).files
+    return name in (role, f"{role}.jsonl", files.usual.get(role), *files.also.get(role, ()))
 
 
 def _verdict(finding: LineResult) -> str:

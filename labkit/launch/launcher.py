@@ -249,17 +249,20 @@ class Launcher:
         kills: Mapping[int, int] | None = None,
         limits: Limits | None = None,
         cancelled=lambda: False,
+        notes: int = 0,
+        together: bool = False,
     ) -> tuple[Outcome, list[dict]]:
         """Run one case over the relay. Returns its outcome and how each rank's process ended ({"signal", "exit", "cpu",
-        "rss"})."""
+        "rss"}). notes: bytes of notes that each rank may send while it runs (`probes.ddp`). together: as in `case`."""
         limits = limits or Limits()
-        case = self.case(len(jobs), limits)
+        case = self.case(len(jobs), limits, together=together)
         try:
             network = {"topology": topology, "late": late, "seed": seed, "kills": kills}
             watched = {"case": case, "patience": limits.patience}
-            outcome = Relay(
-                case.sockets, jobs, **network, deadline=limits.deadline, cancelled=cancelled, **watched
-            ).run()
+            relay = Relay(case.sockets, jobs, **network, deadline=limits.deadline, cancelled=cancelled, **watched)
+            for rank in relay.ranks:
+                rank.notes_left = notes
+            outcome = relay.run()
         finally:
             ends = case.end()
         self.still_there(outcome, ends)

@@ -31,6 +31,12 @@ _HIDDEN = (
 )
 
 
+def hide(folder: str) -> None:
+    """Files in this folder are not the student's code either: no line of theirs is shown."""
+    global _HIDDEN
+    _HIDDEN += (folder.rstrip(os.sep) + os.sep,)
+
+
 def user_line() -> str:
     """Where the student's code stands: the innermost frame outside torch and labkit, as "cell 7, line 3"."""
     frame = sys._getframe(1)

@@ -23,7 +23,7 @@ from bank_homework.figures import STYLES, Style
 from bank_homework.runs import Run
 
 SCRIPTS = Path(__file__).resolve().parent / "scripts"
-SCRIPT = "tensorflow2_mnist_hvd.py"
+SCRIPT, DDP_SCRIPT = "tensorflow2_mnist_hvd.py", "torch_mnist_ddp.py"
 SIZES = (1, 2, 4, 8)
 PERSON = None  # as a diagnosis: a person must decide
 
@@ -126,8 +126,10 @@ def ported(script: str) -> Callable[[Path], None]:
     """The base, with another script, by which its logs say they were written."""
 
     def fill(place: Path) -> None:
-        (place / SCRIPT).write_text(script_text(script), encoding="utf-8")
-        source = hashlib.sha256((place / SCRIPT).read_bytes()).hexdigest()
+        (place / SCRIPT).unlink()
+        path = place / (DDP_SCRIPT if script.startswith("ddp_") else SCRIPT)
+        path.write_text(script_text(script), encoding="utf-8")
+        source = hashlib.sha256(path.read_bytes()).hexdigest()
         for ranks in SIZES:
             found = runs.records(place / log_name(ranks))
             found[0]["source_sha256"] = source
@@ -144,4 +146,4 @@ def add(name: str, says: str, fill: Callable[[Path], None], **what) -> None:
     FOLDERS[name] = Folder(name, says, fill, **what)
 
 
-from bank_homework import right, wrong  # noqa: E402, F401  (they add theirs)
+from bank_homework import ddp, right, wrong  # noqa: E402, F401  (they add theirs)

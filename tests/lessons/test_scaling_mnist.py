@@ -32,7 +32,9 @@ import update_work  # noqa: E402
 NAME = "scaling_mnist"
 SOURCE, RELEASED = ROOT / "solutions" / NAME, ROOT / "homework" / NAME
 STARTER, PORT = SOURCE / "tensorflow2_mnist.py", SOURCE / "tensorflow2_mnist_hvd.py"
-GIVEN = ["README.md", "scaling_mnist.ipynb", "tensorflow2_mnist.py"]
+TORCH, DDP = SOURCE / "torch_mnist.py", SOURCE / "torch_mnist_ddp.py"
+STARTERS, PORTS = (STARTER, TORCH), (PORT, DDP)
+GIVEN = ["README.md", "scaling_mnist.ipynb", "tensorflow2_mnist.py", "torch_mnist.py"]
 SIZES = (1, 2, 4, 8)
 
 
@@ -55,9 +57,8 @@ def solution_lines() -> set[str]:
     regions = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", text_of(SOURCE / f"{NAME}.py"), re.DOTALL)
     outside = re.sub(r"### BEGIN SOLUTION\n.*?### END SOLUTION", "", text_of(SOURCE / f"{NAME}.py"), flags=re.DOTALL)
     inside = {line.strip().removeprefix("# ") for region in regions for line in region.splitlines()}
-    port = {line.strip() for line in text_of(PORT).splitlines()} - {
-        line.strip() for line in text_of(STARTER).splitlines()
-    }
+    ported, given = ({line.strip() for path in two for line in text_of(path).splitlines()} for two in (PORTS, STARTERS))
+    port = {line for line in ported - given if not line.startswith(("import ", "from "))}
     known = {line.strip().removeprefix("# ") for line in outside.splitlines()}
     return {line for line in inside | port if len(line) > 1} - known
 
@@ -68,7 +69,8 @@ def solution_lines() -> set[str]:
 def test_only_what_a_student_needs_is_released():
     assert sorted(path.relative_to(RELEASED).as_posix() for path in RELEASED.rglob("*")) == GIVEN
     assert text_of(RELEASED / "README.md") == text_of(SOURCE / "README.md")
-    assert text_of(RELEASED / "tensorflow2_mnist.py") == text_of(STARTER)
+    for starter in STARTERS:
+        assert text_of(RELEASED / starter.name) == text_of(starter)
 
 
 def test_no_line_of_a_solution_is_released():
@@ -252,11 +254,42 @@ def test_the_port_on_two_ranks(tmp_path):
         assert epoch.accuracy * 64 == pytest.approx(round(epoch.accuracy * 64), abs=1e-6)
 
 
-def test_the_two_scripts_differ_by_horovod_alone():
-    before, after = (text_of(path).split('"""\n', 1)[1].splitlines() for path in (STARTER, PORT))
+@pytest.mark.parametrize(
+    ("starter", "port", "words"),
+    [
+        (STARTER, PORT, "hvd|Horovod|warm|each rank|step"),
+        (TORCH, DDP, "dist|DDP|Distributed|warm|rank|step|wrapped|total|torchrun|import os|done|timedelta"),
+    ],
+)
+def test_the_two_scripts_differ_by_the_port_alone(starter, port, words):
+    before, after = (text_of(path).split('"""\n', 1)[1].splitlines() for path in (starter, port))
     for kind, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":
-            assert re.search("hvd|Horovod|warm|each rank|step", "\n".join(after[c:d])), (before[a:b], after[c:d])
+            assert re.search(words, "\n".join(after[c:d])), (before[a:b], after[c:d])
+
+
+def launched(ranks: int, *command: object) -> list[str]:
+    """The lines that a program prints which torchrun starts on so many ranks."""
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
+    return run(*torchrun, *command, ranks=ranks)
+
+
+@pytest.mark.timeout(300)
+def test_the_port_to_pytorch_is_its_starter_on_one_rank_and_shares_the_work_on_two(tmp_path):
+    alone = run(sys.executable, TORCH, *SMALL, "--log", tmp_path / "alone.jsonl", "--seed", 5)
+    assert launched(1, DDP, *SMALL, "--run-log", tmp_path / "run_1.jsonl", "--seed", 5) == alone
+    assert [line.split(",")[0] for line in alone] == ["epoch 1: 15 steps", "epoch 2: 15 steps"]
+    logs = {name: runlog.read(tmp_path / f"{name}.jsonl") for name in ("alone", "run_1")}
+    for metric in runlog.METRICS:
+        assert logs["run_1"].curve(metric)[1] == pytest.approx(logs["alone"].curve(metric)[1], rel=1e-5), metric
+    options = ["--warmup-epochs", 1, "--lr", 0.1, "--run-log", tmp_path / "run_2.jsonl"]
+    lines = launched(2, DDP, *SMALL, *options)
+    assert [line.split(",")[0] for line in lines] == ["epoch 1: 7 steps", "epoch 2: 7 steps"], "one rank prints for all"
+    log = runlog.read(tmp_path / "run_2.jsonl")
+    assert log.problems == [] and log.complete and log.world_size == 2
+    assert [epoch.samples_per_rank for epoch in log.epochs] == [[224, 224]] * 2
+    rates = np.concatenate([epoch.learning_rates for epoch in log.epochs])
+    assert rates == pytest.approx([0.1 + 0.1 * min(step, 7) / 7 for step in range(14)])
 
 
 # --- the finished folder

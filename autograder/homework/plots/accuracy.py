@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from autograder.homework.folder import Homework
+from autograder.homework.mnist_rubric import SIZES, full, line, lost, needs_person
 from autograder.homework.plots.curves import (
     LOSSES,
     METRICS,
@@ -21,7 +22,6 @@ from autograder.homework.plots.curves import (
     role_of,
     shown_in,
 )
-from autograder.homework.mnist_rubric import SIZES, full, line, lost, needs_person
 from autograder.homework.rubric import LineResult, shown
 from labkit.runlog import RunLog
 from probes.figure.types import READABLE, Figure

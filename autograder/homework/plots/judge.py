@@ -16,12 +16,12 @@ import numpy as np
 
 from autograder.homework.drawn import NOT_MEASURED, ranks_at
 from autograder.homework.folder import Homework
+from autograder.homework.mnist_rubric import MORE_SIZES, SIZES, full, line, lost, needs_person
 from autograder.homework.plots.accuracy import EPOCH, UNREAD_SHAPES, Plot, has_unread_shapes, judge_accuracy, label_of
 from autograder.homework.plots.curves import (
     Shown,
     shown_in,
 )
-from autograder.homework.mnist_rubric import MORE_SIZES, SIZES, full, line, lost, needs_person
 from autograder.homework.rubric import Flag, LineResult, PartResult, shown
 from labkit.runlog import RunLog
 from probes.figure.types import READABLE, Figure

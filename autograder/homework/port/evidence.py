@@ -5,9 +5,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from autograder.homework.port import source as port_source
-from autograder.homework.port.runs import BATCH, NotComputable, ObservedRun, Setting, expected, watch
 from autograder.homework.mnist_rubric import lost, needs_person
+from autograder.homework.port import source as port_source
+from autograder.homework.port import words
+from autograder.homework.port.runs import (
+    BATCH,
+    DDP,
+    HOROVOD,
+    NotComputable,
+    ObservedRun,
+    Setting,
+    expected,
+    watch,
+)
 from autograder.homework.rubric import LineResult, shown
 from labkit.launch.launcher import Launcher, Limits
 
@@ -18,73 +28,13 @@ LONG = Setting(2, 64, epochs=20, arrays=0)  # for a warm-up that is longer than 
 LIMITS = Limits(cpu_seconds=30, memory_bytes=2 << 30, file_bytes=64 << 20, deadline=150.0)
 HURRY = replace(LIMITS, cpu_seconds=6, deadline=40.0)  # once the script has proved endless
 
-TEACH = {
-    "not_ported": "Horovod's eight steps are listed in the handout; begin with `import horovod.tensorflow as hvd` and"
-    " `hvd.init()`.",
-    "not_initialised": "`hvd.init()` comes before everything else of Horovod's.",
-    "script_failed": "Run it on two ranks before you hand it in: mpiexec -n 2 python tensorflow2_mnist_hvd.py --epochs"
-    " 1.",
-    "script_hangs": "Every rank calls the same collectives in the same order; only printing and writing belong to rank"
-    " 0 alone.",
-    "too_slow": "The judge's data are a hundred images: look for a loop that never ends.",
-    "fails_on_one_rank": "With one rank a ported script does what the sequential one does.",
-    "not_pinned": "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`: else all ranks of a machine crowd"
-    " on its first GPU.",
-    "pinned_by_rank": "GPUs are numbered from 0 on every machine, ranks over all machines: `gpus[hvd.local_rank()]`.",
-    "no_memory_growth": "`tf.config.experimental.set_memory_growth(gpu, True)`: else TensorFlow takes all of the GPU's"
-    " memory at once.",
-    "same_data": "Each rank takes its own part: `dataset.shard(hvd.size(), hvd.rank())`, or"
-    " `images[hvd.rank()::hvd.size()]`.",
-    "own_shuffle": "Shard before you shuffle, or shuffle with the same seed on all ranks: parts of different orders"
-    " overlap.",
-    "sharded_by_local_rank": "A part belongs to a rank, not to a place in a machine: hvd.rank() and hvd.size().",
-    "overlap": "Every image belongs to one rank: `dataset.shard(hvd.size(), hvd.rank())`.",
-    "left_out": "At most what does not fill a step of all ranks may be left over.",
-    "steps_not_divided": "All ranks together take hvd.size() minibatches in a step: an epoch has n // (batch_size *"
-    " hvd.size()) steps.",
-    "unequal_steps": "Averaging waits for all ranks, so the number of steps must follow from what all know: n, the"
-    " batch size, hvd.size().",
-    "too_few_steps": "An epoch has n // (batch_size * hvd.size()) steps: divide by the number of ranks once.",
-    "too_many_steps": "An epoch has n // (batch_size * hvd.size()) steps.",
-    "wrong_batch_size": "--batch-size is one rank's part of a step; all ranks together take that times hvd.size().",
-    "rate_not_scaled": "hvd.size() minibatches are averaged in a step, so the rate is lr * hvd.size().",
-    "rate_scaled_twice": "Multiply by hvd.size() once, in the optimizer or in the schedule, not in both.",
-    "rate_square_root": "The handout asks for linear scaling: lr * hvd.size().",
-    "rate_divided": "More ranks average more images in a step: the rate grows, lr * hvd.size().",
-    "scaled_by_local_size": "hvd.local_size() counts one machine's ranks; all ranks are hvd.size().",
-    "rates_differ": "All ranks need the same rate, or their models drift apart.",
-    "wrong_rate": "The handout asks for lr * hvd.size().",
-    "gradients_apart": "`tape = hvd.DistributedGradientTape(tape)` before `tape.gradient`. (A DistributedOptimizer"
-    " averages in fit and "
-    "in `minimize`; in a loop with a tape of its own it averages nothing.)",
-    "gradients_summed": "The mean is Horovod's default; with op=hvd.Sum every step is hvd.size() times as long.",
-    "gradients_divided_again": "Horovod's mean has divided by the number of ranks already.",
-    "gradients_of_rank_0": "Average gradients over the ranks; broadcasting throws the work of the others away.",
-    "averaged_first_only": "The tape is wrapped in every step; only the broadcast belongs to the first one.",
-    "wrong_gradients": "What is applied is the mean over the ranks of each rank's gradient of its mean loss.",
-    "weights_differ": "Equal starts and equal updates keep ranks equal: look for what only some of them do.",
-    "no_broadcast": "`hvd.broadcast_variables(model.variables, root_rank=0)` before the first step or right after it.",
-    "wrong_root": "Rank 0 is the one that writes and that goes on from a checkpoint: root_rank=0.",
-    "broadcast_late": "Broadcast before the first step or right after it.",
-    "model_not_broadcast": "Broadcast `model.variables`, and the optimizer's.",
-    "weights_averaged": "Broadcast rank 0's weights; averages are for gradients.",
-    "broadcast_again": "Equal models with averaged gradients stay equal: broadcast once.",
-    "all_ranks_write": "`if hvd.rank() == 0:` around everything that writes: several ranks write one file at the same"
-    " time.",
-    "wrong_rank_writes": "Rank 0 is the one that writes: `if hvd.rank() == 0:`.",
-    "one_rank_per_machine_writes": "hvd.local_rank() is 0 on every machine; hvd.rank() is 0 once.",
-    "all_ranks_print": "`if hvd.rank() == 0:` around prints, `verbose=1 if hvd.rank() == 0 else 0` in Keras.",
-    "no_warmup": "Let the rate climb from lr to lr * hvd.size() in the first epochs, and see that the optimizer gets"
-    " it.",
-    "warmup_never_ends": "At the end of the warm-up the rate is lr * hvd.size().",
-}
-
 
 class Runs:
     """The script's runs, each made when it is first asked for."""
 
-    def __init__(self, name: str, text: str, key: str, launcher: Launcher):
+    def __init__(self, name: str, text: str, key: str, launcher: Launcher, ddp: bool = False):
         self.name, self.text, self.key, self.launcher = shown(name, 60), text, key, launcher
+        self.means = DDP if ddp else HOROVOD
         self.made: dict[Setting, ObservedRun] = {}
         self._expected: dict[tuple, dict | str] = {}
 
@@ -95,20 +45,23 @@ class Runs:
         if setting not in self.made:
             endless = any(seen.failure == "too_slow" for seen in self.made.values())
             limits = HURRY if endless else LIMITS
-            seen = watch(self.launcher, self.name, self.text, self.key, setting, limits)
+            seen = self._watch(setting, limits)
             if seen.failure == "raised" and _first_error(seen)["type"] == "FileNotFoundError" and not setting.shared:
                 # ranks may read what rank 0 has written: then they need one folder, as on a cluster
-                shared = watch(self.launcher, self.name, self.text, self.key, replace(setting, shared=True), limits)
+                shared = self._watch(replace(setting, shared=True), limits)
                 seen = seen if shared.failure == "raised" else shared
             if _might_resume(seen):
-                seen = watch(self.launcher, self.name, self.text, self.key, setting, limits, patience=20)
+                seen = self._watch(setting, limits, patience=20)
             self.made[setting] = seen
         return self.made[setting]
 
+    def _watch(self, setting: Setting, limits: Limits, **how) -> ObservedRun:
+        return watch(self.launcher, self.name, self.text, self.key, setting, limits, means=self.means, **how)
+
     def training(self, setting: Setting) -> ObservedRun:
         """The run of that setting. Where one mistake ends it before it has begun, it is put right, so that the other
-        steps can be seen: a missing `hvd.init()`, and a broadcast that not all ranks call (nobody waits for it
-        then)."""
+        steps can be seen: a missing `hvd.init()` or `init_process_group()`, and a broadcast that not all ranks call
+        (nobody waits for it then)."""
         seen = self(setting)
         if seen.failure == "raised" and is_not_initialised(seen):
             setting = replace(setting, init=True)
@@ -135,7 +88,7 @@ def _first_error(seen: ObservedRun) -> dict:
 
 
 def is_not_initialised(seen: ObservedRun) -> bool:
-    """Whether the run ended because `hvd.init()` had not been called."""
+    """Whether the run ended because `hvd.init()`, or `init_process_group()`, had not been called."""
     return "has not been initialized" in _first_error(seen)["text"]
 
 
@@ -171,6 +124,8 @@ class Evidence:
 
     def __init__(self, runs: Runs, source: port_source.Source):
         self.runs, self.source = runs, source
+        self.words = words.DDP if runs.means is DDP else words.HOROVOD
+        self.teach = self.words.teach
         self.two, self.three = runs.training(TWO), runs.training(THREE)
         self.one = runs(ONE)
 
@@ -226,10 +181,8 @@ class Evidence:
         """The result of a line about a step that no run came to."""
         diagnosis, sentence = self.first_failure()
         if diagnosis:
-            return lost(name, diagnosis, f"This step was not reached. {sentence}", TEACH[diagnosis])
-        return needs_person(
-            name, "No training step was recognised: the script trains without a Keras optimizer or Keras layers."
-        )
+            return lost(name, diagnosis, f"This step was not reached. {sentence}", self.teach[diagnosis])
+        return needs_person(name, f"No training step was recognised: the script trains without {self.words.training}.")
 
 
 def who_waits(seen: ObservedRun) -> str:

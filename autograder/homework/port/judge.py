@@ -1,4 +1,4 @@
-"""The port to Horovod, judged by what a script does on 2, 3 and 1 ranks.
+"""The port to Horovod or to torch.distributed, judged by what a script does on 2, 3 and 1 ranks.
 
     result = judge(Path("tensorflow2_mnist_hvd.py"), key=key, launcher=launcher)
 
@@ -18,10 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from autograder.exercise import PUBLIC_KEY
+from autograder.homework.mnist_rubric import full, line, lines_of, lost, needs_person
 from autograder.homework.port import source as port_source
+from autograder.homework.port import words
 from autograder.homework.port.evidence import (
     LONG,
-    TEACH,
     THREE,
     TWO,
     Evidence,
@@ -32,7 +33,6 @@ from autograder.homework.port.evidence import (
 )
 from autograder.homework.port.metrics import global_metrics, run_log
 from autograder.homework.port.runs import BATCH, EPOCHS, ObservedRun
-from autograder.homework.mnist_rubric import full, line, lines_of, lost, needs_person
 from autograder.homework.rubric import Flag, LineResult, PartResult, shown
 from labkit.launch.launcher import Launcher
 from labkit.watch.hang import list_ranks
@@ -53,11 +53,16 @@ def judge(script: Path, *, key: str = PUBLIC_KEY, launcher: Launcher) -> PartRes
     if source.error:
         where = f", line {source.line}" if source.line else ""
         said = f"The script is no Python program: {shown(source.error)}{where}."
-        return PartResult("port", [lost(one.name, "script_failed", said, TEACH["script_failed"]) for one in lines])
-    if not source.uses_horovod:
-        said = "The script does not use Horovod: on every rank it does what the sequential one does."
-        return PartResult("port", [lost(one.name, "not_ported", said, TEACH["not_ported"]) for one in lines])
-    runs = Runs(Path(script).name, text, key, launcher)
+        return PartResult(
+            "port", [lost(one.name, "script_failed", said, words.HOROVOD.teach["script_failed"]) for one in lines]
+        )
+    if not source.uses_horovod and not source.uses_distributed:
+        said = (
+            "The script uses neither Horovod nor torch.distributed: on every rank it does what the sequential one does."
+        )
+        teach = (words.DDP if source.uses_torch else words.HOROVOD).teach["not_ported"]
+        return PartResult("port", [lost(one.name, "not_ported", said, teach) for one in lines])
+    runs = Runs(Path(script).name, text, key, launcher, ddp=not source.uses_horovod)
     evidence = Evidence(runs, source)
     return PartResult("port", findings_of(evidence), flags_of(evidence), facts_of(evidence))
 
@@ -115,23 +120,23 @@ def init(evidence: Evidence) -> LineResult:
     """Step 1, and that the script comes to its end."""
     several = [evidence.runs(TWO), evidence.runs(THREE)]
     for seen in filter(is_not_initialised, several):
-        return lost("init", "not_initialised", evidence.failure_of(seen)[1], TEACH["not_initialised"])
+        return lost("init", "not_initialised", evidence.failure_of(seen)[1], evidence.teach["not_initialised"])
     ended = [rank for seen in several for rank in seen.ranks if rank.ended or rank.steps]
     if ended and not any(rank.initialised for rank in ended):
         return lost(
             "init",
             "not_initialised",
-            "hvd.init() was never called: each rank believes to be alone.",
-            TEACH["not_initialised"],
+            f"{evidence.words.init} was never called: each rank believes to be alone.",
+            evidence.teach["not_initialised"],
         )
     for seen in several:
         diagnosis, sentence = evidence.failure_of(seen)
         if diagnosis and not (diagnosis == "script_hangs" and stuck_in(seen)):
             earned = line("init").points / 2 if any(rank.initialised for rank in seen.ranks) else 0.0
-            return lost("init", diagnosis, sentence, TEACH[diagnosis], earned)
+            return lost("init", diagnosis, sentence, evidence.teach[diagnosis], earned)
     if evidence.one.failure and not any(seen.failure for seen in several):
         sentence = evidence.failure_of(evidence.one)[1]
-        return lost("init", "fails_on_one_rank", sentence, TEACH["fails_on_one_rank"], line("init").points - 1)
+        return lost("init", "fails_on_one_rank", sentence, evidence.teach["fails_on_one_rank"], line("init").points - 1)
     return full("init", "It runs on 1, 2 and 3 ranks, and every rank knows how many there are.")
 
 
@@ -141,13 +146,13 @@ def devices(evidence: Evidence) -> LineResult:
     points = line("devices").points
     if pinned in ("", "same"):
         said = "No GPU is chosen." if not pinned else "All ranks choose the same GPU."
-        return lost("devices", "not_pinned", said, TEACH["not_pinned"], points / 4 if growth else 0.0)
+        return lost("devices", "not_pinned", said, evidence.teach["not_pinned"], points / 4 if growth else 0.0)
     if pinned == "rank":
-        said = "The GPU is chosen by hvd.rank(): on the second machine there is none with such a number."
-        return lost("devices", "pinned_by_rank", said, TEACH["pinned_by_rank"], points / 4 if growth else 0.0)
+        said = f"The GPU is chosen by {evidence.words.rank}: on the second machine there is none with such a number."
+        return lost("devices", "pinned_by_rank", said, evidence.teach["pinned_by_rank"], points / 4 if growth else 0.0)
     if not growth:
         said = "The GPU is chosen by the local rank, but its memory does not grow as needed."
-        return lost("devices", "no_memory_growth", said, TEACH["no_memory_growth"], points / 2)
+        return lost("devices", "no_memory_growth", said, evidence.teach["no_memory_growth"], points / 2)
     return full("devices", "The GPU is chosen by the local rank, and its memory grows (read from the source).")
 
 
@@ -159,7 +164,7 @@ def shards(evidence: Evidence) -> LineResult:
     found = [_shards_of(seen) for seen in looked]
     for diagnosis, sentence in found:
         if diagnosis:
-            return lost("shards", diagnosis, sentence, TEACH[diagnosis])
+            return lost("shards", diagnosis, sentence, evidence.teach[diagnosis])
     return full("shards", found[0][1])
 
 
@@ -168,7 +173,7 @@ def steps(evidence: Evidence) -> LineResult:
     for setting in (THREE, TWO):
         seen = evidence.runs(setting)
         if seen.failure == "hung" and stuck_in(seen) == "steps":
-            return lost("steps", "unequal_steps", who_waits(seen), TEACH["unequal_steps"])
+            return lost("steps", "unequal_steps", who_waits(seen), evidence.teach["unequal_steps"])
     if not evidence.ran:
         return evidence.not_reached("steps")
     whole = [seen for seen in evidence.ran if not seen.failure or stuck_in(seen) == "metrics" or seen.epochs(0)[:-1]]
@@ -177,7 +182,7 @@ def steps(evidence: Evidence) -> LineResult:
     for seen in whole:
         diagnosis, sentence = _steps_of(seen)
         if diagnosis:
-            return lost("steps", diagnosis, sentence, TEACH[diagnosis])
+            return lost("steps", diagnosis, sentence, evidence.teach[diagnosis])
     return full("steps", _steps_of(whole[0])[1])
 
 
@@ -191,7 +196,9 @@ def learning_rate(evidence: Evidence) -> LineResult:
         seen = long if min(long.counts) else seen
     diagnosis, sentence, part = _rate_of(seen)
     if diagnosis:
-        return lost("learning_rate", diagnosis, sentence, TEACH[diagnosis], part * line("learning_rate").points)
+        return lost(
+            "learning_rate", diagnosis, sentence, evidence.teach[diagnosis], part * line("learning_rate").points
+        )
     return full("learning_rate", sentence)
 
 
@@ -217,7 +224,7 @@ def gradients(evidence: Evidence) -> LineResult:
         return needs_person("gradients", f"What the ranks should have computed is not known: {reason}.")
     for diagnosis, sentence in names:
         if diagnosis:
-            return lost("gradients", diagnosis, sentence, TEACH[diagnosis])
+            return lost("gradients", diagnosis, sentence, evidence.teach[diagnosis])
     second = [
         rank.steps[1].weights if len(rank.steps) > 1 else None for rank in evidence.two.ranks
     ]  # a broadcast has been by then
@@ -226,7 +233,7 @@ def gradients(evidence: Evidence) -> LineResult:
     )  # the broadcast's line is about that
     if not evidence.two.failure and not never_equal and _spread([rank.final for rank in evidence.two.ranks]) > SAME:
         said = "The gradients are averaged, but at the end the ranks hold different weights."
-        return lost("gradients", "weights_differ", said, TEACH["weights_differ"], line("gradients").points / 2)
+        return lost("gradients", "weights_differ", said, evidence.teach["weights_differ"], line("gradients").points / 2)
     if not never_equal and measured.get("from_sequential", 0.0) > 0.1:
         said = "The gradients are averaged, but the run is not the sequential one on the global minibatches"
         return needs_person("gradients", f"{said}: weights are off by {measured['from_sequential']:.0%} of their way.")
@@ -244,14 +251,14 @@ def broadcast(evidence: Evidence) -> LineResult:
             text = " ".join((*seen.outcome.hang.rows, seen.outcome.hang.sentence)) if seen.outcome.hang else ""
             if "root rank" in text.lower():
                 said = "The ranks do not agree on whose weights are sent: every rank must name the same root."
-                return lost("broadcast", "wrong_root", said, TEACH["wrong_root"])
-            return lost("broadcast", "script_hangs", who_waits(seen), TEACH["script_hangs"])
+                return lost("broadcast", "wrong_root", said, evidence.teach["wrong_root"])
+            return lost("broadcast", "script_hangs", who_waits(seen), evidence.teach["script_hangs"])
     seen = evidence.three
     if min(seen.counts) < 1 or any(rank.steps[0].weights is None for rank in seen.ranks):
         return evidence.not_reached("broadcast")
     diagnosis, sentence, part = _broadcast_of(seen)
     if diagnosis:
-        return lost("broadcast", diagnosis, sentence, TEACH[diagnosis], part * line("broadcast").points)
+        return lost("broadcast", diagnosis, sentence, evidence.teach[diagnosis], part * line("broadcast").points)
     return full("broadcast", sentence)
 
 
@@ -263,7 +270,7 @@ def rank_zero(evidence: Evidence) -> LineResult:
     seen = ended[0]
     diagnosis, sentence, part = _writes_of(seen)
     if diagnosis:
-        return lost("rank_zero", diagnosis, sentence, TEACH[diagnosis], part * line("rank_zero").points)
+        return lost("rank_zero", diagnosis, sentence, evidence.teach[diagnosis], part * line("rank_zero").points)
     return full("rank_zero", sentence)
 
 
@@ -286,10 +293,11 @@ def warmup(evidence: Evidence) -> LineResult:
     top = int(np.argmax(rates >= rates.max() * (1 - 1e-4)))
     if rates[0] > 0.8 * rates.max():
         said = f"The first step uses {rates[0]:.4g}, the largest rate of the run is {rates.max():.4g}."
-        return lost("warmup", "no_warmup", said, TEACH["no_warmup"])
+        return lost("warmup", "no_warmup", said, evidence.teach["no_warmup"])
     if not math.isclose(rates.max(), target, rel_tol=0.02) or (np.diff(rates[: top + 1]) < -1e-9).any():
-        said = f"The rate begins at {rates[0]:.4g} and gets to {rates.max():.4g}; lr * hvd.size() is {target:.4g}."
-        return lost("warmup", "warmup_never_ends", said, TEACH["warmup_never_ends"], 2.0)
+        said = f"The rate begins at {rates[0]:.4g} and gets to {rates.max():.4g}; lr * {evidence.words.size} is"
+        said += f" {target:.4g}."
+        return lost("warmup", "warmup_never_ends", said, evidence.teach["warmup_never_ends"], 2.0)
     return full("warmup", f"The rate climbs from {rates[0]:.4g} to {target:.4g} in {top} steps of {len(rates)}.")
 
 

@@ -9,31 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 
+from autograder.homework.mnist_rubric import full, line, lost, needs_person
 from autograder.homework.port.evidence import Evidence, stuck_in, who_waits
 from autograder.homework.port.runs import BATCH, ObservedRun
-from autograder.homework.mnist_rubric import full, line, lost, needs_person
 from autograder.homework.rubric import LineResult, shown
 from labkit.runlog import RunLog
 
 NEAR = 2e-3  # relative to a loss, absolute for an accuracy
-TEACH = {
-    "metrics_of_one_rank": "Add up sums and counts over the ranks: hvd.allreduce(..., op=hvd.Sum), or"
-    " MetricAverageCallback in Keras.",
-    "metrics_summed": "A mean over the ranks, not their sum: op=hvd.Average, or divide the sum by the sum of the"
-    " counts.",
-    "validation_of_one_rank": "What was shared among the ranks has to be averaged over them, validation as well.",
-    "no_metrics": "Give the run log loss, accuracy, val_loss and val_accuracy at the end of every epoch.",
-    "metrics_on_one_rank": "hvd.allreduce is called on every rank, outside of `if hvd.rank() == 0:`; only printing"
-    " stands there.",
-    "no_log": "Keep the run log of the sequential script: runlog.Writer(options.log, rank=hvd.rank(),"
-    " world_size=hvd.size(), ...).",
-    "log_unreadable": "Write it with labkit.runlog and nothing else.",
-    "log_incomplete": "Call begin_epoch, step and end_epoch for every epoch, and close() at the end.",
-    "log_of_other_run": "Give the writer what this run was started with: hvd.size(), --batch-size, --nonce, its own"
-    " __file__.",
-    "wrong_samples": "Count what each rank trains on, and give the writer gather=hvd.allgather_object.",
-    "old_format": "The run log has times and samples, which scaling is computed from; a table of metrics has not.",
-}
 
 
 # -- loss and accuracy -------------------------------------------------------------------------------------------------
@@ -44,7 +26,7 @@ def global_metrics(evidence: Evidence) -> LineResult:
     for setting in (evidence.two.setting, evidence.three.setting):
         seen = evidence.runs(setting)
         if seen.failure == "hung" and stuck_in(seen) == "metrics":
-            return lost("global_metrics", "metrics_on_one_rank", who_waits(seen), TEACH["metrics_on_one_rank"])
+            return lost("global_metrics", "metrics_on_one_rank", who_waits(seen), evidence.teach["metrics_on_one_rank"])
     whole = [seen for seen in evidence.ran if all(rank.ended for rank in seen.ranks)]
     if not whole:
         return evidence.not_reached("global_metrics")
@@ -56,7 +38,7 @@ def global_metrics(evidence: Evidence) -> LineResult:
     if seen.failure and (log is None or not log.epochs):
         return evidence.not_reached("global_metrics")
     if log is None:
-        return _without_log(seen, computed)
+        return _without_log(evidence, seen, computed)
     verdicts: dict[str, set[str]] = {"training": set(), "validation": set()}
     worst = ""
     for e, epoch in enumerate(log.epochs):
@@ -73,10 +55,10 @@ def global_metrics(evidence: Evidence) -> LineResult:
                 if verdict in ("own", "summed", "unknown") and not worst:
                     right = sorted(_means(parts, which))[0]
                     worst = f"Epoch {e + 1}, {what} {which}: the log has {value:.4g}, over all ranks it is {right:.4g}"
-    return _metrics_finding(verdicts, worst, seen.setting.world_size)
+    return _metrics_finding(evidence, verdicts, worst, seen.setting.world_size)
 
 
-def _metrics_finding(verdicts: dict[str, set[str]], worst: str, p: int) -> LineResult:
+def _metrics_finding(evidence: Evidence, verdicts: dict[str, set[str]], worst: str, p: int) -> LineResult:
     training, validation = verdicts["training"], verdicts["validation"]
     points = line("global_metrics").points
     if not training or "missing" in training:
@@ -84,25 +66,33 @@ def _metrics_finding(verdicts: dict[str, set[str]], worst: str, p: int) -> LineR
             "global_metrics",
             "no_metrics",
             "The run log has no loss or no accuracy of the training.",
-            TEACH["no_metrics"],
+            evidence.teach["no_metrics"],
         )
     if "own" in training:
         return lost(
-            "global_metrics", "metrics_of_one_rank", f"{worst}: it is rank 0's own.", TEACH["metrics_of_one_rank"]
+            "global_metrics",
+            "metrics_of_one_rank",
+            f"{worst}: it is rank 0's own.",
+            evidence.teach["metrics_of_one_rank"],
         )
     if "summed" in training | validation:
         return lost(
-            "global_metrics", "metrics_summed", f"{worst}: the ranks' means were added up.", TEACH["metrics_summed"]
+            "global_metrics",
+            "metrics_summed",
+            f"{worst}: the ranks' means were added up.",
+            evidence.teach["metrics_summed"],
         )
     if "unknown" in training:
         return needs_person("global_metrics", f"{worst}, and rank 0 alone has another value, too.")
     if "own" in validation:
         said = f"{worst}: it is that of rank 0's part."
-        return lost("global_metrics", "validation_of_one_rank", said, TEACH["validation_of_one_rank"], points / 2)
+        return lost(
+            "global_metrics", "validation_of_one_rank", said, evidence.teach["validation_of_one_rank"], points / 2
+        )
     return full("global_metrics", f"On {p} ranks the run log has the means over the images of all ranks.")
 
 
-def _without_log(seen: ObservedRun, computed: dict) -> LineResult:
+def _without_log(evidence: Evidence, seen: ObservedRun, computed: dict) -> LineResult:
     """No log: was anything reduced that is a mean over all ranks?"""
     ends = itertools.accumulate(len(part) for part in seen.epochs(0))
     for e, end in enumerate(ends):
@@ -116,7 +106,7 @@ def _without_log(seen: ObservedRun, computed: dict) -> LineResult:
         ):
             return full("global_metrics", "There is no run log, but loss and accuracy are averaged over all ranks.")
     said = "There is no run log, and no mean over the ranks was seen either."
-    return lost("global_metrics", "no_log", said, TEACH["no_log"])
+    return lost("global_metrics", "no_log", said, evidence.teach["no_log"])
 
 
 def _parts_of(seen: ObservedRun, computed: dict, epoch: int, what: str) -> list[list[tuple[float, int, int]]] | None:
@@ -195,20 +185,20 @@ def run_log(evidence: Evidence) -> LineResult:
     log, why = seen.run_log()
     if log is None and why:
         said = f"On {p} ranks the log is no run log: {shown(why, 200)}."
-        return lost("run_log", "log_unreadable", said, TEACH["log_unreadable"])
+        return lost("run_log", "log_unreadable", said, evidence.teach["log_unreadable"])
     if log is None:
         said = f"On {p} ranks rank 0 wrote no run log into the file of --log."
-        return lost("run_log", "no_log", said, TEACH["no_log"])
+        return lost("run_log", "no_log", said, evidence.teach["no_log"])
     if log.format != "jsonl":
         said = "It is a table of metrics: no times, no samples, nothing on where it was made."
-        return lost("run_log", "old_format", said, TEACH["old_format"], points / 2)
+        return lost("run_log", "old_format", said, evidence.teach["old_format"], points / 2)
     if not log.complete or any(not len(epoch.step_seconds) for epoch in log.epochs):
         said = shown(next(iter(log.problems), "Epochs without times of steps."), 200)
-        return lost("run_log", "log_incomplete", f"On {p} ranks: {said}", TEACH["log_incomplete"], points - 3)
-    return _told_as_it_was(seen, log, points)
+        return lost("run_log", "log_incomplete", f"On {p} ranks: {said}", evidence.teach["log_incomplete"], points - 3)
+    return _told_as_it_was(evidence, seen, log, points)
 
 
-def _told_as_it_was(seen: ObservedRun, log: RunLog, points: float) -> LineResult:
+def _told_as_it_was(evidence: Evidence, seen: ObservedRun, log: RunLog, points: float) -> LineResult:
     """Whether a whole log says of the run what was seen of it."""
     p = seen.setting.world_size
     told = {
@@ -220,7 +210,7 @@ def _told_as_it_was(seen: ObservedRun, log: RunLog, points: float) -> LineResult
     for what, (given, right) in told.items():
         if given != right:
             said = f"On {p} ranks the log says {what}: {shown(given, 40)}; it was {right}."
-            return lost("run_log", "log_of_other_run", said, TEACH["log_of_other_run"], points - 2)
+            return lost("run_log", "log_of_other_run", said, evidence.teach["log_of_other_run"], points - 2)
     trained = [sum(sum(step.sizes) for step in rank.steps) for rank in seen.ranks]
     logged = [
         sum(epoch.samples_per_rank[r] if r < len(epoch.samples_per_rank) else 0 for epoch in log.epochs)
@@ -231,5 +221,5 @@ def _told_as_it_was(seen: ObservedRun, log: RunLog, points: float) -> LineResult
             f"The log has {', '.join(map(str, logged))} images of the ranks; they trained on"
             f" {', '.join(map(str, trained))}."
         )
-        return lost("run_log", "wrong_samples", said, TEACH["wrong_samples"], points - 1)
+        return lost("run_log", "wrong_samples", said, evidence.teach["wrong_samples"], points - 1)
     return full("run_log", f"On {p} ranks it says who ran what, for how long, on how many images.")

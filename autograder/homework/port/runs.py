@@ -12,7 +12,7 @@ import itertools
 import math
 import tempfile
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +22,40 @@ from labkit.cells.slicing import Chunk
 from labkit.launch import horovod_job, horovod_rendezvous
 from labkit.launch.launcher import Launcher, Limits, make_jobs
 from labkit.relay.outcome import Outcome
-from probes.script import TEST, mark
+from probes.life import TEST, mark
 
 BATCH, EPOCHS, TEST_IMAGES = 8, 2, 30
 ARRAYS = 40  # updates of which weights and gradients are kept
 NOTES = 100 << 20  # bytes that a rank may tell
 PATIENCE = 5  # s without work that are a standstill
 MOST_PARAMETERS = 2_000_000
-_PROBE = "from probes.script import run_script"
-_REPLAY = "from probes.one_process import replay"
+
+
+@dataclass(frozen=True)
+class Means:
+    """By what the ranks of a port talk, and who watches them. probe, replay: imports of `run_script` and `replay`.
+    runtime: of the jobs."""
+
+    name: str
+    probe: str
+    replay: str
+    runtime: str
+
+    def run(self, launcher: Launcher, jobs: list, limits: Limits, **how) -> tuple[Outcome, list[dict]]:
+        """Run a case: real Horovod over loopback, or torch.distributed on the relay. how: notes, together,
+        ranks_per_node, windows."""
+        if self is HOROVOD:
+            how.pop("together", None)
+            return horovod_job.run(launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS), jobs, limits=limits, **how)
+        how = {name: value for name, value in how.items() if name in ("notes", "together")}
+        return launcher.run(jobs, limits=replace(limits, patience=PATIENCE_OF_A_RANK), **how)
+
+
+HOROVOD = Means(
+    "horovod", "from probes.script import run_script", "from probes.one_process import replay", runtime="horovod"
+)
+DDP = Means("ddp", "from probes.ddp import run_script", "from probes.one_process_torch import replay", runtime="torch")
+PATIENCE_OF_A_RANK = 30.0  # s that a rank on the relay may compute, or sleep, without a word
 
 
 @dataclass(frozen=True)
@@ -102,6 +127,7 @@ class ObservedRun:
     outcome: Outcome
     ends: list[dict]
     label: str
+    means: Means = HOROVOD
 
     @property
     def failure(self) -> str:
@@ -178,45 +204,42 @@ def draw(key: str, setting: Setting) -> dict:
 
 
 def watch(
-    launcher: Launcher, name: str, source: str, key: str, setting: Setting, limits: Limits, patience: int = PATIENCE
+    launcher: Launcher,
+    name: str,
+    source: str,
+    key: str,
+    setting: Setting,
+    limits: Limits,
+    patience: int = PATIENCE,
+    means: Means = HOROVOD,
 ) -> ObservedRun:
     """Run the script once. name: its file's name, by which its lines are shown. patience: seconds without work that are
     a standstill."""
-    warm = launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS)
     data = draw(key, setting)
     random = np.random.default_rng(
         zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}/{setting.apart}".encode())
     )
     rate, seed = round(float(random.uniform(0.01, 0.02)), 5), int(random.integers(1, 10_000))
     nonce = f"port-{zlib.crc32(f'{key}/nonce'.encode()):08x}"
-    words = [
-        "--batch-size",
-        str(BATCH),
-        "--epochs",
-        str(setting.epochs),
-        "--lr",
-        str(rate),
-        "--device",
-        "cpu",
-        "--seed",
-        str(seed),
-    ]
-    words += ["--data", "DATA", "--log", f"run_{setting.world_size}.jsonl", "--nonce", nonce, *setting.more]
+    words = f"--batch-size {BATCH} --epochs {setting.epochs} --lr {rate} --device cpu --seed {seed} --data DATA".split()
+    words += ["--log", f"run_{setting.world_size}.jsonl", "--nonce", nonce, *setting.more]
     options = {"spread": 0.02 if setting.apart else 0.0, "seed": seed, "arrays": setting.arrays}
     options |= {name: getattr(setting, name) for name in ("no_broadcast", "init", "shared")}
     chunks = [
-        Chunk("probe", 1, _PROBE),
+        Chunk("probe", 1, means.probe),
         Chunk(name, 1, ""),
     ]  # the second one is its label: hangs and errors name the script's lines
     arguments = [(name, source, words, data, options)] * setting.world_size
-    jobs = make_jobs(chunks, "run_script", arguments, runtime="horovod", seed=seed)
-    outcome, ends = horovod_job.run(
-        warm, jobs, ranks_per_node=setting.ranks_per_node, limits=limits, notes=NOTES, windows=patience
-    )
+    if means is DDP:
+        places = ({"rank": r, "world_size": len(arguments), "per_node": setting.ranks_per_node} for r in range(99))
+        arguments = [(*one, place) for one, place in zip(arguments, places, strict=False)]
+    jobs = make_jobs(chunks, "run_script", arguments, runtime=means.runtime, seed=seed)
+    how = {"ranks_per_node": setting.ranks_per_node, "notes": NOTES, "windows": patience, "together": setting.shared}
+    outcome, ends = means.run(launcher, jobs, limits, **how)
     ranks = [seen_by(rank.notes, setting) for rank in outcome.ranks]
     for rank in outcome.ranks:
         rank.notes = []
-    return ObservedRun(setting, data, rate, nonce, ranks, outcome, ends, name)
+    return ObservedRun(setting, data, rate, nonce, ranks, outcome, ends, name, means)
 
 
 def seen_by(notes: list[tuple[dict, bytes]], setting: Setting) -> ObservedRank:
@@ -319,7 +342,7 @@ def expected(launcher: Launcher, seen: ObservedRun, tests: bool = False, run: bo
     validated = _validated(seen) if tests else {}
     asked += validated.values()
     plan = _plan(first, whole, labels) if run and kept == count else None
-    answer = _replay(launcher, first.shapes, asked, plan)
+    answer = _replay(launcher, seen.means, first.shapes, asked, plan)
     p = len(whole)
     sizes = [len(y) for _, _, y in asked]
     rows = list(zip(answer["gradients"], answer["losses"], answer["correct"], sizes, strict=True))
@@ -346,7 +369,7 @@ def _plan(first: ObservedRank, whole: list[list[Step]], labels: np.ndarray) -> d
 
     whole: the steps of each rank.
     """
-    if first.optimizer not in ("SGD", "Adam", "AdamW", "RMSprop", "Nadam", "Adamax", "Adagrad"):
+    if first.optimizer not in ("SGD", "Adam", "AdamW", "RMSprop", "Nadam", "NAdam", "Adamax", "Adagrad"):
         return None
     numbers = {name: value for name, value in first.config.items() if isinstance(value, (int, float))}
     return {
@@ -359,14 +382,11 @@ def _plan(first: ObservedRank, whole: list[list[Step]], labels: np.ndarray) -> d
     }
 
 
-def _replay(launcher: Launcher, shapes: list, asked: list, plan: dict | None) -> dict:
+def _replay(launcher: Launcher, means: Means, shapes: list, asked: list, plan: dict | None) -> dict:
     """`probes.one_process.replay` in a fresh process of the launcher, where nothing of the student's has been."""
-    jobs = make_jobs(
-        [Chunk("replay", 1, _REPLAY)], "replay", [([list(s) for s in shapes], asked, plan)], runtime="horovod"
-    )
-    outcome, _ = horovod_job.run(
-        launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS), jobs, limits=Limits(cpu_seconds=60, deadline=120)
-    )
+    chunks, arguments = [Chunk("replay", 1, means.replay)], [([list(s) for s in shapes], asked, plan)]
+    jobs = make_jobs(chunks, "replay", arguments, runtime=means.runtime)
+    outcome, _ = means.run(launcher, jobs, Limits(cpu_seconds=60, deadline=120))
     rank = outcome.ranks[0]
     if rank.state == "returned":
         return rank.value

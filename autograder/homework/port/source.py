@@ -12,17 +12,19 @@ from dataclasses import dataclass
 LOCAL, GLOBAL = "local_rank", "rank"
 _VARIABLES = ("LOCAL_RANK", "LOCALID", "LOCAL_ID")  # in names of environment variables: of MPI, Slurm, Horovod
 _VISIBLE, _GROWTH = "CUDA_VISIBLE_DEVICES", "TF_FORCE_GPU_ALLOW_GROWTH"
+_DISTRIBUTED = {"torch.distributed", "torch.nn.parallel.DistributedDataParallel"}
 
 
 @dataclass
 class Source:
     """What was read. pinned: "local_rank", "rank", "same" (the same device for all) or "" (none). growth: memory grows
-    as needed.
-
-    uses_horovod: whether Horovod is imported. error: why the text is no program, or "".
+    as needed. uses_horovod, uses_distributed, uses_torch: whether Horovod, torch.distributed, PyTorch are imported.
+    error: why the text is no program, or "".
     """
 
     uses_horovod: bool = False
+    uses_distributed: bool = False
+    uses_torch: bool = False
     pinned: str = ""
     growth: bool = False
     error: str = ""
@@ -46,10 +48,12 @@ def read(text: str) -> Source:
 def _read(tree: ast.Module) -> Source:
     _drop_unused(tree)
     origins = {kind: _names_from(tree, kind) for kind in (LOCAL, GLOBAL)}
-    found = Source(uses_horovod=any(_imports_horovod(node) for node in ast.walk(tree)))
+    imported = {name for node in ast.walk(tree) for name in _imported(node)}
+    found = Source("horovod" in imported, _DISTRIBUTED & imported != set(), "torch" in imported)
+    found.growth = found.uses_torch and not found.uses_horovod  # PyTorch takes a GPU's memory as it needs it
     chosen: list[str] = []
     for node in ast.walk(tree):
-        for what in _choices(node):
+        for what in [*_choices(node), *_choices_of_torch(node, origins)]:
             if isinstance(what, (ast.List, ast.Tuple)) and not what.elts:
                 continue  # no GPU at all, for a run on processors
             chosen.append(next((kind for kind in (LOCAL, GLOBAL) if _comes_from(what, kind, origins[kind])), "same"))
@@ -58,12 +62,16 @@ def _read(tree: ast.Module) -> Source:
     return found
 
 
-def _imports_horovod(node: ast.AST) -> bool:
+def _imported(node: ast.AST) -> set[str]:
+    """The modules that a node imports, and the packages they are in; `torch.distributed` where it is only used, too."""
     names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-    names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+    if isinstance(node, ast.ImportFrom) and node.module:
+        names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    if isinstance(node, ast.Attribute) and node.attr == "distributed" and _name_of(node.value) == "torch":
+        names += ["torch.distributed"]
     if isinstance(node, ast.Call) and _name_of(node.func) in ("import_module", "__import__") and node.args:
         names += [str(node.args[0].value)] if isinstance(node.args[0], ast.Constant) else []
-    return any(name.split(".")[0] == "horovod" for name in names)
+    return {".".join(name.split(".")[:k]) for name in names for k in range(1, 5)}
 
 
 def _name_of(node: ast.AST) -> str:
@@ -102,6 +110,26 @@ def _choices(node: ast.AST) -> list[ast.AST]:
     return []
 
 
+def _choices_of_torch(node: ast.AST, origins: dict[str, set[str]]) -> list[ast.AST]:
+    """The same for PyTorch: `torch.cuda.set_device(i)`, `torch.device("cuda", i)`, `device_ids=[i]`, and `.to(i)` or
+    `.cuda(i)` of a number that comes from a rank."""
+    if not isinstance(node, ast.Call):
+        return []
+    name, given = _name_of(node.func), [*node.args, *(keyword.value for keyword in node.keywords)]
+    found = [k.value for k in node.keywords if k.arg == "device_ids" and isinstance(k.value, (ast.List, ast.Tuple))]
+    if name == "set_device":
+        found += given[:1]
+    elif name == "device" and any(_is_cuda(one) for one in given):
+        found.append(node)
+    elif name in ("to", "cuda"):
+        found += [one for one in given if any(_comes_from(one, kind, names) for kind, names in origins.items())]
+    return found
+
+
+def _is_cuda(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Constant) and str(part.value).startswith("cuda") for part in ast.walk(node))
+
+
 def _is_text(node: ast.AST, text: str) -> bool:
     return isinstance(node, ast.Constant) and node.value == text
 
@@ -124,13 +152,12 @@ def _grows(node: ast.AST) -> bool:
 
 
 def _is_origin(node: ast.AST, kind: str) -> bool:
-    if _name_of(node) == kind:
+    if _name_of(node) == kind or kind == GLOBAL and _name_of(node) == "get_rank":
         return True
     return (
-        kind == LOCAL
-        and isinstance(node, ast.Constant)
+        isinstance(node, ast.Constant)
         and isinstance(node.value, str)
-        and node.value.endswith(_VARIABLES)
+        and (node.value.endswith(_VARIABLES) if kind == LOCAL else node.value == "RANK")
     )
 
 

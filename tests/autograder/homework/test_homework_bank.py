@@ -115,17 +115,33 @@ PORT = {line.name for part in ("port", "bonus") for line in lines_of(part)}
 
 
 EACH_SCRIPT = {folder.script: name for name, folder in reversed(FOLDERS.items())}  # the first folder of each
+BY_DDP = [name for script, name in EACH_SCRIPT.items() if script.startswith("ddp_")]
+BY_HOROVOD = [name for name in EACH_SCRIPT.values() if name not in BY_DDP]
+# In CI one script of each kind, and mistakes of which the judge hears in another way than from Horovod's ranks.
+DDP_IN_CI = ["right_ddp_gathered", "right_ddp_reference", "right_ddp_sampler", "wrong_ddp_barrier"]
+DDP_IN_CI += ["wrong_ddp_broadcast_on_rank_0", "wrong_ddp_local_shards", "wrong_ddp_metrics_of_one_rank"]
+DDP_IN_CI += ["wrong_ddp_module_inside", "wrong_ddp_no_broadcast", "wrong_ddp_no_init", "wrong_ddp_unequal_steps"]
 
 
 @needs("horovod")
-@pytest.mark.parametrize("name", reversed(EACH_SCRIPT.values()) if FULL else PORTS)
+@pytest.mark.parametrize("name", reversed(BY_HOROVOD) if FULL else PORTS)
 @pytest.mark.timeout(600)  # three runs and their yardstick: half a minute where nothing else runs
 def test_ports(name, tmp_path, launcher_for_homework):
+    judge_port(name, tmp_path, launcher_for_homework)
+
+
+@pytest.mark.parametrize("name", BY_DDP if FULL else DDP_IN_CI)
+@pytest.mark.timeout(180)
+def test_ports_to_torch_distributed(name, tmp_path, launcher_for_ddp):
+    judge_port(name, tmp_path, launcher_for_ddp)
+
+
+def judge_port(name: str, tmp_path: Path, launcher: Launcher) -> None:
     folder = FOLDERS[name]
     folder.make(tmp_path / "handed in")
     (tmp_path / "copies").mkdir()
     homework = collect(tmp_path / "handed in", tmp_path / "copies", SCALING_MNIST.files)
-    report = judge_files(homework, parts=("port",), launcher=launcher_for_homework)
+    report = judge_files(homework, parts=("port",), launcher=launcher)
     findings = [finding for finding in report.findings if finding.line.part == "port"]
     assert not compare(folder, findings, PORT)
     bonus = next(finding for finding in report.findings if finding.line.part == "bonus")
@@ -140,6 +156,15 @@ def launcher_for_homework():
         yield launcher
 
 
+@pytest.fixture(scope="module")
+def launcher_for_ddp():
+    """The same without TensorFlow and Horovod."""
+    with Launcher(isolation=isolation.spec(weak=True)) as launcher:
+        launcher.wait_until_ready()
+        yield launcher
+
+
 def test_every_step_of_the_port_is_missing_somewhere():
-    names = {name for folder in FOLDERS.values() for name in folder.expected}
-    assert {line.name for line in lines_of("port")} <= names
+    for names in (BY_DDP, BY_HOROVOD):
+        missing = {line for name in names for line in FOLDERS[name].expected}
+        assert {line.name for line in lines_of("port")} <= missing

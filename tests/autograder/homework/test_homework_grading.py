@@ -120,6 +120,7 @@ def test_what_students_are_to_make_is_not_there(root, where):
         f"{NAME}.ipynb",
         "README.md",
         "tensorflow2_mnist.py",
+        "torch_mnist.py",
     }
     finished = (ROOT / "solutions" / NAME / "tensorflow2_mnist_hvd.py").read_text()
     line = next(line.strip() for line in finished.splitlines() if "DistributedGradientTape(" in line)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from autograder.homework.mnist_rubric import lines_of
-from autograder.homework.port import evidence, metrics
+from autograder.homework.port import evidence, metrics, words
 from autograder.homework.port import judge as port
 from autograder.homework.port import source as port_source
 from autograder.homework.port.runs import BATCH, ObservedRank, ObservedRun, Setting, Step, draw, seen_by
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.hang import HangReport
-from probes import script as script_probe
+from probes import life as script_probe
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.timeout(600)  # a script is run on one, two and three ranks
@@ -346,3 +349,80 @@ def test_a_script_that_is_no_program_or_no_port_is_not_even_run(tmp_path):
         script.write_text(text)
         result = port.judge(script, launcher=None)
         assert {finding.diagnosis for finding in result.findings} == {name} and result.score == 0
+
+
+# -- ports to torch.distributed ----------------------------------------------------------------------------------------
+
+TORCH_PINS = {
+    "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))\ndevice = torch.device('cuda')": "local_rank",
+    "local_rank = int(os.environ.get('LOCAL_RANK', 0))\nmodel = model.to(local_rank)": "local_rank",
+    "here = int(os.environ['LOCAL_RANK'])\ndevice = torch.device(f'cuda:{here}')": "local_rank",
+    "d = DistributedDataParallel(model, device_ids=[int(os.environ['LOCAL_RANK'])])": "local_rank",
+    "torch.cuda.set_device(dist.get_rank())": "rank",
+    "number = int(os.environ['RANK'])\nmodel.cuda(number)": "rank",
+    "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')": "same",
+    "device = torch.device('cpu')\nmodel.to(device)": "",
+}
+
+
+@pytest.mark.parametrize("text", TORCH_PINS)
+def test_how_pytorch_chooses_a_gpu_is_read_from_the_source(text):
+    found = port_source.read("import torch\n" + text)
+    assert found.pinned == TORCH_PINS[text] and found.growth and not found.uses_horovod
+
+
+@pytest.mark.parametrize(
+    ("text", "distributed"),
+    [
+        ("import torch.distributed as dist", True),
+        ("from torch import distributed", True),
+        ("from torch.distributed import all_reduce", True),
+        ("from torch.nn.parallel import DistributedDataParallel", True),
+        ("import torch\ntorch.distributed.init_process_group()", True),
+        ("import torch", False),
+        ("import horovod.torch as hvd", False),
+    ],
+)
+def test_whether_a_script_uses_torch_distributed(text, distributed):
+    assert port_source.read(text).uses_distributed == distributed
+
+
+def test_every_mistake_is_taught_in_the_words_of_both_frameworks():
+    assert set(words.HOROVOD.teach) == set(words.DDP.teach)
+    for diagnosis, sentence in words.DDP.teach.items():
+        assert "hvd" not in sentence and "Horovod" not in sentence and "tf." not in sentence, diagnosis
+    for diagnosis, sentence in words.HOROVOD.teach.items():
+        assert "torch" not in sentence and "dist." not in sentence, diagnosis
+
+
+NO_HOROVOD = """
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("horovod", "tensorflow", "keras"):
+            raise ImportError(f"{name} is not installed here")
+
+sys.meta_path.insert(0, Blocker())
+import os
+import subprocess
+import sys
+from pathlib import Path
+from autograder.homework import judge
+report = judge(Path(sys.argv[1]), assignment="scaling_mnist", parts=("port",))
+assert not {"horovod", "tensorflow"} & set(sys.modules)
+print(report.score)
+"""
+
+
+def test_without_horovod_and_tensorflow_nothing_is_lost(tmp_path):
+    """No process of the judge's imports them: they cannot be, in a process started with PYTHONPATH at a blocker."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "blocked").mkdir()
+    for name in ("horovod", "tensorflow", "keras"):
+        (tmp_path / "blocked" / f"{name}.py").write_text(f"raise ImportError('{name} is not installed here')\n")
+    (tmp_path / "mine" / "torch_mnist_ddp.py").write_text(REFERENCE.with_name("torch_mnist_ddp.py").read_text())
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path / 'blocked'}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-c", NO_HOROVOD, str(tmp_path / "mine")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=170, env=environment, cwd=tmp_path)
+    assert done.stdout == "55.0\n", done.stdout + done.stderr

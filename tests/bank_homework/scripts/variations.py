@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bank_homework.scripts import ddp_variations
+
 HERE = Path(__file__).resolve().parent
 BROADCAST = """        if step == 0:
             hvd.broadcast_variables(model.variables, root_rank=0)
@@ -119,7 +121,7 @@ def text_of(name: str) -> str:
     """The script called `name`: a file, or a variation."""
     if name.endswith(".py"):
         return (HERE / name).read_text(encoding="utf-8")
-    file, edits = VARIATIONS[name]
+    file, edits = (VARIATIONS | ddp_variations.VARIATIONS)[name]
     text = text_of(file)
     for old, new in edits:
         assert text.count(old) == 1, f"{name}: {text.count(old)} times in {file}: {old!r}"

@@ -1,0 +1,147 @@
+"""Variations of the scripts that are ports to torch.distributed: as `variations`."""
+
+from __future__ import annotations
+
+SOLUTIONS = "../../../solutions/scaling_mnist/"
+DDP = "ddp = DDP(model)\noptimizer"
+SENT = """for p in model.parameters():
+    dist.broadcast(p.data, src=0)
+ddp = model
+optimizer"""
+NOT_SENT = "ddp = model\noptimizer"
+BACKWARD = "    loss.backward()\n"
+SUMMED = """    loss.backward()
+    for p in model.parameters():
+        dist.all_reduce(p.grad)
+"""
+AVERAGED = SUMMED + "        p.grad /= size\n"
+FLAT = """    loss.backward()
+    flat = torch.cat([p.grad.flatten() for p in model.parameters()])
+    everybody = [torch.empty_like(flat) for _ in range(size)]
+    dist.all_gather(everybody, flat)
+    mean = torch.stack(everybody).mean(0)
+    done = 0
+    for p in model.parameters():
+        p.grad.copy_(mean[done : done + p.numel()].view_as(p))
+        done += p.numel()
+"""
+OF_RANK_0 = SUMMED.replace("dist.all_reduce(p.grad)", "dist.broadcast(p.grad, 0)")
+FIRST_ONLY = """    loss.backward()
+    if step == 0:
+        for p in model.parameters():
+            dist.all_reduce(p.grad)
+            p.grad /= size
+"""
+SEEDS = ("torch.manual_seed(args.seed)", "torch.manual_seed(args.seed + rank)")
+SHARDS = "images, labels = images[rank::size], labels[rank::size]\ntest"
+ROWS = "rows = order[k * args.batch_size : (k + 1) * args.batch_size]"
+AROUND = "rows = np.take(order, range(k * args.batch_size, (k + 1) * args.batch_size), mode='wrap')"
+REDUCED = "    dist.all_reduce(total)\n"
+TRAIN = "        loss, accuracy = train_step(images[rows], labels[rows])\n"
+ASKED = """        if args.warmup_epochs:
+            for group in optimizer.param_groups:
+                group["lr"] = args.lr * (1 + (size - 1) * min(1.0, step / (args.warmup_epochs * steps)))
+"""
+OPTION = (
+    'parser.add_argument("--nonce", default="")\n',
+    'parser.add_argument("--nonce", default="")\nparser.add_argument("--warmup-epochs", type=int, default=0)\n',
+)
+LAST = "log.close()\ndist"
+EPOCH = "    if rank == 0:\n        print("
+LOADER = "DataLoader(train, batch_size=args.batch_size, sampler=sampler, drop_last=True)"
+VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
+    # right ones
+    "ddp_reference": (SOLUTIONS + "torch_mnist_ddp.py", []),
+    "ddp_by_hand": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, AVERAGED)]),
+    "ddp_gathered": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, FLAT)]),
+    "ddp_seeds_apart": ("ddp_loop.py", [SEEDS]),  # DistributedDataParallel sends rank 0's weights
+    "ddp_warmup": ("ddp_loop.py", [(TRAIN, ASKED + TRAIN), OPTION]),
+    # one step missing or wrong in each
+    "ddp_not_ported": (SOLUTIONS + "torch_mnist.py", []),
+    "ddp_no_init": ("ddp_loop.py", [('dist.init_process_group("nccl" if args.device == "gpu" else "gloo")\n', "")]),
+    "ddp_only_environment": (  # each rank knows its number, and talks to nobody
+        "ddp_loop.py",
+        [
+            ('dist.init_process_group("nccl" if args.device == "gpu" else "gloo")\n', ""),
+            ("rank, size = dist.get_rank(), dist.get_world_size()", 'rank, size = local_rank, int(os.environ["WORLD_SIZE"])'),
+            (DDP, NOT_SENT),
+            (REDUCED, ""),
+            ("    gather=runlog.torch_gather,\n", ""),
+            ("dist.destroy_process_group()\n", ""),
+        ],
+    ),
+    "ddp_no_pinning": (
+        "ddp_loop.py",
+        [("    torch.cuda.set_device(local_rank)\n", ""), ('torch.device("cuda", local_rank)', 'torch.device("cuda")')],
+    ),
+    "ddp_pinned_by_rank": (
+        "ddp_loop.py",
+        [('local_rank = int(os.environ["LOCAL_RANK"])', 'number = int(os.environ["RANK"])'),
+         ("    torch.cuda.set_device(local_rank)\n", "    torch.cuda.set_device(number)\n"),
+         ('torch.device("cuda", local_rank)', 'torch.device("cuda", number)')],
+    ),
+    "ddp_same_data": ("ddp_loop.py", [(SHARDS, "test"), ("default_rng(args.seed + rank)", "default_rng(args.seed)")]),
+    "ddp_own_shuffle": ("ddp_loop.py", [(SHARDS, "test")]),
+    "ddp_local_shards": (
+        "ddp_loop.py",
+        [
+            (SHARDS, "images, labels = images[local_rank::2], labels[local_rank::2]\ntest"),
+            ("default_rng(args.seed + rank)", "default_rng(args.seed)"),
+        ],
+    ),
+    "ddp_no_sampler": ("ddp_sampler.py", [(LOADER, "DataLoader(train, batch_size=args.batch_size, shuffle=True, drop_last=True)")]),
+    "ddp_steps_not_divided": (
+        "ddp_loop.py",
+        [("steps = total // args.batch_size // size", "steps = total // args.batch_size"), (ROWS, AROUND)],
+    ),
+    "ddp_divided_twice": ("ddp_loop.py", [("steps = total // args.batch_size // size", "steps = len(images) // args.batch_size // size")]),
+    "ddp_global_batch": (
+        "ddp_loop.py",
+        [(ROWS, "rows = order[k * (args.batch_size // size) : (k + 1) * (args.batch_size // size)]")],
+    ),
+    "ddp_rate_not_scaled": ("ddp_loop.py", [("lr=args.lr * size,", "lr=args.lr,")]),
+    "ddp_rate_square_root": ("ddp_loop.py", [("lr=args.lr * size,", "lr=args.lr * size**0.5,")]),
+    "ddp_rate_local": ("ddp_loop.py", [("lr=args.lr * size,", 'lr=args.lr * int(os.environ["LOCAL_WORLD_SIZE"]),')]),
+    "ddp_module_inside": ("ddp_loop.py", [("logits = ddp(x)", "logits = model(x)")]),
+    "ddp_summed": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, SUMMED)]),
+    "ddp_divided_again": ("ddp_loop.py", [(BACKWARD, "    (loss / size).backward()\n")]),
+    "ddp_of_rank_0": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, OF_RANK_0)]),
+    "ddp_first_step_only": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, FIRST_ONLY)]),
+    "ddp_no_broadcast": ("ddp_loop.py", [(DDP, NOT_SENT), (BACKWARD, AVERAGED)]),
+    "ddp_seed_by_rank": ("ddp_loop.py", [(DDP, NOT_SENT), (BACKWARD, AVERAGED), SEEDS]),
+    "ddp_wrong_root": ("ddp_loop.py", [(DDP, SENT.replace("src=0", "src=size - 1")), (BACKWARD, AVERAGED)]),
+    "ddp_broadcast_on_rank_0": (
+        "ddp_loop.py",
+        [
+            (DDP, SENT.replace("    dist.broadcast(p.data, src=0)", "    if rank == 0:\n        dist.broadcast(p.data, src=0)")),
+            (BACKWARD, AVERAGED),
+        ],
+    ),
+    "ddp_all_write": ("ddp_loop.py", [(LAST, 'torch.save(model.state_dict(), "model.pt")\n' + LAST)]),
+    "ddp_local_rank_writes": (
+        "ddp_loop.py",
+        [(LAST, 'if local_rank == 0:\n    torch.save(model.state_dict(), "model.pt")\n' + LAST)],
+    ),
+    "ddp_all_print": ("ddp_loop.py", [(EPOCH, "    if True:\n        print(")]),
+    "ddp_metrics_of_one_rank": ("ddp_loop.py", [(REDUCED, "")]),
+    "ddp_metrics_summed": (
+        "ddp_loop.py",
+        [
+            (
+                REDUCED + "    return (total[0] / total[2]).item(), (total[1] / total[2]).item()",
+                "    total = total[:2] / count\n" + REDUCED + "    return total[0].item(), total[1].item()",
+            )
+        ],
+    ),
+    "ddp_metrics_on_rank_0": ("ddp_loop.py", [(REDUCED, "    if rank == 0:\n        dist.all_reduce(total)\n")]),
+    "ddp_barrier": ("ddp_loop.py", [(EPOCH, "    if rank == 0:\n        dist.barrier()\n        print(")]),
+    "ddp_unequal_steps": (
+        "ddp_loop.py",
+        [("steps = total // args.batch_size // size", "steps = total // args.batch_size // size - (rank == 0)")],
+    ),
+    "ddp_own_steps": ("ddp_loop.py", [("steps = total // args.batch_size // size", "steps = -(-len(images) // args.batch_size)")]),
+    "ddp_no_log": ("ddp_loop.py", [("    args.log,\n", "    None,\n")]),
+    "ddp_no_gather": ("ddp_loop.py", [("    gather=runlog.torch_gather,\n", "")]),
+    "ddp_raises": ("ddp_loop.py", [("step = 0\n", "step = 0\nmodel.sumary()\n")]),
+    "ddp_warmup_without_effect": ("ddp_loop.py", [(TRAIN, ASKED.replace('group["lr"]', "warmed") + TRAIN), OPTION]),
+}
