@@ -16,12 +16,16 @@ COURSE=${COURSE:-$SLURM_SUBMIT_DIR}  # the folder of the course: submit from the
 source "$COURSE/job_scripts/job.sh"  # sets RUN, RANKS, NODES ...; from here on everything is printed to $RUN/output.txt
 
 PROGRAM=$PROGRAMS/horovod_mnist.py
+TORCHRUN=                          # whether the ranks of this program are started by torchrun
 if [[ "${1:-}" == *.py ]]; then
     PROGRAM=$1
     shift
     if ! grep -q horovod "$PROGRAM"; then
-        echo "$PROGRAM does not import Horovod: each of the $RANKS ranks would do the whole work. Submit your port of it."
-        exit 2
+        TORCHRUN=yes
+        if ! grep -q -e 'torch.*distributed' -e DistributedDataParallel "$PROGRAM"; then
+            echo "$PROGRAM uses neither Horovod nor torch.distributed: each of the $RANKS ranks would do the whole work. Submit your port of it."
+            exit 2
+        fi
     fi
 fi
 DEVICE=$([ -n "${CUDA_VISIBLE_DEVICES:-}" ] && echo gpu || echo cpu)
@@ -37,6 +41,18 @@ for P in 1 2 4 8 16; do
         break
     fi
     N=$(((P + RANKS_PER_NODE - 1) / RANKS_PER_NODE))
+    if [ "$TORCHRUN" ]; then           # one on each node, which starts as many ranks there as the others do
+        while ((P % N)); do N=$((N + 1)); done
+        if [ "$N" -gt "$NODES" ]; then
+            echo "--- $P ranks: not as many on each of $NODES nodes, left out"
+            continue
+        fi
+        echo "--- $P ranks on $N nodes"
+        BINDING=none start ranks "$N" 1 torchrun --nnodes="$N" --nproc-per-node="$((P / N))" \
+            --rdzv-backend=c10d --rdzv-endpoint="$HEAD:$(free_port)" --rdzv-id="$JOB-$P" \
+            "$PROGRAM" --device "$DEVICE" --run-log "$RUN/run_$P.jsonl" "$@"
+        continue
+    fi
     echo "--- $P ranks on $N nodes"
     start ranks "$P" "$((P < RANKS_PER_NODE ? P : RANKS_PER_NODE))" \
         python "$PROGRAM" --device "$DEVICE" --log "$RUN/run_$P.jsonl" "$@"

@@ -2,12 +2,12 @@
 # # Homework: scaling MNIST
 #
 # `README.md` beside this notebook says what the task is, what to hand in and how it is graded. **Read it first.** In short: you port
-# `tensorflow2_mnist.py` to Horovod, run it on 1, 2, 4 and 8 ranks, and find out what the ranks were worth.
+# a script to Horovod or to torch.distributed, run it on 1, 2, 4 and 8 ranks, and find out what the ranks were worth.
 #
 # This notebook is the place for the second half: it runs your port, reads the run logs, and turns them into `scaling.csv`, `scaling.pdf`
 # and `accuracy_1.pdf` to `accuracy_8.pdf`. Three functions are yours to write, and a discussion.
 #
-# **You need** units 07 (Horovod) and 08 (scaling). **It runs** for about three and a half minutes on two cores.
+# **You need** units 07 (Horovod) or 06 (DistributedDataParallel), and 08 (scaling). **It runs** for about three and a half minutes on two cores.
 
 # %%
 import csv
@@ -24,14 +24,14 @@ from labkit import palette, plots, runlog, scaling
 from labkit.environment import cores, mpi_environment, mpiexec
 
 SIZES = (1, 2, 4, 8)  # numbers of ranks; add 16 where you have the cores for it
-PORT = "tensorflow2_mnist_hvd.py"
+PORT = "tensorflow2_mnist_hvd.py"  # or "torch_mnist_ddp.py": your port to torch.distributed
 OPTIONS = "--images 6000 --epochs 8 --batch-size 64 --lr 0.005 --seed 0".split()  # the same for all sizes
 
 # %% [markdown]
 # ## 1. The port
 #
-# Copy `tensorflow2_mnist.py` to `tensorflow2_mnist_hvd.py` and change the copy, with an editor or here in Lab. The eight steps are those
-# of unit 07; `README.md` lists them with their points. The next cell starts your script on two ranks, with little data. The numbers of
+# Copy `tensorflow2_mnist.py` to `tensorflow2_mnist_hvd.py` (or `torch_mnist.py` to `torch_mnist_ddp.py`, and say so in `PORT` above) and
+# change the copy, with an editor or here in Lab. The eight steps are those of unit 07; `README.md` lists them with their points. The next cell starts your script on two ranks, with little data. The numbers of
 # steps that it prints should be half of what one rank does, and each line should come once.
 
 
@@ -39,8 +39,13 @@ OPTIONS = "--images 6000 --epochs 8 --batch-size 64 --lr 0.005 --seed 0".split()
 def train(ranks, *options):
     """Start the port on so many ranks of this machine and print what they print. Stopping the cell stops the ranks."""
     if not Path(PORT).exists():
-        raise FileNotFoundError(f"there is no {PORT} yet: it begins as a copy of tensorflow2_mnist.py")
-    command = [*mpiexec(), "-n", str(ranks), sys.executable, PORT, *options]
+        raise FileNotFoundError(f"there is no {PORT} yet: it begins as a copy of the sequential script")
+    if "ddp" in PORT:  # torchrun starts the ranks of a program that uses torch.distributed
+        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
+        options = ["--run-log" if word == "--log" else word for word in options]  # torchrun takes --log for an option of its own
+        command = [*torchrun, PORT, *options]
+    else:
+        command = [*mpiexec(), "-n", str(ranks), sys.executable, PORT, *options]
     environment = {**os.environ, **mpi_environment(ranks)}
     pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
     with subprocess.Popen(command, env=environment, text=True, **pipe) as process:
@@ -108,7 +113,7 @@ ax.set(xlabel="step of the first epoch, 2 ranks", ylabel="time, ms")
 ax.grid(color=palette.FAINT)
 
 # %% [markdown]
-# TensorFlow compiles in the first step. `run.throughput()` therefore leaves the first epoch out. It returns images per second of all
+# TensorFlow compiles in the first step, and PyTorch is slower in it, too. `run.throughput()` therefore leaves the first epoch out. It returns images per second of all
 # ranks together, as a `labkit.scaling.Estimate`: a value with its error. Validation is not counted.
 #
 # ## 3. The table

@@ -126,6 +126,7 @@ def started_by(
     HERE."""
     for port in ("my_port.py", "train_products_hvd.py"):
         (folder / port).write_text("import horovod")
+    (folder / "torch_port.py").write_text("import torch.distributed as dist")
     (folder / "lesson.ipynb").write_text("{}")
     environment = {
         "PATH": f"{stand_ins}/bin:/usr/bin:/bin",
@@ -254,6 +255,22 @@ def test_twins_start_the_same_processes(name, layout, tmp_path, stand_ins):
     assert len(reported) == (nodes if torchrun else nodes * each)
     if arguments and name not in ("engines", "scaling_sweep", "mesh_sweep"):  # these take their first argument for themselves
         assert any(record["command"][-len(arguments) :] == arguments for record in records["pbs"])
+
+
+@pytest.mark.parametrize("system", ["slurm", "pbs"])
+def test_the_sweep_starts_a_port_to_torch_distributed_by_torchrun(system, tmp_path, stand_ins):
+    arguments, layout = ["torch_port.py", "--epochs", "2"], (2, 2, 2)
+    of = as_slurm("scaling_sweep", tmp_path, *layout)
+    variables = of if system == "slurm" else as_pbs("scaling_sweep", tmp_path, *layout, arguments)
+    script = ROOT / "job_scripts" / system / "scaling_sweep.sh"
+    started = started_by(script, tmp_path, stand_ins, variables, arguments if system == "slurm" else [])
+    runs = [record for record in started if record["host"] and record["command"][0] == "torchrun"]
+    assert len(runs) == 4, "on 1, 1 and 2 nodes"
+    shapes = {tuple(record["command"][1:3]) for record in runs}
+    assert shapes == {(f"--nnodes={n}", f"--nproc-per-node={each}") for n, each in ((1, 1), (1, 2), (2, 2))}
+    for record in runs:
+        program = record["command"].index("torch_port.py")
+        assert record["command"][program + 1 :][-2:] == ["--epochs", "2"] and "--run-log" in record["command"]
 
 
 # On an emulated PBS of two hosts --------------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ def test_the_handout_gives_the_points_of_the_rubric():
     assert points_in(handout, "The table: 25 points") == [line.points for line in rubric.lines_of("scaling")]
     parts = dict(re.findall(r"^\| ([\w :-]+?) \| (\d+) \|", handout.partition("## How it is graded")[2], re.MULTILINE))
     for part, row in {
-        "port": "port to Horovod",
+        "port": "port",
         "scaling": "scaling test",
         "plots": "figures",
         "bonus": "bonus: warm-up",
@@ -173,13 +173,17 @@ def test_the_handout_names_the_files_that_are_collected(tmp_path):
     names = re.findall(r"`([\w.]+\.(?:py|jsonl|csv|pdf|ipynb|md))`", handout.partition("## How it is graded")[0])
     handed_in = tmp_path / "folder"
     handed_in.mkdir()
-    wanted = set(names) - {"tensorflow2_mnist.py"}
+    assert {path.name for path in (*STARTERS, *PORTS)} <= set(names)
+    wanted = set(names) - {path.name for path in (*STARTERS, *PORTS)}
     for name in wanted:
         (handed_in / name).write_text("x")
-    (tmp_path / "copies").mkdir()
-    found = folder.collect(handed_in, tmp_path / "copies", SCALING_MNIST.files)
-    assert set(found.names.values()) == wanted
-    assert {f"run_{p}" for p in SIZES} <= set(found.names)
+    for port in PORTS:
+        (handed_in / port.name).write_text("x")
+        (tmp_path / port.stem).mkdir()
+        found = folder.collect(handed_in, tmp_path / port.stem, SCALING_MNIST.files)
+        assert set(found.names.values()) == wanted | {port.name} and found.files["script"].name == port.name
+        assert {f"run_{p}" for p in SIZES} <= set(found.names)
+        (handed_in / port.name).unlink()
 
 
 def test_the_handout_promises_no_file_that_is_not_there():
