@@ -13,7 +13,7 @@ from labkit.runlog_reading import chain
 from labkit.scale.mesh import AXES, Mesh
 
 FORMAT, COUNTED = 1, 2
-MOST_BYTES, MOST_LINES, MOST_RANKS, MOST_STEPS = 8 << 20, 20_000, 4096, 10_000
+MOST_BYTES, MOST_LINES, MOST_RANKS, MOST_STEPS = 8 << 20, 20_000, 512, 2_000
 
 
 class MeshRunError(ValueError):
@@ -68,9 +68,11 @@ class MeshRun:
 
     def stage_peaks(self) -> list[int]:
         """The largest peak of any rank of each stage of the pipeline, in bytes."""
-        ranks = [[r for r in range(self.mesh.size) if self.mesh.coordinates(r)["pipeline"] == s]
-                 for s in range(self.mesh.pipeline)]  # fmt: skip
-        return [max(self.peaks[r] for r in stage) for stage in ranks]
+        found = [0] * self.mesh.pipeline
+        for rank, peak in enumerate(self.peaks):
+            stage = self.mesh.coordinates(rank)["pipeline"]
+            found[stage] = max(found[stage], peak)
+        return found
 
     @property
     def name(self) -> str:

@@ -98,7 +98,7 @@ script(
     "Adam's correction is always that of the first step.",
     ("adam(self.w, gradient, self.m, self.v, self.t, self.settings.rate)", "adam(self.w, gradient, self.m, self.v, 1, self.settings.rate)"),
     expected={**lines("wrong_update", "one_rank", DATA, TENSOR, PIPELINE, "mixed"), "norm": "wrong_clip",
-              "checkpoint": "wrong_before"},
+              "checkpoint": ("wrong_before", "weights_lost")},
     bonus=False,
 )  # fmt: skip
 script(

@@ -24,6 +24,7 @@ from labkit.launch.launcher import Launcher
 from labkit.meshrun import MeshRun, MeshRunError, Settings, read
 
 MESHES, STEPS = 4, 20
+MOST_RUNS = 24  # that are looked at
 SAME = 1e-6  # curves of different meshes: rounding grows from step to step
 CHECKED = 3  # steps that are trained again here
 LARGEST = 3_000_000, 8192  # parameters, tokens of a step: what is not trained again here
@@ -40,7 +41,7 @@ def read_runs(homework: Homework) -> tuple[dict[Key, MeshRun], dict[str, str]]:
     """(mesh -> run, file -> why it could not be read)."""
     runs: dict[Key, MeshRun] = {}
     broken: dict[str, str] = {}
-    for role in sorted(role for role in homework.files if role.startswith("mesh_")):
+    for role in sorted(role for role in homework.files if role.startswith("mesh_"))[:MOST_RUNS]:
         try:
             run = read(homework.files[role])
             runs.setdefault(key_of(run), run)
@@ -86,7 +87,7 @@ def _runs(runs: Mapping[Key, MeshRun], broken: Mapping[str, str]) -> LineResult:
     name = "runs"
     if not runs:
         why = " ".join(f"`{file}`: {reason}." for file, reason in list(broken.items())[:3])
-        return lost(name, "missing_file", f"There is no run log. {why}", "`--log run_d2_t2_p1.jsonl` writes one.")
+        return lost(name, "missing_file", f"There is no run log. {why}", "`--run-log run_d2_t2_p1.jsonl` writes one.")
     for run in runs.values():
         faults = [one for one in run.problems if not one.startswith("It was changed")]
         if faults:

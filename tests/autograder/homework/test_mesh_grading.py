@@ -79,7 +79,7 @@ def test_what_students_are_to_make_is_not_there(root, where):
     secret = {line for line in secret if len(line) > 30 and not line.startswith(("from ", "import "))}
     assert len(secret) > 100 and not secret & given
     notebook = (root / where / NAME / f"{NAME}.ipynb").read_text()
-    assert ("several = [run for run" in notebook) == (where == "source"), "solutions are for instructors"
+    assert ("several = [run for run in runs if" in notebook) == (where == "source"), "solutions are for instructors"
 
 
 def test_everything_right_earns_everything_and_the_bonus_on_top(root):
