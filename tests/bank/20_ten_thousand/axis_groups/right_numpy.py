@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The ranks as an array of the mesh's shape, with the axis moved to the end: its rows are the groups.
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Daly's formula, which corrects Young's for saves that take their time, in place of trying numbers.
 import math
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: It tries one number of steps after the other as long as the time per step falls: no formula to trust.
 import math
 
 

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: Parameters of the stage first, and then each kind of memory is a number of bytes times them, divided where ZeRO says so.
 def rank_memory(model, shape, stage, micro_batches, zero=1):
     data, pipeline, tensor = shape
     h, layers = model["width"], model["layers"] // pipeline

@@ -1,4 +1,5 @@
 # verdict: passed
+# differs: The ranks as an array, shifted by one along an axis: where the node differs from the neighbour's, the edge goes between nodes.
 import numpy as np
 
 
