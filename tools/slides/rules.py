@@ -174,7 +174,9 @@ def is_picture(output: NotebookNode) -> bool:
 def lines_of(output: NotebookNode) -> int:
     """Lines of what was printed, as text or as the HTML of ranks and tables."""
     if "text/html" in output.get("data", {}):
-        return len(re.findall(r"<tr|<br|\n|<pre|<p[ >]", output.data["text/html"]))
+        html = output.data["text/html"]
+        wraps = sum(len(said) // COLUMNS for said in re.split(r"<[^>]+>|\n", html))
+        return len(re.findall(r"<tr|<br|\n|<pre|<p[ >]|<li", html)) + wraps + 1
     return str(output.get("text", output.get("data", {}).get("text/plain", ""))).count("\n") + 1
 
 
