@@ -81,6 +81,8 @@ class _Deck:
             return
         if "unit_card(" in cell.source:  # a reader's own points
             return
+        if "\nrecap(" in cell.source:  # the answers not beside the questions
+            self.used = LINES
         draws = bool(pictures) and not cell.source.startswith("%%ranks") or "\nrecap(" in cell.source
         source = "" if draws else short_code(cell.source)
         printed = [output for output in outputs if output not in pictures]
