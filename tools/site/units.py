@@ -18,7 +18,10 @@ from tools.site.mistakes import anchor
 MARKERS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.M)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS[^\n]*\n?", re.S)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
-SHOW, HIDE = "Show a solution", "Hide the solution"
+SHOW = "Show a solution"
+# Cells that `make notebooks` gives to every unit: what is for Lab alone, and the answers to the recap's questions.
+LAB_ALONE = {"course-card-text", "course-card", "course-next"}
+ANSWERS = "course-recap-answers"
 
 
 @dataclass
@@ -45,7 +48,11 @@ def page_of(solved: NotebookNode, released: NotebookNode, solutions: bool, outpu
 
 
 def _cells(full: NotebookNode, stub: NotebookNode, solutions: bool, outputs: bool, where: Links) -> list[NotebookNode]:
-    """One cell of the lesson as one, two or three of the page."""
+    """One cell of the lesson as up to four of the page."""
+    if full.id in LAB_ALONE:
+        return []
+    if full.id == ANSWERS:
+        return [_folded(_code(stub.source, stub, full.outputs, full.execution_count), "hide-cell", "the answers")]
     if full.cell_type == "markdown":
         return _text(full, stub, solutions, where)
     cell = _code(HIDDEN.sub("", stub.source), stub, full.outputs if outputs else [], full.execution_count)
@@ -55,10 +62,14 @@ def _cells(full: NotebookNode, stub: NotebookNode, solutions: bool, outputs: boo
     if not differs or not solutions:
         return [*label, cell]
     shown, cell.outputs = cell.outputs, []
-    folded = _code(MARKERS.sub("", HIDDEN.sub("", full.source)), full, shown, full.execution_count)
-    folded.metadata["tags"] = [*folded.metadata.get("tags", []), "hide-input"]
-    folded.metadata["mystnb"] = {"code_prompt_show": SHOW, "code_prompt_hide": HIDE}
-    return [*label, cell, folded]
+    answer = _code(MARKERS.sub("", HIDDEN.sub("", full.source)), full, shown, full.execution_count)
+    return [*label, cell, _folded(answer, "hide-input", "a solution")]
+
+
+def _folded(cell: NotebookNode, tag: str, what: str) -> NotebookNode:
+    cell.metadata["tags"] = [*cell.metadata.get("tags", []), tag]
+    cell.metadata["mystnb"] = {"code_prompt_show": f"Show {what}", "code_prompt_hide": f"Hide {what}"}
+    return cell
 
 
 def _text(full: NotebookNode, stub: NotebookNode, solutions: bool, where: Links) -> list[NotebookNode]:

@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from tools.build_notebooks import source_of, units
 from tools.site.audit import audit
 from tools.site.figures import alternatives
-from tools.site.units import HIDE, SHOW, Links, page_of
+from tools.site.units import ANSWERS, SHOW, Links, page_of
 
 ROOT = Path(__file__).resolve().parents[3]
 GRADED = {"nbgrader": {"grade_id": "double", "solution": True, "grade": False}}
@@ -49,7 +49,7 @@ def test_a_solution_is_folded_below_its_stub(tmp_path):
     folded = cells[3]
     assert folded.source == "def double(x):\n    return 2 * x"
     assert "hide-input" in folded.metadata.tags
-    assert folded.metadata.mystnb == {"code_prompt_show": SHOW, "code_prompt_hide": HIDE}
+    assert folded.metadata.mystnb == {"code_prompt_show": SHOW, "code_prompt_hide": "Hide a solution"}
     assert cells[4].source == "check(double)" and cells[4].outputs[0].text == "passed"
 
 
@@ -73,6 +73,17 @@ def test_without_solutions_nothing_of_them_is_on_the_page(tmp_path):
 def test_hidden_tests_and_markers_are_on_no_page(tmp_path, solutions):
     text = nbformat.writes(page(tmp_path, solutions=solutions).notebook)
     assert "HIDDEN TESTS" not in text and "double(2) == 4" not in text and "SOLUTION" not in text
+
+
+def test_what_is_for_lab_alone_is_on_no_page_and_answers_are_folded(tmp_path):
+    solved, released = lesson(True), lesson(False)
+    for notebook in (solved, released):
+        notebook.cells[0].id, notebook.cells[2].id = "course-next", ANSWERS
+    links = Links(tmp_path, "notebooks/01_x", "units/01_x.ipynb", {})
+    cells = page_of(solved, released, True, True, links).notebook.cells
+    assert not any("Title" in cell.source for cell in cells)
+    (answers,) = [cell for cell in cells if "hide-cell" in cell.metadata.get("tags", [])]
+    assert answers.outputs[0].text == "passed" and answers.metadata.mystnb.code_prompt_show == "Show the answers"
 
 
 def test_links_lead_to_pages_or_are_words(tmp_path):
