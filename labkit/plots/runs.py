@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from labkit import palette, plots
 from labkit.plots.charts import COLOURS
@@ -40,6 +41,7 @@ def beside_sequential(
     for (name, height), (colour, _), line in zip((rounding or {}).items(), LOOKS, ("--", ":"), strict=False):
         below.axhline(height, color=COLOURS[colour], linestyle=line, linewidth=1, label=name)
     below.set(yscale="log", ylim=ylim, xlabel="step", ylabel=f"difference (0 drawn at {floor:.0e})")
+    below.xaxis.set_major_locator(MaxNLocator(integer=True))
     above.legend(frameon=False, fontsize=9, loc="upper right")
     if len(gaps) + len(rounding or {}) > 1:
         below.legend(frameon=False, fontsize=9, loc="upper right", ncols=2)

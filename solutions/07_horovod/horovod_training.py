@@ -35,6 +35,7 @@ from labkit.environment import cores, mpi_environment, mpiexec, need_frameworks
 # says what to do where this Python has neither TensorFlow nor Horovod
 need_frameworks()
 
+# %%
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
 import horovod.torch as hvd_torch
@@ -44,15 +45,9 @@ import tensorflow as tf
 import torch
 
 from autograder import check
-from labkit import (
-    data,
-    horovod_timeline,
-    keras_models,
-    models,
-    palette,
-    ranks,
-    training,
-)
+from labkit import data, horovod_timeline, keras_models, models, ranks, training
+from labkit.plots import charts
+from labkit.plots.runs import beside_sequential, distances
 
 # Two: every rank imports TensorFlow and compiles, and wants a core for that. 4 work as
 # well and take longer.
@@ -182,28 +177,23 @@ def train_by_hand(share, average, broadcast):
     model = new_model(seed=hvd.rank())
     optimizer = tf.keras.optimizers.SGD(BASE_RATE * hvd.size(), momentum=0.9)
     mine = slice(hvd.rank(), None, hvd.size()) if share else slice(None)
-    batches = (
-        tf.data.Dataset.from_tensor_slices((x[mine], y[mine]))
-        .batch(LOCAL_BATCH)
-        .take(N // GLOBAL_BATCH)
-    )
+    batches = tf.data.Dataset.from_tensor_slices((x[mine], y[mine])).batch(LOCAL_BATCH)
     if broadcast:
         for variable in model.variables:
             variable.assign(hvd.broadcast(variable, root_rank=0))
     weights = [weights_of(model)]
-    for images, labels in batches.repeat(EPOCHS):
+    for images, labels in batches.take(N // GLOBAL_BATCH).repeat(EPOCHS):
         with tf.GradientTape() as tape:
             loss = loss_function(labels, model(images, training=True))
         gradients = tape.gradient(loss, model.trainable_variables)
         if average:
-            gradients = [
-                hvd.allreduce(gradient, op=hvd.Average) for gradient in gradients
-            ]
+            gradients = [hvd.allreduce(one, op=hvd.Average) for one in gradients]
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
         weights.append(weights_of(model))
     return weights
 
-
+# %%
+# %%ranks --deadline 150
 runs = {
     "each for itself": train_by_hand(share=False, average=False, broadcast=False),
     "+ shards": train_by_hand(share=True, average=False, broadcast=False),
@@ -237,63 +227,21 @@ def from_alone(runs):
         for *steps, reference in zip(*runs, alone)
     ]
 
-
+# %% alt="Three panels over the steps, logarithmic: differences between ranks, between their ways, and to the sequential run. Without averaging all three are large; with it the ways of the ranks agree to rounding, but the ranks stay as far apart as they began; with the broadcast, too, all three are at rounding."
 def draw_differences(name, panels):
     """name: of a dictionary on the ranks, {what: weights after every step}. panels:
     {title: one of the functions above}.
     """
     of_ranks = ranks.pull(name)
-    looks = list(
-        zip(
-            (palette.SKY, palette.ORANGE, palette.VERMILLION, palette.BLUE),
-            "sv^o",
-            (":", "-.", "--", "-"),
-            range(4),
-        )
-    )
-    width = 3.6 * len(panels)
-    figure, axes = plt.subplots(
-        1,
-        len(panels),
-        figsize=(width, 3.6),
-        sharex=True,
-        sharey=True,
-        layout="constrained",
-    )
-    for ax, (title, distance) in zip(axes, panels.items()):
-        for what, (colour, marker, line, first) in zip(of_ranks[0], looks):
-            values = distance([of_rank[what] for of_rank in of_ranks])
-            ax.plot(
-                values,
-                line,
-                marker=marker,
-                markevery=(first, 4),
-                color=colour,
-                label=what,
-            )
-        ax.axhline(1e-5, color=palette.GREY, linewidth=0.8)
-        ax.set_yscale("symlog", linthresh=1e-9, linscale=0.5)
-        ax.set_yticks(
-            [0, *10.0 ** np.arange(-9, 1, 2)],
-            ["0", *(f"$10^{{{k}}}$" for k in range(-9, 1, 2))],
-        )
-        ax.set(xlabel="step", ylim=(-3e-10, 5))
-        ax.set_title(title, fontsize=10)
-        ax.grid(color=palette.FAINT)
-    axes[0].set_ylabel("largest difference of a weight")
-    axes[0].legend(
-        frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(0.1, 0.64)
-    )
+    found = {
+        title: {what: distance([one[what] for one in of_ranks]) for what in of_ranks[0]}
+        for title, distance in panels.items()
+    }
+    distances(found, ylabel="largest difference of a weight", promised=1e-5)
 
 
-draw_differences(
-    "runs",
-    {
-        "between ranks": between_ranks,
-        "between their ways": between_ways,
-        "to the sequential run": from_alone,
-    },
-)
+panels = {"between ranks": between_ranks, "between their ways": between_ways}
+draw_differences("runs", panels | {"to the sequential run": from_alone})
 
 # %% [markdown]
 # All four run to the end without a word. Only one is data parallel training.
@@ -491,34 +439,30 @@ def train_with_broadcast(when):
     model = new_model(seed=hvd.rank())
     optimizer = tf.keras.optimizers.SGD(BASE_RATE * hvd.size(), momentum=0.9)
     optimizer.build(model.trainable_variables)
-    batches = (
-        tf.data.Dataset.from_tensor_slices((x, y))
-        .shard(hvd.size(), hvd.rank())
-        .batch(LOCAL_BATCH)
-        .take(N // GLOBAL_BATCH)
-    )
+    batches = tf.data.Dataset.from_tensor_slices((x, y)).shard(hvd.size(), hvd.rank())
+    batches = batches.batch(LOCAL_BATCH).take(N // GLOBAL_BATCH)
     if when == "before the first step":
         hvd.broadcast_variables(model.variables + optimizer.variables, root_rank=0)
     weights = [weights_of(model)]
     for step, (images, labels) in enumerate(batches.repeat(EPOCHS)):
         with tf.GradientTape() as tape:
             loss = loss_function(labels, model(images, training=True))
-        gradients = hvd.DistributedGradientTape(tape).gradient(
-            loss, model.trainable_variables
-        )
+        tape = hvd.DistributedGradientTape(tape)
+        gradients = tape.gradient(loss, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
         if when == "after the first step" and step == 0:
             hvd.broadcast_variables(model.variables + optimizer.variables, root_rank=0)
         weights.append(weights_of(model))
     return weights
 
-
+# %%
+# %%ranks --deadline 150
 runs = {
     when: train_with_broadcast(when)
     for when in ("never", "after the first step", "before the first step")
 }
 
-# %%
+# %% alt="Two panels over the steps, logarithmic: differences between ranks and to the sequential run, for a broadcast never, after the first step and before it. After the first step the ranks agree, but only with the broadcast before it do they follow the sequential run."
 draw_differences(
     "runs", {"between ranks": between_ranks, "to the sequential run": from_alone}
 )
@@ -588,76 +532,35 @@ for epoch in range(EPOCHS):
     correct = []
     for images, labels in minibatches:
         correct.append(np.mean(model(images).numpy().argmax(axis=1) == labels))
-        optimizer.learning_rate = learning_rate(
-            step, BASE_RATE, hvd.size(), warmup_steps=0
-        )
-        losses.append(
-            float(
-                horovod_step(
-                    model,
-                    optimizer,
-                    loss_function,
-                    images,
-                    labels,
-                    first_batch=step == 0,
-                )
-            )
-        )
+        rate = learning_rate(step, BASE_RATE, hvd.size(), warmup_steps=0)
+        optimizer.learning_rate = rate
+        batch = (images, labels)
+        loss = horovod_step(model, optimizer, loss_function, *batch, step == 0)
+        losses.append(float(loss))
         weights.append(weights_of(model))
         step += 1
     mine = float(np.mean(losses[-steps:])), float(np.mean(correct))
+    count = steps * LOCAL_BATCH
     metrics.append(
-        finish_epoch(
-            lambda: print("rank 0 writes the checkpoint"), *mine, steps * LOCAL_BATCH
-        )
+        finish_epoch(lambda: print("rank 0 writes the checkpoint"), *mine, count)
     )
-    print(
-        f"epoch {epoch}: loss here {mine[0]:.3f}, of all ranks "
-        f"{metrics[-1]['loss']:.3f}"
-    )
+    loss = metrics[-1]["loss"]
+    print(f"epoch {epoch}: loss here {mine[0]:.3f}, of all ranks {loss:.3f}")
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Above, the loss over the steps: the mean of the ranks lies on the curve of one process. Below, their difference, logarithmic: at float32's rounding."
 of_ranks = ranks.pull("weights")
 print(f"largest difference between ranks          {max(between_ranks(of_ranks)):.1e}")
 print(
     f"largest difference to the sequential run  {max(from_alone(of_ranks)):.1e}   "
     "(promised: 1e-5)"
 )
-
 mean_loss = np.mean(ranks.pull("losses"), axis=0)
-figure, (above, below) = plt.subplots(
-    2, 1, figsize=(7, 4.6), sharex=True, height_ratios=(2, 1), layout="constrained"
-)
-above.plot(
+beside_sequential(
     alone_losses,
-    "-",
-    color=palette.BLUE,
-    linewidth=2,
-    label=f"sequential, minibatches of {GLOBAL_BATCH}",
-)
-above.plot(
-    mean_loss,
-    "o",
-    color=palette.VERMILLION,
-    fillstyle="none",
-    label=f"{RANKS} ranks, 32 each, mean over the ranks",
-)
-above.set(ylabel="loss", ylim=(0, 1.05 * max(alone_losses)))
-above.legend(frameon=False)
-below.semilogy(
-    np.maximum(np.abs(mean_loss - alone_losses), 1e-9),
-    "o-",
-    color=palette.INK,
-    markersize=4,
-)
-below.set(
-    xlabel="step",
-    ylabel="difference, 0 at 1e-9",
+    {f"{RANKS} ranks, {LOCAL_BATCH} each, mean over the ranks": mean_loss},
+    {"mean of the ranks": np.abs(mean_loss - alone_losses)},
     ylim=(3e-10, 1e-3),
-    xticks=range(0, len(mean_loss), 3),
 )
-for ax in (above, below):
-    ax.grid(color=palette.FAINT)
 
 # %% [markdown]
 # Zero between the ranks, rounding to the sequential run. (If your shards are blocks,
@@ -697,7 +600,8 @@ class Spy(tf.keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         self.losses.append(round(float(logs["loss"]), 4))
 
-
+# %%
+# %%ranks --deadline 150
 def fit(callbacks, epochs):
     """Train a new model with Keras, every rank from a start of its own. Returns it."""
     model = new_model(seed=hvd.rank())
@@ -784,42 +688,25 @@ model = fit(
 )
 rates, weights = spy.rates, weights_of(model)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Learning rate over the steps: the line of learning_rate(step) rises from the rate of one process to that times the ranks during the warm-up and stays there; Keras' points run one step ahead of it."
 rates = ranks.pull("rates")[0]
-warmup_steps = 2 * (N // GLOBAL_BATCH)
-figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
-ax.plot(
-    [learning_rate(step, BASE_RATE, RANKS, warmup_steps) for step in range(len(rates))],
-    color=palette.BLUE,
-    label="learning_rate(step)",
+warmup_steps, steps = 2 * (N // GLOBAL_BATCH), range(len(rates))
+mine = [learning_rate(step, BASE_RATE, RANKS, warmup_steps) for step in steps]
+ax = charts.lines(
+    {
+        "learning_rate(step)": (steps, mine, "blue -"),
+        "Keras with LearningRateWarmupCallback": (steps, rates, "red o"),
+    },
+    size=(7, 3.2),
+    legend="lower right",
+    xlabel="step",
+    ylabel="learning rate",
+    ylim=(0, RANKS * BASE_RATE * 1.15),
 )
-ax.plot(
-    rates,
-    "o",
-    color=palette.VERMILLION,
-    fillstyle="none",
-    label="Keras with LearningRateWarmupCallback",
-)
-for rate, name, place in (
-    (BASE_RATE, "rate of one process", "right"),
-    (RANKS * BASE_RATE, f"times {RANKS} ranks", "left"),
-):
-    ax.axhline(rate, color=palette.GREY, linewidth=0.8, linestyle=":")
-    ax.text(
-        len(rates) - 0.5 if place == "right" else -0.5,
-        rate,
-        name,
-        va="bottom",
-        ha=place,
-        fontsize=9,
-        color=palette.GREY,
-    )
-ax.set(xlabel="step", ylabel="learning rate", ylim=(0, RANKS * BASE_RATE * 1.15))
-ax.legend(frameon=False, loc="lower right")
-print(
-    "largest difference between ranks "
-    f"{between_ranks([[w] for w in ranks.pull('weights')])[0]:.1e}"
-)
+charts.guide(ax, "rate of one process", y=BASE_RATE, at="right")
+charts.guide(ax, f"times {RANKS} ranks", y=RANKS * BASE_RATE)
+apart = between_ranks([[w] for w in ranks.pull("weights")])[0]
+print(f"largest difference between ranks {apart:.1e}")
 
 # %% [markdown]
 # The dots run one step ahead: Horovod counts so that the *last* step of the warm-up has
@@ -969,7 +856,8 @@ def average_one_by_one():
     for name, gradient in gradients.items():
         hvd_torch.allreduce(gradient, name=name)
 
-
+# %%
+# %%ranks --deadline 150
 for average in (average_at_once, average_one_by_one):
     average()  # Horovod learns the names
     # rank 0 writes the file
@@ -978,7 +866,7 @@ for average in (average_at_once, average_one_by_one):
         average()
     hvd_torch.stop_timeline()
 
-# %%
+# %% alt="Timeline of six gradients handed over at once: after a common negotiation they travel together in few transfers."
 steps_of = {}
 for name in ("average_at_once", "average_one_by_one"):
     steps_of[name] = horovod_timeline.steps(
@@ -990,7 +878,7 @@ for name in ("average_at_once", "average_one_by_one"):
     )
 figure = horovod_timeline.draw(steps_of["average_at_once"][-1], title="at once")
 
-# %%
+# %% alt="Timeline of the same six gradients one by one: each waits for its own negotiation and its own transfer, one after the other."
 figure = horovod_timeline.draw(steps_of["average_one_by_one"][-1], title="one by one")
 
 # %% [markdown]
@@ -1011,7 +899,7 @@ time.sleep(0.15 if rank == world_size // 2 else 0.05 * rank / world_size)
 hvd_torch.allreduce(torch.ones(1000), name="a gradient")
 hvd_torch.stop_timeline()
 
-# %%
+# %% alt="Timeline with one late rank: the negotiation of the tensor is long, from the first rank that was ready to the late one, and the transfer short."
 figure = horovod_timeline.draw(
     horovod_timeline.read(f"{folder}/late.json"), title="one late rank"
 )
@@ -1035,20 +923,14 @@ figure = horovod_timeline.draw(
 
 # %%
 # %%ranks --deadline 150
-written = []
-
-
 def specimen(model, optimizer, local_rank, epochs):
     number = np.arange(len(x))
     dataset = tf.data.Dataset.from_tensor_slices((x, y, number))
-    dataset = dataset.shard(hvd.size(), local_rank).batch(
-        LOCAL_BATCH, drop_remainder=True
-    )
+    dataset = dataset.shard(hvd.size(), local_rank)
+    dataset = dataset.batch(LOCAL_BATCH, drop_remainder=True).take(N // GLOBAL_BATCH)
     seen = []
     for epoch in range(epochs):
-        for batch, (images, labels, numbers) in enumerate(
-            dataset.take(N // GLOBAL_BATCH), start=1
-        ):
+        for batch, (images, labels, numbers) in enumerate(dataset, start=1):
             with tf.GradientTape() as tape:
                 loss = loss_function(labels, model(images, training=True))
             tape = hvd.DistributedGradientTape(tape)
@@ -1065,7 +947,9 @@ def specimen(model, optimizer, local_rank, epochs):
             written.append(f"epoch {epoch}")  # stands for: model.save("checkpoint")
     return seen
 
-
+# %%
+# %%ranks --deadline 150
+written = []
 model = new_model(seed=hvd.rank())
 optimizer = tf.keras.optimizers.SGD(BASE_RATE * hvd.size(), momentum=0.9)
 seen = specimen(model, optimizer, local_rank=rank % (world_size // 2), epochs=3)
@@ -1118,21 +1002,17 @@ evidence()
 
 # %%
 # %%ranks --deadline 150
-written = []
-
-
 def mended(model, optimizer, local_rank, epochs):
     number = np.arange(len(x))
     dataset = tf.data.Dataset.from_tensor_slices((x, y, number))
-    dataset = dataset.shard(hvd.size(), hvd.rank()).batch(
-        LOCAL_BATCH, drop_remainder=True
-    )
+    dataset = dataset.shard(hvd.size(), hvd.rank())
+    dataset = dataset.batch(LOCAL_BATCH, drop_remainder=True).take(N // GLOBAL_BATCH)
     optimizer.build(model.trainable_variables)
     hvd.broadcast_variables(model.variables, root_rank=0)
     hvd.broadcast_variables(optimizer.variables, root_rank=0)
     seen = []
     for epoch in range(epochs):
-        for images, labels, numbers in dataset.take(N // GLOBAL_BATCH):
+        for images, labels, numbers in dataset:
             with tf.GradientTape() as tape:
                 loss = loss_function(labels, model(images, training=True))
             tape = hvd.DistributedGradientTape(tape)
@@ -1145,7 +1025,9 @@ def mended(model, optimizer, local_rank, epochs):
             written.append(f"epoch {epoch}")
     return seen
 
-
+# %%
+# %%ranks --deadline 150
+written = []
 model = new_model(seed=hvd.rank())
 optimizer = tf.keras.optimizers.SGD(BASE_RATE * hvd.size(), momentum=0.9)
 seen = mended(model, optimizer, local_rank=rank % (world_size // 2), epochs=3)
@@ -1179,27 +1061,16 @@ def throughput(world_size):
     `world_size` ranks.
     """
     program = [sys.executable, "resnet34_throughput_hvd.py", "--num-steps", "10"]
-    small = [
-        "--image-size",
-        "32",
-        "--width",
-        "8",
-        "--batch-size",
-        "8",
-        "--threads",
-        "1",
-    ]
-    environment = {**os.environ, **mpi_environment(world_size)}
-    command = [*mpiexec(), "-n", str(world_size), *program, *small]
-    output = subprocess.run(
-        command,
-        env=environment,
+    small = "--image-size 32 --width 8 --batch-size 8 --threads 1".split()
+    done = subprocess.run(
+        [*mpiexec(), "-n", str(world_size), *program, *small],
+        env={**os.environ, **mpi_environment(world_size)},
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
-    ).stdout
-    record = json.loads(output.splitlines()[-1])
+    )
+    record = json.loads(done.stdout.splitlines()[-1])
     return record["images_per_second"], record["images_per_second_sd"]
 
 
@@ -1207,7 +1078,7 @@ ranks.stop()  # they would take part of the cores
 recordings.cleanup()
 here = {p: throughput(p) for p in (1, 2, 4)}
 
-# %%
+# %% alt="Images per second over the ranks in two panels, measured here and published for GPUs: means with bars of one standard deviation, below the dashed line of the first times the number of ranks."
 alcf = {1: (281.22, 75.79), 2: (382.01, 8.42), 4: (689.22, 77.78), 8: (1341.25, 52.51)}
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 for ax, measured, title in (
@@ -1215,33 +1086,18 @@ for ax, measured, title in (
     (axes[1], alcf, "published: GPUs (ALCF 2022)"),
 ):
     p, (mean, sd) = list(measured), zip(*measured.values())
-    ax.errorbar(
-        p,
-        mean,
-        sd,
-        fmt="o-",
-        color=palette.BLUE,
-        capsize=4,
-        label="measured, ± 1 sd over 10 steps",
+    perfect = [mean[0] * n for n in p]
+    shown = {
+        "measured, ± 1 sd over 10 steps": (p, mean, "blue o-", sd),
+        "times the number of ranks": (p, perfect, "grey --"),
+    }
+    words = {"xlabel": "ranks", "ylabel": "images/s", "title": title, "xticks": p}
+    charts.lines(shown, ax, ylim=(0, None), legend="upper left", **words)
+    said = (
+        f"{n}: {m:.0f} ± {s:.0f} ({m / mean[0] / n:.0%} of perfect)"
+        for n, m, s in zip(p, mean, sd)
     )
-    ax.plot(
-        p,
-        [mean[0] * n for n in p],
-        "--",
-        color=palette.GREY,
-        label="times the number of ranks",
-    )
-    ax.set(xlabel="ranks", ylabel="images/s", title=title, xticks=p, ylim=(0, None))
-    ax.grid(color=palette.FAINT)
-    ax.legend(frameon=False, loc="upper left")
-    print(
-        title,
-        *(
-            f"{n}: {m:.0f} ± {s:.0f} ({m / mean[0] / n:.0%} of perfect)"
-            for n, m, s in zip(p, mean, sd)
-        ),
-        sep="   ",
-    )
+    print(title, *said, sep="   ")
 
 # %% [markdown]
 # Left, the curve bends where the cores run out. 4 ranks on 2 cores cannot do more work
