@@ -190,7 +190,7 @@ print("only rank", rank, "runs this")
 #
 # With `--timeline` the cell draws who talked when.
 
-# %%
+# %% alt="Space-time diagram of four ranks, a line for each: they come to one allreduce at different moments, wait, hatched, for the last, and leave it together."
 # %%ranks --timeline
 total = comm.allreduce(x)
 print(f"I brought {x:2d}, the sum is {total}")
