@@ -27,7 +27,8 @@ from torch import nn
 from torch.distributed import pipelining
 
 from autograder import check
-from labkit import data, models, palette, simulation, timeline
+from labkit import data, models, simulation, timeline
+from labkit.plots import charts
 from labkit.schedules import StandStill, replay
 
 # %% [markdown]
@@ -63,7 +64,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # One batch, not cut. A slot is drawn as one second, and what a forward pass leaves
 # behind as 1 MB:
 
-# %%
+# %% alt="Space-time diagram of four ranks. The forward pass goes down the ranks like stairs and the backward pass up again, so that one rank works at a time and three quarters of the picture are white."
 def show(orders, m, v=1, title=None, **seconds):
     """Replay orders, draw them, and say how long they take."""
     p = len(orders)
@@ -87,7 +88,7 @@ show([[("F", 0), ("B", 0)]] * 4, m=1, title="One batch on 4 ranks")
 # the slots are shorter, and we count those. Every rank first does all forward passes,
 # then all backward passes. That is **GPipe** (Huang et al. 2019):
 
-# %%
+# %% alt="GPipe with 8 micro-batches on four ranks: all forward passes, then all backward passes. White triangles of waiting lie at the beginning, between the two, and at the end; the memory of each rank climbs to 8 micro-batches."
 def gpipe_order(m):
     return [("F", k) for k in range(m)] + [("B", k) for k in range(m)]
 
@@ -263,10 +264,29 @@ class Charge(torch.autograd.Function):
         simulation.alive(sum(ctx.stage.kept.values()))
         return gradient, None, None
 
+# %% [markdown]
+# A stage counts what autograd keeps for its backward pass, as bytes of each
+# micro-batch, without the weights (unit 15 looks into that):
 
+# %%
+def saved_bytes(layers, x):
+    """The layers' output, and the bytes that autograd keeps of its making."""
+    weights = {p.untyped_storage().data_ptr() for p in layers.parameters()}
+    saved = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            saved[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        out = layers(x)
+    return out, sum(saved.values())
+
+# %%
 class Stage(nn.Module):
-    """Some layers. It charges its computing and counts what autograd keeps for the
-    backward pass: bytes of each micro-batch, without the weights."""
+    """Some layers that charge their computing and count what they keep."""
 
     def __init__(self, layers, chunks=1):
         super().__init__()
@@ -276,18 +296,7 @@ class Stage(nn.Module):
     def forward(self, x):
         k, self.calls = self.calls, self.calls + 1
         simulation.compute(self.seconds[0], f"F{k}")
-        weights = {p.untyped_storage().data_ptr() for p in self.parameters()}
-        saved = {}
-
-        def pack(tensor):
-            storage = tensor.untyped_storage()
-            if storage.data_ptr() not in weights:
-                saved[storage.data_ptr()] = storage.nbytes()
-            return tensor
-
-        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-            out = self.layers(x)
-        self.kept[k] = sum(saved.values())
+        out, self.kept[k] = saved_bytes(self.layers, x)
         simulation.alive(sum(self.kept.values()))
         return Charge.apply(out, self, k)
 
@@ -300,7 +309,10 @@ def stage_of(number, stages, chunks=1):
     last = 1 + (number + 1) * per_stage if number < stages - 1 else None
     return Stage(whole_model()[first:last], chunks)
 
+# %% [markdown]
+# And the whole model on one rank, to compare with:
 
+# %%
 def minibatch():
     tokens = data.encode(data.text())
     x, y = data.windows(tokens, BATCH, CONTEXT, np.random.default_rng(17))
@@ -402,7 +414,7 @@ def train(step, m):
 def train_gpipe(m):
     return train(gpipe, m)
 
-
+# %% tags=["raises-exception"] alt="GPipe on four ranks, on the clock of the network: the stairs of the replay above with thin arrows for the messages; under each rank the bytes that autograd keeps climb until the last forward pass and fall with each backward pass."
 def measured(outcome):
     """The share of time in which ranks did not compute, on the clock of the network."""
     busy = sum(rank.busy for rank in outcome.ranks)
@@ -468,7 +480,7 @@ def order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]:
 # %% nbgrader={"grade": true, "grade_id": "check_order_1f1b", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(order_1f1b)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="1F1B with 8 micro-batches on four ranks: the white parts are as large as under GPipe, and the curve of memory stops at 4 micro-batches on rank 0, at 3, 2 and 1 on the others."
 show([order_1f1b(rank, 4, 8) for rank in range(4)], m=8, title="1F1B, 8 micro-batches")
 
 # %% [markdown]
@@ -476,7 +488,7 @@ show([order_1f1b(rank, 4, 8) for rank in range(4)], m=8, title="1F1B, 8 micro-ba
 # they stay so however many micro-batches there are. That is the third question: GPipe
 # keeps the same everywhere, 1F1B most on the first rank. Draw it for 32:
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Two charts over the number of micro-batches, 4 to 64. The share of idle time falls in the same way under both orders. The micro-batches that rank 0 keeps grow with their number under GPipe and stay at 4 under 1F1B."
 counts = (4, 8, 16, 32, 64)
 kept = {"GPipe": [], "1F1B": []}
 for m in counts:
@@ -486,22 +498,13 @@ for m in counts:
     ):
         kept[name].append(replay(orders, 4, m).alive[0])
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.2), layout="constrained")
-left.plot(counts, [bubble(4, m) for m in counts], "o-", color=palette.INK)
-left.set(xlabel="micro-batches", ylabel="share of idle time", ylim=(0, None))
-left.set_title("both orders, 4 ranks", fontsize=10)
-for (name, values), colour, marker in zip(kept.items(), palette.CYCLE, "os"):
-    right.plot(counts, values, marker=marker, color=colour)
-    right.annotate(
-        name,
-        (counts[-1], values[-1]),
-        xytext=(0, 7),
-        textcoords="offset points",
-        ha="right",
-        color=colour,
-    )
-right.set(xlabel="micro-batches", ylabel="micro-batches kept on rank 0", ylim=(0, 74))
-plt.show()
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+idle = {"both orders, 4 ranks": (counts, [bubble(4, m) for m in counts], "ink o-")}
+words = {"xlabel": "micro-batches", "xlim": (0, 68)}
+charts.lines(idle, left, ylabel="share of idle time", ylim=(0, None), **words)
+alive = {name: (counts, numbers) for name, numbers in kept.items()}
+ylabel = "micro-batches kept on rank 0"
+charts.lines(alive, right, legend="ends", ylabel=ylabel, ylim=(0, 70), **words);
 
 # %% [markdown]
 # ### 1F1B (4 points) · stretch
@@ -548,7 +551,7 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
 # %% nbgrader={"grade": true, "grade_id": "check_one_f_one_b", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(one_f_one_b)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="1F1B on four ranks: after a few forward passes each rank takes a backward and a forward pass in turn. As much white as under GPipe, but the memory of rank 0 stops at 4 micro-batches and that of rank 3 at 1."
 def train_1f1b(m):
     return train(one_f_one_b, m)
 
@@ -582,7 +585,7 @@ def with_sends_that_wait(step):
     finally:
         dist.isend = patient
 
-
+# %% tags=["raises-exception"]
 def waiting_gpipe():
     return with_sends_that_wait(train_gpipe)
 
@@ -667,7 +670,7 @@ def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int,
 # %% nbgrader={"grade": true, "grade_id": "check_order_interleaved", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(order_interleaved)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="The interleaved order with two chunks on each of four ranks: blocks half as wide, and less white at the beginning and at the end than under 1F1B."
 for v in (2, 4):
     orders = [order_interleaved(rank, 4, 8, v) for rank in range(4)]
     ran = replay(orders, 4, 8, v, forward=1 / v, backward=2 / v)
@@ -683,33 +686,21 @@ show(orders, 8, 2, "Interleaved, 2 chunks a rank", forward=0.5, backward=1.0)
 # micro-batch crosses the network $v$ times as often. So far a message cost nothing. In
 # the next cell it takes a part of a slot:
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Slots in all over the time of a message, for 1, 2 and 4 chunks on a rank. With free messages 4 chunks are fastest and 1 is slowest. The line of 4 chunks is the steepest and crosses that of 2."
 hops = [0, 0.05, 0.1, 0.2, 0.3]
-slots = {
-    v: [
-        replay(orders, 4, 8, v, forward=1 / v, backward=2 / v, hop=hop).elapsed
-        for hop in hops
-    ]
-    for v, orders in (
-        (1, [order_1f1b(rank, 4, 8) for rank in range(4)]),
-        (2, [order_interleaved(rank, 4, 8, 2) for rank in range(4)]),
-        (4, [order_interleaved(rank, 4, 8, 4) for rank in range(4)]),
-    )
-}
-figure, ax = plt.subplots(figsize=(5.2, 3.2), layout="constrained")
-for (v, values), colour, marker in zip(slots.items(), palette.CYCLE, "os^"):
-    ax.plot(hops, values, marker=marker, color=colour)
-    ax.annotate(
-        f"v = {v}",
-        (hops[-1], values[-1]),
-        xytext=(6, 0),
-        textcoords="offset points",
-        va="center",
-        color=colour,
-    )
-ax.set(xlabel="forward slots that a message takes", ylabel="slots in all")
-ax.set_xlim(0, 0.34)
-plt.show()
+slots = {}
+for v in (1, 2, 4):
+    if v == 1:
+        orders = [order_1f1b(rank, 4, 8) for rank in range(4)]
+    else:
+        orders = [order_interleaved(rank, 4, 8, v) for rank in range(4)]
+    parts = {"forward": 1 / v, "backward": 2 / v}
+    times = [replay(orders, 4, 8, v, hop=hop, **parts).elapsed for hop in hops]
+    slots[f"v = {v}"] = hops, times
+xlabel = "forward slots that a message takes"
+charts.lines(
+    slots, legend="ends", size=(5.6, 3.2), xlabel=xlabel, ylabel="slots in all"
+);
 
 # %% [markdown]
 # With free messages, four chunks are best. When a message takes more than about a
@@ -811,22 +802,16 @@ def train_with_torch(m):
     )
     schedule = pipelining.Schedule1F1B(stage, m, loss_fn=loss_of)
     losses = []
-    if rank == 0:
-        schedule.step(x)
-    elif rank == p - 1:
-        schedule.step(target=y, losses=losses)
-    else:
-        schedule.step()
+    given = {"target": y, "losses": losses} if rank == p - 1 else {}
+    schedule.step(*([x] if rank == 0 else []), **given)
     loss = float(sum(losses)) / m if losses else None
     return loss, gradients_of(block)
 
-
+# %% tags=["raises-exception"] alt="Two space-time diagrams, one below the other, yours and that of torch's Schedule1F1B: the same blocks at the same places."
 library = simulation.run(train_with_torch, RANKS, (8,), alpha=1e-7, beta=0)
 compare(library)
-figure, axes = plt.subplots(1, 2, figsize=(13, 4.6), layout="constrained")
 both = {"yours": second, "torch's Schedule1F1B": library}
-for ax, (title, outcome) in zip(axes, both.items()):
-    timeline.draw(outcome.events, RANKS, title=title, ax=ax)
+charts.diagrams(both, RANKS, size=(11, 9));
 
 # %% [markdown]
 # The same gradients, the same idle time, the same picture. `ScheduleGPipe` takes the
@@ -919,7 +904,7 @@ def order_zero_bubble(rank: int, p: int, m: int) -> list[tuple[str, int]]:
 # %% nbgrader={"grade": true, "grade_id": "check_order_zero_bubble", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(order_zero_bubble)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Three space-time diagrams of four ranks, one below the other: 1F1B with whole backward passes, with each W right behind its B, and with W put off. In the third, W fills what was white at the end of the other two."
 def at_once(rank, p, m):
     """1F1B with each W right behind its B."""
     pairs = [[a, ("W", a[1])] if a[0] == "B" else [a] for a in order_1f1b(rank, p, m)]
@@ -932,11 +917,12 @@ compared = {
     "1F1B, each W right behind its B": (at_once, parts),
     "W put off": (order_zero_bubble, parts),
 }
-figure, axes = plt.subplots(3, 1, figsize=(9.5, 10.5), layout="constrained")
-for ax, (title, (order, seconds)) in zip(axes, compared.items()):
+runs = {}
+for title, (order, seconds) in compared.items():
     ran = replay([order(rank, 4, 8) for rank in range(4)], 4, 8, **seconds)
     print(f"{title:33}{ran.elapsed:g} slots, idle {ran.bubble.mean():.1%}")
-    timeline.draw(ran.events, 4, title=title, ax=ax)
+    runs[title] = ran
+charts.diagrams(runs, 4, size=(11, 12));
 
 # %% [markdown]
 # Of 3 (p - 1) idle slots p - 1 are left, with no more memory on any rank than rank 0
