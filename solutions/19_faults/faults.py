@@ -28,7 +28,6 @@ import threading
 import time
 from collections.abc import Callable
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -38,8 +37,9 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from torch.distributed.fsdp import fully_shard
 
 from autograder import check
-from labkit import checkpoint, palette, simulation, timeline
+from labkit import checkpoint, simulation, timeline
 from labkit.environment import without_frameworks
+from labkit.plots import charts
 from train_elastic import SIZE, one_step
 
 # %% [markdown]
@@ -61,7 +61,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # ## One file, old or new
 #
 # A checkpoint is written again and again over the same name, and a job may be ended at
-# any moment: also in the middle of a write. The next cell does that, for real. A
+# any moment: also in the middle of a write. The next cells do that, for real. A
 # process of its own writes a file, and the operating system kills it when the file has
 # `k` bytes (a limit on the size of files, `RLIMIT_FSIZE`), for every `k`.
 
@@ -71,6 +71,19 @@ def in_place(path, data):
         file.write(data)
 
 
+def killed_at(k, save, path, data):
+    """A process saves data at path and is killed when a file has k bytes."""
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (k, k))
+        try:
+            save(path, data)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+# %%
 def killed_at_every_byte(save):
     """How often the file was old, new, half or gone after the process that wrote it was
     killed."""
@@ -80,15 +93,7 @@ def killed_at_every_byte(save):
         for k in range(len(new) + 1):
             path = f"{folder}/{k}"
             in_place(path, old)
-            child = os.fork()
-            if child == 0:
-                signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (k, k))
-                try:
-                    save(path, new)
-                finally:
-                    os._exit(0)
-            os.waitpid(child, 0)
+            killed_at(k, save, path, new)
             there = open(path, "rb").read() if os.path.exists(path) else None
             words = {old: "old", new: "new", None: "gone"}
             found[words.get(there, "half")] += 1
@@ -303,13 +308,13 @@ def digest_of(model):
     return checkpoint.digest(whole)[:12]
 
 
-def sharded_training(folder, how):
-    torch.manual_seed(0 if how == "save" else 1)
+def training(seed):
+    """A sharded model, its Adam, and a function that takes steps."""
+    torch.manual_seed(seed)
     layers = [nn.Linear(12, 12, dtype=torch.float64) for _ in range(3)]
     model = nn.Sequential(*layers)
     fully_shard(model)
     adam = torch.optim.Adam(model.parameters(), 0.05)
-    rank, p = dist.get_rank(), dist.get_world_size()
 
     def steps(first, last):
         for step in range(first, last):
@@ -319,20 +324,21 @@ def sharded_training(folder, how):
             model(x).square().mean().backward()  # the same samples everywhere
             adam.step()
 
+    return model, adam, steps
+
+# %%
+def saved_or_loaded(folder, how):
+    model, adam, steps = training(0 if how == "save" else 1)
     if how == "save":
         steps(0, 3)
     weights, moments = get_state_dict(model, adam)
-    state = {"model": weights, "adam": moments}
+    state, path = {"model": weights, "adam": moments}, f"{folder}/checkpoint"
     if how == "save":
-        dcp.save(state, checkpoint_id=f"{folder}/checkpoint")
+        dcp.save(state, checkpoint_id=path)
     else:
-        dcp.load(state, checkpoint_id=f"{folder}/checkpoint")
-        set_state_dict(
-            model,
-            adam,
-            model_state_dict=state["model"],
-            optim_state_dict=state["adam"],
-        )
+        dcp.load(state, checkpoint_id=path)
+        states = {"model_state_dict": state["model"], "optim_state_dict": state["adam"]}
+        set_state_dict(model, adam, **states)
     saved = digest_of(model)
     steps(3, 5)
     return f"{saved}, two steps later {digest_of(model)}"
@@ -340,7 +346,7 @@ def sharded_training(folder, how):
 
 with tempfile.TemporaryDirectory() as folder:
     for how, p in (("save", 4), ("load", 2), ("load", 3)):
-        outcome = simulation.run(sharded_training, p, (folder, how))
+        outcome = simulation.run(saved_or_loaded, p, (folder, how))
         print(f"{how} on {p} ranks: {outcome.ranks[0].value}")
     print(sorted(os.listdir(f"{folder}/checkpoint")))
 
@@ -357,7 +363,7 @@ with tempfile.TemporaryDirectory() as folder:
 # operation; its process ends, as with `kill -9`. The others are told when they need it:
 # their collective raises `dist.DistBackendError`, and its `.ranks` says who is gone.
 
-# %%
+# %% alt="A space-time diagram of four ranks that compute and then sum, again and again. Rank 2 ends in a cross before its second sum; the other three end at the moment when they are told, without the sum."
 def three_sums():
     for _ in range(3):
         simulation.compute(2e-5, "F")
@@ -440,7 +446,7 @@ def survived(steps):
     w = torch.zeros(6, dtype=torch.float64)
     return checkpoint.digest([train_through(w, slope, descend, 12, steps)])
 
-
+# %% tags=["raises-exception"] alt="A space-time diagram of four ranks. In the first steps each computes three shards, then a sum joins all four. Rank 2 ends in a cross in the third step; from there on each of the other three computes four shards."
 alone = simulation.run(survived, 1, (8,)).ranks[0].value
 for kills in ({}, {2: 3}, {2: 3, 0: 5}, {1: 0, 3: 2, 0: 6}):
     outcome = simulation.run(survived, 4, (8,), kills=kills)
@@ -536,9 +542,8 @@ FOR_REAL = True  # False: without the processes that two of the next cells start
 
 
 # %%
-def with_a_killed_worker(folder, kill_after):
-    """torchrun on two ranks; what they printed, and the seconds from the kill to the
-    next step."""
+def torchrun(folder):
+    """torchrun with two ranks, as a process whose lines can be read."""
     settings = {
         "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
         "GLOO_SOCKET_IFNAME": "lo",
@@ -546,16 +551,20 @@ def with_a_killed_worker(folder, kill_after):
         "TMPDIR": folder,
     }
     command = "torch.distributed.run --standalone --nproc-per-node 2 --max-restarts 1"
-    command = [sys.executable, "-m", *command.split(), "train_elastic.py", folder]
-    said, victim, killed_at, took = [], None, None, 0.0
-    with subprocess.Popen(
-        command,
+    return subprocess.Popen(
+        [sys.executable, "-m", *command.split(), "train_elastic.py", folder],
         env=os.environ | settings,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-    ) as torchrun:
-        for line in torchrun.stdout:
+    )
+
+# %%
+def with_a_killed_worker(folder, kill_after):
+    """What the ranks printed, and the seconds from the kill to the next start."""
+    said, victim, killed_at, took = [], None, None, 0.0
+    with torchrun(folder) as running:
+        for line in running.stdout:
             said.append(line.rstrip())
             if found := re.match(r"start 0: rank 1 .* process (\d+)", line):
                 victim = int(found[1])
@@ -566,7 +575,7 @@ def with_a_killed_worker(folder, kill_after):
                 took = time.perf_counter() - killed_at
     return said, took
 
-
+# %%
 said, took = [], 0.0
 if FOR_REAL:
     with tempfile.TemporaryDirectory() as folder:
@@ -615,7 +624,13 @@ def train(state, failures):
         if state.step % 3 == 0:
             state.commit()
     return float(sum(p.sum() for p in state.model.parameters()))
+"""
 
+# %% [markdown]
+# Run twice, failing at step 7 and not at all:
+
+# %%
+TWICE = """
 hvd.init()
 for failures in ([7], []):
     torch.manual_seed(0)
@@ -623,24 +638,18 @@ for failures in ([7], []):
     sgd = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     print("end", train(hvd.elastic.TorchState(model, sgd, step=0), failures))
 """
-
-
-def horovods_state():
+if missing := without_frameworks():
+    print(missing)
+elif FOR_REAL:
     gloo = {"HOROVOD_CONTROLLER": "gloo", "HOROVOD_CPU_OPERATIONS": "gloo"}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", ELASTIC],
+        [sys.executable, "-W", "ignore", "-c", ELASTIC + TWICE],
         env=os.environ | gloo,
         capture_output=True,
         text=True,
         timeout=80,
     )
     print(done.stdout or done.stderr[-300:], end="")
-
-
-if missing := without_frameworks():
-    print(missing)
-elif FOR_REAL:
-    horovods_state()
 
 # %% [markdown]
 # Committed at step 6, failed at step 7, gone on from 6, and the same end. Note what it
@@ -688,7 +697,7 @@ check(stragglers)
 # **Look at the first picture before you read on:** the longest all-reduces are
 # those of ranks 0, 1 and 3. Whose fault is that?
 
-# %%
+# %% alt="Two space-time diagrams of four ranks. With a slow rank 2 the other three wait before each all-reduce; with a slow network all four come together and the all-reduce itself is long."
 def steps_of(seconds, steps):
     for _ in range(steps):
         simulation.compute(seconds, "F")
@@ -698,12 +707,8 @@ def steps_of(seconds, steps):
 SECONDS = [(4e-5, 3), (4e-5, 3), (7e-5, 3), (4e-5, 3)]
 slow_rank = simulation.run(steps_of, 4, SECONDS, alpha=1e-6, beta=1e-10)
 slow_link = simulation.run(steps_of, 4, (4e-5, 3), alpha=1e-6, beta=2.5e-10)
-figure, axes = plt.subplots(2, 1, figsize=(10, 7.4), layout="constrained")
-for ax, run, title in (
-    (axes[0], slow_rank, "rank 2 is slow"),
-    (axes[1], slow_link, "the network is slow"),
-):
-    timeline.draw(run.events, 4, title=title, ax=ax)
+both = {"rank 2 is slow": slow_rank, "the network is slow": slow_link}
+charts.diagrams(both, 4, size=(10, 7.4))
 
 # %% [markdown]
 # **Who waits least is who is waited for.** In the first run rank 2 comes last to every
@@ -886,27 +891,23 @@ def useful(interval, save=SAVE, restart=RESTART, mtbf=MTBF, logs=8):
     ]
     return WORK / np.mean(took)
 
-
+# %% tags=["raises-exception"] alt="The useful part of the time over the interval between checkpoints, logarithmic: the formula as a curve, your wall_time as points on it. Both are highest and flat around Young's interval and fall on either side of it."
 intervals = [150, 300, 600, 900, 1140, 1500, 2200, 3600, 7200]
 measured = [useful(interval) for interval in intervals]
 smooth = np.geomspace(150, 7200, 100)
 lost = SAVE / smooth + smooth / (2 * MTBF) + RESTART / MTBF  # for a second of work
 best = young_interval(SAVE, MTBF, 1)
-figure, ax = plt.subplots(figsize=(6.4, 3.5), layout="constrained")
-ax.plot(smooth, 1 / (1 + lost), color=palette.SKY, label="formula")
-ax.plot(intervals, measured, "o", color=palette.BLUE, label="your wall_time")
-ax.axvline(best, color=palette.GREY, linestyle="--")
-ax.annotate(f"Young: {best:.0f} s", (best, 0.7), xytext=(5, 0),
-            textcoords="offset points")  # fmt: skip
-ax.set(
-    xscale="log",
+curves = {"formula": (smooth, 1 / (1 + lost), "sky -")}
+curves["your wall_time"] = intervals, measured, "blue o"
+ax = charts.lines(
+    curves,
+    log="x",
+    size=(6.4, 3.5),
     xlabel="interval τ between checkpoints, s",
     ylabel="useful part of the time",
+    xticks=[150, 300, 600, 1200, 2400, 4800],
 )
-ax.set_xticks([150, 300, 600, 1200, 2400, 4800], [150, 300, 600, 1200, 2400, 4800])
-ax.minorticks_off()
-ax.legend(frameon=False, loc=(0.1, 0.06))
-plt.show()
+charts.guide(ax, f"Young: {best:.0f} s", x=best)
 top = int(np.argmax(measured))
 print(f"best of these: {intervals[top]} s, useful {measured[top]:.1%}")
 print(f"at {int(best)} s: {useful(int(best)):.1%}")
@@ -941,6 +942,7 @@ TABLE_5 = {  # cause: (of the GPU?, how often, per cent)
     "CPU": (False, 2, 0.5), "system memory": (False, 2, 0.5),
 }  # fmt: skip
 
+# %%
 total = sum(count for _, count, _ in TABLE_5.values())
 print(f"{total} interruptions; the percentages add up to", end=" ")
 print(f"{sum(percent for *_, percent in TABLE_5.values()):.1f}")
