@@ -57,7 +57,7 @@ def read(order):
     words = [(word[0], *map(int, word[1:].split("."))) for word in order.split()]
     return [word if len(word) == 3 else (*word, 0) for word in words]
 
-
+# %% alt="1F1B with 8 micro-batches on four ranks: forward and backward passes in turn, with white stairs at both ends. The memory of rank 0 stops at 4 MB, that of the others at 3, 2 and 1."
 def attempt(orders, title=None, v=1, **machine):
     """Run four orders, say what comes of them, and draw it."""
     try:
@@ -117,7 +117,7 @@ def two_alive() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_two_alive", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(two_alive)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Your order with memory for two on four ranks: no curve of memory climbs above 2 MB."
 attempt(two_alive(), "Memory for two")
 
 # %% [markdown]
@@ -143,7 +143,7 @@ def three_alive() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_three_alive", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(three_alive)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Your order with memory for three on four ranks: no curve of memory climbs above 3 MB."
 attempt(three_alive(), "Memory for three")
 
 # %% [markdown]
@@ -169,7 +169,7 @@ def slow_stage() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_slow_stage", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(slow_stage)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Your order where rank 1 is half as fast: its blocks are twice as wide and nearly without a gap, the other ranks wait for it."
 slow_second = {"forward": [1, 2, 1, 1], "backward": [2, 4, 2, 2]}
 attempt(slow_stage(), "A slow stage", **slow_second)
 
@@ -199,7 +199,7 @@ def slow_links() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_slow_links", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(slow_links)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Your order where each hop takes a slot: each forward pass begins at least a slot after that of the rank before has ended."
 slow_hops = {"hop": 1}
 attempt(slow_links(), "Slow links", **slow_hops)
 
@@ -230,7 +230,7 @@ def three_parts() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_three_parts", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(three_parts)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Your order with backward passes in two parts, B and W: what was white at the end is filled with W."
 in_parts = {"forward": 1, "backward": 1, "weights": 1}
 attempt(three_parts(), "Weights later", **in_parts)
 
@@ -261,7 +261,7 @@ def heavy_head() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_heavy_head", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(heavy_head)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Your order where rank 3 is half as fast, with backward passes in two parts: its blocks are twice as wide and stand close together."
 heavy_last = {part: [1, 1, 1, 2] for part in ("forward", "backward", "weights")}
 attempt(heavy_head(), "A heavy head", **heavy_last)
 
@@ -295,7 +295,7 @@ def two_chunks() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_two_chunks", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(two_chunks)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Your order with two chunks on each of four ranks: blocks half as wide, and less white at both ends than under 1F1B."
 chunks = {"v": 2}
 attempt(two_chunks(), "Two chunks on each rank", **chunks)
 
