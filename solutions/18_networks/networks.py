@@ -27,7 +27,8 @@ from torch.distributed.algorithms.model_averaging.averagers import PeriodicModel
 from torch.nn.parallel import DistributedDataParallel
 
 from autograder import check
-from labkit import palette, simulation, timeline
+from labkit import simulation
+from labkit.plots import charts, networks
 
 NODES = simulation.nodes(4)
 
@@ -54,7 +55,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # of their own; what goes to the other node takes the node's only card, and waits there
 # if somebody else is sending.
 
-# %%
+# %% alt="Eight ranks as two boxes of four. A word inside each box says what its links cost, a word between the boxes what the links between the nodes cost."
 figure = simulation.draw("nodes of 4", 8)
 
 # %% [markdown]
@@ -82,7 +83,7 @@ def ring(x, order, phases=(0, 1)):
                 parts[into].copy_(got)
     return parts[me]
 
-
+# %% tags=["raises-exception"] alt="Eight ranks in two nodes, twice, with an arrow for each link that the ring used. In the order of the ranks two arrows go from node to node; with one rank of each node in turn all eight do."
 def in_this_order(n, order):
     x = torch.arange(n, dtype=torch.float64) * (dist.get_rank() + 1)
     ring(x, order)
@@ -98,53 +99,14 @@ def links(outcome):
     return table
 
 
-def draw_links(ax, outcome, per_node, title):
-    """Ranks of a node on a row, a line for each link that was used."""
-    table, p = links(outcome), len(outcome.ranks)
-    at = {r: (r % per_node * 1.5, -(r // per_node) * 1.8) for r in range(p)}
-    largest = max(table.values())
-    for node in range(p // per_node):
-        corner = (-0.6, -node * 1.8 - 0.6)
-        size = (per_node * 1.5 - 0.3, 1.2)
-        ax.add_patch(plt.Rectangle(corner, *size, fc="#F4F4F4", ec=palette.FAINT))
-    for (a, b), nbytes in table.items():
-        crosses = a // per_node != b // per_node
-        ax.annotate(
-            "",
-            at[b],
-            at[a],
-            arrowprops={
-                "arrowstyle": "-|>",
-                "color": palette.VERMILLION if crosses else palette.BLUE,
-                "linestyle": "-" if not crosses else (0, (4, 1.5)),
-                "lw": 0.6 + 3 * nbytes / largest,
-                "shrinkA": 11,
-                "shrinkB": 11,
-                "connectionstyle": "arc3,rad=0.22",
-            },
-        )
-    for r, (x, y) in at.items():
-        ax.plot(x, y, "o", ms=19, mfc="white", mec=palette.INK, mew=1, zorder=4)
-        ax.text(x, y, r, ha="center", va="center", fontsize=10, zorder=5)
-    between = sum(
-        size for (a, b), size in table.items() if a // per_node != b // per_node
-    )
-    ax.set_title(f"{title}\n{between / 1e3:.0f} kB between the nodes", fontsize=10)
-    ax.set(xlim=(-0.9, per_node * 1.5 - 0.6), ylim=(1.0 - p // per_node * 1.8, 0.75))
-    ax.set_aspect("equal")
-    ax.axis("off")
-
-
 N = 1 << 12
-in_order = simulation.run(in_this_order, 8, (N, list(range(8))), topology=NODES)
-bad_order = [0, 4, 1, 5, 2, 6, 3, 7]
-in_turn = simulation.run(in_this_order, 8, (N, bad_order), topology=NODES)
+orders = {"in order": list(range(8)), "in turn": [0, 4, 1, 5, 2, 6, 3, 7]}
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.4), layout="constrained")
-draw_links(axes[0], in_order, 4, "ring in the order of the ranks")
-draw_links(axes[1], in_turn, 4, "one of each node in turn")
-for name, run in (("in order", in_order), ("in turn", in_turn)):
+for ax, (name, order) in zip(axes, orders.items()):
+    run = simulation.run(in_this_order, 8, (N, order), topology=NODES)
     between = run.link_bytes["between"]
     print(f"{name:<9} {run.elapsed * 1e6:6.1f} us, {between:>9,.0f} B between nodes")
+    networks.links(links(run), 8, 4, ax, title=f"a ring, ranks {name}")
 
 # %% [markdown]
 # The same program, the same ring, the same bytes on each rank. What differs is the
@@ -188,13 +150,10 @@ def place_ranks(
     ### BEGIN SOLUTION
     if by not in ("slot", "node") or p > sum(slots):
         raise ValueError(f"{p} ranks by {by} on {sum(slots)} slots")
-    if by == "slot":
-        places = [host for host, room in zip(hosts, slots) for _ in range(room)]
-    else:
-        places = []
-        for turn in range(max(slots)):
-            places += [host for host, room in zip(hosts, slots) if room > turn]
-    return places[:p]
+    seats = [(k, host) for host, room in enumerate(slots) for k in range(room)]
+    if by == "node":
+        seats.sort()  # all first seats, then all second ones
+    return [hosts[host] for _, host in seats[:p]]
     ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "check_place_ranks", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -231,71 +190,116 @@ def hierarchical_all_reduce(x: Tensor, ranks_per_node: int) -> Tensor:
     """
     ### BEGIN SOLUTION
     g, rank, p = ranks_per_node, dist.get_rank(), dist.get_world_size()
-    x = x.clone()
-    node = [rank // g * g + k for k in range(g)]
-    part = ring(x, node, [0])
-    ring(part, list(range(rank % g, p, g)))
-    ring(x, node, [1])
-    return x
+    insides = [dist.new_group(list(range(k, k + g))) for k in range(0, p, g)]
+    acrosses = [dist.new_group(list(range(k, p, g))) for k in range(g)]
+    whole = torch.cat([x, x.new_zeros(-len(x) % p)])
+    pieces = whole.split(p * max(1, -(-len(x) // (4 * p))))  # four of them, or fewer
+    parts = [piece.new_empty(len(piece) // g) for piece in pieces]
+    works = []
+    for part, piece in zip(parts, pieces):  # one goes across, the next inside
+        dist.reduce_scatter_single(part, piece, group=insides[rank // g])
+        works.append(dist.all_reduce(part, group=acrosses[rank % g], async_op=True))
+    for part, piece, work in zip(parts, pieces, works):
+        work.wait()
+        dist.all_gather_single(piece, part, group=insides[rank // g])
+    return whole[: len(x)]
     ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "check_hierarchical_all_reduce", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(hierarchical_all_reduce)
 
-# %% tags=["raises-exception"]
+# %% [markdown]
+# Beside yours, three others: the ring; the three steps, one after the other, made of
+# the ring above; and what people write first. **Leaders**: one rank of each node
+# collects, the leaders run a ring, and spread what they have.
+
+# %%
+def by_leaders(x, node, per_node):
+    """In place. node: the ranks of this rank's node; the first is its leader."""
+    leader, *others = node
+    if dist.get_rank() == leader:
+        got = torch.empty_like(x)
+        for other in others:
+            dist.recv(got, other)
+            x += got
+        ring(x, list(range(0, dist.get_world_size(), per_node)))
+        for other in others:
+            dist.send(x, other)
+    else:
+        dist.send(x, leader)
+        dist.recv(x, leader)
+
+
+def in_three_steps(x, node, across):
+    """In place. across: the ranks with this rank's place on their nodes."""
+    part = ring(x, node, [0])
+    ring(part, across)
+    ring(x, node, [1])
+
+# %%
 def all_reduced(how, n, per_node):
-    """One of several all-reduces; whether the sum is right."""
+    """One of the all-reduces; whether the sum is right."""
     rank, p = dist.get_rank(), dist.get_world_size()
     x = torch.arange(n, dtype=torch.float64) * (rank + 1)
-    if how == "hierarchical":
+    home = rank // per_node * per_node
+    node = list(range(home, home + per_node))
+    if how == "yours":
         x = hierarchical_all_reduce(x, per_node)
+    elif how == "three steps":
+        in_three_steps(x, node, list(range(rank % per_node, p, per_node)))
     elif how == "leaders":
-        leader = rank // per_node * per_node
-        if rank == leader:
-            got = torch.empty_like(x)
-            for k in range(1, per_node):
-                dist.recv(got, rank + k)
-                x += got
-            ring(x, list(range(0, p, per_node)))
-            for k in range(1, per_node):
-                dist.send(x, rank + k)
-        else:
-            dist.send(x, leader)
-            dist.recv(x, leader)
+        by_leaders(x, node, per_node)
     else:
         ring(x, list(range(p)))
     total = torch.arange(n, dtype=torch.float64) * (p * (p + 1) / 2)
     return bool(torch.equal(x, total))
 
-
+# %% tags=["raises-exception"] alt="Three pictures of the links. The ring uses two between the nodes, leaders two, the three steps eight, each of them a quarter as thick."
 runs = {}
-for how in ("ring", "leaders", "hierarchical"):
+for how in ("ring", "leaders", "three steps", "yours"):
     run = runs[how] = simulation.run(all_reduced, 8, (how, N, 4), topology=NODES)
     right = all(rank.value for rank in run.ranks)
     print(
-        f"{how:<13} right: {right}  {run.elapsed * 1e6:5.1f} us  "
+        f"{how:<11} right: {right}  {run.elapsed * 1e6:5.1f} us  "
         f"between {run.link_bytes['between'] / 1e3:5.0f} kB  "
         f"inside {run.link_bytes['inside'] / 1e3:5.0f} kB"
     )
 print(f"the bound between: {2 * (2 - 1) * 8 * N / 1e3:.0f} kB")
 figure, axes = plt.subplots(1, 3, figsize=(12, 2.9), layout="constrained")
-for ax, (how, run) in zip(axes, runs.items()):
-    draw_links(ax, run, 4, how)
+for ax, how in zip(axes, ("ring", "leaders", "three steps")):
+    networks.links(links(runs[how]), 8, 4, ax, title=how)
 
 # %% [markdown]
-# **Leaders** is what people write first: one rank of each node collects, the leaders
-# run a ring, and spread what they have. It sends as little between the nodes. But while
-# a leader adds up, the others of its node have nothing to do, and it hears them one
-# after the other. Where the bytes decide, you see it in the time. Below, each byte
-# takes a hundred times as long:
+# Leaders sends as little between the nodes as the three steps. But while a leader adds
+# up, the others of its node have nothing to do, and it hears them one after the other.
+# Where the bytes decide, you see it in the time. Below, each byte takes a hundred times
+# as long:
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Space-time diagrams of eight ranks, leaders and three steps, one below the other. Under leaders most ranks wait most of the time; in three steps all ranks take part in every step."
 slow = simulation.nodes(4, inside=(1e-6, 100 / 300e9), between=(5e-6, 100 / 12.5e9))
-figure, axes = plt.subplots(2, 1, figsize=(11, 9), layout="constrained")
-for ax, how in zip(axes, ("leaders", "hierarchical")):
-    run = simulation.run(all_reduced, 8, (how, N, 4), topology=slow)
-    print(f"{how:<13} {run.elapsed * 1e6:6.0f} us")
-    timeline.draw(run.events, 8, title=how, ax=ax)
+drawn = {}
+for how in ("leaders", "three steps"):
+    drawn[how] = simulation.run(all_reduced, 8, (how, N, 4), topology=slow)
+    print(f"{how:<11} {drawn[how].elapsed * 1e6:6.0f} us")
+charts.diagrams(drawn, 8, size=(11, 9))
+
+# %% [markdown]
+# In three steps the card between the nodes rests while the links inside work, and they
+# rest while it does. Cut the vector into **pieces**, and one goes across while the next
+# is reduced inside. Where the links inside are only four times as fast and a message
+# costs nothing but its bytes, the time then comes near to what the card alone needs:
+# the bound that the card of your check names. Is yours there? (If your class may see
+# your records, write `# my records: NAME` into any code cell, with a name of your
+# choice.)
+
+# %% tags=["raises-exception"] alt="Space-time diagrams of eight ranks, three steps and yours, where the links inside the nodes are four times as fast as those between them."
+bytes_only = simulation.nodes(4, inside=(0, 1e-8), between=(0, 4e-8))
+pieces = {}
+for how in ("three steps", "yours"):
+    pieces[how] = simulation.run(all_reduced, 8, (how, N, 4), topology=bytes_only)
+    print(f"{how:<11} {pieces[how].elapsed * 1e6:6.0f} us")
+print(f"the card    {2 * (2 - 1) / 2 * 8 * N * 4e-8 * 1e6:6.0f} us")
+charts.diagrams(pieces, 8, size=(11, 9))
 
 # %% [markdown]
 # ### A torus is the same program · stretch
@@ -307,7 +311,7 @@ for ax, how in zip(axes, ("leaders", "hierarchical")):
 # 1)$.
 
 # %% tags=["raises-exception"]
-torus = simulation.run(all_reduced, 9, ("hierarchical", 720, 3))
+torus = simulation.run(all_reduced, 9, ("three steps", 720, 3))
 flat = simulation.run(all_reduced, 9, ("ring", 720, 3))
 steps = {name: run.ranks[0].sends for name, run in (("torus", torus), ("ring", flat))}
 print("messages of each rank:", steps)
@@ -425,10 +429,8 @@ def all_reduce_seconds(
     seconds, d = 0.0, 1
     while d < p:
         (alpha, beta), at_once = (between, per_node) if d >= per_node else (inside, 1)
-        if algorithm == "doubling":
-            seconds += alpha + at_once * nbytes * beta
-        else:
-            seconds += 2 * (alpha + at_once * nbytes * d / p * beta)
+        times, size = (1, nbytes) if algorithm == "doubling" else (2, nbytes * d / p)
+        seconds += times * (alpha + at_once * size * beta)
         d *= 2
     return seconds
     ### END SOLUTION
@@ -446,6 +448,8 @@ INSIDE, BETWEEN = (1e-6, 1 / 300e9), (5e-6, 1 / 12.5e9)
 
 def two_levels(per_node):
     inside, between = (simulation.Link(*one, overhead=0) for one in (INSIDE, BETWEEN))
+    if per_node == 1:
+        return simulation.Topology(between)
     return simulation.nodes(per_node, inside=inside, between=between)
 
 
@@ -453,20 +457,18 @@ def halved(how, n, per_node):
     x = torch.arange(n, dtype=torch.float64) * (dist.get_rank() + 1)
     return halving_doubling(x)
 
-
+# %% tags=["raises-exception"]
+NAMES = {  # of the algorithm in your function: the program, and what it is called there
+    "ring": (all_reduced, "ring"),
+    "halving_doubling": (halved, "halving_doubling"),
+    "hierarchical": (all_reduced, "three steps"),
+}
 print("nodes  bytes   algorithm          model     measured")
 for count, per_node, n in ((4, 1, 4096), (2, 4, 64), (2, 4, 1 << 14)):
-    for short, name in (
-        ("ring", "ring"),
-        ("halving", "halving_doubling"),
-        ("hierarchical", "hierarchical"),
-    ):
+    for name, (program, how) in NAMES.items():
         model = all_reduce_seconds(name, 8 * n, count, per_node, INSIDE, BETWEEN)
-        network = simulation.Link(*BETWEEN, overhead=0)
-        network = two_levels(per_node) if per_node > 1 else simulation.Topology(network)
-        how = (short, n, per_node)
-        program = halved if short == "halving" else all_reduced
-        run = simulation.run(program, count * per_node, how, topology=network)
+        network, p = two_levels(per_node), count * per_node
+        run = simulation.run(program, p, (how, n, per_node), topology=network)
         print(
             f"{count} x {per_node}  {8 * n:>7,}  {name:<17}"
             f"{model * 1e6:8.2f} us {run.elapsed * 1e6:8.2f} us"
@@ -479,21 +481,20 @@ for count, per_node, n in ((4, 1, 4096), (2, 4, 64), (2, 4, 1 << 14)):
 #
 # Now draw it for 64 ranks, which nobody needs to run:
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Modelled seconds over bytes, both axes logarithmic, for 64 nodes of one rank and for 8 nodes of 8: doubling and halving_doubling are fastest for few bytes, the ring is slowest there; for many bytes doubling is slowest. On 8 nodes of 8 hierarchical lies below the ring throughout."
 sizes = np.logspace(2, 9, 60)
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained", sharey=True)
-styles = {"ring": "-", "doubling": ":", "halving_doubling": "--", "hierarchical": "-."}
+looks = {"ring": "blue -", "doubling": "red :"}
+looks |= {"halving_doubling": "green --", "hierarchical": "purple -."}
 for ax, (count, per_node) in zip(axes, ((64, 1), (8, 8))):
-    for colour, (name, style) in zip(palette.CYCLE, styles.items()):
-        times = [
-            all_reduce_seconds(name, size, count, per_node, INSIDE, BETWEEN)
-            for size in sizes
-        ]
-        ax.loglog(sizes, times, style, color=colour, lw=2, label=name)
-    ax.set(xlabel="bytes", title=f"{count} nodes of {per_node}")
-    ax.spines[["top", "right"]].set_visible(False)
-axes[0].set_ylabel("seconds (model)")
-legend = axes[0].legend(frameon=False)
+    curves = {}
+    for name, look in looks.items():
+        where = (count, per_node, INSIDE, BETWEEN)
+        seconds = [all_reduce_seconds(name, size, *where) for size in sizes]
+        curves[name] = sizes, seconds, look
+    title = f"{count} nodes of {per_node}"
+    charts.lines(curves, ax, log="xy", xlabel="bytes", title=title)
+axes[0].set_ylabel("seconds (model)");
 
 # %% [markdown]
 # No algorithm wins everywhere. That is why a library has several and chooses by size.
@@ -645,7 +646,7 @@ def network():
     torch.manual_seed(1)
     return nn.Sequential(nn.Linear(32, 128), nn.Tanh(), nn.Linear(128, 10))
 
-
+# %% tags=["raises-exception"]
 def sign_mean(gradient, error):
     """One bit for each number, and the mean magnitude."""
     full, p = gradient + error, dist.get_world_size()
@@ -662,10 +663,15 @@ def sign_mean(gradient, error):
     return mean / p
 
 
+def dense_mean(gradient):
+    gradient = gradient.clone()
+    dist.all_reduce(gradient)
+    return gradient / dist.get_world_size()
+
+# %% tags=["raises-exception"]
 def compressed(method, flat, error, params, qs):
     if method == "dense":
-        dist.all_reduce(flat)
-        return flat / dist.get_world_size()
+        return dense_mean(flat)
     if method.startswith("top 1 %"):
         if "without" in method:
             error.zero_()
@@ -675,14 +681,12 @@ def compressed(method, flat, error, params, qs):
     means, sizes = [], [w.numel() for w in params]
     for w, g, e, q in zip(params, flat.split(sizes), error.split(sizes), qs):
         if w.dim() == 1:  # a bias is small: whole
-            g = g.clone()
-            dist.all_reduce(g)
-            means.append(g / dist.get_world_size())
+            means.append(dense_mean(g))
         else:
             means.append(power_sgd(g.view_as(w), q, e.view_as(w)).flatten())
     return torch.cat(means)
 
-
+# %% tags=["raises-exception"]
 def train(method, steps, lr):
     rank = dist.get_rank()
     (x, y), net = problem(), network()
@@ -702,7 +706,7 @@ def train(method, steps, lr):
                 w -= lr * g.view_as(w)
     return F.cross_entropy(net(x), y).item()
 
-
+# %% tags=["raises-exception"]
 STEPS = 100
 methods = ("dense", "alone", "top 1 %", "top 1 % without feedback", "sign", "power_sgd")
 print(f"{'':<25} loss   bytes/step  collectives")
@@ -727,10 +731,7 @@ for method in methods:
 # another way, too. Yours, and two of the library:
 
 # %% tags=["raises-exception"]
-def with_hook(name, steps):
-    rank = dist.get_rank()
-    (x, y), net = problem(), network()
-    ddp = DistributedDataParallel(net)
+def register_hook(ddp, name):
     errors = {}
 
     def top_k_hook(state, bucket):
@@ -749,6 +750,13 @@ def with_hook(name, steps):
             None, matrix_approximation_rank=2, start_powerSGD_iter=2
         )
         ddp.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+
+# %% tags=["raises-exception"]
+def with_hook(name, steps):
+    rank = dist.get_rank()
+    (x, y), net = problem(), network()
+    ddp = DistributedDataParallel(net)
+    register_hook(ddp, name)
     optimizer = torch.optim.SGD(ddp.parameters(), lr=0.5)
     draws = torch.Generator().manual_seed(100 + rank)
     for _ in range(steps):
@@ -877,7 +885,7 @@ def flat_problem():
 
     return torch.cat([w.detach().flatten() for w in params]), gradient, loss
 
-
+# %% tags=["raises-exception"]
 def rounds(every, outer_lr, mu):
     w, gradient, loss = flat_problem()
     return loss(diloco(w, gradient, 96, every, 0.5, outer_lr, mu))
@@ -897,12 +905,12 @@ for every, outer_lr, mu in ((1, 1.0, 0.0), (8, 1.0, 0.0), (8, 0.7, 0.5), (8, 0.7
 # ## Break it: placed in turn
 #
 # Somebody writes `--map-by node` into the job script. The program still takes rank $r$
-# to be on node $r / g$; now it is on node $r \bmod N$. Your own hierarchical
-# all-reduce, each rank where that line puts it:
+# to be on node $r / g$; now it is on node $r \bmod N$. The three steps, each rank where
+# that line puts it:
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="The links that the three steps use, twice. By slot eight thin arrows go between the nodes; by node the thick arrows that belong inside the nodes go between them."
 def misplaced(n, per_node, by):
-    """`hierarchical_all_reduce`, renumbered as if ranks were placed so."""
+    """The three steps, ranks renumbered as if they were placed so."""
     rank, p = dist.get_rank(), dist.get_world_size()
     hosts = [str(k) for k in range(p // per_node)]
     places = place_ranks(hosts, [per_node] * len(hosts), p, by)
@@ -912,9 +920,7 @@ def misplaced(n, per_node, by):
     name = slots[rank]
     home = name // per_node * per_node
     node = [real[home + k] for k in range(per_node)]
-    part = ring(x, node, [0])
-    ring(part, [real[k] for k in range(name % per_node, p, per_node)])
-    ring(x, node, [1])
+    in_three_steps(x, node, [real[k] for k in range(name % per_node, p, per_node)])
     return x
 
 
@@ -923,7 +929,7 @@ for ax, by in zip(axes, ("slot", "node")):
     run = simulation.run(misplaced, 8, (N, 4, by), topology=NODES)
     between = run.link_bytes["between"]
     print(f"by {by}: {run.elapsed * 1e6:5.1f} us, {between:,.0f} B between the nodes")
-    draw_links(ax, run, 4, f"--map-by {by}")
+    networks.links(links(run), 8, 4, ax, title=f"--map-by {by}")
 
 # %% [markdown]
 # The sum is right. No error, no warning; what was to stay inside the nodes crosses
@@ -935,12 +941,10 @@ for ax, by in zip(axes, ("slot", "node")):
 # `dist.all_reduce` on subgroups does the same three phases, and local SGD is in the
 # library as `PeriodicModelAverager`.
 
-# %% tags=["raises-exception"]
-def three_phases(how, n, per_node):
+# %% tags=["raises-exception"] alt="Two space-time diagrams of eight ranks, the three steps by hand and with the library's groups: messages in the first, three collectives in the second, over the same time."
+def with_groups(n, per_node):
     rank, p = dist.get_rank(), dist.get_world_size()
     x = torch.arange(n, dtype=torch.float64) * (rank + 1)
-    if how == "by hand":
-        return hierarchical_all_reduce(x, per_node)
     starts = range(0, p, per_node)
     inside = [dist.new_group(list(range(k, k + per_node))) for k in starts]
     across = [dist.new_group(list(range(k, p, per_node))) for k in range(per_node)]
@@ -948,18 +952,15 @@ def three_phases(how, n, per_node):
     dist.reduce_scatter_single(part, x, group=inside[rank // per_node])
     dist.all_reduce(part, group=across[rank % per_node])
     dist.all_gather_single(x, part, group=inside[rank // per_node])
-    return x
+    return bool(torch.equal(x, torch.arange(n).double() * (p * (p + 1) / 2)))
 
 
-figure, axes = plt.subplots(2, 1, figsize=(11, 9), layout="constrained")
-values = []
-for ax, how in zip(axes, ("by hand", "with the library's groups")):
-    run = simulation.run(three_phases, 8, (how, N, 4), topology=slow)
-    timeline.draw(run.events, 8, title=how, ax=ax)
-    values.append(run.ranks[3].value.values)
-    between = run.link_bytes["between"]
-    print(f"{how:<26} {run.elapsed * 1e6:4.0f} us, {between:,.0f} B between the nodes")
-print("the same sums:", np.array_equal(*values))
+library = simulation.run(with_groups, 8, (N, 4), topology=slow)
+both = {"by hand": drawn["three steps"], "with the library's groups": library}
+for how, run in both.items():
+    between, right = run.link_bytes["between"], all(rank.value for rank in run.ranks)
+    print(f"{how:<26} {run.elapsed * 1e6:4.0f} us, {between:,.0f} B, right: {right}")
+charts.diagrams(both, 8, size=(11, 9))
 
 # %% tags=["raises-exception"]
 def averaged(every, steps):
