@@ -38,6 +38,7 @@ LONG = (
     *(f"autograder/exercises/test_exercises.py {unit}" for unit in ("07", "05", "06", "03")),
     *("lessons/test_notebooks.py", "autograder/exercises/test_exercises.py", "job_scripts/", "autograder/", "tools/"),
 )
+SCRATCH = "t-"  # how the folder of one test process begins
 SHARED_WORK = "PYTEST_XDIST_WORKER" in os.environ
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 
@@ -61,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "full: a test of `make test-all` alone")
     config.course_elsewhere = Counter()
-    config.course_scratch = tempfile.mkdtemp(prefix="t-")
+    config.course_scratch = tempfile.mkdtemp(prefix=SCRATCH)
     scratch = Path(config.course_scratch)
     (scratch / "tmp").mkdir()
     os.environ[leaks.MARKER] = uuid.uuid4().hex
@@ -143,12 +144,17 @@ def pytest_xdist_make_scheduler(config, log):
     return ByGroup(config, log)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """What the machine is left with where several processes shared the work: theirs see each other's."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["elsewhere"] = dict(session.config.course_elsewhere)
     if SHARED_WORK or not getattr(session.config.option, "numprocesses", None):
         return
+    for scratch in Path(session.config.course_scratch, "tmp").glob(
+        SCRATCH + "*"
+    ):  # of processes ended before they could
+        shutil.rmtree(scratch, ignore_errors=True)
     if found := leaks.leaks_since(session.config.course_before):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         sys.stderr.write("\nERROR left behind at the end of all tests:\n  " + "\n  ".join(found) + "\n")
