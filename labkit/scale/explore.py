@@ -104,10 +104,11 @@ def _time(ax: Axes, plan: Plan, found: Estimate) -> None:
         style = {"color": tint(colour, 0.25 if colour != FAINT else 0), "edgecolor": "white", "hatch": HATCHES[part]}
         ax.barh(place, seconds, 0.75, left=left, linewidth=0, **style)
         share = seconds / found.seconds
-        after = left + seconds < 0.72 * found.seconds
-        at = left + seconds if after else left
         text = f" {seconds:.3g} s, {share:.1%} " if seconds else " 0 s "
-        ax.text(at, place, text, ha="left" if after else "right", va="center", fontsize=8, color=INK)
+        side, at = "left", left + seconds  # behind the bar, before it, or, where it fills the row, in it
+        if at > 0.72 * found.seconds:
+            side, at = ("right", left) if left > 0.28 * found.seconds else ("center", left + seconds / 2)
+        ax.text(at, place, text, ha=side, va="center", fontsize=8, color=INK)
         left += seconds
     ax.set_yticks(range(len(SPENT)), list(SPENT))
     ax.invert_yaxis()
