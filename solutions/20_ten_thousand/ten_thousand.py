@@ -49,6 +49,10 @@ from labkit.scale import (
     young_daly,
 )
 
+# %% tags=["parameters"]
+ROWS = 10  # of Megatron-LM's table, whose meshes are searched for
+REPLICAS = 128  # of sixteen stages and eight tensor ranks
+
 # %% [markdown]
 # ## Guess first
 #
@@ -146,7 +150,7 @@ print("the same coordinates and groups on all 16 ranks")
 # %% [markdown]
 # Now put these 16 ranks on nodes of four. A node is a row, a group a colour:
 
-# %% tags=["raises-exception"]
+# %% alt="Three times the sixteen ranks on four nodes, a colour for each group. Groups of data: ranks 0 and 8, 1 and 9, and so on, two nodes apart; of pipeline: 0 and 4, 1 and 5, on neighbouring nodes; of tensor: the four ranks of a node." tags=["raises-exception"]
 COLOURS = (*palette.CYCLE, palette.YELLOW, palette.GREY)
 
 
@@ -344,8 +348,8 @@ for zero in range(4):
     print(f"ZeRO {zero}: {sum(held.values()) / 1e9:5.1f} GB: {parts}")
 
 # %% [markdown]
-# (With ZeRO 2 and 3 under a pipeline gradients are scattered, and weights gathered, for
-# every micro-batch anew. That is why most runs with a pipeline stop at ZeRO 1.)
+# (Under a pipeline ZeRO 2 scatters gradients, and ZeRO 3 gathers weights, for every
+# micro-batch anew. So ZeRO 1 goes best with many micro-batches.)
 #
 # ## Time
 #
@@ -385,7 +389,7 @@ check(pipeline_seconds)
 # its rank is free and what it needs is there. Three ways to know the same step, then,
 # and they can be held against each other on ranks that exist: the sixteen from above.
 
-# %%
+# %% alt="Timeline of sixteen ranks: forward and backward passes of six micro-batches with thin all-reduces between them; ranks 4 to 7 and 12 to 15 begin one forward pass later; at the end long all-reduces of the gradients, four one after the other on each card."
 replayed = replay_step(small, network, order_1f1b)
 print(f"relay {real.elapsed * 1e3:.3f} ms, replay {replayed.seconds * 1e3:.3f} ms")
 
@@ -422,7 +426,7 @@ print(f"formula {formula * 1e3:.3f} ms, {off:+.1%} of the relay's")
 # All of this in one figure, for the plan from above. A rank computes at its peak here
 # ("share of the peak" 1), which no kernel does: times are bounds.
 
-# %%
+# %% alt="Three charts. Memory of a rank by stage: 24.4 GB on stage 0, falling to 17 GB on stage 7, far below 80 GB. Time of a step: computing 1.87 s, tensor 0.56 s, pipeline 0.02 s, data 0.26 s, waiting 0.32 s, together 3.02 s. The pipeline of eight stages: a staircase of forward passes, then forward and backward in turn, then backward passes."
 explore.draw(plan)
 
 # %% [markdown]
@@ -516,7 +520,7 @@ def fastest(row):
 
 
 print("billions    GPUs   theirs (d, p, t)   best found (d, p, t)   theirs takes")
-for row in rows:
+for row in rows[:ROWS]:
     found, best = fastest(row)
     d = row["ranks"] // row["pipeline"] // row["tensor"]
     theirs = Mesh(row["tensor"], 1, row["pipeline"], d)
@@ -527,14 +531,13 @@ for row in rows:
     )
 
 # %% [markdown]
-# Of the two extremes, the smallest model and the 145.6 billion, they found the very
-# mesh that the formulas find; and with the largest models they are within 3 %. In
-# between they used larger tensor groups than need be, by these formulas up to 16 %
-# slower. What the formulas do not know: kernels get slower when a matrix is cut into
-# thin parts, gradients can be reduced while others are still computed, and a wider
-# pipeline has more to save. Their own rule, from the paper's section 3.2: "tensor model
-# parallelism should generally be used up to degree g when using g-GPU servers, and then
-# pipeline model parallelism".
+# For the smallest model and for the 145.6 billion they took the very mesh that the
+# formulas find; with the larger ones they are within 3 %. In between they used larger
+# tensor groups than need be, by these formulas up to 16 % slower. What the formulas do
+# not know: kernels get slower when a matrix is cut into thin parts, gradients can be
+# reduced while others are still computed, and a wider pipeline has more to save. Their
+# own rule, from the paper's section 3.2: "tensor model parallelism should generally be
+# used up to degree g when using g-GPU servers, and then pipeline model parallelism".
 
 # %% tags=["raises-exception"]
 row = next(row for row in rows if row["billions"] == 145.6)
@@ -609,7 +612,7 @@ print("days by equation 4:", [round(d, 1) for d in days], "printed: 34 and 84")
 # % of the peak", counts the forward pass twice. As MFU it is 39 %.
 #
 # **PaLM** (Chowdhery et al. 2022, arXiv 2204.02311, section 4.1, table 3 and appendix
-# B): 238.3 thousand tokens/s on 6,144 TPU v4. They were the first to say MFU.
+# B): 238.3 thousand tokens/s on 6,144 TPU v4. The paper proposes the MFU.
 
 # %%
 palm = published()["palm"]
@@ -739,8 +742,8 @@ my_interleaved = order_interleaved
 
 # %%
 def at_scale(order, chunks, trouble=None):
-    mesh = Mesh(tensor=8, pipeline=16, data=128)
-    job = Plan(long, mesh, grand, 2048, chunks=chunks, recompute="selective")
+    mesh = Mesh(tensor=8, pipeline=16, data=REPLICAS)
+    job = Plan(long, mesh, grand, 16 * REPLICAS, chunks=chunks, recompute="selective")
     return replay_step(job.step(), grand.topology, order, trouble)
 
 
@@ -768,7 +771,7 @@ for name, order, v in (("1F1B", my_order, 1), ("interleaved", my_interleaved, 8)
 # %%
 free = nodes(8, (0, 0), (0, 0))
 print("tensor  replicas     1F1B  interleaved")
-for tensor, replicas in ((1, 1), (1, 128), (8, 1), (8, 128)):
+for tensor, replicas in ((1, 1), (1, REPLICAS), (8, 1), (8, REPLICAS)):
     factors = []
     for order, v in ((my_order, 1), (my_interleaved, 8)):
         step = Step(Mesh(tensor, 1, 16, replicas), 16, v, layers=8 // v)
@@ -929,7 +932,7 @@ print(f"{factor:.2f} times as long")
 # And for real, on the sixteen ranks from above: nodes of four, one card for each, on
 # which all four tensor groups now meet.
 
-# %%
+# %% alt="Timeline of the same step with data innermost: more than twice as long, with wide all-reduces between all forward and backward passes, which wait for each other."
 across = replace(small, mesh=replace(small.mesh, order=SWAPPED))
 broken = run_step(across, network, order_1f1b)
 total = [sum(outcome.link_bytes.values()) for outcome in (real, broken)]

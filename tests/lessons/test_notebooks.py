@@ -410,6 +410,7 @@ SMALL: dict[str, dict[str, str]] = {
     "15_sharding": {"STEPS": "6", "EVERY": "(0, 2)"},
     "16_tensor_parallel": {"STEPS": "40"},
     "19_faults": {"BITS": "(20, 40, 62)", "FOR_REAL": "False"},  # torchrun: test_elastic.py
+    "20_ten_thousand": {"ROWS": "3", "REPLICAS": "2"},
 }
 WANTS_HOROVOD = ("07_horovod", "09_multi_node_image_lab", "13_tensorflow_strategies")
 every_unit_runs = pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def harness(f, gradients, replicated, shape):
 """
 
     def cases(self, rng):
-        return [self._case(rng, *drawn) for drawn in zip(self.levels, ((2, 1, 2), (1, 3, 2), (2, 2, 2)), strict=True)]
+        return [self._case(rng, *drawn) for drawn in zip(self.levels, ((2, 1, 2), (1, 3, 1), (2, 2, 2)), strict=True)]
 
     @staticmethod
     def _case(rng, level, shape):
