@@ -63,8 +63,8 @@ def hand_in(root: Path, student: str, folder: str, *, notebook: bool = True, scr
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    """A class of four, graded. ada did everything, and the bonus; the others did not hand in a script, so that no ranks
-    have to run.
+    """A class of five, graded. ada did everything, and the bonus, and so did eve with PyTorch; the others did not hand
+    in a script, so that no ranks have to run.
     """
     root = tmp_path_factory.mktemp("class") / "dl"
     made = course_release(root, "--units", NAME)
@@ -76,6 +76,7 @@ def root(tmp_path_factory) -> Path:
         ben = hand_in(root, "ben", "wrong_fabricated_table", script=False)
         hand_in(root, "chloe", "wrong_svg", script=False, notebook=False)
         dario = hand_in(root, "dario", "wrong_another_nonce", script=False)
+        hand_in(root, "eve", "right_ddp_reference")
         (ben / "accuracy_8.pdf").unlink()
         (ben / "accuracy_8.pdf").symlink_to("/etc/passwd")
         (dario / f"scaling{SCRIPT.replace('/', '')}.csv").write_text(SCRIPT)
@@ -84,7 +85,7 @@ def root(tmp_path_factory) -> Path:
         Course(root).give_nonces(NAME, ["dario"])
         report = grading.grade(root, GradingOptions(NAME, workers=2, weak=True))
         assert {line.student: line.how for line in report.submissions} == dict.fromkeys(
-            ("ada", "ben", "chloe", "dario"), "graded"
+            ("ada", "ben", "chloe", "dario", "eve"), "graded"
         ), report
         return root
     finally:
@@ -164,6 +165,12 @@ def test_everything_right_earns_everything_and_the_bonus_on_top(root):
         assert gradebook.find_submission(NAME, "ada").score == 105.0
 
 
+def test_a_port_to_torch_distributed_earns_the_same(root):
+    found = grades(root, "eve")
+    assert [found[CHECKS[part]][0] for part in ("port", "scaling", "plots")] == [50.0, 25.0, 25.0]
+    assert found[CHECKS["bonus"]] == (0.0, 5.0, False)
+
+
 def test_points_follow_the_rubric(root):
     found = grades(root, "ben")
     assert found[CHECKS["port"]][:2] == (0.0, None) and found[CHECKS["bonus"]][:2] == (0.0, 0.0)
@@ -223,7 +230,7 @@ def test_feedback_holds_the_page(root):
     page = (root / "feedback/ben" / NAME / f"{NAME}.html").read_text()
     for said in (RUBRIC.line("speedup").title, "perfect scaling assumed", "data:image/"):
         assert said in page, said
-    for student in ("ada", "ben", "chloe", "dario"):
+    for student in ("ada", "ben", "chloe", "dario", "eve"):
         assert SCRIPT not in (root / "feedback" / student / NAME / f"{NAME}.html").read_text()
 
 
@@ -233,7 +240,7 @@ def test_the_report_on_the_class(root):
     for student, word in (("chloe", "wait for a person"), ("dario", "code")):
         assert any(who == student and word in why for who, why in todo), todo
     shared = {who for who, why in todo if "handed in, too" in why}
-    assert shared == {"ben", "chloe"}, "both handed in the bank's run logs; the others' are of other runs"
+    assert shared == {"ben", "chloe", "eve"}, "they handed in the bank's run logs; the others' are of other runs"
     mistakes = {mistake.name: mistake.students for exercise in made.exercises for mistake in exercise.mistakes}
     assert mistakes["perfect_scaling_assumed"] == ("ben",) and set(mistakes["missing_file"]) == {
         "ben",
@@ -272,6 +279,7 @@ def test_the_command_for_codes(root):
         "ben",
         "chloe",
         "dario",
+        "eve",
     }
 
 
