@@ -62,6 +62,9 @@ def judge(script: Path, *, key: str = PUBLIC_KEY, launcher: Launcher) -> PartRes
         )
         teach = (words.DDP if source.uses_torch else words.HOROVOD).teach["not_ported"]
         return PartResult("port", [lost(one.name, "not_ported", said, teach) for one in lines])
+    if source.horovod_for_torch:
+        said = "The script trains with horovod.torch, which nobody watches here: a person reads it."
+        return PartResult("port", [needs_person(one.name, said) for one in lines])
     runs = Runs(Path(script).name, text, key, launcher, ddp=not source.uses_horovod)
     evidence = Evidence(runs, source)
     return PartResult("port", findings_of(evidence), flags_of(evidence), facts_of(evidence))

@@ -18,13 +18,15 @@ _DISTRIBUTED = {"torch.distributed", "torch.nn.parallel.DistributedDataParallel"
 @dataclass
 class Source:
     """What was read. pinned: "local_rank", "rank", "same" (the same device for all) or "" (none). growth: memory grows
-    as needed. uses_horovod, uses_distributed, uses_torch: whether Horovod, torch.distributed, PyTorch are imported.
+    as needed. uses_horovod, uses_distributed, uses_torch: whether Horovod, torch.distributed, PyTorch are imported;
+    horovod_for_torch: Horovod for PyTorch and not for TensorFlow.
     error: why the text is no program, or "".
     """
 
     uses_horovod: bool = False
     uses_distributed: bool = False
     uses_torch: bool = False
+    horovod_for_torch: bool = False
     pinned: str = ""
     growth: bool = False
     error: str = ""
@@ -50,6 +52,7 @@ def _read(tree: ast.Module) -> Source:
     origins = {kind: _names_from(tree, kind) for kind in (LOCAL, GLOBAL)}
     imported = {name for node in ast.walk(tree) for name in _imported(node)}
     found = Source("horovod" in imported, _DISTRIBUTED & imported != set(), "torch" in imported)
+    found.horovod_for_torch = "horovod.torch" in imported and "horovod.tensorflow" not in imported
     found.growth = found.uses_torch and not found.uses_horovod  # PyTorch takes a GPU's memory as it needs it
     chosen: list[str] = []
     for node in ast.walk(tree):

@@ -387,6 +387,12 @@ def test_whether_a_script_uses_torch_distributed(text, distributed):
     assert port_source.read(text).uses_distributed == distributed
 
 
+def test_horovod_for_pytorch_is_read_by_a_person(tmp_path):
+    (tmp_path / "mnist_hvd.py").write_text("import torch\nimport horovod.torch as hvd\nhvd.init()\n")
+    result = port.judge(tmp_path / "mnist_hvd.py", launcher=None)
+    assert {finding.earned for finding in result.findings} == {None} and len(result.findings) == 11
+
+
 def test_every_mistake_is_taught_in_the_words_of_both_frameworks():
     assert set(words.HOROVOD.teach) == set(words.DDP.teach)
     for diagnosis, sentence in words.DDP.teach.items():
