@@ -391,7 +391,8 @@ def in_words(status):
         "waiting": "another clone is compiling the same wheel and will share it",
         "failed": f"not compiled: {status['reason']}\n{'':15}All else works. `make horovod` tries again;"
         f" {status['log']}",
-        "impossible": f"cannot be compiled: {status['reason']}.\n{'':15}All else works; only units 07, 09 and 13 need it.",
+        "impossible": f"cannot be compiled: {status['reason']}.\n{'':15}All else works;"
+        " only units 07, 09 and 13 need it.",
         "absent": f"not compiled{': ' if status['reason'] else ''}{status['reason']}",
     }[status["state"]]
 

@@ -253,7 +253,11 @@ def test_twins_start_the_same_processes(name, layout, tmp_path, stand_ins):
     reported = [record for record in ranks if record["command"][1].endswith("report.py")]
     torchrun = any(record["command"][0] == "torchrun" for record in ranks)
     assert len(reported) == (nodes if torchrun else nodes * each)
-    if arguments and name not in ("engines", "scaling_sweep", "mesh_sweep"):  # these take their first argument for themselves
+    if arguments and name not in (
+        "engines",
+        "scaling_sweep",
+        "mesh_sweep",
+    ):  # these take their first argument for themselves
         assert any(record["command"][-len(arguments) :] == arguments for record in records["pbs"])
 
 
