@@ -21,7 +21,7 @@
 # *stretch* 15 more. The cells themselves run for about a minute on two cores. They take
 # about 2.2 GB of memory.
 
-# %% tags=["parameters"]
+# %%
 import os
 import subprocess
 import sys
@@ -32,16 +32,17 @@ from tempfile import TemporaryDirectory
 # TensorFlow: warnings and errors only
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
 from PIL import Image
 
 from autograder import check
-from labkit import palette, products, ranks, runlog, simulation
+from labkit import products, ranks, runlog, simulation
 from labkit.environment import cores, mpi_environment, mpiexec, need_frameworks
+from labkit.plots import charts, tiles
 
+# %% tags=["parameters"]
 # of the training at the end: every rank imports TensorFlow and compiles, and wants a
 # core for that
 RANKS = 2
@@ -94,17 +95,16 @@ print(
 )
 print(*(data / "Ebay_train.txt").read_text().splitlines()[:4], sep="\n")
 
-# %%
+# %% alt="Two rows of twelve small photographs, two products of each of the twelve kinds, with the kinds' names above them."
 train_list, test_list = (
     products.read_list(data / name) for name in ("Ebay_train.txt", "Ebay_test.txt")
 )
-figure, axes = plt.subplots(2, 12, figsize=(12, 2.5), layout="constrained")
-for column, kind in zip(axes.T, range(1, 13)):
-    photos = [entry for entry in train_list if entry.super_class_id == kind]
-    for ax, entry in zip(column, (photos[0], photos[-1])):
-        ax.imshow(Image.open(data / entry.path))
-        ax.axis("off")
-    column[0].set_title(products.SUPER_CLASSES[kind - 1].replace("_", "\n"), fontsize=9)
+above, below = [], []
+for number, kind in enumerate(products.SUPER_CLASSES, start=1):
+    photos = [entry for entry in train_list if entry.super_class_id == number]
+    above.append((kind.replace("_", "\n"), Image.open(data / photos[0].path)))
+    below.append(("", Image.open(data / photos[-1].path)))
+tiles.pictures({"first": above, "last": below}, each=1.0)
 products_of = [
     {entry.class_id for entry in entries} for entries in (train_list, test_list)
 ]
@@ -168,43 +168,27 @@ def run_script(name, world_size, *options):
     raises RuntimeError with its last words.
     """
     launch = [] if world_size == 1 else [*mpiexec(), "-n", str(world_size)]
-    where = [
-        "--data",
-        str(data),
-        "--scratch",
-        str(scratch / "prepared"),
-        "--device",
-        DEVICE,
-    ]
-    environment = {**os.environ, **mpi_environment(world_size)}
+    where = ["--data", data, "--scratch", scratch / "prepared", "--device", DEVICE]
+    command = [*launch, sys.executable, name, *where, *options]
     done = subprocess.run(
-        [*launch, sys.executable, name, *where, *options],
-        env=environment,
+        [str(word) for word in command],
+        env={**os.environ, **mpi_environment(world_size)},
         capture_output=True,
         text=True,
         timeout=400,
     )
     if done.returncode != 0:
-        raise RuntimeError(
-            f"{name} ended with status {done.returncode}:\n{done.stderr[-1500:]}"
-        )
+        said = done.stderr[-1500:]
+        raise RuntimeError(f"{name} ended with status {done.returncode}:\n{said}")
     return done.stdout
 
-
+# %%
 start = time.perf_counter()
 for split in ("train", "test"):
     products.prepare(data, split, scratch / "prepared")
 print(f"prepared in {time.perf_counter() - start:.1f} s")
-print(
-    run_script(
-        "train_products.py",
-        1,
-        "--epochs",
-        str(EPOCHS),
-        "--log",
-        str(scratch / "run_1.jsonl"),
-    ).splitlines()[-1]
-)
+options = ["--epochs", EPOCHS, "--log", scratch / "run_1.jsonl"]
+print(run_script("train_products.py", 1, *options).splitlines()[-1])
 
 # %% [markdown]
 # The model is a **MobileNet** (A. Howard and others, 2017, arXiv:1704.04861), a thin
@@ -648,16 +632,14 @@ check(network_bytes)
 def ring_traffic(nbytes):
     """The messages of a ring all-reduce, without the adding."""
     rank, p = dist.get_rank(), dist.get_world_size()
-    chunk, arrived = (
-        torch.zeros(nbytes // p, dtype=torch.uint8),
-        torch.empty(nbytes // p, dtype=torch.uint8),
-    )
+    chunk = torch.zeros(nbytes // p, dtype=torch.uint8)
+    arrived = torch.zeros(nbytes // p, dtype=torch.uint8)
     for _ in range(2 * (p - 1)):
         sending = dist.isend(chunk, dst=(rank + 1) % p)
         dist.recv(arrived, src=(rank - 1) % p)
         sending.wait()
 
-
+# %%
 placements = {
     "node after node": [0, 0, 0, 0, 1, 1, 1, 1],
     "dealt out in turn": [0, 1, 0, 1, 0, 1, 0, 1],
@@ -672,31 +654,22 @@ for name, node_of in placements.items():
     ]
     print(f"{name:<20} counted {counted[name]} bytes for a vector of {NBYTES:,}")
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Three bars, what each node sends over its network card for 100 MB of gradients: placed node after node, dealt out in turn, which sends several times as much, and in two levels, which sends least."
 bars = {
     name: network_bytes(node_of, 100, False)[0] for name, node_of in placements.items()
 }
 bars["two levels"] = network_bytes(placements["node after node"], 100, True)[0]
 print(f"you guessed {guess_3}")
 for name in placements:
-    print(
-        f"{name:<20} your function says "
-        f"{network_bytes(placements[name], NBYTES, False)}"
-    )
-figure, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
-ax.barh(
-    list(bars),
-    list(bars.values()),
-    color=[palette.BLUE, palette.VERMILLION, palette.GREEN],
-)
-for k, value in enumerate(bars.values()):
-    ax.text(value + 5, k, f"{value:.0f} MB", va="center")
-ax.set(
+    said = network_bytes(placements[name], NBYTES, False)
+    print(f"{name:<20} your function says {said}")
+charts.bars(
+    bars,
+    ends="{:.0f} MB",
+    colours=("blue", "red", "green"),
     xlabel="sent by each node over its network card, MB",
-    xlim=(0, 1.15 * max(bars.values())),
-)
-figure.suptitle("100 MB of gradients, 2 nodes with 4 GPUs each", fontsize=10)
-ax.invert_yaxis()
+    title="100 MB of gradients, 2 nodes with 4 GPUs each",
+);
 
 # %% [markdown]
 # A ring in the wrong order sends four times as much as one in the right order: every
@@ -738,17 +711,14 @@ def seconds_of(copy, repeats=5):
 
 # seconds per byte
 copying = seconds_of(lambda: np.copyto(bounce, message)) / message.nbytes
-for name, network in (
-    ("10 Gbit/s", 10e9 / 8),
-    ("100 Gbit/s", 100e9 / 8),
-    ("200 Gbit/s", 200e9 / 8),
-):
+for gigabits in (10, 100, 200):
+    network = gigabits * 1e9 / 8
     direct = 100e6 / network
     whole = direct + 2 * 100e6 * copying
     first = 2 * chunk * copying + 100e6 * max(1 / network, copying)
     print(
-        f"100 MB over {name:>10}: direct {1e3 * direct:5.1f} ms, copied whole "
-        f"{1e3 * whole:6.1f} ms, copied in pieces {1e3 * first:6.1f} ms"
+        f"100 MB over {gigabits:>3} Gbit/s: direct {1e3 * direct:5.1f} ms, copied "
+        f"whole {1e3 * whole:6.1f} ms, copied in pieces {1e3 * first:6.1f} ms"
     )
 print(f"(memory here copies {1e-9 / copying:.1f} GB/s)")
 
@@ -829,7 +799,7 @@ def kept_values(model, side=224):
         if layer.weights or "re_lu" in layer.name
     )
 
-
+# %%
 # of a language model's sample. It keeps the input of each layer and computes the rest
 # again: tokens x width x layers
 tokens = 2048
@@ -841,53 +811,21 @@ models = {  # parameters, optimizer, values kept for a sample, samples on a rank
     # GPT-3: Brown 2020, table 2.1
     "175 B, language": (175 * 10**9, "adam", tokens * 12288 * 96, 1),
 }
-print(
-    {
-        name: f"{kept / 1e6:,.0f} million values"
-        for name, (_, _, kept, _) in models.items()
-    }
-)
+for name, (_, _, kept, _) in models.items():
+    print(f"{name:<16} {kept / 1e6:,.0f} million values")
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Four bars of equal length, the memory of a rank for MobileNet, ResNet-34 and language models of 7 B and 175 B, divided into weights, gradients, copy, optimizer and activations: activations fill nearly all of the first two, the optimizer and the copy most of the last two."
 GPU = 80 * 10**9
-figure, ax = plt.subplots(figsize=(9, 3.4), layout="constrained")
-colours = dict(
-    zip(("weights", "gradients", "copy", "optimizer", "activations"), palette.CYCLE)
-)
-for k, (name, (parameters, optimizer, activations, batch)) in enumerate(models.items()):
+shares, notes = {}, []
+for name, (parameters, optimizer, activations, batch) in models.items():
     parts, gpus = training_memory(
         parameters, optimizer, "mixed", activations, batch, 1, GPU
     )
-    left = 0
-    for part, nbytes in parts.items():
-        ax.barh(
-            k,
-            nbytes / sum(parts.values()),
-            left=left,
-            color=colours[part],
-            label=part if k == 0 else None,
-            edgecolor="white",
-        )
-        left += nbytes / sum(parts.values())
-    ax.text(
-        1.02,
-        k,
-        f"{sum(parts.values()) / 1e9:,.1f} GB, {gpus:,.0f} "
-        f"GPU{'s' if gpus > 1 else ''}",
-        va="center",
-    )
-ax.set(
-    yticks=range(len(models)),
-    yticklabels=models,
-    xlim=(0, 1.3),
-    xlabel="share of a rank's memory, mixed precision",
-    xticks=[0, 0.5, 1],
-)
-ax.spines[["top", "right"]].set_visible(False)
-ax.invert_yaxis()
-figure.legend(
-    frameon=False, ncols=5, loc="outside upper left", title="from left to right"
-)
+    total = sum(parts.values())
+    shares[name] = {part: nbytes / total for part, nbytes in parts.items()}
+    notes.append(f"{total / 1e9:,.1f} GB, {gpus:,.0f} GPU{'s' if gpus > 1 else ''}")
+axis = "share of a rank's memory, mixed precision"
+charts.parts(shares, ends=notes, xlim=(0, 1.3), xticks=[0, 0.5, 1], xlabel=axis)
 weights_only = 175e9 * 4
 whole, gpus = training_memory(175 * 10**9, "adam", "float32", 0, 1, 1, GPU)
 print(
