@@ -20,9 +20,9 @@
 
 # %%
 import copy
+import itertools
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -30,7 +30,8 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from autograder import check
-from labkit import models, palette, simulation, timeline, training
+from labkit import models, simulation, training
+from labkit.plots import charts
 
 torch.set_num_threads(1)  # for so small a network a second thread only gets in the way
 
@@ -61,30 +62,37 @@ x, y = training.load_tensors("digits", n=IMAGES)
 test_x, test_y = training.load_tensors("digits", train=False, n=1000)
 
 
-def learn(batch, rate, epochs=None, target=None, every=1, steps=10**9, change=None):
+def rows_of(batch, epochs, steps):
+    """The rows of each minibatch, for so many epochs or steps."""
+    many = itertools.count() if epochs is None else range(epochs)
+    all_of_them = (training.minibatches(len(x), batch, seed=1, epoch=e) for e in many)
+    return itertools.islice(itertools.chain.from_iterable(all_of_them), steps)
+
+
+def one_update(model, optimizer, rows, rate, change):
+    optimizer.param_groups[0]["lr"] = rate
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x[rows]), y[rows]).backward()
+    if change:
+        change(model)
+    optimizer.step()
+
+# %%
+def learn(batch, rate, epochs=None, target=None, every=1, steps=None, change=None):
     """Train a fresh network by SGD. rate: a number, or a function of the step. Ends
     after so many epochs or steps, or when the accuracy, looked at every so many steps,
     has reached the target. change: of the gradients, before each step. Returns the
     network, the accuracy and the steps."""
     torch.manual_seed(0)
-    model, step, epoch = models.mlp((64,)), 0, 0
+    model, step = models.mlp((64,)), 0
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    while epoch < (epochs or 10**9) and step < steps:
-        for rows in training.minibatches(len(x), batch, seed=1, epoch=epoch):
-            optimizer.param_groups[0]["lr"] = rate(step) if callable(rate) else rate
-            optimizer.zero_grad()
-            nn.functional.cross_entropy(model(x[rows]), y[rows]).backward()
-            if change:
-                change(model)
-            optimizer.step()
-            step += 1
-            if target and step % every == 0:
-                accuracy = training.evaluate(model, test_x, test_y)[1]
-                if accuracy >= target:
-                    return model, accuracy, step
-            if step >= steps:
-                break
-        epoch += 1
+    for step, rows in enumerate(rows_of(batch, epochs, steps), start=1):
+        now = rate(step - 1) if callable(rate) else rate
+        one_update(model, optimizer, rows, now, change)
+        if target and step % every == 0:
+            accuracy = training.evaluate(model, test_x, test_y)[1]
+            if accuracy >= target:
+                return model, accuracy, step
     return model, training.evaluate(model, test_x, test_y)[1], step
 
 
@@ -143,16 +151,16 @@ def scaled_rate(
 # %% nbgrader={"grade": true, "grade_id": "check_scaled_rate", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(scaled_rate)
 
-# %% tags=["raises-exception"]
-figure, ax = plt.subplots(figsize=(5.6, 3), layout="constrained")
-for k, colour in zip((1, 4, 8), palette.CYCLE):
+# %% tags=["raises-exception"] alt="Learning rate over the epochs for batches of 32, 128 and 256: each rises during the warm-up to a height that grows with the batch, and then falls to zero."
+curves = {}
+for k in (1, 4, 8):
     steps = 2560 // k
     rates = [scaled_rate(s, 0.12, 32, 32 * k, 512 // k, steps) for s in range(steps)]
-    ax.plot(np.arange(steps) * k / 256, rates, color=colour)
-    ax.annotate(f"batch {32 * k}", (2.3, max(rates)), xytext=(0, 3),
-                textcoords="offset points", color=colour)  # fmt: skip
-ax.set(xlabel="epochs", ylabel="learning rate", ylim=(0, 1.1))
-plt.show()
+    curves[f"batch {32 * k}"] = np.arange(steps) * k / 256, rates
+looks = ("blue -", "orange --", "green -.")
+curves = {name: (*xy, look) for (name, xy), look in zip(curves.items(), looks)}
+words = {"xlabel": "epochs", "ylabel": "learning rate", "ylim": (0, 1.1)}
+charts.lines(curves, size=(5.6, 3), **words);
 
 # %% [markdown]
 # ## Break: the edge of the rule
@@ -239,7 +247,7 @@ class Charged(nn.Module):
             out.register_hook(lambda g: simulation.compute(2e-4, "B"))
         return out
 
-
+# %% tags=["raises-exception"] alt="Two space-time diagrams of two ranks with four micro-batches. Synchronised four times, every backward pass ends in an all-reduce; synchronised once, only the last one does, and the step is shorter."
 def accumulated(always):
     torch.manual_seed(dist.get_rank())
     sizes = (3, 1, 4, 2) if dist.get_rank() == 0 else (1, 2, 2, 5)
@@ -251,13 +259,12 @@ def accumulated(always):
     return ddp.module.weight.grad[:1000].numpy()
 
 
-both = {"synchronised four times": True, "synchronised once": False}
-figure, axes = plt.subplots(2, 1, figsize=(8, 5), layout="constrained")
-gradients = []
-for ax, (title, always) in zip(axes, both.items()):
-    ran = simulation.run(accumulated, 2, (always,), alpha=2e-5, beta=2e-9)
-    gradients.append(ran.ranks[0].value)
-    timeline.draw(ran.events, 2, title=f"{title}: {ran.elapsed * 1e3:.2f} ms", ax=ax)
+ran, gradients = {}, []
+for title, always in {"synchronised four times": True, "once": False}.items():
+    one = simulation.run(accumulated, 2, (always,), alpha=2e-5, beta=2e-9)
+    gradients.append(one.ranks[0].value)
+    ran[f"{title}: {one.elapsed * 1e3:.2f} ms"] = one
+charts.diagrams(ran, 2)
 different = np.abs(gradients[0] - gradients[1]).max()
 print(f"largest difference of the gradients: {different:.1e}")
 
@@ -328,7 +335,7 @@ for how in ("LARS", "LAMB"):
     differ = max(abs(a - b) for k in (0, 1) for a, b in zip(one[k], joined[k]))
     print(f"{how}: 3 ranks with a third of each layer, largest difference {differ:.0e}")
 
-
+# %% tags=["raises-exception"]
 def lars(model):
     for w in model.parameters():
         if w.dim() > 1:
@@ -418,7 +425,7 @@ def measured(start, rows, targets, b, steps):
         nn.utils.vector_to_parameters(weights, model.parameters())
     return found
 
-
+# %% tags=["raises-exception"]
 RANKS, LOCAL = 4, 256
 STEPS = min(6, len(x) // (RANKS * LOCAL))
 shuffled = torch.randperm(len(x), generator=torch.Generator().manual_seed(5))
@@ -466,29 +473,24 @@ for batch, rates in {**TRIED, **LARGEST}.items():
     steps = needed[batch]
     print(f"batch {batch:4}: {steps:5} steps, {batch * steps:7,} samples")
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Steps to 80 percent over the batch, both axes logarithmic: measured points fall and flatten; the curve that bends at the measured knee follows them, the one that bends at the noise scale is steeper."
 batches = np.array(list(needed))
 found = np.array(list(needed.values()))
 knee = (batches * found).min() / found.min()  # fewest samples / fewest steps
 print(f"knee of the measured steps {knee:.0f}")
-bends = [(knee, palette.GREEN, "--", "bend at the knee")]
+bends = {"bend at the knee": (knee, "green --")}
 if scales:
     noise = np.median(sum(scales.values(), []))
     print(f"noise scale {noise:.0f}")
-    bends.insert(0, (noise, palette.ORANGE, "-", "bend at the noise scale"))
+    bends["bend at the noise scale"] = noise, "orange -"
 wide = np.geomspace(batches[0], batches[-1], 50)
-figure, ax = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
-ax.loglog(batches, found, "o", color=palette.BLUE, label="measured")
-for at, colour, style, label in bends:
+shown = {"measured": (batches, found, "blue o")}
+for name, (at, look) in bends.items():
     fewest = np.exp(np.mean(np.log(found / (1 + at / batches))))
-    steps = fewest * (1 + at / wide)
-    ax.loglog(wide, steps, style, color=colour, label=label)
-ax.set(xlabel="batch (samples)", ylabel="steps to 80 %")
-ax.set_xticks(batches, [str(b) for b in batches])
-ax.set_yticks([100, 300, 1000], ["100", "300", "1000"])
-ax.minorticks_off()
-ax.legend(frameon=False)
-plt.show()
+    shown[name] = wide, fewest * (1 + at / wide), look
+words = {"xlabel": "batch (samples)", "ylabel": "steps to 80 %"}
+ticks = {"xticks": batches, "yticks": [100, 300, 1000]}
+charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks);
 
 # %% [markdown]
 # The steps do stop falling, and the scale says roughly where: not at 8 samples and not
@@ -594,6 +596,15 @@ class SyncNorm(torch.autograd.Function):
         return *sync_norm_backward(g, *ctx.saved_tensors, ctx.n), None, None
 
 
+def by_autograd(rows, weight, bias, n, eps):
+    """The library's way, for later."""
+    from torch.distributed.nn.functional import all_reduce
+
+    sums = all_reduce(torch.cat([rows.sum(0), (rows**2).sum(0)]))
+    mean, square = (sums / n).chunk(2)
+    return (rows - mean) * (square - mean**2 + eps).rsqrt() * weight + bias
+
+# %% tags=["raises-exception"]
 SIZES, CHANNELS = (5, 3, 1, 0), 3
 
 
@@ -616,16 +627,7 @@ def a_layer(library):
     dist.all_reduce(called)  # as for all parameters
     return out.detach().numpy(), rows.grad.numpy(), called.numpy()
 
-
-def by_autograd(rows, weight, bias, n, eps):
-    """The library's way, for later."""
-    from torch.distributed.nn.functional import all_reduce
-
-    sums = all_reduce(torch.cat([rows.sum(0), (rows**2).sum(0)]))
-    mean, square = (sums / n).chunk(2)
-    return (rows - mean) * (square - mean**2 + eps).rsqrt() * weight + bias
-
-
+# %% tags=["raises-exception"]
 whole, alone = inputs().requires_grad_(), nn.BatchNorm1d(CHANNELS).double()
 with torch.no_grad():
     alone.weight.copy_(torch.arange(CHANNELS) + 1)
@@ -635,8 +637,7 @@ right = alone(whole)
 
 def compare(ran):
     out, gx = (
-        torch.cat([torch.tensor(rank.value[k]) for rank in ran.ranks])
-        for k in (0, 1)
+        torch.cat([torch.tensor(rank.value[k]) for rank in ran.ranks]) for k in (0, 1)
     )
     gw = torch.tensor(ran.ranks[0].value[2])
     pairs = {"outputs": (out, right), "gradients of x": (gx, whole.grad)}
@@ -685,6 +686,14 @@ def small_net():
     return nn.Sequential(*parts, nn.ReLU(), nn.Linear(32, 10)).double()
 
 
+def normed(norm, inside, n):
+    """`norm`, a BatchNorm1d, over the n rows of all ranks."""
+    mean, var = global_moments(inside.detach())
+    norm.running_mean.lerp_(mean, 0.2)
+    norm.running_var.lerp_(var, 0.2)
+    return SyncNorm.apply(inside, norm.weight, norm.bias, n, 1e-5)
+
+# %% tags=["raises-exception"]
 def with_norm(synchronised, steps):
     """Train on this rank's share. The last batch's accuracy, the weights, this rank's
     running mean and variance."""
@@ -696,13 +705,7 @@ def with_norm(synchronised, steps):
     for _ in range(steps):
         rows = share[torch.randint(len(share), (32,), generator=draw)]
         inside = below(flatten(x[rows].double()))
-        if synchronised:
-            mean, var = global_moments(inside.detach())
-            norm.running_mean.lerp_(mean, 0.2)
-            norm.running_var.lerp_(var, 0.2)
-            inside = SyncNorm.apply(inside, norm.weight, norm.bias, 32 * p, 1e-5)
-        else:
-            inside = norm(inside)
+        inside = normed(norm, inside, 32 * p) if synchronised else norm(inside)
         out = above(relu(inside))
         loss = nn.functional.cross_entropy(out, y[rows])
         gradient = training.flat(torch.autograd.grad(loss, parameters))
@@ -714,7 +717,7 @@ def with_norm(synchronised, steps):
     statistics = norm.running_mean.numpy(), norm.running_var.numpy()
     return seen.item(), weights.detach().numpy(), *statistics
 
-
+# %% tags=["raises-exception"]
 def evaluated(weights, mean, var):
     model = small_net()
     weights, mean, var = map(torch.tensor, (weights, mean, var))
@@ -771,9 +774,12 @@ def resnet50():
 channels, parameters = resnet50()
 numbers = sum(2 * c + 1 + 2 * c for c in channels)
 print(f"{len(channels)} layers, {sum(channels):,} channels; {parameters:,} parameters")
-print(f"a step sends {numbers:,} more numbers, {numbers / parameters:.2%}, "
-      f"in {2 * len(channels)} more collectives")  # fmt: skip
-print()
+print(
+    f"a step sends {numbers:,} more numbers, {numbers / parameters:.2%}, "
+    f"in {2 * len(channels)} more collectives"
+)
+
+# %%
 print("       time of the norms' collectives / time of the gradients' all_reduce")
 print("alpha  " + "".join(f"{p:8} ranks" for p in (8, 64, 512)))
 for alpha in (1e-6, 5e-6, 2e-5, 5e-5):
@@ -888,7 +894,7 @@ def nobody(step, correct, steps, every, n):
     for k in range(steps):
         step(k)
 
-
+# %% tags=["raises-exception"] alt="Three space-time diagrams of four ranks with four steps and two validations: nobody validates; rank 0 validates all samples while the other three wait for it in the next step's all-reduce; all ranks validate a quarter each, which costs a quarter of that time."
 def a_training(who):
     """Four steps, two validations; a step takes 1 ms, 100 samples as long."""
 
@@ -904,12 +910,13 @@ def a_training(who):
     return ways[who](step, correct, 4, 2, 200)
 
 
-figure, axes = plt.subplots(3, 1, figsize=(9, 9.5), layout="constrained")
-for ax, who in zip(axes, ("nobody", "rank 0", "all ranks")):
-    ran = simulation.run(a_training, 4, (who,))
-    title = f"validates: {who}, {ran.elapsed * 1e3:.2f} ms"
-    timeline.draw(ran.events, 4, title=title, ax=ax)
-    print(title, ran.ranks[0].value or "")
+shown = {}
+for who in ("nobody", "rank 0", "all ranks"):
+    one = simulation.run(a_training, 4, (who,))
+    title = f"validates: {who}, {one.elapsed * 1e3:.2f} ms"
+    shown[title] = one
+    print(title, one.ranks[0].value or "")
+charts.diagrams(shown, 4)
 
 # %% [markdown]
 # A fourth of the time, as there are four ranks. Where even that is too long, a copy of
@@ -923,12 +930,11 @@ for ax, who in zip(axes, ("nobody", "rank 0", "all ranks")):
 # finds the backward pass, the collective included. The rates are two schedulers in a
 # row. And accumulation was DDP's own all along.
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Two space-time diagrams of four ranks through one norm layer, forward and backward: by hand and by autograd, each with a collective in either direction and one for the gradient of the weight; by hand takes a little less."
 library = simulation.run(a_layer, len(SIZES), (True,))
 compare(library)
-figure, axes = plt.subplots(2, 1, figsize=(8.5, 6), layout="constrained")
-for ax, (title, ran) in zip(axes, {"by hand": by_hand, "by autograd": library}.items()):
-    timeline.draw(ran.events, len(SIZES), title=title, ax=ax)
+runs = {"by hand": by_hand, "by autograd": library}
+charts.diagrams(runs, len(SIZES))
 
 # %% tags=["raises-exception"]
 def torch_rates(k, warmup_steps, steps):
