@@ -21,7 +21,6 @@ import tempfile
 from collections import Counter
 from itertools import combinations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -29,7 +28,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from autograder import check
-from labkit import palette, ranks, simulation, timeline
+from labkit import ranks, simulation
+from labkit.plots import charts
 
 # %% [markdown]
 # ## Guess first
@@ -70,6 +70,13 @@ def points(n, seed):
 TRAINING, VALIDATION = points(300, seed=1), points(200, seed=2)
 
 
+@torch.no_grad()
+def loss_and_error(net, data):
+    out = net(data[0])
+    wrong = (out.argmax(dim=1) != data[1]).double().mean().item()
+    return F.cross_entropy(out, data[1]).item(), wrong
+
+# %%
 def trained(lr, momentum, layers, activation, epochs):
     """A network after so many epochs, always from the same start."""
     torch.manual_seed(0)
@@ -85,13 +92,6 @@ def trained(lr, momentum, layers, activation, epochs):
             F.cross_entropy(net(x[batch]), y[batch]).backward()
             optimizer.step()
     return net
-
-
-@torch.no_grad()
-def loss_and_error(net, data):
-    out = net(data[0])
-    wrong = (out.argmax(dim=1) != data[1]).double().mean().item()
-    return F.cross_entropy(out, data[1]).item(), wrong
 
 # %% [markdown]
 # ## Which points?
@@ -117,17 +117,23 @@ def log_grid(low: float, high: float, n: int) -> list[float]:
 # %% nbgrader={"grade": true, "grade_id": "check_log_grid", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(log_grid)
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Validation loss over the learning rate, logarithmic. The points of the logarithmic grid are spread evenly over five orders of magnitude and find a lower loss; those of the linear grid are crowded at the right, but for one at the left edge."
 grids = {"linear": np.linspace(1e-5, 1, 8).tolist(), "log": log_grid(1e-5, 1, 8)}
-figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-for (name, grid), marker, colour in zip(grids.items(), "so", palette.CYCLE):
+tried = {}
+for name, grid in grids.items():
     nets = [trained(lr, 0.9, 2, "relu", EPOCHS) for lr in grid]
     losses = [loss_and_error(net, VALIDATION)[0] for net in nets]
     k = int(np.nanargmin(losses))
     print(f"{name:<7} best of 8: loss {losses[k]:.3f} at a rate of {grid[k]:.2g}")
-    ax.plot(grid, losses, marker, color=colour, label=f"{name} grid")
-ax.set(xscale="log", xlabel="learning rate", ylabel="validation loss", ylim=(0.4, 1))
-legend = ax.legend(frameon=False)
+    tried[f"{name} grid"] = grid, losses, {"linear": "blue s", "log": "orange o"}[name]
+charts.lines(
+    tried,
+    log="x",
+    size=(7, 3),
+    xlabel="learning rate",
+    ylabel="validation loss",
+    ylim=(0.4, 1),
+);
 
 # %% [markdown]
 # Seven of the eight points of the linear grid lie within one order of magnitude.
@@ -329,14 +335,13 @@ def handed_out(configs, epochs):
 
     farm(lambda: jobs.pop(0) if jobs else None, lambda job, loss: None, work)
 
-
-figure, axes = plt.subplots(2, 1, figsize=(10, 6), layout="constrained")
-sixteen = random_configs(SPACE, 16, seed=3, rank=0, world_size=1)
-for ax, how in zip(axes, (dealt_out, handed_out)):
-    run = simulation.run(how, 5, (sixteen, 12))
+# %% tags=["raises-exception"] alt="Two space-time diagrams of a manager and four workers. Dealt out, some workers are done long before the last one; handed out, all four work nearly to the end."
+sixteen, runs = random_configs(SPACE, 16, seed=3, rank=0, world_size=1), {}
+for title, how in (("dealt out", dealt_out), ("handed out", handed_out)):
+    run = runs[title] = simulation.run(how, 5, (sixteen, 12))
     idle = 1 - sum(rank.busy for rank in run.ranks) / (4 * run.elapsed)
-    print(f"{how.__name__:<11} {run.elapsed:5.1f} s, workers idle {idle:4.0%}")
-    timeline.draw(run.events, 5, title=how.__name__.replace("_", " "), ax=ax)
+    print(f"{title:<11} {run.elapsed:5.1f} s, workers idle {idle:4.0%}")
+charts.diagrams(runs, 5, size=(10, 6))
 
 # %% [markdown]
 # ## Who goes on?
@@ -396,7 +401,7 @@ def searched(curves, n, r, R, eta):
     winner = rungs[-1][0]
     return winner, float(curves(winner, had[winner])), sum(had.values())
 
-
+# %% tags=["raises-exception"]
 many = random_configs(SPACE, 81, seed=5, rank=0, world_size=1)
 ends = [float(curve(config, 81)) for config in many]
 winner, loss, epochs = searched(lambda i, e: curve(many[i], e), 81, 1, 81, 3)
@@ -413,7 +418,7 @@ print(f"halving: {epochs} epochs ({epochs / 81**2:.0%}), loss {loss:.4f}")
 # What if good configurations begin slowly? A small learning rate with a long schedule
 # looks bad for a long time. Now the pace gets slower the better the end is:
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Loss over 81 epochs for five of the 81 curves. Curve 0 falls slowest and is lowest in the end; curve 60 is lower at first and ends higher; they cross. Dotted lines mark the rungs at 1, 3, 9 and 27 epochs."
 def crossing(k, epochs):
     """Curve k of 81: the smaller k, the better its end, and the slower its way."""
     end, pace = 0.1 + 0.015 * k, 2 + 30 * (1 - k / 80) ** 3
@@ -424,17 +429,15 @@ k, loss, epochs = searched(crossing, 81, 1, 81, 3)
 print(f"halving keeps curve {k}: loss {loss:.3f} after {epochs} epochs")
 better = sum(crossing(i, 81) < loss for i in range(81))
 print(f"{better} of 81 would have ended lower, curve 0 at {crossing(0, 81):.3f}")
-figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 at = np.arange(82)
-for k in (0, 20, 40, 60, 80):
-    style = {0: (palette.VERMILLION, 2.5), 60: (palette.BLUE, 2.5)}
-    colour, width = style.get(k, (palette.FAINT, 1.5))
-    ax.plot(at, crossing(k, at), color=colour, lw=width)
-ax.text(11, 1.72, "curve 0: best in the end", color=palette.VERMILLION)
-ax.text(40, 1.04, "curve 60: better at first", color=palette.BLUE)
+looks = {0: "red -", 20: "grey -", 40: "grey -", 60: "blue --", 80: "grey -"}
+curves = {f"curve {k}": (at, crossing(k, at), look) for k, look in looks.items()}
+size, xlim = (7, 3.4), (0, 81)
+ax = charts.lines(
+    curves, legend="ends", size=size, xlabel="epochs", ylabel="loss", xlim=xlim
+)
 for rung in (1, 3, 9, 27):
-    ax.axvline(rung, color=palette.GREY, lw=0.8, ls=":")
-text = ax.set(xlabel="epochs (dotted: rungs)", ylabel="loss", xlim=(0, 81))
+    charts.guide(ax, "rungs" if rung == 27 else "", x=rung, at="top")
 
 # %% [markdown]
 # Halving keeps what *begins* well. With more epochs before the first cut that would not
@@ -589,36 +592,48 @@ def all_to_the_end(finished, started, n, eta):
 
 RULES = {"random": all_to_the_end, "halving": halving_next, "ASHA": asha_next}
 
+# %% tags=["raises-exception"]
+class Table:
+    """What the manager knows: who has started and finished which rung."""
 
-def parallel_search(rule, configs, R, eta):
-    """(smallest loss, epochs trained) of a search; rank 0 has them."""
-    rungs = [R] if rule == "random" else [R // eta**k for k in range(9) if eta**k <= R]
-    rungs.sort()
-    finished, started = [{} for _ in rungs], [[] for _ in rungs]
+    def __init__(self, rule, n, R, eta):
+        steps = [1] if rule == "random" else [eta**k for k in range(9) if eta**k <= R]
+        self.rungs = sorted(R // step for step in steps)
+        self.rule, self.n, self.eta = rule, n, eta
+        self.finished, self.started = [{} for _ in steps], [[] for _ in steps]
 
-    def next_job():
-        found = RULES[rule](finished, started, len(configs), eta)
+    def next_job(self):
+        found = RULES[self.rule](self.finished, self.started, self.n, self.eta)
         if found is None:
             return None
-        started[found[1]].append(found[0])
-        return found[0], rungs[found[1]]
+        self.started[found[1]].append(found[0])
+        return found[0], self.rungs[found[1]]
 
-    def report(job, loss):
-        finished[rungs.index(job[1])][job[0]] = loss
+    def report(self, job, loss):
+        self.finished[self.rungs.index(job[1])][job[0]] = loss
+
+    def new_epochs(self, epochs):
+        """Those of a job that begins where the rung before has ended."""
+        k = self.rungs.index(epochs)
+        return epochs - (self.rungs[k - 1] if k else 0)
+
+# %% tags=["raises-exception"]
+def parallel_search(rule, configs, R, eta):
+    """(smallest loss, epochs trained) of a search; rank 0 has them."""
+    table = Table(rule, len(configs), R, eta)
 
     def work(i, epochs):
-        k = rungs.index(epochs)
-        more = epochs - (rungs[k - 1] if k else 0)
+        more = table.new_epochs(epochs)
         simulation.compute(seconds_of(configs[i], more), f"F{i}")
         return float(curve(configs[i], epochs))
 
-    farm(next_job, report, work)
-    epochs = [0, *rungs]
-    spent = sum(len(s) * (b - a) for s, a, b in zip(started, epochs, epochs[1:]))
-    losses = [loss for rung in finished for loss in rung.values()]
+    farm(table.next_job, table.report, work)
+    pairs = zip(table.started, table.rungs)
+    spent = sum(len(jobs) * table.new_epochs(epochs) for jobs, epochs in pairs)
+    losses = [loss for rung in table.finished for loss in rung.values()]
     return min(losses, default=None), spent
 
-
+# %% tags=["raises-exception"]
 twice = random_configs(SPACE, 162, seed=5, rank=0, world_size=1)
 print("workers  rule     of   virtual s  idle   epochs  best loss")
 for p in (2, 5, 9):
@@ -631,12 +646,12 @@ for p in (2, 5, 9):
             f"{epochs:>8,} {loss:>10.4f}"
         )
 
-# %% tags=["raises-exception"]
-figure, axes = plt.subplots(2, 1, figsize=(10, 6.4), layout="constrained")
-for ax, rule in zip(axes, ("halving", "ASHA")):
+# %% tags=["raises-exception"] alt="Two space-time diagrams of a manager and four workers. Under halving workers wait before each rung; under ASHA they go on at once. In both, one worker is left alone at the end."
+runs = {}
+for rule in ("halving", "ASHA"):
     run = simulation.run(parallel_search, 5, (rule, many[:9], 9, 3))
-    title = f"{rule}, 9 configurations: {run.elapsed:.1f} s"
-    timeline.draw(run.events, 5, title=title, ax=ax)
+    runs[f"{rule}, 9 configurations: {run.elapsed:.1f} s"] = run
+charts.diagrams(runs, 5, size=(10, 6.4))
 
 # %% [markdown]
 # Look for the gaps: under halving the workers stand still before each rung. ASHA fills
@@ -689,7 +704,7 @@ check(best_trial)
 # are known from 20,000 fresh points. Of these, draw a validation set and a test set of
 # 200 each, choose a winner, and write down what you would report. A thousand times:
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Two histograms of the reported minus the true error, in percentage points. Where the test set chose and was reported, the heap lies left of zero; where validation chose, it lies around zero."
 x, y = points(20_000, seed=3)
 with torch.no_grad():
     wrong = np.stack([(net(x).argmax(dim=1) != y).numpy() for net in nets])
@@ -704,15 +719,12 @@ for _ in range(1000):
     reports = (test[by_test] - true[by_test], test[by_validation] - true[by_validation])
     for kept, report in zip(too_good.values(), reports):
         kept.append(100 * report)
-figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-bins = np.arange(-10.25, 10.5, 0.5)
-for (name, kept), colour in zip(too_good.items(), (palette.VERMILLION, palette.BLUE)):
+for name, kept in too_good.items():
     print(f"{name}: off by {np.mean(kept):+.2f} percentage points on average")
-    ax.hist(kept, bins, histtype="step", color=colour, lw=2, label=name)
-ax.axvline(0, color=palette.GREY, lw=0.8)
-ax.set(xlabel="reported minus true error, percentage points", ylabel="searches")
-legend = ax.legend(frameon=False, fontsize=9, loc="upper left")
-ax.set_ylim(top=1.3 * ax.get_ylim()[1])
+xlabel = "reported minus true error, percentage points"
+bins = np.arange(-10.25, 10.5, 0.5)
+ax = charts.histogram(too_good, bins, size=(7, 3), xlabel=xlabel, ylabel="searches")
+charts.guide(ax, "", x=0)
 print(f"true errors: best {true.min():.1%}, median {np.median(true):.1%}")
 
 # %% [markdown]
@@ -768,7 +780,8 @@ def objective(trial):
             raise optuna.TrialPruned
     return loss
 
-
+# %%
+# %%ranks
 mine, states, best = [], [], None
 if optuna:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
