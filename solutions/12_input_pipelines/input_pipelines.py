@@ -31,7 +31,6 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from PIL import Image
@@ -40,9 +39,8 @@ from torchdata.stateful_dataloader import StatefulDataLoader
 from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
 
 from autograder import check
-from labkit import data, palette
-
-torch.set_num_threads(1)
+from labkit import data
+from labkit.plots import inputs
 
 # %% [markdown]
 # ## Guess first
@@ -69,6 +67,7 @@ PICTURES, BATCHES = 1024, 30
 WITH_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
 
 # %%
+torch.set_num_threads(1)
 keeper = tempfile.TemporaryDirectory()  # goes away with the notebook's kernel
 folder = Path(keeper.name)
 rng = np.random.default_rng(12)
@@ -79,13 +78,6 @@ for k in range(PICTURES):
     Image.fromarray(coarse[k]).resize((64, 64)).save(out, "jpeg", quality=90)
     pictures.append((f"{k:05d}.jpg", out.getvalue()))
 
-
-def decode(jpeg):
-    """Bytes of a JPEG file to 3 x 64 x 64 numbers from 0 to 1."""
-    picture = np.asarray(Image.open(io.BytesIO(jpeg)))
-    return torch.from_numpy(picture.astype(np.float32) / 255).permute(2, 0, 1)
-
-
 (folder / "files").mkdir()
 for key, jpeg in pictures:
     (folder / "files" / key).write_bytes(jpeg)
@@ -93,6 +85,15 @@ with tarfile.open(folder / "all.tar", "w") as tar:
     tar.add(folder / "files", arcname="")
 decoded = np.stack([np.asarray(Image.open(io.BytesIO(jpeg))) for _, jpeg in pictures])
 np.save(folder / "decoded.npy", decoded)
+
+# %% [markdown]
+# A data set for each of the three:
+
+# %%
+def decode(jpeg):
+    """Bytes of a JPEG file to 3 x 64 x 64 numbers from 0 to 1."""
+    picture = np.asarray(Image.open(io.BytesIO(jpeg)))
+    return torch.from_numpy(picture.astype(np.float32) / 255).permute(2, 0, 1)
 
 
 class Files(Dataset):
@@ -110,7 +111,7 @@ class Archive(IterableDataset):
                 if member.isfile():
                     yield decode(tar.extractfile(member).read())
 
-
+# %%
 class Mapped(Dataset):
     """Nothing is read before it is asked for: the file's pages are mapped."""
 
@@ -131,7 +132,7 @@ def rate(loader):
     n = sum(len(batch) for batch in loader)
     return n / (time.perf_counter() - begun)
 
-
+# %%
 sizes = {
     "files": sum(len(jpeg) for _, jpeg in pictures),
     "archive": (folder / "all.tar").stat().st_size,
@@ -381,15 +382,12 @@ check(shuffle_buffer)
 # How well does it shuffle? A point for each of 1,000 elements, where it went in and
 # where it came out:
 
-# %% tags=["raises-exception"]
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), sharey=True, layout="constrained")
-for ax, size in zip(axes, (10, 100, 1000)):
-    order = list(shuffle_buffer(range(1000), size, np.random.default_rng(1)))
-    ax.plot(order, range(1000), ".", markersize=2.5, color=palette.BLUE)
-    ax.set(title=f"a buffer of {size:,}", xlabel="place in the stream")
-    ax.set_aspect("equal")
-axes[0].set_ylabel("place in the output")
-plt.show()
+# %% tags=["raises-exception"] alt="Three clouds of points: the place in the stream to the right, the place in the output upwards. With a buffer of 10 they lie on the diagonal, with 100 in a band above it with a long tail to the left, with 1,000 all over the square."
+outputs = {}
+for size in (10, 100, 1000):
+    drawn = shuffle_buffer(range(1000), size, np.random.default_rng(1))
+    outputs[f"a buffer of {size:,}"] = list(drawn)
+inputs.orders(outputs);
 
 # %% [markdown]
 # Nothing comes out much earlier than it went in; some elements stay for long. A buffer
@@ -578,13 +576,6 @@ check(utilisation)
 # in the thread's hand: depth + 1, for the prediction.
 
 # %%
-LOOK = {
-    "busy": (palette.BLUE, ""),
-    "waits for data": (palette.VERMILLION, "////"),
-    "waits for others": (palette.FAINT, "...."),
-}
-
-
 def run_ranks(make, step, streams):
     """Run the ranks as threads. Of each the spans (kind, from, to) in seconds."""
     p = len(make)
@@ -604,42 +595,20 @@ def run_ranks(make, step, streams):
                 lanes[r].append((kind, at, now))
                 at = now
 
-    threads = [threading.Thread(target=rank, args=(r,)) for r in range(p)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(p) as pool:
+        list(pool.map(rank, range(p)))
     return lanes
 
-
+# %% tags=["raises-exception"]
 def source(seconds):
     for k, one in enumerate(seconds):
         time.sleep(one)
         yield k
 
 
-def draw_bands(ax, lanes, title):
-    for r, lane in enumerate(lanes):
-        for kind, (colour, hatch) in LOOK.items():
-            spans = [(a, b - a) for which, a, b in lane if which == kind]
-            ax.broken_barh(
-                spans,
-                (r - 0.38, 0.76),
-                facecolor=colour,
-                hatch=hatch,
-                edgecolor="white",
-                linewidth=0.3,
-                label=kind if r == 0 else None,
-            )
-    ax.set_yticks(range(len(lanes)), [f"rank {r}" for r in range(len(lanes))])
-    ax.invert_yaxis()
-    ax.set(title=title, xlabel="seconds")
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-# %% tags=["raises-exception"]
 slow_starts = [0.14 if k % 6 == 5 else 0.024 for k in range(18)]
 make = [[0.024] * 18, [0.024] * 18, slow_starts, [0.05] * 18]
+KINDS = ("busy", "waits for data", "waits for others")
 measured = {}
 for depth in (0, 1, 3):
     foreseen = utilisation(make, 0.04, depth + 1 if depth else 0)
@@ -649,20 +618,17 @@ for depth in (0, 1, 3):
     measured[depth] = run_ranks(make, 0.04, feeds)
     print(f"depth {depth}: shares of the time, predicted (measured)")
     for r, (lane, seconds) in enumerate(zip(measured[depth], foreseen)):
-        spent = [sum(b - a for which, a, b in lane if which == kind) for kind in LOOK]
+        spent = [sum(b - a for which, a, b in lane if which == kind) for kind in KINDS]
         shares = [
             f"{kind} {part / sum(seconds):4.0%} ({took / sum(spent):4.0%})"
-            for kind, part, took in zip(LOOK, seconds, spent)
+            for kind, part, took in zip(KINDS, seconds, spent)
         ]
         print(f"  rank {r}: " + ", ".join(shares))
 
-figure, axes = plt.subplots(3, 1, figsize=(9.5, 7.4), sharex=True, layout="constrained")
-for ax, (depth, lanes) in zip(axes, measured.items()):
-    draw_bands(ax, lanes, f"depth {depth}" if depth else "nothing made ahead")
-for ax in axes[:-1]:
-    ax.set_xlabel("")
-figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-plt.show()
+# %% tags=["raises-exception"] alt="Bands of four ranks over time, three times: what was busy, waited for data, waited for others. With nothing made ahead everybody waits for data after every step; with one batch ahead ranks 0 and 1 wait for the others only; with three, rank 2's long batches no longer stop the others, and rank 3 waits for its data as before."
+names = {0: "nothing made ahead", 1: "depth 1", 3: "depth 3"}
+if measured:
+    inputs.bands({names[depth]: lanes for depth, lanes in measured.items()})
 
 # %% [markdown]
 # Read the bands from the top. Without prefetching everybody waits. With one batch
@@ -882,6 +848,11 @@ if WITH_TENSORFLOW:
         options.experimental_optimization.apply_default_optimizations = rearranged
         return batches.with_options(options)
 
+else:
+    print("TensorFlow is not installed for this Python.")
+
+# %%
+if WITH_TENSORFLOW:
     for parallel, ahead, rearranged in (
         (None, 0, False),
         (None, 0, True),
@@ -899,8 +870,6 @@ if WITH_TENSORFLOW:
     last = [numbers.shuffle(12, seed=r).shard(2, r) for r in ranks]
     for name, shares in (("shard, shuffle", first), ("shuffle, shard", last)):
         print(f"{name}: {sorted(int(x) for share in shares for x in share)}")
-else:
-    print("TensorFlow is not installed for this Python.")
 
 # %% [markdown]
 # The numbers of DataLoader once more, near enough: nothing ahead; a batch made during
