@@ -15,6 +15,7 @@
 # for 30 seconds on two cores. They take about 1.6 GB of memory.
 
 # %%
+import json
 import os
 import subprocess
 import sys
@@ -32,14 +33,14 @@ from labkit.environment import mpi_environment, mpiexec, need_frameworks
 need_frameworks()
 
 import horovod
-import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
 import three_ways  # the script beside this notebook
 
 from autograder import check
-from labkit import palette
+from labkit.plots import charts, inputs
 
+# %%
 print(f"TensorFlow {tf.__version__}, Horovod {horovod.__version__}")
 tf.get_logger().setLevel("ERROR")
 tf.keras.backend.set_floatx("float64")
@@ -104,7 +105,7 @@ def mirrored(replicas):
 
 strategy = mirrored(REPLICAS)
 
-
+# %%
 @tf.function
 def who_am_i():
     context = tf.distribute.get_replica_context()
@@ -329,6 +330,14 @@ def free_ports(number):
     return ports
 
 
+def started(command, environment, log):
+    """A process that writes what it says into the file `log`."""
+    with open(log, "w") as file:
+        return subprocess.Popen(
+            command, env=os.environ | environment, stdout=file, stderr=subprocess.STDOUT
+        )
+
+# %%
 def run(way, commands, environments):
     """Start these processes side by side and wait for all of them; none is left behind.
     Returns what each noted (see three_ways.py), and the seconds it took.
@@ -336,14 +345,9 @@ def run(way, commands, environments):
     began, processes = time.perf_counter(), []
     with TemporaryDirectory() as folder:
         try:
-            for command, environment in zip(commands, environments):
-                log = open(Path(folder, f"log-{len(processes)}"), "w")
-                everything = {"env": {**os.environ, **environment}, "stdout": log}
-                one = subprocess.Popen(
-                    [*command, way, folder], stderr=subprocess.STDOUT, **everything
-                )
-                processes.append(one)
-                log.close()
+            for k, (command, environment) in enumerate(zip(commands, environments)):
+                command = [*command, way, folder]
+                processes.append(started(command, environment, f"{folder}/log-{k}"))
             for one in processes:
                 left = DEADLINE - (time.perf_counter() - began)
                 if one.wait(max(left, 0.1)):
@@ -357,7 +361,7 @@ def run(way, commands, environments):
         noted = [dict(np.load(file)) for file in files]
     return noted, time.perf_counter() - began
 
-
+# %%
 PROGRAM = [sys.executable, "three_ways.py"]
 noted = {"alone": [three_ways.alone()[1]]}
 print(f"alone: a gradient of {noted['alone'][0]['gradient'].size} numbers")
@@ -392,25 +396,14 @@ print(f"both together, with TensorFlow's import, {seconds:.0f} s")
 # The two workers have also noted what they saw of the samples 0 to 11, in minibatches
 # of 4 for everybody.
 
-# %% tags=["raises-exception"]
-policies = ("AUTO", "DATA", "FILE", "OFF")
-figure, axes = plt.subplots(1, 4, figsize=(10, 1.9), sharey=True, layout="constrained")
-for ax, policy in zip(axes, policies):
+# %% tags=["raises-exception"] alt="Which of the samples 0 to 11 each of two workers saw, under four policies. AUTO and DATA: half of them each, none twice. FILE: an error in place of samples. OFF: both workers saw all of them."
+panels = {}
+for policy in ("AUTO", "DATA", "FILE", "OFF"):
+    panels[policy] = {}
     for k, worker in enumerate(workers):
-        seen = str(worker[f"seen_{policy}"])
-        if seen.startswith("["):
-            numbers = [int(one) for one in seen.strip("[]").split(",")]
-            colour = (palette.BLUE, palette.ORANGE)[k]
-            ax.scatter(
-                numbers, [k] * len(numbers), marker="os"[k], s=42, color=colour
-            )
-        else:
-            ax.text(5.5, k, seen, ha="center", va="center", color=palette.VERMILLION)
-    ax.set(title=policy, xlabel="sample", xlim=(-0.8, 11.8), ylim=(1.6, -0.6))
-    ax.set_xticks(range(0, 12, 2))
-    ax.set_yticks((0, 1), ("worker 0", "worker 1"))
-    ax.grid(color=palette.FAINT)
-    ax.set_axisbelow(True)
+        saw = str(worker[f"seen_{policy}"])  # a list, or the name of an error
+        panels[policy][f"worker {k}"] = json.loads(saw) if saw[0] == "[" else saw
+inputs.seen(panels, 12);
 
 # %% [markdown]
 # `OFF` is not "no sharding needed", it is "I have done it myself": both workers see all
@@ -472,40 +465,29 @@ if "horovod" in WAYS:
     noted["horovod"], seconds = run("horovod", [launch], [mpi_environment(2)])
     print(f"Horovod, 2 ranks: {seconds:.0f} s")
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="For each parameter, logarithmic: the gradient of one process as a line, and far below it, many orders of magnitude, the distances of the two libraries' gradients to it as points."
 names = {"mwms": "MultiWorkerMirroredStrategy", "horovod": "Horovod"}
 (yardstick,) = noted["alone"]
-figure, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
-for k, (way, name) in enumerate(names.items()):
+gradient = np.abs(yardstick["gradient"])
+curves = {"the gradient itself": (range(len(gradient)), gradient, "grey -")}
+for (way, name), look in zip(names.items(), ("blue o", "orange x")):
     if way not in noted:
         continue
-    off = np.abs(noted[way][0]["gradient"] - yardstick["gradient"])
-    between = max(
-        np.abs(noted[way][0][what] - noted[way][1][what]).max()
-        for what in ("gradient", "weights")
-    )
-    apart = np.abs(noted[way][0]["weights"] - yardstick["weights"]).max()
+    one, other = noted[way]
+    off = np.abs(one["gradient"] - yardstick["gradient"])
+    apart = np.abs(one["weights"] - yardstick["weights"]).max()
+    both = ("gradient", "weights")
+    between = max(np.abs(one[what] - other[what]).max() for what in both)
     print(
         f"{name}: gradient {off.max():.1e} off, weights after {three_ways.STEPS} steps "
         f"{apart:.1e} off, between its two processes {between:.1e}"
     )
-    ax.plot(
-        np.maximum(off, 1e-18),
-        "os"[k],
-        color=(palette.BLUE, palette.ORANGE)[k],
-        fillstyle="full" if k == 0 else "none",
-        markersize=4,
-        label=name,
-    )
-ax.plot(np.abs(yardstick["gradient"]), color=palette.GREY, label="the gradient itself")
-ax.set(
-    yscale="log",
-    ylim=(5e-19, 3e2),
-    xlabel="number of the parameter",
-    ylabel="distance to one process",
-)
-ax.legend(frameon=False, loc="upper right", ncols=3, fontsize=9)
-ax.grid(color=palette.FAINT)
+    curves[name] = range(len(off)), np.maximum(off, 1e-18), look
+words = {"xlabel": "number of the parameter", "ylabel": "distance to one process"}
+legend = {"loc": "upper right", "ncols": 3}
+charts.lines(
+    curves, log="y", size=(8, 3.2), legend=legend, ylim=(5e-19, 3e2), **words
+);
 
 # %% [markdown]
 # Rounding, and nothing else (a difference of 0 is drawn at $10^{-18}$). Two libraries
@@ -651,7 +633,7 @@ def train(optimizer, model, steps=12):
         drift.append(max(float(np.ptp(values, axis=0).max()) for values in copies))
     return losses, drift
 
-
+# %% alt="Two charts over 12 steps, for an optimizer built in the scope and one built outside. The losses of both fall. The largest difference between replicas is 0 throughout in the scope and never 0 outside."
 runs = {}
 with strategy.scope():
     model, optimizer = three_ways.new_model(), momentum()
@@ -664,19 +646,12 @@ optimizer = momentum()
 optimizer.build(model.trainable_variables)  # the same lines, not indented
 runs["built outside"] = train(optimizer, model)
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
-for k, (name, values) in enumerate(runs.items()):
-    for ax, series in zip(axes, values):
-        colour, line = (palette.BLUE, palette.VERMILLION)[k], "-"
-        ax.plot(series, "os"[k] + line, color=colour, markersize=4, label=name)
-axes[0].set(xlabel="step", ylabel="loss of the 64 samples")
-axes[1].set(xlabel="step", ylabel="largest difference\nbetween replicas")
-axes[1].legend(frameon=False)
-for ax in axes:
-    ax.set_ylim(0, None)
-    ax.grid(color=palette.FAINT)
-for name, (losses, drift) in runs.items():
-    print(f"{name}: loss {losses[-1]:.4f}, replicas differ by up to {drift[-1]:.2g}")
+panels = {"loss of the 64 samples": {}, "largest difference\nbetween replicas": {}}
+for (name, series), look in zip(runs.items(), ("blue o-", "red s-")):
+    print(f"{name}: loss {series[0][-1]:.4f}, replicas differ by {series[1][-1]:.2g}")
+    for panel, values in zip(panels.values(), series):
+        panel[name] = range(len(values)), values, look
+charts.side_by_side(panels, xlabel="step", ylim={name: (0, None) for name in panels})
 
 # %% [markdown]
 # No error, no warning, and a loss that looks no worse, perhaps better. The momentum,
