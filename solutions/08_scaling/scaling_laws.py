@@ -23,7 +23,8 @@ import torch
 import torch.distributed as dist
 
 from autograder import check
-from labkit import palette, plots, ranks, scaling, simulation
+from labkit import plots, ranks, scaling, simulation
+from labkit.plots import charts
 from labkit.scaling import Estimate
 
 RANKS = 4
@@ -73,6 +74,14 @@ circles = {p: dist.new_group(list(range(p))) for p in (1, 2, world_size)}
 seconds = {}  # (experiment, ranks) -> the time of each step
 
 
+def now():
+    if DEVICE != "cpu":
+        # a GPU works behind Python's back: without this the clock stops too early
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+# %%
+# %%ranks
 def train_steps(local_batch, p, communicate=True):
     """Seconds of each of STEPS training steps on the first p ranks. communicate=False:
     each rank trains for itself.
@@ -82,21 +91,16 @@ def train_steps(local_batch, p, communicate=True):
     if communicate and p > 1:
         model = DistributedDataParallel(model, process_group=circles[p])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    x, y = (
-        torch.rand(local_batch, 1, 28, 28, device=DEVICE),
-        torch.randint(10, (local_batch,), device=DEVICE),
-    )
+    x = torch.rand(local_batch, 1, 28, 28, device=DEVICE)
+    y = torch.randint(10, (local_batch,), device=DEVICE)
     times = []
     dist.barrier(group=circles[p])
     for _ in range(STEPS):
-        start = time.perf_counter()
+        start = now()
         optimizer.zero_grad()
         cross_entropy(model(x), y).backward()
         optimizer.step()
-        if DEVICE != "cpu":
-            # a GPU works behind Python's back: without this the clock stops too early
-            torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
+        times.append(now() - start)
     return times
 
 # %% [markdown]
@@ -107,31 +111,23 @@ def train_steps(local_batch, p, communicate=True):
 # %%ranks 0
 seconds["sequential", 1] = train_steps(GLOBAL_BATCH, 1)
 
-# %%
+# %% alt="Points: the time of each training step of one rank. The first step takes longer than the others, which scatter around one value."
 step_times = np.array(ranks.pull("seconds")[0]["sequential", 1])
 
-figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
-ax.plot(
-    1 + np.arange(len(step_times)),
-    1e3 * step_times,
-    "o",
+top = 1.1e3 * np.sort(step_times)[-2]
+first = 1e3 * step_times[0]
+ax = charts.points(
+    {"one step": (1 + np.arange(len(step_times)), 1e3 * step_times)},
+    size=(7, 3.2),
     markersize=4,
-    color=palette.BLUE,
-)
-ax.set(
+    legend=None,
     xlabel="step",
     ylabel="time, ms",
-    ylim=(0, 1.1e3 * np.sort(step_times)[-2]),
+    ylim=(0, top),
     title=f"one rank, {GLOBAL_BATCH} images per step",
 )
-ax.grid(color=palette.FAINT)
-if step_times[0] > 1.1 * np.sort(step_times)[-2]:
-    ax.annotate(
-        f"step 1: {1e3 * step_times[0]:.0f} ms",
-        (1, 1.06e3 * np.sort(step_times)[-2]),
-        (8, 0),
-        textcoords="offset points",
-    )
+if first > top:
+    ax.annotate(f"↑ step 1: {first:.0f} ms", (1, 0.95 * top))
 
 # %% [markdown]
 # Two kinds of trouble. The **first steps** are slow: memory is asked for, code is
@@ -260,13 +256,9 @@ def times_of(experiment):
 
 
 for experiment in EXPERIMENTS:
-    print(
-        f"{experiment:<20}",
-        *(
-            f"{p} ranks {1e3 * t.mean():6.2f} ms  "
-            for p, t in zip(WORLDS, times_of(experiment))
-        ),
-    )
+    means = [1e3 * times.mean() for times in times_of(experiment)]
+    said = (f"{p} ranks {mean:6.2f} ms  " for p, mean in zip(WORLDS, means))
+    print(f"{experiment:<20}", *said)
 
 # %% [markdown]
 # ### Speedup and its error (2 points)
@@ -359,31 +351,20 @@ check(scaling_efficiency)
 # Now your own figure. Each mean carries its 95 % interval, which is about two standard
 # errors to either side for this many steps.
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Two charts over the ranks with 95 % intervals, speedup and efficiency, for a fixed global batch, a fixed local batch and no communication, which bounds the others: all fall below the perfect line where ranks outnumber cores."
 curves, efficiencies = {}, {}
 for experiment, batches in EXPERIMENTS.items():
     times = times_of(experiment)
-    kind, values = scaling_efficiency(
-        np.array(WORLDS), np.array(batches), np.array([t.mean() for t in times])
-    )
+    means = np.array([t.mean() for t in times])
+    kind, values = scaling_efficiency(np.array(WORLDS), np.array(batches), means)
     ratios = [speedup_with_error(times[0], t) for t in times[1:]]
-    relative_errors = [0.0, *(error / ratio for ratio, error in ratios)]
-    name = (
-        "no communication (bound)"
-        if experiment == "no communication"
-        else f"{experiment} ({kind})"
-    )
-    efficiencies[name] = (
-        WORLDS,
-        [
-            Estimate(v, v * e, dof=len(times[0]) - 1)
-            for v, e in zip(values, relative_errors)
-        ],
-    )
-    curves[name] = (
-        WORLDS,
-        [one.times(p) for one, p in zip(efficiencies[name][1], WORLDS)],
-    )
+    errors = [0.0, *(error / ratio for ratio, error in ratios)]
+    bound = experiment == "no communication"
+    name = "no communication (bound)" if bound else f"{experiment} ({kind})"
+    dof = len(times[0]) - 1
+    found = [Estimate(v, v * e, dof=dof) for v, e in zip(values, errors)]
+    efficiencies[name] = WORLDS, found
+    curves[name] = WORLDS, [one.times(p) for one, p in zip(found, WORLDS)]
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 plots.speedup(curves, left)
@@ -420,7 +401,7 @@ left.set_ylabel("speedup, in images per second");
 # time *on p ranks* is serial, one rank would have needed $f + (1 - f)\,p$ times as
 # long: $S = p - f\,(p - 1)$, without a limit.
 
-# %%
+# %% alt="Speedup by law up to 4096 ranks, both axes logarithmic: Gustafson's stays near the dotted perfect line; Amdahl's curves for three serial fractions flatten at one over the fraction."
 p = 2 ** np.arange(13)
 laws = {
     "Gustafson, f = 1 %": (p, scaling.gustafson(0.01, p)),
@@ -559,47 +540,30 @@ def alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]:
 # %% nbgrader={"grade": true, "grade_id": "check_alpha_beta_from_ring", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(alpha_beta_from_ring)
 
-# %%
+# %% alt="Time of one all-reduce over the bytes per rank, both axes logarithmic: measured points for 2 ranks and for all ranks, flat for short vectors and rising for long ones."
 SIZES, reduced = np.array(ranks.pull("SIZES")[0]), ranks.pull("reduced")[0]
 
-figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
-ax.set(
-    xscale="log",
-    yscale="log",
-    xlabel="bytes per rank",
-    ylabel="time of one all_reduce, µs",
-    title="measured: shared memory of this machine",
-)
-ax.grid(color=palette.FAINT)
-for k, p in enumerate((2, RANKS)):
-    ax.plot(
-        SIZES,
-        1e6 * np.array(reduced[p]),
-        plots.style(k)["marker"],
-        color=plots.style(k)["color"],
-        label=f"{p} ranks, measured",
-    )
-ax.legend(frameon=False);
+points = {f"{p} ranks": (SIZES, 1e6 * np.array(reduced[p])) for p in (2, RANKS)}
+words = {
+    "xlabel": "bytes per rank",
+    "ylabel": "time of one all_reduce, µs",
+    "title": "measured: shared memory of this machine",
+}
+charts.compared({}, points, size=(7.5, 3.8), log="xy", **words);
 
-# %% tags=["raises-exception"]
-for k, p in enumerate((2, RANKS)):
+# %% tags=["raises-exception"] alt="The same points with the curves of the fitted ring: they meet the points of long vectors and miss some in between."
+lines = {}
+for p in (2, RANKS):
     alpha, beta = alpha_beta_from_ring(p, SIZES, np.array(reduced[p]))
     print(
         f"{p} ranks: alpha = {1e6 * alpha:6.1f} µs, beta = {1e9 * beta:.3f} ns per "
         f"byte, that is {1e-9 / beta:.1f} GB/s"
     )
-    line = [
-        1e6 * scaling.ring_all_reduce_time(p, n, max(alpha, 0), beta) for n in SIZES
-    ]
-    ax.plot(
-        SIZES,
-        line,
-        color=plots.style(k)["color"],
-        linestyle=plots.style(k)["linestyle"],
-        label=f"{p} ranks, fitted ring",
-    )
-ax.legend(frameon=False)
-figure
+    alpha = max(alpha, 0)
+    ring = [1e6 * scaling.ring_all_reduce_time(p, n, alpha, beta) for n in SIZES]
+    lines[f"{p} ranks"] = SIZES, ring
+words["title"] = "points: measured, lines: fitted ring"
+charts.compared(lines, points, size=(7.5, 3.8), log="xy", **words);
 
 # %% [markdown]
 # These are numbers of **shared memory on this machine**, with ranks that may have to
@@ -626,7 +590,7 @@ BETA = 8 / 100e9  # seconds per byte at 100 Gbit/s
 # its clock against the formula. (Only the traffic: the adding up, which you built in
 # unit 03, costs nothing there.)
 
-# %% tags=["parameters"]
+# %%
 def ring_traffic(nbytes):
     """The messages of a ring all-reduce: 2 (p - 1) times a chunk to the right while one
     comes from the left.
@@ -639,7 +603,7 @@ def ring_traffic(nbytes):
         dist.recv(arrived, src=(rank - 1) % p)
         request.wait()
 
-
+# %%
 def tree_traffic(nbytes):
     """The messages of two passes through a tree: whoever has the vector sends it to a
     partner who has not. Down twice is up and down.
@@ -656,7 +620,7 @@ def tree_traffic(nbytes):
             have *= 2
         dist.barrier()  # its own time is taken off below
 
-
+# %% tags=["parameters"]
 def virtual_seconds(traffic, p, nbytes):
     """What the relay's clock says. A barrier costs ceil(log2 p) latencies there, and
     the tree has two.
@@ -666,72 +630,37 @@ def virtual_seconds(traffic, p, nbytes):
     return run.elapsed - barriers
 
 
-COSTS = {
-    "ring": (ring_traffic, scaling.ring_all_reduce_time),
-    "tree": (tree_traffic, scaling.tree_all_reduce_time),
-}
+ring, tree = scaling.ring_all_reduce_time, scaling.tree_all_reduce_time
+COSTS = {"ring": (ring_traffic, ring), "tree": (tree_traffic, tree)}
 # bytes -> ranks; the ring of 64 takes a few real seconds
 SIMULATED = {4096: (2, 8, 64), 1_000_000: (2, 4, 16, 64)}
-virtual = {
-    (name, n, p): virtual_seconds(COSTS[name][0], p, n)
-    for n, worlds in SIMULATED.items()
-    for p in worlds
-    for name in COSTS
-}
-largest = max(
-    abs(t / COSTS[name][1](p, n, ALPHA, BETA) - 1)
-    for (name, n, p), t in virtual.items()
-)
-print(f"{len(virtual)} runs, largest difference to the formula: {largest:.1%}")
+virtual, off = {}, []
+for n, worlds in SIMULATED.items():
+    for p in worlds:
+        for name, (traffic, formula) in COSTS.items():
+            virtual[name, n, p] = t = virtual_seconds(traffic, p, n)
+            off.append(abs(t / formula(p, n, ALPHA, BETA) - 1))
+print(f"{len(virtual)} runs, largest difference to the formula: {max(off):.1%}")
 
-# %%
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
+# %% alt="Three charts of the time of one all-reduce over up to 4096 ranks, both axes logarithmic, for 4 KB, 1 MB and 100 MB: the tree rises slowly, the ring steeply where messages are short, and for 100 MB the ring is lower up to thousands of ranks. The relay's points lie on the lines."
 many = 2 ** np.arange(1, 13)
-for ax, n, size in zip(
-    axes, (4096, 1_000_000, 100_000_000), ("4 KB", "1 MB", "100 MB")
-):
-    lines = {
-        name: (many, [1e3 * cost(int(p), n, ALPHA, BETA) for p in many])
-        for name, (_, cost) in COSTS.items()
-    }
-    for k, (name, (x, y)) in enumerate(lines.items()):
-        ax.plot(
-            x, y, color=plots.style(k)["color"], linestyle=plots.style(k)["linestyle"]
-        )
-        dots = {
-            p: 1e3 * t
-            for (kind, nbytes, p), t in virtual.items()
-            if (kind, nbytes) == (name, n)
-        }
-        ax.plot(
-            dots.keys(),
-            dots.values(),
-            plots.style(k)["marker"],
-            color=plots.style(k)["color"],
-        )
-    ax.set(
-        xscale="log",
-        yscale="log",
-        xlabel="ranks",
-        xlim=(1.6, 5000),
-        xticks=[2, 8, 64, 512, 4096],
-    )
-    ax.xaxis.set_major_formatter(plots.PLAIN)
-    ax.minorticks_off()
-    ax.grid(color=palette.FAINT)
-    ax.set_title(f"{size} per rank")
-    plots.label_ends(ax, lines)
+figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
+words = {"log": "xy", "xlabel": "ranks", "xticks": [2, 8, 64, 512, 4096]}
+for ax, n, size in zip(axes, (4096, 10**6, 10**8), ("4 KB", "1 MB", "100 MB")):
+    lines, dots = {}, {}
+    for name, (_, cost) in COSTS.items():
+        lines[name] = many, [1e3 * cost(int(p), n, ALPHA, BETA) for p in many]
+        there = [p for kind, nbytes, p in virtual if (kind, nbytes) == (name, n)]
+        dots[name] = there, [1e3 * virtual[name, n, p] for p in there]
+    charts.compared(lines, dots, ax, legend="ends", title=f"{size} per rank", **words)
 axes[0].set_ylabel("time of one all-reduce, ms")
 figure.suptitle(
-    "A model: 5 µs per message, 100 Gbit/s. Lines: formula. Dots: relay's virtual "
+    "A model: 5 µs per message, 100 Gbit/s. Lines: formula. Points: relay's virtual "
     "time.",
     fontsize=10,
 )
-print(
-    "4096 ranks, 100 MB, ring: "
-    f"{1e3 * scaling.ring_all_reduce_time(4096, 1e8, ALPHA, BETA):.0f} ms; you "
-    f"guessed {guess_3}"
-)
+slow = 1e3 * scaling.ring_all_reduce_time(4096, 1e8, ALPHA, BETA)
+print(f"4096 ranks, 100 MB, ring: {slow:.0f} ms; you guessed {guess_3}")
 
 # %% [markdown]
 # The dots lie on the lines. With 100 MB the ring wins for a long time: what it pays for
@@ -788,34 +717,24 @@ check(step_seconds)
 # each. **Predict:** up to how many GPUs does a global batch of 8192 scale well, and how
 # far does a local batch of 32?
 
-# %% tags=["raises-exception"]
+# %% tags=["raises-exception"] alt="Predicted efficiency of ResNet-50 over up to 4096 GPUs: with a local batch of 32 it falls slowly, with a global batch of 8192 it falls to almost nothing; hiding two thirds of the communication moves both up."
 many = [int(p) for p in 2 ** np.arange(13)]
-GPU = {
-    "seconds_per_image": 1 / 312,
-    "parameters": 25_600_000,
-    "alpha": ALPHA,
-    "beta": BETA,
-}
+GPU = {"seconds_per_image": 1 / 312, "parameters": 25_600_000}
+GPU |= {"alpha": ALPHA, "beta": BETA}
 predicted = {}
 for name, batches in {
     "local batch 32": [32 * p for p in many],
     "global batch 8192": [8192] * len(many),
 }.items():
     for text, hidden in (("two thirds hidden", 2 / 3), ("nothing hidden", 0.0)):
-        times = [
-            step_seconds(p, batch, **GPU, hidden=hidden)
-            for p, batch in zip(many, batches)
-        ]
-        predicted[f"{name}, {text}"] = (
-            many,
-            scaling_efficiency(np.array(many), np.array(batches), np.array(times))[1],
+        times = np.array(
+            [step_seconds(p, n, **GPU, hidden=hidden) for p, n in zip(many, batches)]
         )
-figure, ax = plt.subplots(figsize=(8.5, 4), layout="constrained")
-plots.efficiency(predicted, ax)
-ax.set(
-    title="a model: ResNet-50, 312 images per second and GPU, 5 µs, 100 Gbit/s",
-    xticks=many[::2],
-);
+        _, found = scaling_efficiency(np.array(many), np.array(batches), times)
+        predicted[f"{name}, {text}"] = many, found
+ax = plots.efficiency(predicted, plots.canvas(size=(8.5, 4)))
+title = "a model: ResNet-50, 312 images per second and GPU, 5 µs, 100 Gbit/s"
+ax.set(title=title, xticks=many[::2]);
 
 # %% [markdown]
 # Weak scaling with overlap is a straight line as long as the ring fits behind the
@@ -839,28 +758,19 @@ ax.set(
 # science training series*, 06_distributedTraining). Efficiency with intervals, from the
 # first row as a baseline and from the second:
 
-# %%
-GPUS, IMAGES, SD = (
-    [1, 2, 4, 8],
-    [281.22, 382.01, 689.22, 1341.25],
-    [75.79, 8.42, 77.78, 52.51],
-)
+# %% alt="Efficiency of the same published runs over up to 8 GPUs with two baselines: against one GPU it falls far below the perfect line, with a wide interval; against two GPUs it stays near it."
+GPUS, IMAGES = [1, 2, 4, 8], [281.22, 382.01, 689.22, 1341.25]
+SD = [75.79, 8.42, 77.78, 52.51]
 rates = {p: Estimate(r, s / math.sqrt(10), 9) for p, r, s in zip(GPUS, IMAGES, SD)}
 alcf = {}
 for base in (1, 2):
     worlds = [p for p in GPUS if p >= base]
-    ratios = {
-        p: scaling.scaled_speedup(rates[base], rates[p]) if p > base else Estimate(1.0)
-        for p in worlds
-    }
-    alcf[f"baseline: {base} GPU" + "s" * (base > 1)] = (
-        worlds,
-        [scaling.efficiency(ratios[p], p, base) for p in worlds],
-    )
-    print(
-        f"baseline {base} GPU:",
-        *(f"{p} GPUs {scaling.efficiency(ratios[p], p, base)}  " for p in worlds[1:]),
-    )
+    ratios = {base: Estimate(1.0)}
+    ratios |= {p: scaling.scaled_speedup(rates[base], rates[p]) for p in worlds[1:]}
+    found = [scaling.efficiency(ratios[p], p, base) for p in worlds]
+    alcf[f"baseline: {base} GPU" + "s" * (base > 1)] = worlds, found
+    said = (f"{p} GPUs {one}  " for p, one in zip(worlds[1:], found[1:]))
+    print(f"baseline {base} GPU:", *said)
 print(
     f"standard deviation of the one-GPU run: {SD[0] / IMAGES[0]:.0%} of its mean; of "
     f"the two-GPU run: {SD[1] / IMAGES[1]:.0%}"
