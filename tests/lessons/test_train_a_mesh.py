@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import nbformat
-import pytest
 
 from autograder.homework.mesh import plan
 from autograder.homework.mesh.lines import RUBRIC
@@ -66,10 +65,9 @@ def test_the_plan_on_the_page_is_a_plan():
     assert found.fits and found.estimate().seconds > plan.BEST[1024], "an example, and not the best one"
 
 
-@pytest.mark.parametrize("name", ["mesh_training_starter.py", "mesh_training.py"])
-def test_scripts_say_what_they_take(name):
+def test_the_starter_says_what_it_takes():
     done = subprocess.run(
-        [sys.executable, SOURCE / name, "--help"], capture_output=True, text=True, timeout=120, cwd=ROOT,
+        [sys.executable, SOURCE / GIVEN[1], "--help"], capture_output=True, text=True, timeout=120, cwd=ROOT,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

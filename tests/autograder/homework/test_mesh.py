@@ -94,6 +94,10 @@ def run_ranks(name: str, place: Path, launcher: Launcher) -> None:
     assert bonus.line.name == "context" and (bonus.verdict == "passed") == folder.bonus, bonus.sentence
 
 
+def test_the_finished_script(tmp_path, warm):
+    run_ranks("right_reference", tmp_path, warm)
+
+
 @pytest.fixture(scope="module")
 def jailed():
     """As the grader does: some of these scripts could be out to harm."""
@@ -101,9 +105,8 @@ def jailed():
         yield launcher
 
 
-@needs(
-    "root"
-)  # 8 s of computing for each: `make test-cluster`; test_mesh_grading.py runs the finished script in a class
+# 8 s of computing for each, for `make test-cluster`
+@needs("root")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ["right_reference", *(name for name, folder in FOLDERS.items() if folder.scripted)])
 def test_scripts_in_the_jail(name, tmp_path, jailed):

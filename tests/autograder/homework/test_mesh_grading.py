@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from bank_mesh.folders import FINISHED, FOLDERS, SCRIPT
+from machine import needs
 from released_course import course_release
 
 pytest.importorskip("nbgrader.apps.api")
@@ -25,6 +26,7 @@ from autograder.reports.results import open_course
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning"),  # nbgrader's about its own models
     pytest.mark.timeout(600),  # a script is run on fourteen meshes
+    needs("root"),  # 40 s of computing, for `make test-cluster`: what grades a class is tested with the first homework
 ]
 NAME = "train_a_mesh"
 CHECKS = {part: f"check_{'context' if part == 'bonus' else part}" for part in RUBRIC.parts}
