@@ -26,7 +26,8 @@ from labkit.meshrun import TASKS, Settings, read, sequential
 from labkit.scale import every_mesh, young_daly
 
 SCRIPT = "mesh_training.py"
-MESHES = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2), (1, 1, 4), (2, 2, 1), (2, 2, 2))  # data, tensor, pipeline
+# data, tensor, pipeline
+MESHES = (1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2), (1, 1, 4), (2, 2, 1), (2, 2, 2)
 STEPS = 30
 
 # %% [markdown]
@@ -38,6 +39,9 @@ STEPS = 30
 
 
 # %%
+SMALL = dict(layers=4, width=16, context=16, batch=12, micro_batches=2, clip=0.5)
+
+
 def one_training(folder, data, tensor, pipeline, steps):
     """What `log.step` is told on this rank."""
     sys.path.insert(0, folder)
@@ -49,25 +53,29 @@ def one_training(folder, data, tensor, pipeline, steps):
         def step(self, loss, norm):
             self.append([loss, norm])
 
-    log = Steps()
-    settings = Settings(layers=4, width=16, context=16, batch=12, micro_batches=2, clip=0.5)
-    mesh_training.train(Mesh(data=data, tensor=tensor, pipeline=pipeline), settings, steps, log)
+    log, mesh = Steps(), Mesh(data=data, tensor=tensor, pipeline=pipeline)
+    mesh_training.train(mesh, Settings(**SMALL), steps, log)
     return list(log)
+
+
+def script_is_there():
+    if not Path(SCRIPT).exists():
+        raise FileNotFoundError(f"no {SCRIPT} yet: copy mesh_training_starter.py")
 
 
 def compare(data=1, tensor=1, pipeline=1, steps=3):
     """Your training on a mesh, beside the sequential one: loss and norm of each step."""
-    if not Path(SCRIPT).exists():
-        raise FileNotFoundError(f"there is no {SCRIPT} yet: it begins as a copy of mesh_training_starter.py")
+    script_is_there()
     n, place = data * tensor * pipeline, os.getcwd()
     outcome = simulation.run(one_training, n, (place, data, tensor, pipeline, steps))
     if outcome.hang:
         print(outcome.hang)
         return
-    right = sequential(Settings(layers=4, width=16, context=16, batch=12, micro_batches=2, clip=0.5), steps).steps
-    print(f"{data} x {tensor} x {pipeline}   loss                sequential          norm            sequential")
-    for (loss, norm), (known, length) in zip(outcome.ranks[0].value, right):
-        print(f"{'':12}{loss:<20.13f}{known:<20.13f}{norm:<16.10f}{length:<16.10f}")
+    right = sequential(Settings(**SMALL), steps).steps
+    print(f"{data} x {tensor} x {pipeline}", "loss".rjust(16), "norm".rjust(16))
+    for found, expected in zip(outcome.ranks[0].value, right):
+        print("  this mesh", *(f"{number:16.12f}" for number in found))
+        print(" sequential", *(f"{number:16.12f}" for number in expected))
 
 
 # %% tags=["raises-exception"]
@@ -105,12 +113,14 @@ shortest_step, smallest_memory = "?", "?"
 
 # %%
 def train_on(data, tensor, pipeline, *options):
-    """Start the script on a mesh of ranks of this machine. Stopping the cell stops the ranks."""
+    """Start the script on a mesh of this machine's ranks. Stopping the cell stops them."""
+    script_is_there()
     ranks = data * tensor * pipeline
     axes = ["--data", str(data), "--tensor", str(tensor), "--pipeline", str(pipeline)]
     command = [*mpiexec(), "-n", str(ranks), sys.executable, SCRIPT, *axes, *options]
     pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
-    with subprocess.Popen(command, env={**os.environ, **mpi_environment(ranks)}, text=True, **pipe) as process:
+    pipe |= {"env": {**os.environ, **mpi_environment(ranks)}, "text": True}
+    with subprocess.Popen(command, **pipe) as process:
         try:
             for line in process.stdout:
                 print(line, end="")
@@ -123,7 +133,8 @@ def train_on(data, tensor, pipeline, *options):
 # %% tags=["raises-exception"]
 for d, t, p in MESHES:
     if not Path(f"run_d{d}_t{t}_p{p}.jsonl").exists():
-        train_on(d, t, p, "--steps", str(STEPS), "--run-log", f"run_d{d}_t{t}_p{p}.jsonl")
+        log = f"run_d{d}_t{t}_p{p}.jsonl"
+        train_on(d, t, p, "--steps", str(STEPS), "--run-log", log)
 
 # %% [markdown]
 # What do the logs say? The first two steps of each are slower, since every tensor is counted in them; `run.seconds`
@@ -134,7 +145,8 @@ runs = [read(path) for path in sorted(Path.cwd().glob("run_d*_t*_p*.jsonl"))]
 runs.sort(key=lambda run: (run.mesh.size, run.name))
 for run in runs:
     sent = {axis: f"{n / 1e3:,.0f} kB" for axis, n in run.axis_bytes.items() if n > 1000}
-    print(f"{run.name}: {1e3 * run.seconds:6.0f} ms a step, peak {max(run.peaks) / 2**20:5.2f} MiB, sent {sent}", *run.problems)
+    print(f"{run.name}: {1e3 * run.seconds:6.0f} ms a step,", end=" ")
+    print(f"peak {max(run.peaks) / 2**20:5.2f} MiB, sent", sent, *run.problems)
 
 # %% [markdown]
 # ## 3. The table
@@ -145,25 +157,30 @@ for run in runs:
 
 # %% nbgrader={"grade": false, "grade_id": "mesh_rows", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def mesh_rows(runs) -> list[tuple]:
-    """Rows of meshes.csv: (data, tensor, pipeline, ranks, seconds of a step, tokens per second, bytes along tensor,
-    bytes along pipeline, bytes along data, bytes of memory) for each run."""
+    """Rows of meshes.csv: (data, tensor, pipeline, ranks, seconds of a step, tokens per
+    second, bytes along tensor, along pipeline, along data, bytes of memory) for each run.
+    """
     ### BEGIN SOLUTION
     rows = []
     for run in runs:
         mesh, sent = run.mesh, run.axis_bytes
-        rows.append((mesh.data, mesh.tensor, mesh.pipeline, mesh.size, run.seconds, run.settings.tokens / run.seconds,
-                     sent["tensor"], sent["pipeline"], sent["data"], max(run.peaks)))  # fmt: skip
+        axes = mesh.data, mesh.tensor, mesh.pipeline, mesh.size
+        times = run.seconds, run.tokens_per_second
+        along = sent["tensor"], sent["pipeline"], sent["data"]
+        rows.append((*axes, *times, *along, max(run.peaks)))
     return rows
     ### END SOLUTION
 
 
 # %% tags=["raises-exception"]
-COLUMNS = "data tensor pipeline ranks step_seconds tokens_per_second tensor_bytes pipeline_bytes data_bytes memory_bytes"
+COLUMNS = "data tensor pipeline ranks step_seconds tokens_per_second".split()
+COLUMNS += "tensor_bytes pipeline_bytes data_bytes memory_bytes".split()
 rows = mesh_rows(runs)
 with open("meshes.csv", "w", newline="") as file:
     writer = csv.writer(file)
-    writer.writerow(COLUMNS.split())
-    writer.writerows([*row[:4], f"{row[4]:.5f}", *(f"{value:.0f}" for value in row[5:])] for row in rows)
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow([*row[:4], f"{row[4]:.5f}", *(f"{n:.0f}" for n in row[5:])])
 print(Path("meshes.csv").read_text())
 
 # %% [markdown]
@@ -185,16 +202,21 @@ def draw_times(runs):
     """step_time.pdf: time of a step and tokens per second of each mesh, over the number of ranks."""
     ### BEGIN SOLUTION
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    alone = {axis: [run for run in runs if getattr(run.mesh, axis) == run.mesh.size] for axis in ("data", "tensor", "pipeline")}
-    several = [run for run in runs if run.mesh.size == 1 or run.mesh.data > 1 and run.mesh.tensor > 1]
-    curves = {f"{axis} alone": of for axis, of in alone.items()} | {"data x tensor (x pipeline)": several}
+    curves = {}
+    for axis in ("data", "tensor", "pipeline"):
+        alone = [run for run in runs if getattr(run.mesh, axis) == run.mesh.size]
+        curves[f"{axis} alone"] = alone
+    several = [run for run in runs if run.mesh.data > 1 and run.mesh.tensor > 1]
+    curves["data x tensor (x pipeline)"] = runs[:1] + several
     for (name, of), colour, marker in zip(curves.items(), palette.CYCLE, "osD^"):
         ranks = [run.mesh.size for run in of]
-        axes[0].plot(ranks, [1e3 * run.seconds for run in of], marker=marker, color=colour, label=name)
-        axes[1].plot(ranks, [run.tokens_per_second for run in of], marker=marker, color=colour, label=name)
-    axes[0].set(xlabel="ranks", ylabel="time of a step, ms", ylim=(0, None), title="Step time")
-    axes[1].set(xlabel="ranks", ylabel="tokens per second, all ranks", ylim=(0, None), title="Throughput")
+        look = {"marker": marker, "color": colour, "label": name}
+        axes[0].plot(ranks, [1e3 * run.seconds for run in of], **look)
+        axes[1].plot(ranks, [run.tokens_per_second for run in of], **look)
+    axes[0].set(title="Step time", ylabel="time of a step, ms")
+    axes[1].set(title="Throughput", ylabel="tokens per second, all ranks")
     for ax in axes:
+        ax.set(xlabel="ranks", ylim=(0, None))
         ax.legend(title="mesh", fontsize=8)
     return figure
     ### END SOLUTION
@@ -212,7 +234,8 @@ def draw_memory(runs):
     for run, colour, marker in zip(runs, [palette.INK, *palette.CYCLE], "osD^vPX"):
         peaks = np.array(run.stage_peaks()) / 2**20
         ax.plot(range(len(peaks)), peaks, marker=marker, color=colour, label=run.name)
-    ax.set(xlabel="stage of the pipeline", ylabel="peak memory of a rank, MiB", ylim=(0, None), title="Memory by stage")
+    ax.set(xlabel="stage of the pipeline", ylabel="peak memory of a rank, MiB")
+    ax.set(ylim=(0, None), title="Memory by stage")
     ax.set_xticks(range(max(run.mesh.pipeline for run in runs)))
     ax.legend(title="mesh", fontsize=8)
     return figure
@@ -229,8 +252,9 @@ def draw_losses(runs):
     ### BEGIN SOLUTION
     figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
     for k, (run, colour) in enumerate(zip(runs, [palette.INK, *palette.CYCLE])):
-        width = 10 - 9 * k / max(1, len(runs) - 1)  # the curves lie on each other: the first is the broadest
-        ax.plot(range(1, len(run.losses) + 1), run.losses, color=colour, linewidth=width, label=run.name)
+        width = 10 - 9 * k / max(1, len(runs) - 1)  # they lie on each other
+        steps = range(1, len(run.losses) + 1)
+        ax.plot(steps, run.losses, color=colour, linewidth=width, label=run.name)
     ax.set(xlabel="step", ylabel="loss", title="The same curve on every mesh")
     ax.legend(title="mesh", fontsize=8)
     return figure
@@ -253,7 +277,8 @@ check_homework("figures")
 # %%
 for gpus, task in TASKS.items():
     guess = task.plan(data=gpus // 128, tensor=8, pipeline=16, recompute="full")
-    print(f"{gpus:,} GPUs: {guess.estimate().seconds:.2f} s a step, {guess.memory().total / 1e9:.0f} GB, fits: {guess.fits}")
+    seconds, memory = guess.estimate().seconds, guess.memory().total / 1e9
+    print(f"{gpus:,} GPUs: {seconds:.2f} s a step, {memory:.0f} GB, fits: {guess.fits}")
 
 # %% [markdown]
 # Search, and write `plan.toml`, as `README.md` shows. The checkpoint interval follows from the failures of 16,384
@@ -262,15 +287,18 @@ for gpus, task in TASKS.items():
 
 # %% nbgrader={"grade": false, "grade_id": "best_plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_plan(task) -> dict:
-    """The choice that takes the fewest seconds of a step, of those that fit: arguments of `task.plan`."""
+    """The choice that takes the fewest seconds of a step, of those that fit: arguments of
+    `task.plan`.
+    """
     ### BEGIN SOLUTION
     found = []
     for mesh in every_mesh(task.gpus):
         for micro_batch in (1, 2, 4):
             for chunks in (1, 2, 4, 8):
                 for recompute in ("none", "selective", "full"):
-                    choice = {"data": mesh.data, "tensor": mesh.tensor, "pipeline": mesh.pipeline,
-                              "micro_batch": micro_batch, "chunks": chunks, "recompute": recompute}  # fmt: skip
+                    choice = dict(data=mesh.data, tensor=mesh.tensor)
+                    choice |= dict(pipeline=mesh.pipeline, micro_batch=micro_batch)
+                    choice |= dict(chunks=chunks, recompute=recompute)
                     try:
                         plan = task.plan(**choice)
                     except ValueError:
@@ -285,7 +313,9 @@ def best_plan(task) -> dict:
 for gpus, task in TASKS.items():
     choice = best_plan(task)
     interval = young_daly(task.save, task.mtbf)
-    print(f"{gpus:,} GPUs: {task.plan(**choice).estimate().seconds:.2f} s a step with {choice}; save every {interval:.0f} s")
+    seconds = task.plan(**choice).estimate().seconds
+    print(f"{gpus:,} GPUs: {seconds:.2f} s a step, a checkpoint every {interval:.0f} s")
+    print("  ", choice)
 
 # %% nbgrader={"grade": true, "grade_id": "check_plan", "locked": true, "points": 15, "schema_version": 3, "solution": false, "task": false}
 check_homework("plan")
