@@ -161,8 +161,9 @@ def main() -> None:
                 f"validation loss {val_loss:.4f}, validation accuracy {val_accuracy:.4f}"
             )
     log.close()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.barrier()  # gloo's threads have let go of the last tensors by then: else a rank hangs at its end, once in a while
+    dist.destroy_process_group()
