@@ -272,22 +272,22 @@ def test_the_two_scripts_differ_by_the_port_alone(starter, port, words):
             assert re.search(words, "\n".join(after[c:d])), (before[a:b], after[c:d])
 
 
-def launched(ranks: int, *command: object) -> list[str]:
-    """The lines that a program prints which torchrun starts on so many ranks."""
+def launched(folder: Path, ranks: int, *command: object) -> list[str]:
+    """The lines that a program prints which torchrun starts on so many ranks. folder: for what torchrun leaves."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
-    return run(*torchrun, *command, ranks=ranks)
+    return run(*torchrun, "--log-dir", folder, *command, ranks=ranks)
 
 
 @pytest.mark.timeout(300)
 def test_the_port_to_pytorch_is_its_starter_on_one_rank_and_shares_the_work_on_two(tmp_path):
     alone = run(sys.executable, TORCH, *SMALL, "--log", tmp_path / "alone.jsonl", "--seed", 5)
-    assert launched(1, DDP, *SMALL, "--run-log", tmp_path / "run_1.jsonl", "--seed", 5) == alone
+    assert launched(tmp_path / "torchrun", 1, DDP, *SMALL, "--run-log", tmp_path / "run_1.jsonl", "--seed", 5) == alone
     assert [line.split(",")[0] for line in alone] == ["epoch 1: 15 steps", "epoch 2: 15 steps"]
     logs = {name: runlog.read(tmp_path / f"{name}.jsonl") for name in ("alone", "run_1")}
     for metric in runlog.METRICS:
         assert logs["run_1"].curve(metric)[1] == pytest.approx(logs["alone"].curve(metric)[1], rel=1e-5), metric
     options = ["--warmup-epochs", 1, "--lr", 0.1, "--run-log", tmp_path / "run_2.jsonl"]
-    lines = launched(2, DDP, *SMALL, *options)
+    lines = launched(tmp_path / "torchrun", 2, DDP, *SMALL, *options)
     assert [line.split(",")[0] for line in lines] == ["epoch 1: 7 steps", "epoch 2: 7 steps"], "one rank prints for all"
     log = runlog.read(tmp_path / "run_2.jsonl")
     assert log.problems == [] and log.complete and log.world_size == 2
