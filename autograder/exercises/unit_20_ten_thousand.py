@@ -572,7 +572,10 @@ class CheckpointEvery(PlainExercise):
 
     def read_right(self, answer, step, save, mtbf, ranks):
         known = {"step": step, "save": save, "mtbf": mtbf, "ranks": ranks}
-        if type(answer) not in (int, float) or answer != answer or answer < 1 or answer != math.floor(answer):
+        if type(answer) not in (int, float) or answer != answer or answer < 1:
+            return "no_steps"
+        answer = min(answer, 10**15)  # beyond any run
+        if answer != math.floor(answer):
             return "no_steps"
         least, taken = (1 + lost(n, **known) for n in (best_of(**known), answer))
         if taken <= 1.001 * least:
