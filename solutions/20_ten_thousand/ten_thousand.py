@@ -29,24 +29,9 @@ from torch.distributed.device_mesh import init_device_mesh
 from autograder import check
 from labkit import palette, simulation, timeline
 from labkit.scale import (
-    Mesh,
-    Model,
-    Plan,
-    Step,
-    Trouble,
-    bubble,
-    every_mesh,
-    explore,
-    machine,
-    nodes,
-    order_1f1b,
-    order_interleaved,
-    published,
-    replay_step,
-    run_step,
-    run_with_failures,
-    training_days,
-    young_daly,
+    Mesh, Model, Plan, Step, Trouble, bubble, every_mesh, explore, machine, nodes,
+    order_1f1b, order_interleaved, published, replay_step, run_step, run_with_failures,
+    training_days, young_daly,
 )
 
 # %% tags=["parameters"]
@@ -519,6 +504,7 @@ def fastest(row):
     return found, min(found, key=found.get)
 
 
+# %%
 print("billions    GPUs   theirs (d, p, t)   best found (d, p, t)   theirs takes")
 for row in rows[:ROWS]:
     found, best = fastest(row)
