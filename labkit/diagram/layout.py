@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from labkit.diagram.captions import describe, legend
@@ -237,7 +237,8 @@ def _arrows(events: list[Event], places: dict[int, Place], frame: Frame) -> list
         y1, y2 = frame.lane(send.rank)[1 if down else 0], frame.lane(recv.rank)[0 if down else 1]
         arrows.append(Line("message", a.move, y1, max(b.right, a.move), y2, arrow=True, width=width))
     taken: list[tuple[float, float, float, float]] = []
-    for (send, _), arrow in zip(pairs, arrows, strict=True):
+    # Those between neighbouring lanes have the fewest places: they choose first.
+    for (send, _), arrow in sorted(zip(pairs, arrows, strict=True), key=lambda pair: abs(pair[1].y2 - pair[1].y1)):
         if labelled and abs(arrow.y2 - arrow.y1) >= SMALL + 2:
             labels += _bytes_label(arrow, in_words(send.nbytes), taken, arrows)
     return arrows + labels
@@ -246,27 +247,46 @@ def _arrows(events: list[Event], places: dict[int, Place], frame: Frame) -> list
 def _bytes_label(
     arrow: Line, text: str, taken: list[tuple[float, float, float, float]], arrows: list[Line]
 ) -> list[Label]:
-    """The number of bytes beside an arrow: where no other label stands, and if there is such a place where no other
-    arrow passes."""
+    """The number of bytes beside an arrow: where no other label stands and no other arrow passes, and if there is such
+    a place not this one. Where there is none, the arrow has no label: nobody could read it."""
     width, height = width_of(text, SMALL), SMALL
     others = [other for other in arrows if other is not arrow]
-    # Near the sender first: an arrow that crosses other lanes passes over their blocks later on.
-    near = 14 / max(28.0, abs(arrow.y2 - arrow.y1))
     places = []
-    for share in (near, 0.5, 1 - near):
-        for anchor in ("start", "end"):
-            x = arrow.x1 + share * (arrow.x2 - arrow.x1) + (4 if anchor == "start" else -4)
-            y = arrow.y1 + share * (arrow.y2 - arrow.y1)
-            left = x if anchor == "start" else x - width
-            box = (left, y - height / 2, left + width, y + height / 2)
-            free = not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken)
-            if LEFT < left and left + width < WIDTH and free:
-                places.append((any(_crosses(other, box) for other in others), len(places), anchor, x, y, box))
+    for anchor, left, y in (*_beside(arrow, width, height), *_between_lanes(arrow, width, height)):
+        box = (left, y - height / 2, left + width, y + height / 2)
+        free = not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken)
+        if LEFT < left and left + width < WIDTH and free and not any(_crosses(other, box) for other in others):
+            places.append((_crosses(arrow, box), len(places), anchor, left, y, box))
     if not places:
         return []
-    _, _, anchor, x, y, box = min(places)
+    _, _, anchor, left, y, box = min(places)
     taken.append(box)
-    return [Label("bytes", x, y, text, SMALL, anchor, halo=True)]
+    return [Label("bytes", left if anchor == "start" else left + width, y, text, SMALL, anchor, halo=True)]
+
+
+def _beside(arrow: Line, width: float, height: float) -> Iterator[tuple[str, float, float]]:
+    """Places for a text on both sides of an arrow: (anchor, left end, middle)."""
+    # Near the sender first: an arrow that crosses other lanes passes over their blocks later on.
+    across, down = arrow.x2 - arrow.x1, arrow.y2 - arrow.y1
+    near = 14 / max(28.0, abs(down))
+    away = min(4 + height / 2 * abs(across / down), 16.0)  # so that the text's corners are free
+    for share in (near, 0.5, 1 - near):
+        x, y = arrow.x1 + share * across, arrow.y1 + share * down
+        yield "start", x + away, y
+        yield "end", x - away - width, y
+
+
+def _between_lanes(arrow: Line, width: float, height: float) -> Iterator[tuple[str, float, float]]:
+    """Places above and below an arrow that is too flat for a text beside it, where they lie between its two lanes."""
+    length, (top, bottom) = arrow.x2 - arrow.x1, sorted((arrow.y1, arrow.y2))
+    if length < 2 * width + 24:
+        return
+    slope, gap = (arrow.y2 - arrow.y1) / length, height / 2 + 1
+    for left in (arrow.x1 + 8, arrow.x2 - width - 16):
+        ends = [arrow.y1 + slope * (x - arrow.x1) for x in (left, left + width)]
+        for y in (max(ends) + gap, min(ends) - gap):
+            if top - 1 <= y - height / 2 and y + height / 2 <= bottom + 1:
+                yield "start", left, y
 
 
 def _crosses(line: Line, box: tuple[float, float, float, float]) -> bool:
