@@ -2,12 +2,12 @@
 # # 14 · Search in parallel
 #
 # A network has knobs that no gradient turns: the learning rate, the momentum, the
-# number of layers. Somebody has to try them, and each try is a whole training run. Runs
-# do not talk to each other, so nothing is easier to do on many ranks; and nothing
-# wastes more of them if it is done carelessly.
+# number of layers. Somebody has to try them, and each try is a whole training run. The
+# runs do not talk to each other, so nothing is easier to do on many ranks, and nothing
+# wastes more ranks if it is done carelessly.
 #
 # **At the end of this page** your search tries the same configurations on any number of
-# ranks, no worker of it is idle while there is work, most of the epochs go to the
+# ranks, none of its workers is idle while there is work, most of the epochs go to the
 # configurations that deserve them, and the number that you report at the end is not too
 # good to be true.
 #
@@ -38,7 +38,7 @@ from labkit.plots import charts
 #
 # 1. Eight ranks draw four configurations each. All of them call `default_rng(0)`. How
 #    many different configurations are tried?
-# 2. 81 configurations, up to 81 epochs each. Which part of these 6,561 epochs does it
+# 2. 81 configurations, up to 81 epochs each. What share of these 6,561 epochs does it
 #    take to find a good one, if bad ones are stopped early?
 # 3. You try forty networks, and report the smallest error that any of them had on a
 #    test set of 200. By how much is it too small?
@@ -98,8 +98,8 @@ def trained(lr, momentum, layers, activation, epochs):
 #
 # ### A grid for a learning rate (3 points)
 #
-# What counts for a rate is its order of magnitude: from 0.001 to 0.002 is a large step,
-# from 0.901 to 0.902 is none. A grid for a rate has equal *ratios*.
+# What matters in a rate is its order of magnitude: from 0.001 to 0.002 is a large step,
+# from 0.901 to 0.902 a tiny one. A grid for a rate has equal *ratios*.
 
 # %% nbgrader={"grade": false, "grade_id": "log_grid", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def log_grid(low: float, high: float, n: int) -> list[float]:
@@ -146,7 +146,7 @@ charts.lines(
 # hyper-parameter optimization than trials on a grid": for most data only few knobs
 # matter, and each random trial has a new value for each of them.
 #
-# A space names its knobs; this is the one that you will be checked with:
+# A space names its knobs; this is the one that the check uses:
 
 # %%
 SPACE = {
@@ -157,7 +157,7 @@ SPACE = {
 }
 
 # %% [markdown]
-# Which configurations are tried must hang on the seed alone, not on how many ranks
+# Which configurations are tried must depend on the seed alone, not on how many ranks
 # happened to be free. Otherwise nobody can repeat the search. **Think first:** why is
 # `default_rng(seed + rank)` not enough, and what is wrong with `default_rng(seed + i)`
 # for configuration i?
@@ -232,7 +232,7 @@ print(f"median of them: {np.nanmedian(losses):.3f} (guessing has {np.log(2):.3f}
 # %% [markdown]
 # ## Break it: the same seed everywhere
 #
-# This is what happens most often when a search is made parallel. Every rank seeds its
+# This is the most frequent mistake when a search is made parallel. Every rank seeds its
 # generator as the sequential program did:
 
 # %%
@@ -249,18 +249,18 @@ for name, with_rank in (("the same seed", False), ("a seed for each", True)):
     print(f"{name:<15}: 8 ranks of 4 trials, {run.ranks[0].value} different rates")
 
 # %% [markdown]
-# That is your first guess. Nothing fails, nothing warns; seven ranks of eight did
-# nothing.
+# That is your first guess. Nothing fails, nothing warns, and seven ranks of eight did
+# nothing new.
 #
 # ## Who trains what?
 #
-# Trials take differently long: four layers more than one. If each rank gets its share
-# beforehand, all wait for the slowest share. So one rank, the **manager**, hands out
-# one job after the other, and whoever is done gets the next.
+# Trials take different times: four layers take longer than one. If each rank gets its
+# share beforehand, all wait for the slowest share. So one rank, the **manager**, hands
+# out one job after another, and whoever is done gets the next.
 #
 # ### Manager and workers (6 points)
 #
-# `dist.recv(x)` without a source takes the message that comes first and returns the
+# `dist.recv(x)` without a source takes whichever message comes first and returns the
 # rank it came from. **Think first:** `next_job()` returns None. Is the search over?
 
 # %% nbgrader={"grade": false, "grade_id": "farm", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -346,7 +346,7 @@ charts.diagrams(runs, 5, size=(10, 6))
 # %% [markdown]
 # ## Who goes on?
 #
-# Most configurations are bad, and one sees that after few epochs. **Successive
+# Most configurations are bad, and a few epochs are enough to see it. **Successive
 # halving** trains all n of them for r epochs, keeps the best $1/\eta$, trains these up
 # to $\eta r$, keeps the best $1/\eta$ of them, and so on to R.
 #
@@ -378,7 +378,7 @@ check(successive_halving)
 
 # %% [markdown]
 # On 81 configurations whose learning curves we know (a formula, so that we can look at
-# all of them): each falls from 2.3 to its own end, at its own pace.
+# all of them): each falls from 2.3 to its own final value, at its own pace.
 
 # %% tags=["raises-exception"]
 def curve(config, epochs):
@@ -410,13 +410,13 @@ print(f"halving: {epochs} epochs ({epochs / 81**2:.0%}), loss {loss:.4f}")
 
 # %% [markdown]
 # Your second guess: it takes a twentieth of the epochs to come close. The best of all
-# is not found, though: it was dropped at a rung where others were ahead. When that goes
-# badly wrong is the rest of this section.
+# is not found, though: it was dropped at a rung where others were ahead. The rest of
+# this section shows when that goes badly wrong.
 #
 # ### Crossing curves
 #
 # What if good configurations begin slowly? A small learning rate with a long schedule
-# looks bad for a long time. Now the pace gets slower the better the end is:
+# looks bad for a long time. Below, the better a curve ends, the more slowly it falls:
 
 # %% tags=["raises-exception"] alt="Loss over 81 epochs for five of the 81 curves. Curve 0 falls slowest and is lowest in the end; curve 60 is lower at first and ends higher; they cross. Dotted lines mark the rungs at 1, 3, 9 and 27 epochs."
 def crossing(k, epochs):
@@ -441,7 +441,7 @@ for rung in (1, 3, 9, 27):
 
 # %% [markdown]
 # Halving keeps what *begins* well. With more epochs before the first cut that would not
-# happen, but then there is time for fewer configurations only. Nobody knows beforehand
+# happen, but then there is only time for fewer configurations. Nobody knows beforehand
 # which of the two matters more.
 #
 # ### Hyperband's table (4 points) · stretch
@@ -458,7 +458,7 @@ for rung in (1, 3, 9, 27):
 #
 # Let $s_\text{max}$ be the largest s with $\eta^s \le R$. Bracket s begins with
 # $n = \lfloor (s_\text{max} + 1) / (s + 1) \rfloor \cdot \eta^s$ configurations, and
-# in its rung i, from 0 to s, are $n / \eta^i$ of them, trained to
+# its rung i, from 0 to s, has $n / \eta^i$ of them, trained to
 # $\lfloor R / \eta^{s - i} \rfloor$ epochs.
 
 # %% nbgrader={"grade": false, "grade_id": "hyperband_brackets", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -500,8 +500,9 @@ for s, bracket in zip(range(4, -1, -1), hyperband_brackets(81, 3)):
 # %% [markdown]
 # It does not: 34, 15 and 8 are not 27, 9 and 6. Both are in use; programs on the web
 # have one or the other. And the brackets of the table take between 60 % and all of B.
-# (These counts train each rung anew. Who continues where a rung has stopped, as you do,
-# needs less.) A page number is not a proof, not even of a paper everybody cites.
+# (These counts train each rung from the start. If you continue where a rung has
+# stopped, as your code does, you need less.) A page number is not a proof, not even in
+# a paper that everybody cites.
 #
 # On the crossing curves, the whole of Hyperband, two hundred times:
 
@@ -523,11 +524,11 @@ for k, bracket in enumerate(hyperband_brackets(81, 3)):
 print(f"the best of all five: {losses.min(axis=1).mean():.3f}")
 
 # %% [markdown]
-# The paper's "over an order-of-magnitude speedup" (abstract) is one over its
-# competitors on its problems. Here, with curves that cross, the more a bracket stops
-# early the worse it is, plain random search (the last line) is the best, and the other
-# brackets are nearly spent in vain. Hyperband pays a factor of at most
-# $s_\text{max} + 1$ for not having to know.
+# The paper's "over an order-of-magnitude speedup" (abstract) is measured against its
+# competitors, on its problems. Here, with curves that cross, a bracket is worse the
+# more it stops early, plain random search (the last line) is the best, and the other
+# brackets are nearly wasted. Hyperband pays a factor of at most $s_\text{max} + 1$ for
+# not having to know.
 #
 # ## Nobody waits: ASHA · stretch
 #
@@ -567,9 +568,9 @@ def asha_next(
 check(asha_next)
 
 # %% [markdown]
-# Your `asha_next` becomes the `next_job` of your `farm`; two other rules beside it. A
-# worker continues where another has stopped (a checkpoint that all can read), so a job
-# costs only its new epochs.
+# Your `asha_next` becomes the `next_job` of your `farm`; two other rules run for
+# comparison. A worker continues where another has stopped (a checkpoint that all can
+# read), so a job costs only its new epochs.
 
 # %% tags=["raises-exception"]
 def halving_next(finished, started, n, eta):
@@ -654,11 +655,11 @@ for rule in ("halving", "ASHA"):
 charts.diagrams(runs, 5, size=(10, 6.4))
 
 # %% [markdown]
-# Look for the gaps: under halving the workers stand still before each rung. ASHA fills
+# Look for the gaps: under halving the workers stand idle before each rung. ASHA fills
 # these gaps, with promotions that may come too early: it trains more epochs. At the end
-# both leave one worker alone with the last configuration, and its way to 81 epochs is
-# what most of the time of the table goes to. (Only by training *it* in parallel would
-# that be shorter, which is what the other units are about.) So with a given number of
+# both leave one worker alone with the last configuration, and training it to 81 epochs
+# takes most of the time in the table. (Only training *it* in parallel would make that
+# shorter, which is what the other units are about.) So with a given number of
 # configurations little is gained. ASHA is made for a search that goes on and on: there
 # is always a new configuration to begin, and no worker is ever idle.
 #
@@ -701,8 +702,9 @@ check(best_trial)
 
 # %% [markdown]
 # How large is the mistake? Take the networks that you trained above. Their true errors
-# are known from 20,000 fresh points. Of these, draw a validation set and a test set of
-# 200 each, choose a winner, and write down what you would report. A thousand times:
+# are known from 20,000 fresh points. From these points, draw a validation set and a
+# test set of 200 each, choose a winner, and write down what you would report. A
+# thousand times:
 
 # %% tags=["raises-exception"] alt="Two histograms of the reported minus the true error, in percentage points. Where the test set chose and was reported, the heap lies left of zero; where validation chose, it lies around zero."
 x, y = points(20_000, seed=3)
@@ -728,11 +730,11 @@ charts.guide(ax, "", x=0)
 print(f"true errors: best {true.min():.1%}, median {np.median(true):.1%}")
 
 # %% [markdown]
-# Your third guess: about one and a half points. Chosen by validation, what is left is
-# the noise of a thousand repetitions. Nothing in the program looks wrong: there is a
-# test set, and its error was measured. And the more you try, the better it gets,
-# without any network being better. Networks that all have an error of 20 %, on 200
-# points each:
+# Your third guess: about one and a half points. If the choice is made by validation,
+# only the noise of a thousand repetitions is left. Nothing in the program looks wrong:
+# there is a test set, and its error was measured. And the more networks you try, the
+# better the result looks, although no network is better. Here all networks have an
+# error of 20 %, on 200 points each:
 
 # %%
 draws = np.random.default_rng(1)
@@ -742,7 +744,7 @@ for tried in (1, 5, 20, 40, 200):
 
 # %% [markdown]
 # (These networks err independently of each other. Real ones err on the same points, so
-# that luck helps them less.)
+# luck helps them less.)
 #
 # ## Optuna, as a user would
 #
@@ -816,12 +818,13 @@ if best[0]:
     print(best[0][1])
 
 # %% [markdown]
-# No trial was run twice, though nobody handed them out: who wants a number writes a
+# No trial was run twice, though nobody handed them out: whoever wants a number writes a
 # line into the journal, under a lock, and reads what came before. Which rank gets which
-# number, and with it the result of TPE, is another one each time: compare that with
-# what you asked of `random_configs`.
+# number, and with it the result of TPE, differs from run to run: compare that with what
+# you asked of `random_configs`.
 #
-# The same configurations through both: Optuna's grid sampler on your grid.
+# The same configurations in your loop and in Optuna, whose grid sampler takes your
+# grid:
 
 # %% tags=["raises-exception"]
 def on_the_grid(trial):
@@ -860,15 +863,16 @@ if optuna:
 #
 # **To think about.** Your cluster ends a job after an hour, without asking. What must
 # manager and workers write down, and when, so that the next job goes on where this one
-# was? (Optuna's journal is one answer. Which jobs does it lose?)
+# stopped? (Optuna's journal is one answer. Which jobs does it lose?)
 
 # %% [markdown]
 # ## Deeper: few choices matter
 #
 # Knobs that are switches, +1 or -1: with 20 of them there are a million configurations.
 # The **spectral method** (Hazan, Klivans, Yuan, arXiv 1706.00764) writes the loss as a
-# sum over sets S of switches, $\sum_S c_S \prod_{i \in S} x_i$, and hopes that few of
-# the $c_S$ are large, all of small sets. Such a sum is found from few trials.
+# sum over sets S of switches, $\sum_S c_S \prod_{i \in S} x_i$, and hopes that only a
+# few of the $c_S$ are large, all of them for small sets. Such a sum is found from few
+# trials.
 #
 # ### Which choices matter (3 points)
 #

@@ -2,10 +2,10 @@
 # # 15 · Sharding
 #
 # In data parallelism every rank holds everything: all parameters, all gradients, the
-# whole state of the optimizer. On 64 ranks that is 64 times the same numbers. On this
-# page you take the copies away, one kind after the other, and count what it saves and
-# what it costs. The method is called ZeRO (*Zero Redundancy Optimizer*); its last stage
-# is what PyTorch calls `fully_shard`, or FSDP.
+# whole state of the optimizer. On 64 ranks that is 64 copies of the same numbers. On
+# this page you take the copies away, one kind after the other, and count what it saves
+# and what it costs. The method is called ZeRO (*Zero Redundancy Optimizer*); its last
+# stage is what PyTorch calls `fully_shard`, or FSDP.
 #
 # **At the end of this page** you can say how many bytes a training run needs on every
 # rank before you start it, you have written all three stages and activation
@@ -51,7 +51,7 @@ RANKS = 4
 # 2. If no rank holds more than its share of the parameters, they must travel in every
 #    step. How many times the bytes of plain data parallelism is that?
 # 3. You throw away all activations of a network and compute them again in the backward
-#    pass. By which factor does the peak of the memory shrink?
+#    pass. By what factor does the peak of the memory shrink?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -59,23 +59,24 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## Sixteen bytes
 #
-# What has to lie in memory for one parameter? In mixed precision with Adam:
+# What has to be in memory for one parameter? In mixed precision with Adam:
 #
-# | what | bytes | divided from |
+# | what | bytes | first divided in |
 # |---|---|---|
 # | the parameter, 16 bits | 2 | stage 3 |
 # | its gradient, 16 bits | 2 | stage 2 |
 # | optimizer: a copy of the parameter in 32 bits | 4 | stage 1 |
 # | optimizer: Adam's two moments, 32 bits each | 8 | stage 1 |
 #
-# That is 16 bytes, whatever the batch. In 32 bits throughout, parameter and gradient
-# take 4 bytes each, and no copy is needed. Momentum keeps one number of 4 bytes, plain
-# SGD none.
+# That is 16 bytes, whatever the size of the batch. In 32 bits throughout, parameter and
+# gradient take 4 bytes each, and no copy is needed. Momentum keeps one number of 4
+# bytes, plain SGD none.
 #
 # ZeRO's stage 0 is plain data parallelism. **Stage 1** divides the optimizer's state
 # among the $p$ ranks, **stage 2** the gradients, too, **stage 3** the parameters, too.
-# What is divided is cut into shards of one size, $k = \lceil n / p \rceil$ numbers: a
-# collective takes as much from every rank. The last shards are filled up with zeros.
+# What is divided is cut into shards of equal size, $k = \lceil n / p \rceil$ numbers: a
+# collective takes the same amount from every rank. The last shards are filled up with
+# zeros.
 #
 # ### What a rank holds (3 points)
 
@@ -135,7 +136,7 @@ PRINTED = {  # GB; a row for each stage
 }
 
 # %% [markdown]
-# Each number is rounded as far as the table prints it, and compared:
+# Each number is rounded to as many digits as the table prints, and compared:
 
 # %% tags=["raises-exception"]
 differences = []
@@ -154,9 +155,9 @@ for params, stage, p, printed, ours in differences:
     )
 
 # %% [markdown]
-# The table holds. Where a number is printed otherwise it was cut off, not rounded, and
-# nothing more than the last digit is at stake. Look at the first column of the 7.5
-# billion: your first guess. And draw the three stages on 64 ranks:
+# The table holds. Where a printed number differs, it was cut off, not rounded, and only
+# the last digit is affected. Look at the first column of the 7.5 billion: this was your
+# first guess. Now draw the three stages on 64 ranks:
 
 # %% tags=["raises-exception"] alt="Four bars, one below the other: GB on each of 64 ranks. Data parallel 120.0, ZeRO-1 31.4, ZeRO-2 16.6, ZeRO-3 1.9. The optimizer's state is by far the largest part of the first bar and the first to shrink."
 def parts_per_rank(params, p, stage):
@@ -186,8 +187,8 @@ print(f"your guess: {guess_1}")
 # ## Shards
 #
 # From now on a model, or one of its layers, is a flat vector of $n$ numbers. Rank $r$
-# owns the numbers from $r k$ to $(r + 1) k$. If $p$ does not divide $n$, zeros stand at
-# the end; with few numbers and many ranks a shard may consist of nothing else.
+# owns the numbers from $r k$ to $(r + 1) k$. If $p$ does not divide $n$, there are
+# zeros at the end; with few numbers and many ranks a shard may consist of zeros alone.
 #
 # ### Cut into equal shards (2 points)
 
@@ -210,7 +211,7 @@ check(shard)
 #
 # `dist.all_gather_single(whole, part)` writes the parts of all ranks into `whole`, in
 # the order of the ranks. `dist.reduce_scatter_single(own, whole)` adds up the `whole`
-# of all ranks and leaves each its part of the sum in `own`. These two are all the
+# of all ranks and leaves each rank its part of the sum in `own`. These two are all the
 # communication of this page. (Before PyTorch 2.13 they were called
 # `all_gather_into_tensor` and `reduce_scatter_tensor`.)
 
@@ -273,17 +274,17 @@ check(zero1_step)
 
 # %% [markdown]
 # An `all_reduce` of the gradient would do as well, and in stage 1 many programs do
-# that. But who looks closely sees: of the mean each rank needs its own shard only.
+# that. But look closely: of the mean, each rank needs only its own shard.
 #
 # ## ZeRO-2: divide the gradients · stretch
 #
 # And an `all_reduce` is a `reduce_scatter` and an `all_gather` (unit 03). Leave out the
-# second half, and the gradient is divided. What is it good for, if `backward` has just
-# made the whole gradient? Two things. In a real program it is made layer by layer, and
-# each layer's part goes as soon as it is there. And there is **gradient accumulation**:
-# a batch that does not fit into memory is cut into *micro-batches*, one backward pass
-# after the other, and their gradients are added up. What is kept from one micro-batch
-# to the next is then a shard and not the whole vector.
+# second half, and the gradient is divided. What is that good for, if `backward` has
+# just made the whole gradient? Two things. In a real program it is made layer by layer,
+# and each layer's part is sent as soon as it is ready. And there is **gradient
+# accumulation**: a batch that does not fit into memory is cut into *micro-batches*, one
+# backward pass after the other, and their gradients are added up. What is kept from one
+# micro-batch to the next is then a shard and not the whole vector.
 #
 # ### ZeRO-2: the gradients are divided (4 points)
 #
@@ -320,15 +321,15 @@ check(zero2_step)
 
 # %% [markdown]
 # It is a trade: $m$ micro-batches communicate $m$ times instead of once. Programs that
-# have the memory add up locally and communicate at the end (`no_sync` of unit 06).
+# have enough memory add up locally and communicate at the end (`no_sync` of unit 06).
 #
 # ## Where the rest of the memory is · stretch
 #
-# Sixteen bytes per parameter do not depend on the batch. What does are the
+# Sixteen bytes per parameter do not depend on the batch. What does depend on it are the
 # **activations**: whatever the forward pass keeps for the backward pass. PyTorch tells
-# us what that is: `saved_tensors_hooks` is called for each tensor that autograd puts
-# away. Several tensors may lie in one memory, so count *storages*, each once, and not
-# the parameters, which lie there anyway. The model is the course's transformer.
+# us what that is: `saved_tensors_hooks` is called for each tensor that autograd saves.
+# Several tensors may share the same memory, so count *storages*, each once, and not the
+# parameters, which are there anyway. The model is the course's transformer.
 
 # %%
 def saved_bytes(model: nn.Module, tokens: Tensor) -> int:
@@ -367,8 +368,8 @@ for batch in (1, 2, 4):
 
 # %% [markdown]
 # The ZeRO paper says "about 12" in that unit, for a transformer like GPT-2 (section
-# 3.2, footnote). What we count is more. Where does it come from? Attention keeps a
-# table of context x context for every head, which the formula leaves out:
+# 3.2, footnote). We count more. Where does the rest come from? Attention keeps a table
+# of context x context for every head, which the formula leaves out:
 
 # %%
 contexts, numbers = (8, 16, 32, 64), []
@@ -481,9 +482,9 @@ timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 #
 # **Activation checkpointing**: cut the blocks into segments. The forward pass keeps
 # nothing but the *input* of each segment. The backward pass takes the last segment,
-# computes it forward once more, now with everything kept, goes back through it, lets go
-# of it, and takes the one before. (Chen et al., *Training Deep Nets with Sublinear
-# Memory Cost*, arXiv 1604.06174.)
+# computes it forward once more, now with everything kept, goes back through it, frees
+# its memory, and takes the segment before. (Chen et al., *Training Deep Nets with
+# Sublinear Memory Cost*, arXiv 1604.06174.)
 #
 # Write it as a `torch.autograd.Function` with the segment's blocks and its input. In
 # `forward`, autograd is off by itself; save the input with `ctx.save_for_backward`. In
@@ -543,11 +544,11 @@ print(f"{half.ranks[0].busy / plain.ranks[0].busy:.2f} times the computing")
 timeline.draw(half.events, 1, title="Segments of two blocks", memory=half.memory)
 
 # %% [markdown]
-# Each hill is a segment that comes back to life. The price is the second forward pass:
+# Each hill is a segment that is computed again. The price is the second forward pass:
 # with a backward pass twice as long as a forward one, 4/3 of the computing; the ZeRO
 # paper calls it "33% re-computation overhead" (section 3.2).
 #
-# **Predict:** which `every` has the lowest peak: 1, all 8, or something between?
+# **Predict:** which `every` has the lowest peak: 1, all 8, or something in between?
 
 # %% tags=["parameters", "raises-exception"] alt="Pairs of bars for a plain step and for segments of 1, 2, 4 and 8 blocks: MB alive after the forward pass and at the peak of the step. After the forward pass the largest segments have least; at the peak the smallest ones do, and segments of all 8 blocks save nothing."
 EVERY = (0, 1, 2, 4, 8)
@@ -568,17 +569,17 @@ print(
 )
 
 # %% [markdown]
-# After the forward pass "all in one" looks best; at the peak it has saved nothing. Who
-# measures only once, between the passes, picks the worst setting. The sum of the inputs
-# and of one segment's inside is smallest near the square root of the number of layers
-# if a block's inside were as large as its input; here the inside is many times larger,
-# so small segments win.
+# After the forward pass "all in one" looks best; at the peak it has saved nothing.
+# Whoever measures only once, between the passes, picks the worst setting. The sum of
+# the inputs and of one segment's inside would be smallest near the square root of the
+# number of layers if a block's inside were as large as its input; here the inside is
+# many times larger, so small segments win.
 
 # %% [markdown]
 # ## ZeRO-3: divide the parameters
 #
 # The last 2 bytes. A rank owns a shard of every layer. When a layer's turn comes, its
-# weights are gathered; when it is done, they are let go. In the backward pass they are
+# weights are gathered; when it is done, they are freed. In the backward pass they are
 # gathered *once more*, and the layer's gradient is reduce-scattered.
 #
 # What you get is a list of layers. A layer has a `shard` (k numbers, padded), and two
@@ -645,7 +646,7 @@ check(zero3_forward_backward)
 # Now on the transformer. Each of its modules becomes such a layer: its parameters are
 # one flat vector, and what `forward` keeps is the input alone, so the inside is
 # computed again in `backward`: checkpointing with `every = 1`. The modules themselves
-# lie on PyTorch's device "meta", where tensors have a shape and no memory.
+# are on PyTorch's device "meta", where tensors have a shape and no memory.
 
 # %%
 class Sharded:
@@ -784,8 +785,8 @@ for name, run in (("data parallel", parallel), ("ZeRO-3 by hand", by_hand)):
 timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", memory=by_hand.memory)
 
 # %% [markdown]
-# Above each lane what is computed, below it what is gathered meanwhile; the curves show
-# what is alive. Data parallelism for comparison: one long all-reduce at the end, and
+# Above each lane is what is computed, below it what is gathered meanwhile; the curves
+# show what is alive. Compare data parallelism: one long all-reduce at the end, and
 # memory that climbs.
 
 # %% tags=["raises-exception"] alt="The same for data parallelism: computing without a gap on all four ranks, then one long all-reduce. The curves of memory climb and stay high to the end."
@@ -837,12 +838,12 @@ for n, count in ((96, 32), (960, 32), (9_600, 32), (96_000, 32), (96_000, 8)):
 print(f"your guess: {guess_2}")
 
 # %% [markdown]
-# What is above is padding, and vanishes as $n$ grows. The claim holds, for *bytes*, if
-# each layer is gathered twice. Must it be? Where the forward pass ends, the backward
-# pass begins: of $L$ layers two may stay whole, and the ratio is $3/2 - 1/L$. In
-# messages the claim does not hold: data parallelism here needs one collective, ZeRO-3
-# up to three for every layer, and each pays its latency. That is why real layers are
-# gathered whole blocks at a time.
+# The excess in the first rows is padding, and vanishes as $n$ grows. The claim holds,
+# for *bytes*, if each layer is gathered twice. Must it be? Where the forward pass ends,
+# the backward pass begins: of $L$ layers two may stay whole, and the ratio is $3/2 -
+# 1/L$. For messages the claim does not hold: data parallelism here needs one
+# collective, ZeRO-3 up to three for every layer, and each pays its latency. That is why
+# real programs gather a whole block of layers at a time.
 #
 # And a warning about counting: bytes *handed over* to the calls do not show it. A rank
 # hands an all_reduce $n$ numbers and an all_gather $n / p$, although the first moves
@@ -882,8 +883,8 @@ check(clip_grad_norm_sharded)
 # %% [markdown]
 # ## Break it
 #
-# The classic mistake: `torch.nn.utils.clip_grad_norm_` called on the shards, as it
-# stood in the program before. No error, no hang, all replicas equal. Each rank clips by
+# The classic mistake: `torch.nn.utils.clip_grad_norm_` called on the shards, as the
+# program did before sharding. No error, no hang, all replicas equal. Each rank clips by
 # the norm of *its* shard. **Before you run it:** how will the loss look?
 
 # %% tags=["parameters"]
@@ -949,11 +950,11 @@ for ax, k, ylabel in ((left, 0, "loss"), (right, 1, "cosine to the gradient")):
 right.set_ylim(0, 1.05);
 
 # %% [markdown]
-# Each part of the gradient was scaled by a factor of its own: what is applied points
-# elsewhere than the gradient, and is up to $\sqrt{p}$ times as long as the limit
-# allows: twice, on 4 ranks. In the loss one sees next to nothing, and that is the
+# Each part of the gradient was scaled by a factor of its own: what is applied points in
+# another direction than the gradient, and is up to $\sqrt{p}$ times as long as the
+# limit allows: twice, on 4 ranks. The loss shows next to nothing, and that is the
 # danger: it is another optimizer, one that changes with the number of ranks, and a
-# limit that does not hold on the day it is needed. No message will ever tell; a
+# limit that does not hold on the day it is needed. No message will ever tell you; a
 # comparison with the sequential run does.
 
 # %% [markdown]
@@ -1004,9 +1005,9 @@ print("of the library:          ", [rank.value[1] for rank in theirs.ranks])
 # %% [markdown]
 # ### fully_shard is ZeRO-3
 #
-# `fully_shard(module)` makes of a module's parameters shards, and gathers them around
-# its forward and its backward pass. Called on each block and then on the model, a block
-# is what is whole at a time.
+# `fully_shard(module)` turns a module's parameters into shards, and gathers them for
+# its forward and its backward pass. If you call it on each block and then on the model,
+# one block at a time is whole.
 
 # %% tags=["raises-exception"]
 def library_gpt(shape, names):
@@ -1055,7 +1056,7 @@ print(f"by hand     {ours * 1e3:.2f} ms, {twice * 1e3:.2f} of them computing aga
 print(f"fully_shard {theirs * 1e3:.2f} ms")
 
 # %% [markdown]
-# The same gathers before each block, forward and backward (but for what you have kept),
+# The same gathers before each block, forward and backward (except what you have kept),
 # the same reduce-scatters after it. Two things differ. Your layers keep their input
 # only and compute their inside again: a backward pass of 0.3 instead of 0.2 ms. And
 # yours gather ahead, while here, on CPUs, `fully_shard` waits for each gather before it
@@ -1065,7 +1066,7 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 #
 # On a mesh of two dimensions, `fully_shard` shards along the last one and keeps copies
 # along the first. Put the shards inside the nodes: what is gathered twice in every step
-# takes the fast links, and between the nodes a shard of the gradient is all-reduced. It
+# uses the fast links, and between the nodes a shard of the gradient is all-reduced. It
 # costs memory: a rank holds 1/2 instead of 1/4.
 
 # %% tags=["raises-exception"]
@@ -1091,8 +1092,9 @@ for shape, names in (([4], ["shard"]), ([2, 2], ["copies", "shard"])):
 #   *is* an all_reduce. ZeRO-3 costs **3/2**, and more messages.
 # - Activations grow with the batch. Checkpointing trades them for **one more forward
 #   pass**; judge it by the peak over the whole step.
-# - Padding: $k = \lceil n / p \rceil$, zeros at the end, and the empty shard is a case.
-# - What concerns the whole gradient (a norm, an inf) needs a word between the ranks.
+# - Padding: $k = \lceil n / p \rceil$, zeros at the end, and a shard may be empty.
+# - What concerns the whole gradient (a norm, an inf) needs communication between the
+#   ranks.
 #
 # **To think about.** Adam's step hardly changes if you forget to divide the gradient by
 # $p$. Why? And why should you divide all the same?
@@ -1101,8 +1103,8 @@ for shape, names in (([4], ["shard"]), ([2, 2], ["copies", "shard"])):
 # ## Deeper: what the library's checkpointing does
 #
 # `torch.utils.checkpoint` with `use_reentrant=False` needs no Function: it puts hooks
-# on the saved tensors, as the counter above did. What is packed is nothing; the first
-# one that is unpacked has the segment computed again.
+# on the saved tensors, as the counter above did. Nothing is stored when a tensor is
+# packed; the first one to be unpacked makes the segment run again.
 
 # %% tags=["raises-exception"]
 def with_the_library(blocks, x, every):

@@ -76,7 +76,7 @@ for part in ("block1.attention", "block1.mlp", "block1.norm", "embedding", "head
 # attention, `up` and `down` of the MLP. They are linear layers, $y = x W^T + b$, and a
 # product of matrices can be cut in two ways.
 #
-# A word on names. PyTorch keeps the weight of `nn.Linear(d, h)` as a tensor of shape
+# A note on names: PyTorch keeps the weight of `nn.Linear(d, h)` as a tensor of shape
 # (h, d), so a **column** of the mathematician's matrix, one output, is a *row* of that
 # tensor: `weight.chunk(p)[rank]`. Everybody trips over this once.
 #
@@ -120,7 +120,7 @@ check(column_linear)
 #
 # The other way: each rank takes some of the *inputs*, and the weights that belong to
 # them (columns of the tensor). Its product has the shape of the whole output, but it is
-# only a summand:
+# only one summand of it:
 #
 # $$x W^T = x_0 W_0^T + x_1 W_1^T + \dots$$
 #
@@ -151,17 +151,17 @@ check(row_linear)
 # %% [markdown]
 # ## Columns, then rows
 #
-# Put the two behind each other. After the columns each rank holds some of the inner
-# numbers. GELU works on each number by itself, so it may stay divided. And the rows
-# want exactly those inner numbers as their inputs. So **between the two layers nobody
-# has to say anything**. This is the idea of Megatron-LM (Shoeybi et al., 2019).
+# Put one after the other. After the columns each rank holds some of the inner numbers.
+# GELU works on each number by itself, so they may stay divided. And the rows need
+# exactly those inner numbers as their inputs. So **between the two layers nobody has to
+# send anything**. This is the idea of Megatron-LM (Shoeybi et al., 2019).
 #
 # The backward pass needs care, because autograd knows nothing of the other ranks.
 #
-# - In front of the columns, every rank uses the same x. Forward there is nothing to do.
-#   Backward, each rank knows what *its* columns say about x; the gradient is the sum.
-#   Megatron calls this operator **f**.
-# - Behind the rows, the summands are added up. Forward that is an all_reduce. Backward,
+# - Before the columns, every rank uses the same x. Forward there is nothing to do.
+#   Backward, each rank knows what *its* columns contribute to the gradient of x; the
+#   gradient is the sum. Megatron calls this operator **f**.
+# - After the rows, the summands are added up. Forward that is an all_reduce. Backward,
 #   every rank holds the whole gradient of the sum already, and the gradient of a
 #   summand is the same: nothing to do. This is **g**.
 #
@@ -170,8 +170,8 @@ check(row_linear)
 #
 # ### An MLP by columns, then rows: f and g (4 points)
 #
-# Write f and g, then the MLP. An all_reduce changes its tensor, and autograd may have
-# handed the same one to somebody else: add up a clone.
+# Write f and g, then the MLP. An all_reduce changes its tensor, and autograd may be
+# using the same one elsewhere: reduce a clone.
 
 # %% nbgrader={"grade": false, "grade_id": "tp_mlp", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class CopyIn(torch.autograd.Function):
@@ -270,7 +270,7 @@ for p in (2, 4):
 
 # %% [markdown]
 # Two all_reduces of n d numbers, whatever the inside: **no more bytes at all**. A wider
-# layer computes more and says the same. That is why tensor parallelism pays for wide
+# layer computes more and sends the same. That is why tensor parallelism pays for wide
 # models.
 
 # %% [markdown]
@@ -278,11 +278,11 @@ for p in (2, 4):
 #
 # Attention has its own natural seam: the heads. Each has its own rows of `q`, `k` and
 # `v`, its own softmax, and its own columns of `out`. So `q`, `k`, `v` are cut by
-# columns, `out` by rows, and again nobody says anything in between. The softmax is over
-# the tokens of one head, and a head is whole on its rank.
+# columns, `out` by rows, and again nothing is sent in between. The softmax is over the
+# tokens of one head, and a head is whole on its rank.
 #
-# This is also where the number of ranks meets a limit: 6 heads on 4 ranks leave
-# somebody with one and a half.
+# This is also where the number of ranks meets a limit: 6 heads on 4 ranks would be one
+# and a half for each.
 #
 # ### Attention with its heads divided (3 points)
 
@@ -329,7 +329,7 @@ check(head_attention)
 # them. What is left, norms and embeddings, is the same on every rank.
 #
 # The cell after it takes one step on a piece of text, in one process and on 2 and 4
-# ranks, and holds every gradient of every rank beside the sequential one.
+# ranks, and compares every gradient of every rank with the sequential one.
 
 # %%
 COLUMNS = ("attention.q", "attention.k", "attention.v", "mlp.up")
@@ -463,17 +463,17 @@ for t, outcome in outcomes.items():
 # %% [markdown]
 # ## The vocabulary · stretch
 #
-# The last matrix makes logits: for each of n tokens one number for each entry of the
-# vocabulary V. Divided by columns, each rank holds (n, V / p) of them. For 2,048 tokens
-# and a vocabulary of 128,000 the whole would be 262 million numbers: nobody wants to
-# gather them, only to make *one number*, the loss, out of them.
+# The last matrix makes logits: for each of n tokens, one number for each of the V
+# entries of the vocabulary. Divided by columns, each rank holds (n, V / p) of them. For
+# 2,048 tokens and a vocabulary of 128,000 the whole would be 262 million numbers:
+# nobody wants to gather them, only to make *one number*, the loss, out of them.
 #
 # The cross-entropy of a token is
 #
 # $$\log \sum_j e^{z_j - m} + m - z_y, \qquad m = \max_j z_j,$$
 #
 # and each of its three parts, $m$, the sum, and the logit $z_y$ of the target, is *one
-# number for each token* that the ranks can make together.
+# number for each token* that the ranks can compute together.
 #
 # ### Cross-entropy of logits divided by the vocabulary (4 points)
 #
@@ -540,14 +540,14 @@ for vocabulary in (1000, 10_000):
 # %% [markdown]
 # ## A convolution: C, H and W · stretch
 #
-# Before transformers there were images, and the idea is as old: "divide C, H, or W
-# dimensions of a CNN layer onto separate devices" (B. Nelson, *Distributed Deep
+# Before transformers there were convolutions, and these can be cut, too: "divide C, H,
+# or W dimensions of a CNN layer onto separate devices" (B. Nelson, *Distributed Deep
 # Learning*, CentOS Dojo at Oak Ridge, 2019, the slide on model parallelism).
 #
 # - **C_out**, output channels: a layer by columns. The outputs are gathered.
 # - **C_in**, input channels: a layer by rows. The outputs are summed.
-# - **H** (or W), rows of the image: the weights are everywhere, each rank has a strip
-#   of every image. At the seams a kernel of k rows reaches k // 2 rows into the
+# - **H** (or W), rows of the image: all weights are on every rank, and each rank has a
+#   strip of every image. At the seams a kernel of k rows reaches k // 2 rows into the
 #   neighbours' strips: the **halo**. Only those rows travel, between neighbours.
 #
 # ### A convolution over channels and over rows (4 points)
@@ -636,14 +636,14 @@ charts.lines(
 );
 
 # %% [markdown]
-# Rows win, and the more the larger the image: an image has an area, a seam only a
-# length. But the weights are then everywhere. Rows help where *activations* do not fit,
-# channels where *weights* do not.
+# Rows win, and by more the larger the image: an image has an area, a seam only a
+# length. But then every rank holds all weights. Rows help where *activations* do not
+# fit, channels where *weights* do not.
 
 # %% [markdown]
 # ## The tokens outside · stretch
 #
-# Columns, then rows divide what lies *inside* attention and MLP. Outside, in the norms
+# "Columns, then rows" divides what is *inside* attention and MLP. Outside, in the norms
 # and in the residual stream, every rank still holds all n tokens and computes the same.
 # There too the work can be divided, by tokens, because a norm works on each token by
 # itself. This is **sequence parallelism** (Korthikanti et al., 2022).
@@ -751,8 +751,8 @@ for layer, n in (("tp_mlp", 64), ("sequence_parallel_mlp", 16)):
               f"{round(sum(outcome.link_bytes.values())):,} bytes")  # fmt: skip
 
 # %% [markdown]
-# A quarter of the memory outside, on 4 ranks; on the links the same, and the d numbers
-# of the bias gradient.
+# On 4 ranks, a quarter of the memory outside; on the links the same bytes as before,
+# and the d numbers of the bias gradient.
 
 # %% [markdown]
 # ## "All-to-all communication of outputs"
@@ -786,14 +786,14 @@ for way in (layer_by_layer, as_a_pair):
 
 # %% [markdown]
 # The slide is right about one layer by itself: $(p - 1) (4 n d + n d)$ numbers. As a
-# pair it is $2 (p - 1) n d$, 2.5 times less, with one collective
-# instead of two; and what the pair sends does not grow with the inside. The cut was
-# known in 2019; what was missing was to look at two layers together.
+# pair it is $2 (p - 1) n d$, 2.5 times less, with one collective instead of two; and
+# what the pair sends does not grow with the width inside. The cut was known in 2019;
+# what was missing was to look at two layers together.
 
 # %% [markdown]
 # ## Why it stays within a node
 #
-# Four all_reduces in every block, and the next matrix cannot begin before the sum is
+# Four all_reduces in every block, and the next product cannot begin before the sum is
 # there. So the links decide. Here is a network of two nodes, with 300 GB/s inside and
 # one network card of 100 Gbit/s each between them:
 
@@ -803,8 +803,8 @@ simulation.draw("nodes of 4", 8);
 # %% [markdown]
 # To see what happens at the size of a real model, the next cells let our small one
 # stand for one of width 4096 with 2,048 tokens in bfloat16: each byte counts as 1,024,
-# each operation as 524,288, on devices that are assumed to make $3 \cdot 10^{14}$
-# operations per second. The values are computed as ever; only the clock is another one.
+# each operation as 524,288, on devices that are assumed to do $3 \cdot 10^{14}$
+# operations per second. The values are computed as before; only the clock is different.
 
 # %%
 BYTES, OPERATIONS = 32 * 128 * 2 / 8, 32 * 128 * 128
@@ -872,7 +872,7 @@ if all(steps.values()):
 # ## The library does the same
 #
 # In PyTorch the weights of a layer become *DTensors*: tensors that know on which ranks
-# their parts lie. `parallelize_module` takes a plan, and f and g come by themselves.
+# their parts lie. `parallelize_module` takes a plan, and f and g are added for you.
 
 # %%
 def by_plan(model, one_f=False):
@@ -946,12 +946,13 @@ print(f"{better.ranks[0].collectives.count('all_reduce')} all_reduces, "
 # %% [markdown]
 # ## Break it
 #
-# Between columns and rows nobody speaks. Somebody wants that for *rows, then columns*,
-# too: cut the inputs of `up`, apply GELU to what each rank has, and sum at the very
-# end. All shapes fit, and there is one all_reduce either way.
+# Between columns and rows nothing is sent. Somebody wants the same for *rows, then
+# columns*: cut the inputs of `up`, apply GELU to what each rank has, and sum at the
+# very end. All shapes fit, and there is one all_reduce either way.
 #
-# The network is the simplest that reads: 8 characters, a vector for each, one MLP, and
-# the character that comes next. **Before you run it:** will it train?
+# The network is a very simple language model: from 8 characters, with a vector for
+# each, one MLP predicts the character that comes next. **Before you run it:** will it
+# train?
 
 # %%
 class Reader(nn.Module):
@@ -1024,10 +1025,10 @@ if all(trained.values()):
                  )  # fmt: skip
 
 # %% [markdown]
-# It trains, and the curves tell you nothing; the wrong one may even lie lower. But it
-# is *another network*: GELU of a sum is not the sum of GELUs. Its weights mean what
-# they should only on these 2 ranks. Put them where they belong, into the same model on
-# one device, and they are far worse. No curve finds this, only a comparison with the
+# It trains, and the curves tell you nothing; the wrong one may even be lower. But it is
+# *another network*: GELU of a sum is not the sum of GELUs. Its weights mean what they
+# should only on these 2 ranks. Put them where they belong, into the same model on one
+# device, and they are far worse. No curve finds this, only a comparison with the
 # sequential model, made once, in float64, before you train. All checks of this page do
 # that.
 
@@ -1043,7 +1044,7 @@ if all(trained.values()):
 #   surprise.
 # - Logits stay divided: the maximum, the sum and the target's logit are 3 n numbers.
 # - Rows of an image cost only the halo; tokens outside of the blocks cost nothing more.
-# - Four sums per block that everybody waits for: it pays inside a node.
+# - Everybody waits for four sums in every block, so it pays only inside a node.
 #
 # **To think about.** Dropout inside the MLP must be different on each rank, and dropout
 # behind the sum must be the same on all. Why? What would you do with the seeds?
@@ -1053,9 +1054,9 @@ if all(trained.values()):
 #
 # For a very long text even the tokens *inside* attention have to be divided. Each rank
 # keeps the queries of its tokens. Keys and values travel round the ring, block by
-# block, and each rank works on what is just there. A softmax over blocks needs some
-# care: keep the largest score so far, the sum of exponentials and the weighted values;
-# when a larger score turns up, scale down what you have.
+# block, and each rank works on the block that it has at the moment. A softmax over
+# blocks needs some care: keep the largest score so far, the sum of exponentials and the
+# weighted values; when a larger score turns up, scale down what you have.
 #
 # ### Bonus: ring attention (3 points)
 
@@ -1150,8 +1151,8 @@ for ax, zigzag in zip(axes, (False, True)):
 # ## Deeper: Ulysses
 #
 # Another way to attention over a long text (Jacobs et al., *DeepSpeed Ulysses*, 2023):
-# each rank holds some tokens with *all* heads. One `all_to_all` makes of that *all*
-# tokens with *some* heads; attention is then everybody's own business, and another
+# each rank holds some tokens with *all* heads. One `all_to_all` turns that into *all*
+# tokens with *some* heads; each rank then computes its attention alone, and another
 # all_to_all goes back. Forward only:
 
 # %%
@@ -1185,9 +1186,9 @@ print(f"{outcome.ranks[0].collectives}, largest difference {worst:.0e}")
 #
 # In a *mixture of experts* each token goes through one of several MLPs, and each rank
 # holds one of them. Tokens are sent to their expert and back: two `all_to_all` whose
-# pieces have different sizes, so that the sizes travel first. What if everybody wants
-# the same expert? Then one rank works and the others wait; or each rank sends an expert
-# at most `capacity` tokens, and the rest goes by untouched.
+# pieces have different sizes, so the sizes travel first. What if all tokens want the
+# same expert? Then one rank works and the others wait; or each rank sends an expert at
+# most `capacity` tokens, and the other tokens pass unchanged.
 
 # %%
 def experts(n, d, capacity):

@@ -5,9 +5,9 @@
 # layers on rank 0, the next on rank 1, and so on. What travels is small, one activation
 # forward and one gradient back at each cut. What it costs is time: a rank has nothing
 # to do until its neighbour has sent something. **Pipelining** cuts the batch into
-# *micro-batches* that follow each other, so that all ranks work at once, nearly always.
-# How nearly, and what it costs in memory, is decided by one thing alone: in which
-# *order* each rank does its work.
+# *micro-batches* that follow each other, so that nearly always all ranks work at once.
+# How nearly, and what it costs in memory, is decided by one thing alone: the *order* in
+# which each rank does its work.
 #
 # **At the end of this page** you have cut a transformer into stages, trained it with
 # GPipe and with 1F1B and got the gradients of the whole model, you can compute the idle
@@ -34,8 +34,8 @@ from labkit.schedules import StandStill, replay
 # %% [markdown]
 # ## Guess first
 #
-# A model lies on 4 ranks, a quarter of its layers on each. All quarters take the same
-# time.
+# A model is divided over 4 ranks, a quarter of its layers on each. All quarters take
+# the same time.
 #
 # 1. A minibatch goes through, forward and back. How much faster is that than on one
 #    rank that could hold the whole model?
@@ -81,8 +81,8 @@ show([[("F", 0), ("B", 0)]] * 4, m=1, title="One batch on 4 ranks")
 
 # %% [markdown]
 # That answers the first question: four ranks need exactly as long as one. Each works
-# for a quarter of the time, and three quarters it waits. Cutting a model this way makes
-# it *fit*, nothing else.
+# for a quarter of the time, and waits for the rest. Cutting a model this way makes it
+# *fit*, nothing else.
 #
 # Now the same work in 8 pieces. An eighth of the batch takes an eighth of the time, so
 # the slots are shorter, and we count those. Every rank first does all forward passes,
@@ -104,10 +104,10 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 #
 # Look at the lane of the last rank: it waits for p - 1 forward slots, then works
 # without a break, then waits for p - 1 backward slots while the others finish. All
-# ranks wait as long, at different moments. So of $m + p - 1$ slots of each kind, $p -
-# 1$ are idle.
+# ranks wait equally long, at different moments. So of $m + p - 1$ slots of each kind,
+# $p - 1$ are idle.
 #
-# Write down the share. Later in this page a rank holds not one piece of the model but
+# Write down the share. Later on this page a rank holds not one piece of the model but
 # $v$ small ones, called *chunks*, and then all slots are $v$ times shorter. A rank has
 # $v m$ of them to work in, and still waits for $p - 1$.
 
@@ -127,8 +127,8 @@ check(bubble)
 # %% [markdown]
 # ### How many micro-batches are enough (2 points) · stretch
 #
-# More micro-batches make the bubble smaller. Very small ones keep no device busy, so
-# you want the smallest number that is enough. With chunks, v > 1, the number of
+# More micro-batches make the bubble smaller. Very small ones do not keep a device busy,
+# so you want the smallest number that is enough. With chunks, v > 1, the number of
 # micro-batches must be a multiple of p.
 
 # %% nbgrader={"grade": false, "grade_id": "enough_micro_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -155,8 +155,8 @@ check(enough_micro_batches)
 #
 # The model of this page is the course's small transformer: an embedding, 8 blocks, a
 # norm, a head that makes a number for each of 96 characters. What does each module
-# cost? We count the multiplications for one token, as every weight of a matrix is used
-# once, and each token looks at all places of its window.
+# cost? We count the multiplications for one token: every weight of a matrix is used
+# once, and each token looks at all positions of its window.
 
 # %%
 WIDTH, CONTEXT, BLOCKS = 32, 16, 8
@@ -184,10 +184,10 @@ for name, cost in zip(names, costs):
 # ### Layers parted into stages (3 points)
 #
 # Given what each layer costs, how many consecutive layers does each stage get, so that
-# the **slowest stage is as fast as possible**? Filling up stage after stage to the mean
-# is not always best. Two ways that are: try a limit and count how many stages you need
-# if none may cost more; or work out the best cut of the first $k$ layers into $q$
-# stages from the best cuts into $q - 1$.
+# the **slowest stage is as fast as possible**? Filling stage after stage up to the mean
+# is not always best. Two ways that always are: try a limit and count how many stages
+# you need if none may cost more; or work out the best cut of the first $k$ layers into
+# $q$ stages from the best cuts into $q - 1$.
 
 # %% nbgrader={"grade": false, "grade_id": "partition", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def partition(costs: list[int], p: int) -> list[int]:
@@ -234,16 +234,16 @@ for title, cut in (("your cut", sizes), ("layers counted", alike)):
 
 # %% [markdown]
 # A slow stage makes all others wait, for every micro-batch. On the rest of this page
-# all stages take the same virtual time, so that what you see is the order's doing and
+# all stages take the same virtual time, so that what you see comes from the order and
 # nothing else.
 
 # %% [markdown]
 # ## GPipe
 #
 # Now for real: each rank builds its stage of the transformer and you move activations
-# and gradients. The network is the computed one of unit 03. New is that **computing
-# takes time on it**, too: the stage charges 1 ms for each forward pass and 2 ms for
-# each backward pass to its rank's clock, whatever your machine needs.
+# and gradients. The network is the computed one of unit 03. What is new is that
+# **computing takes time on it**, too: the stage charges 1 ms for each forward pass and
+# 2 ms for each backward pass to its rank's clock, whatever your machine needs.
 
 # %%
 FORWARD, BACKWARD = 1e-3, 2e-3  # virtual seconds of a stage and a micro-batch
@@ -340,7 +340,7 @@ print(f"the whole model: loss {loss.item():.6f}, {parameters:,} parameters")
 # `block` is this rank's stage: call it with a micro-batch, get an activation (on the
 # last rank: the logits, which `loss_of` compares with the targets). PyTorch gives you
 # the backward pass: `out.backward(g)` with the gradient `g` of an output that came from
-# the next rank, and then the gradient of the input stands in `x.grad`, if `x` said
+# the next rank, and then the gradient of the input is in `x.grad`, if you called
 # `x.requires_grad_()` *before* the forward pass. Rank 0's inputs need none.
 #
 # Three things to think of. An activation that travels leaves its history behind: send
@@ -444,7 +444,7 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 # cost next to nothing.
 #
 # The curves under the lanes are real, too: the bytes that autograd saved for the
-# backward passes, of all 8 micro-batches at a time. With more micro-batches the bubble
+# backward passes, of all 8 micro-batches at once. With more micro-batches the bubble
 # shrinks, and what a rank keeps does not: it holds the activations of the whole
 # minibatch. That is the price of this order, and it is not necessary.
 #
@@ -452,14 +452,15 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 #
 # Nobody says that all forward passes must come first. The last rank could begin with
 # the backward pass of micro-batch 0 as soon as its forward pass is done, and throw its
-# activations away. The rank before has by then begun one more, and so on: rank r needs
-# $p - 1 - r$ forward passes ahead of the others. From there on it does one forward pass
-# and one backward pass in turn, **1F1B**, until no forward passes are left.
+# activations away. By then the rank before it has begun one more, and so on: rank r
+# needs $p - 1 - r$ forward passes ahead of the others. From there on it does one
+# forward pass and one backward pass in turn, **1F1B**, until no forward passes are
+# left.
 #
 # ### The order of 1F1B (3 points)
 #
-# Write the order down. The check replays it: it must come to its end, take no longer
-# than GPipe and keep at most p - rank micro-batches alive on each rank.
+# Write the order down. The check replays it: it must finish, take no longer than GPipe
+# and keep at most p - rank micro-batches alive on each rank.
 
 # %% nbgrader={"grade": false, "grade_id": "order_1f1b", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]:
@@ -484,9 +485,10 @@ check(order_1f1b)
 show([order_1f1b(rank, 4, 8) for rank in range(4)], m=8, title="1F1B, 8 micro-batches")
 
 # %% [markdown]
-# As long as before, with the same white. Only the curves have changed: 4, 3, 2, 1, and
-# they stay so however many micro-batches there are. That is the third question: GPipe
-# keeps the same everywhere, 1F1B most on the first rank. Draw it for 32:
+# It takes as long as before, with the same bubble. Only the curves have changed: 4, 3,
+# 2, 1, and they stay so however many micro-batches there are. That is the third
+# question: GPipe keeps the same everywhere, 1F1B most on the first rank. Draw it for
+# 32:
 
 # %% tags=["raises-exception"] alt="Two charts over the number of micro-batches, 4 to 64. The share of idle time falls in the same way under both orders. The micro-batches that rank 0 keeps grow with their number under GPipe and stay at 4 under 1F1B."
 counts = (4, 8, 16, 32, 64)
@@ -509,9 +511,9 @@ charts.lines(alive, right, legend="ends", ylabel=ylabel, ylim=(0, 70), **words);
 # %% [markdown]
 # ### 1F1B (4 points) · stretch
 #
-# The passes are those of your `gpipe`; only their order has changed. Let `order_1f1b`
-# say it. **Think first:** in the middle of 1F1B rank 1 has an activation for rank 2,
-# and rank 2 has a gradient for rank 1. Both would like to send first.
+# The passes are those of your `gpipe`; only their order has changed. Take it from
+# `order_1f1b`. **Think first:** in the middle of 1F1B rank 1 has an activation for rank
+# 2, and rank 2 has a gradient for rank 1. Both would like to send first.
 
 # %% nbgrader={"grade": false, "grade_id": "one_f_one_b", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def one_f_one_b(block, loss_of, xs, ys, m, shape):
@@ -566,7 +568,7 @@ timeline.draw(second.events, RANKS, title=title, memory=second.memory)
 #
 # `dist.send` may return only when somebody receives. GPipe does not mind: all messages
 # run one way, then all run the other way. Try it: this cell runs *your* functions, with
-# `isend` made of `send`.
+# `isend` replaced by `send`.
 
 # %% tags=["raises-exception"]
 class Done:
@@ -603,12 +605,12 @@ print(broken.hang)
 # %% [markdown]
 # GPipe takes as long as before. 1F1B never ends: rank 2 wants to send an activation
 # forward, rank 3 a gradient back, and neither receives. Where messages run in both
-# directions at once, a send must not be waited for on the spot. Libraries post both
+# directions at once, a rank must not wait for its send on the spot. Libraries post both
 # with one call (`batch_isend_irecv`, unit 02); you start the send and wait for it
 # later.
 #
-# An order can stand still without any network, too, where it asks for something that
-# comes later:
+# An order can also get stuck without any network, if it asks for something that comes
+# later:
 
 # %% tags=["raises-exception"]
 def hasty(rank, p, m):
@@ -643,8 +645,8 @@ except StandStill as error:
 # ### The order of interleaved 1F1B (4 points)
 #
 # An action now names the chunk, too: `("F", k, j)` is micro-batch k through chunk j of
-# this rank, j from 0 to v - 1. (Of the model it is chunk rank + j p.) If the groups do
-# not come out even, refuse.
+# this rank, j from 0 to v - 1. (Of the model it is chunk rank + j p.) If the last group
+# is not full, refuse: raise a ValueError.
 
 # %% nbgrader={"grade": false, "grade_id": "order_interleaved", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int, int]]:
@@ -682,7 +684,7 @@ orders = [order_interleaved(rank, 4, 8, 2) for rank in range(4)]
 show(orders, 8, 2, "Interleaved, 2 chunks a rank", forward=0.5, backward=1.0)
 
 # %% [markdown]
-# Less idle time, and not for nothing: a rank keeps more than under 1F1B, and every
+# Less idle time, but at a price: a rank keeps more than under 1F1B, and every
 # micro-batch crosses the network $v$ times as often. So far a message cost nothing. In
 # the next cell it takes a part of a slot:
 
@@ -704,7 +706,7 @@ charts.lines(
 
 # %% [markdown]
 # With free messages, four chunks are best. When a message takes more than about a
-# seventh of a forward slot, two are: small pieces pay for messages more often.
+# seventh of a forward slot, two are better: small pieces pay for messages more often.
 #
 # ## Explain: three claims
 #
@@ -721,8 +723,8 @@ for K in (2, 4, 8, 16, 64):
 # With M = 4 K it is $(K - 1) / (5 K - 1)$, and that goes to one fifth. Whether a fifth
 # of a cluster is negligible is a question of who pays for it. The same paper's table 2
 # lets us see what they measured: throughput on TPUs, relative to K = 2 and M = 1.
-# Without other costs it would be $K M / (M + K - 1)$. The AmoebaNet rows stand here as
-# torchgpipe's benchmark of the same table quotes them
+# Without other costs it would be $K M / (M + K - 1)$. The AmoebaNet rows are given here
+# as torchgpipe's benchmark of the same table quotes them
 # (`benchmarks/amoebanetd-speed/README.md`); of the transformer we have three cells.
 
 # %%
@@ -821,8 +823,8 @@ charts.diagrams(both, RANKS, size=(11, 9));
 #
 # ## What to remember
 #
-# - Cut between layers, what travels is small. Without micro-batches only one rank works
-#   at a time.
+# - If you cut between layers, what travels is small. Without micro-batches only one
+#   rank works at a time.
 # - The bubble is $(p - 1) / (v m + p - 1)$ of the time, for GPipe and 1F1B ($v = 1$)
 #   and interleaved 1F1B.
 # - GPipe keeps m micro-batches on each rank, 1F1B at most p - rank. It takes no longer.

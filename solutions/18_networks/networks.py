@@ -3,13 +3,13 @@
 #
 # So far a network was two numbers: what a message costs, and what a byte costs. In a
 # real machine the ranks of one node are joined by fast links, all of them share one
-# card to the other nodes, and who sits where is decided by a line in a job script. On
-# this page you take the all-reduce apart along these links, and then you send less: a
-# few numbers instead of all of them, or nothing at all for many steps.
+# card to the other nodes, and which rank runs where is decided by a line in a job
+# script. On this page you take the all-reduce apart along these links, and then you
+# send less: a few numbers instead of all of them, or nothing at all for many steps.
 #
 # **At the end of this page** you can say which all-reduce is fastest on which network
-# before you run it, your hierarchical all-reduce sends between the nodes the fewest
-# bytes that can do, and you have compressed gradients without losing any of them.
+# before you run it, your hierarchical all-reduce sends as few bytes between the nodes
+# as possible, and you have compressed gradients without losing any of them.
 #
 # **You need** units 02, 03, 05 and 06. **It takes** about 90 minutes, the *stretch* 85
 # more. The cells themselves run for less than a minute on two cores. They take about
@@ -38,8 +38,8 @@ NODES = simulation.nodes(4)
 # Write down what you think before you read on; the page answers all three.
 #
 # 1. Two nodes of four ranks run a ring all-reduce. Somebody places the ranks in turn,
-#    one on each node, instead of filling the nodes. By which factor do the bytes
-#    between the nodes grow?
+#    one on each node, instead of filling the nodes. By what factor do the bytes between
+#    the nodes grow?
 # 2. Of a gradient of 5,000 numbers you send the 50 largest and forget the rest. How
 #    much of the progress of 100 training steps is lost?
 # 3. Ranks train alone and average their weights every 8 steps. Does the training need 8
@@ -53,15 +53,15 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # This is the network of this page. The four ranks of a node reach each other over links
 # of their own; what goes to the other node takes the node's only card, and waits there
-# if somebody else is sending.
+# while another rank is sending.
 
 # %% alt="Eight ranks as two boxes of four. A word inside each box says what its links cost, a word between the boxes what the links between the nodes cost."
 figure = simulation.draw("nodes of 4", 8)
 
 # %% [markdown]
 # The ring of unit 03, for any order of the ranks, and a picture of what it puts on each
-# link: nodes are boxes, the width of a line stands for its bytes, and what is dashed
-# goes from node to node.
+# link: nodes are boxes, the width of a line stands for its bytes, and dashed lines go
+# from node to node.
 
 # %% tags=["raises-exception"]
 def ring(x, order, phases=(0, 1)):
@@ -171,9 +171,9 @@ check(place_ranks)
 #    same place on their nodes.
 # 3. **Inside** each node an all-gather.
 #
-# No node can do with less: of the sum of the others it must hear, and they of its own.
-# With $n$ bytes in all, a ring across sends $2 (N-1)/N \cdot n$ out of each node,
-# together $2 (N-1) n$.
+# No node can do with less: it must receive the sum of the others, and they must receive
+# its own. With a vector of $n$ bytes, a ring across sends $2 (N-1)/N \cdot n$ out of
+# each node, $2 (N-1) n$ in all.
 #
 # ### All-reduce on nodes (4 points)
 
@@ -209,9 +209,9 @@ def hierarchical_all_reduce(x: Tensor, ranks_per_node: int) -> Tensor:
 check(hierarchical_all_reduce)
 
 # %% [markdown]
-# Beside yours, three others: the ring; the three steps, one after the other, made of
-# the ring above; and what people write first. **Leaders**: one rank of each node
-# collects, the leaders run a ring, and spread what they have.
+# Besides yours, there are three others: the ring; the three steps, one after the other,
+# made of the ring above; and what people write first, **leaders**: one rank of each
+# node collects, the leaders run a ring, and spread the result.
 
 # %%
 def by_leaders(x, node, per_node):
@@ -271,9 +271,9 @@ for ax, how in zip(axes, ("ring", "leaders", "three steps")):
 
 # %% [markdown]
 # Leaders sends as little between the nodes as the three steps. But while a leader adds
-# up, the others of its node have nothing to do, and it hears them one after the other.
-# Where the bytes decide, you see it in the time. Below, each byte takes a hundred times
-# as long:
+# up, the others of its node have nothing to do, and it receives from them one after the
+# other. Where the bytes decide, you see it in the time. Below, each byte takes a
+# hundred times as long:
 
 # %% tags=["raises-exception"] alt="Space-time diagrams of eight ranks, leaders and three steps, one below the other. Under leaders most ranks wait most of the time; in three steps all ranks take part in every step."
 slow = simulation.nodes(4, inside=(1e-6, 100 / 300e9), between=(5e-6, 100 / 12.5e9))
@@ -285,12 +285,12 @@ charts.diagrams(drawn, 8, size=(11, 9))
 
 # %% [markdown]
 # In three steps the card between the nodes rests while the links inside work, and they
-# rest while it does. Cut the vector into **pieces**, and one goes across while the next
-# is reduced inside. Where the links inside are only four times as fast and a message
-# costs nothing but its bytes, the time then comes near to what the card alone needs:
-# the bound that the card of your check names. Is yours there? (If your class may see
-# your records, write `# my records: NAME` into any code cell, with a name of your
-# choice.)
+# rest while it works. Cut the vector into **pieces**, and one goes across while the
+# next is reduced inside. Where the links inside are only four times as fast and a
+# message costs nothing but its bytes, the time then comes near to what the card alone
+# needs: the bound that your check names. Does your time come near it? (If your class
+# may see your records, write `# my records: NAME` into any code cell, with a name of
+# your choice.)
 
 # %% tags=["raises-exception"] alt="Space-time diagrams of eight ranks, three steps and yours, where the links inside the nodes are four times as fast as those between them."
 bytes_only = simulation.nodes(4, inside=(0, 1e-8), between=(0, 4e-8))
@@ -328,11 +328,11 @@ print("(rows down, columns right) from sender to receiver:", sorted(neighbours))
 # A ring takes $2 (p - 1)$ messages, one after the other. If the vector is short,
 # latency is all that counts. **Recursive halving**: exchange halves with the rank $p/2$
 # away, so that each of you adds up one half; then quarters with the one $p/4$ away; and
-# so on. After $\log_2 p$ messages each rank has the sum of $1/p$. **Doubling** is the
-# same backwards. The bytes are those of the ring.
+# so on. After $\log_2 p$ messages each rank has the sum of $1/p$ of the vector.
+# **Doubling** is the same backwards. The bytes are those of the ring.
 #
-# What if $p$ is no power of two? Let $q$ be the largest one below. Each rank from $q$
-# on first gives its vector to one below, stands aside, and gets the sum at the end.
+# What if $p$ is not a power of two? Let $q$ be the largest one below. Each rank from
+# $q$ on first gives its vector to one below, stands aside, and gets the sum at the end.
 #
 # ### All-reduce by halving and doubling (5 points)
 
@@ -384,10 +384,10 @@ check(halving_doubling)
 # %% [markdown]
 # ## Which one is fastest?
 #
-# Write down what they cost, and you need not try. Let a message of $n$ bytes take
+# Write down what they cost, and you need not try them. Let a message of $n$ bytes take
 # $\alpha + n \beta$, with one pair $(\alpha, \beta)$ inside nodes and one between. What
-# the $g$ ranks of a node send to other nodes at the same time takes one card: $\alpha +
-# g n \beta$. A step takes as long as its slowest message.
+# the $g$ ranks of a node send to other nodes at the same time goes over one card:
+# $\alpha + g n \beta$. A step takes as long as its slowest message.
 #
 # | algorithm | steps |
 # |---|---|
@@ -475,9 +475,9 @@ for count, per_node, n in ((4, 1, 4096), (2, 4, 64), (2, 4, 1 << 14)):
         )
 
 # %% [markdown]
-# The model is right, and where it is not it is a bound: among ranks that share a card,
-# those that have sent first go on to the next step while the others still wait. The
-# model lets all begin each step together.
+# The model is right, and where it is not, it is an upper bound: among ranks that share
+# a card, those that have sent first go on to the next step while the others still wait.
+# In the model all begin each step together.
 #
 # Now draw it for 64 ranks, which nobody needs to run:
 
@@ -520,13 +520,13 @@ print(f"of the 1248.06 of the other slide: {needed / 64 / one:.0%}")
 # Both may be true, and still the second does not follow from the first: each of the 64
 # servers of 2017 did about half of what the one host of 2019 did, and the talk does not
 # say what that host was. "Almost linear" always means: measured against *its own*
-# one-node rate, which the slide does not give. And of a scaling of 96 % you know
-# nothing about the network before you know how long a step computes.
+# one-node rate, which the slide does not give. And a scaling of 96 % tells you nothing
+# about the network before you know how long a step computes.
 #
 # ## Send less: the k largest, and error feedback
 #
 # A gradient has a few large entries and many small ones. Send the $k$ largest of each
-# rank as pairs of index and value. And the rest? Forgotten, it is lost. **Error
+# rank as pairs of index and value. And the rest? If you forget it, it is lost. **Error
 # feedback** keeps it: the next step adds it to its gradient before it chooses. What is
 # small but always points the same way grows until it is sent.
 #
@@ -569,7 +569,7 @@ check(top_k_mean)
 # of gradients as $P Q^T$ with a few columns each. With a $Q$ from the step before: $P$
 # is the mean of all ranks' $M Q$, made orthonormal; the new $Q$ is the mean of all
 # ranks' $M^T P$. What comes out is the mean of the ranks' matrices, projected on the
-# columns of $P$. The sums are small, and `all_reduce` does them: nothing need be
+# columns of $P$. The sums are small, and `all_reduce` does them: nothing needs to be
 # gathered.
 
 # %% nbgrader={"grade": false, "grade_id": "power_sgd", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -727,8 +727,8 @@ for method in methods:
 #
 # ### As a hook of DDP · stretch
 #
-# In unit 06 a hook saw each bucket before it was reduced. A hook may reduce it in
-# another way, too. Yours, and two of the library:
+# In unit 06 a hook saw each bucket before it was reduced. A hook may also reduce it in
+# another way. Here are yours and two from the library:
 
 # %% tags=["raises-exception"]
 def register_hook(ddp, name):
@@ -814,10 +814,10 @@ for p in (2, 4, 8, 16):
 #
 # ## Say nothing for many steps · stretch
 #
-# Let every rank train alone for some steps, and average the weights then: **local
-# SGD**. Or look at it as an optimizer: where a round has taken the ranks, on the
-# average, is a step; `start - mean` is its gradient. **DiLoCo** (Douillard et al.,
-# arXiv 2311.08105) gives this outer gradient to SGD with Nesterov's momentum:
+# Let every rank train alone for some steps, and then average the weights: **local
+# SGD**. Or look at it as an optimizer: the way that a round has taken the ranks, on
+# average, is one step, and `start - mean` is its gradient. **DiLoCo** (Douillard et
+# al., arXiv 2311.08105) gives this outer gradient to SGD with Nesterov's momentum:
 #
 # $$\delta = \text{start} - \text{mean of the weights}, \quad
 # v \leftarrow \mu v + \delta, \quad
@@ -899,7 +899,7 @@ for every, outer_lr, mu in ((1, 1.0, 0.0), (8, 1.0, 0.0), (8, 0.7, 0.5), (8, 0.7
     )
 
 # %% [markdown]
-# The second line is your third guess. Beware of the last two: an outer step with
+# The second line answers your third guess. Beware of the last two: an outer step with
 # momentum is also a *larger* step. A fair comparison tunes the learning rates of both.
 #
 # ## Break it: placed in turn
@@ -932,7 +932,7 @@ for ax, by in zip(axes, ("slot", "node")):
     networks.links(links(run), 8, 4, ax, title=f"--map-by {by}")
 
 # %% [markdown]
-# The sum is right. No error, no warning; what was to stay inside the nodes crosses
+# The sum is right. No error, no warning; what should stay inside the nodes goes between
 # them. Whoever relies on a placement should check it: ask each rank for its host name
 # once.
 #
@@ -992,8 +992,8 @@ print(f"largest difference of a weight: {np.abs(ours - theirs).max():.1e}")
 # %% [markdown]
 # ## What to remember
 #
-# - A network has **levels**. Bytes inside a node and bytes between nodes are different
-#   money; count them apart.
+# - A network has **levels**. Bytes inside a node and bytes between nodes have different
+#   prices; count them separately.
 # - **Hierarchical**: reduce-scatter inside, all-reduce across, all-gather inside. It
 #   sends $2 (N-1)/N$ of the vector out of each node, and no card is idle.
 # - Short vectors: few messages (halving and doubling). Long ones: few bytes, all links
@@ -1004,7 +1004,7 @@ print(f"largest difference of a weight: {np.abs(ours - theirs).max():.1e}")
 # - Rounds of local steps cost one all-reduce for many steps, and change the training;
 #   tune both before you compare.
 #
-# **To think about.** PowerSGD's factors can be added up before they arrive, top-k's pairs
+# **To think about.** PowerSGD's factors can be added up on the way, top-k's pairs
 # cannot. What does that say about 1,024 ranks?
 #
 # ### To read

@@ -62,7 +62,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # A checkpoint is written again and again over the same name, and a job may be ended at
 # any moment: also in the middle of a write. The next cells do that, for real. A
-# process of its own writes a file, and the operating system kills it when the file has
+# separate process writes a file, and the operating system kills it when the file has
 # `k` bytes (a limit on the size of files, `RLIMIT_FSIZE`), for every `k`.
 
 # %%
@@ -107,13 +107,14 @@ def saves_in_place():
 print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 
 # %% [markdown]
-# Opening the file for writing has already thrown the old one away. What you want is
-# that under this name there is the old file or the new one, at every moment. In unit 06
-# you did that in a line, without proof; here it is killed until it holds.
+# Opening the file for writing has already thrown the old one away. What you want is the
+# old file or the new one under this name, at every moment. In unit 06 you did that in a
+# line, without proof; here the write is killed at every byte, and the file must be
+# whole.
 #
 # A power cut is worse than a kill. What a program has written may still be in memory,
 # and the file system may put the new *name* on the disk before the new *bytes*. So tell
-# it to bring the bytes first: `file.flush()` gives them to the operating system,
+# it to write the bytes first: `file.flush()` gives them to the operating system,
 # `os.fsync(file.fileno())` waits until they are on the disk.
 #
 # ### A file that is never half (4 points)
@@ -154,11 +155,11 @@ print("killed at every byte:", simulation.run(saves_whole, 1).ranks[0].value)
 #
 # ## While the training goes on · stretch
 #
-# A large state takes its time on the way to the disk, and the ranks wait. They need
-# not: copy the state, which is quick, and let a thread write the copy while the next
-# steps run. Two things go wrong there. Without a copy the thread writes numbers from
-# several steps. And an error in a thread is heard by nobody: the disk is full, the old
-# checkpoint is taken for the new one, and you learn it weeks later.
+# Writing a large state to the disk takes time, and the ranks wait. They need not: copy
+# the state, which is quick, and let a thread write the copy while the next steps run.
+# Two things go wrong there. Without a copy the thread writes numbers from several
+# steps. And nobody notices an error in a thread: the disk is full, the old checkpoint
+# is taken for the new one, and you learn of it weeks later.
 #
 # ### A checkpoint while the training goes on (4 points)
 
@@ -224,12 +225,13 @@ print(f"in the background    {train_and_save(save_in_background):.2f} s")
 # %% [markdown]
 # ## Another number of ranks
 #
-# Four ranks wrote the checkpoint; three are left, or sixteen. Two things belong to a
-# number of ranks: whose turn a sample is, and who has which part of a sharded state.
+# Four ranks wrote the checkpoint; three are left, or sixteen. Two things depend on the
+# number of ranks: which rank takes which sample, and which rank has which part of a
+# sharded state.
 #
 # **Samples.** The order of an epoch is a permutation, the same on all ranks. A step
-# takes the next `per_rank * world_size` of it. When you go on with other ranks, keep
-# the global minibatch: the learning rate was made for it.
+# takes the next `per_rank * world_size` of it. When you go on with fewer or more ranks,
+# keep the global minibatch: the learning rate was made for it.
 #
 # ### The rest of the epoch on other ranks (3 points)
 
@@ -255,9 +257,9 @@ check(resume_order)
 
 # %% [markdown]
 # **Shards.** In unit 15 each rank held one part of the optimizer's state. The parts of
-# four ranks are not those of three. To gather everything on one rank and deal it out
-# again is easy, and does not fit: that is why it was sharded. Most numbers stay where
-# they are, or move to a neighbour.
+# four ranks are not those of three. Gathering everything on one rank and dealing it out
+# again is easy, but it does not fit: that is why it was sharded. Most numbers stay
+# where they are, or move to a neighbour.
 #
 # ### Shards for another number of ranks (4 points)
 
@@ -296,7 +298,7 @@ check(reshard)
 # ### The library does it · stretch
 #
 # `torch.distributed.checkpoint` (DCP) writes a folder: a file for each rank, and an
-# index that says which part of which tensor lies where. Whoever loads says what *it*
+# index that says which part of which tensor is where. A rank that loads says what *it*
 # needs, and reads just that. Below, four ranks train a sharded model (FSDP2, Adam) for
 # three steps, save, and go on for two more; `async_save` does the same in the
 # background. Then two ranks, with other random weights, load what four have written,
@@ -351,15 +353,15 @@ with tempfile.TemporaryDirectory() as folder:
     print(sorted(os.listdir(f"{folder}/checkpoint")))
 
 # %% [markdown]
-# What is loaded are the same bits on any number of ranks. Two steps later it is so on
-# two ranks, and not on three: FSDP takes the mean over the ranks. (They all see the
-# same samples here, but the sum of three equal numbers, divided by 3, has been rounded;
-# of two or four it has not.) And there are four files and an index, written last:
-# without it the folder is no checkpoint.
+# The loaded bits are the same on any number of ranks. Two steps later they are still
+# the same on two ranks, but not on three: FSDP takes the mean over the ranks. (They all
+# see the same samples here, but the sum of three equal numbers, divided by 3, has been
+# rounded; of two or four it has not.) And there are four files and an index, written
+# last: without it the folder is no checkpoint.
 #
 # ## A rank dies
 #
-# Your second guess. On the network of this course a rank can be killed in place of any
+# Now for your second guess. On the network of this course a rank can be killed at any
 # operation; its process ends, as with `kill -9`. The others are told when they need it:
 # their collective raises `dist.DistBackendError`, and its `.ranks` says who is gone.
 
@@ -461,23 +463,23 @@ outcome = simulation.run(survived, 4, (5,), kills={2: 2})
 timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 
 # %% [markdown]
-# Shards are letters here. After the death each of the three has four of them in a step
-# instead of three, and the step that failed is computed again.
+# Letters are shards here. After the death each of the three ranks has four of them in a
+# step instead of three, and the step that failed is computed again.
 #
-# **What is honest here and what is not.** On this network all members of a collective
-# hear of a death in the same collective. On real ones some may have got the sum while
-# others got an error; before they go on, survivors have to agree on which step they are
-# in. The extension of MPI for this (*user level failure mitigation*) has a call for it,
-# `MPIX_Comm_agree`, beside `MPIX_Comm_shrink`, which makes the smaller group.
-# `torchft`, which does all this for PyTorch, in groups of replicas with a vote on every
-# step, does not fit beside the pinned packages of this course (it wants a newer
-# protobuf than TensorFlow allows), so it is not shown.
+# **What is realistic here and what is not.** On this network all members of a
+# collective hear of a death in the same collective. On real ones some may have got the
+# sum while others got an error; before they go on, survivors have to agree on which
+# step they are in. The extension of MPI for this (*user level failure mitigation*) has
+# a call for it, `MPIX_Comm_agree`, beside `MPIX_Comm_shrink`, which makes the smaller
+# group. `torchft`, which does all this for PyTorch, in groups of replicas with a vote
+# on every step, cannot be installed beside the pinned packages of this course (it wants
+# a newer protobuf than TensorFlow allows), so it is not shown.
 #
 # ## All stop, or none
 #
 # A job's time ends, and a signal comes: to one rank, or to all of them, but not at the
-# same moment. That rank should leave, orderly. **Predict:** what happens if it looks at
-# its flag, sees it, and goes?
+# same moment. That rank should leave in an orderly way. **Predict:** what happens if it
+# looks at its flag, sees it, and goes?
 
 # %%
 def leaves_when_told(told_at):
@@ -525,16 +527,16 @@ check(train_until_told)
 # %% [markdown]
 # ## Killed for real
 #
-# [`train_elastic.py`](train_elastic.py) beside this page is a training of 40 steps in
-# shards, as above, with a checkpoint after every fifth. `torchrun --max-restarts 1`
-# watches its workers: when one dies it ends the others and starts all of them again.
-# They find the checkpoint and go on. The next cell reads what they print, and after
-# step 12 it kills rank 1 with signal 9.
+# [`train_elastic.py`](train_elastic.py) beside this page trains for 40 steps in shards,
+# as above, with a checkpoint after every fifth. `torchrun --max-restarts 1` watches its
+# workers: when one dies it ends the others and starts all of them again. They find the
+# checkpoint and go on. The next cell reads what they print, and after step 12 it kills
+# rank 1 with signal 9.
 #
-# One setting is needed, `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`. As shipped (PyTorch
+# One setting is needed, `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`. By default (PyTorch
 # 2.13, gloo), the restarted workers meet in the store of the first start, find the
-# addresses of the dead there, and cannot connect, or wait: tried without it, nothing
-# had happened 50 s after the kill. With it each start has a store of its own.
+# addresses of the dead there, and cannot connect, or wait: in our trial without it,
+# nothing had happened 50 s after the kill. With it each start has a store of its own.
 
 # %% tags=["parameters"]
 KILL_AFTER = 12  # the step after which rank 1 is killed
@@ -594,15 +596,16 @@ for step in range(40):
 print("one process, never interrupted:", checkpoint.digest([w]))
 
 # %% [markdown]
-# Bit by bit the same. What was lost are the steps since the last checkpoint, and some
+# The same, bit by bit. Only the steps since the last checkpoint were lost, and some
 # seconds, most of them for importing torch again. (`make test-cluster` kills a worker
-# at random moments, twice, or as often as `COURSE_KILLS` says: 20 of 20 ended so.)
+# at random moments, twice, or as often as `COURSE_KILLS` says: 20 of 20 runs ended like
+# this.)
 #
 # **Horovod** has the same idea in other words: a *state* object that is committed every
 # few steps, in memory, and restored when the others fail. Its launcher for it,
-# `horovodrun --min-np`, did not come up on the machine where this page was written
-# (the driver went on waiting for slots, tried twice), so a death under Horovod is not
-# shown. What you see is its state object alone: one process, and instead of a death the
+# `horovodrun --min-np`, did not start on the machine where this page was written (the
+# driver went on waiting for slots, tried twice), so a death under Horovod is not shown.
+# What you see is its state object alone: one process, and instead of a death the
 # exception that Horovod raises after one.
 
 # %%
@@ -662,12 +665,12 @@ elif FOR_REAL:
 # in every all-reduce. A fan is broken, a card runs at half its clock, somebody else's
 # job is on the machine.
 #
-# You have the times that each rank computed in each step. Which ranks are slow? The
-# mean and the standard deviation of the ranks mislead: a straggler raises both and
-# hides behind them. (Of six numbers none can be further than $\sqrt 5$ standard
-# deviations from the mean, whatever it is!) The median does not move, and neither does
-# the **MAD**, the median of the distances to it. For normally distributed numbers the
-# standard deviation is 1.4826 MAD; so much is called the spread below.
+# You know how long each rank computed in each step. Which ranks are slow? The mean and
+# the standard deviation of the ranks mislead: a straggler raises both and hides behind
+# them. (Of six numbers none can be further than $\sqrt 5$ standard deviations from the
+# mean, whatever it is!) The median does not move, and neither does the **MAD**, the
+# median of the distances to it. For normally distributed numbers the standard deviation
+# is 1.4826 MAD; this is called the spread below.
 #
 # ### Who is slow? (4 points)
 
@@ -692,10 +695,10 @@ def stragglers(times: np.ndarray, k: float) -> list[int]:
 check(stragglers)
 
 # %% [markdown]
-# Often you have no times of computing, only a profile with the collectives in it. Two
+# Often you have no computing times, only a profile with the collectives in it. Two
 # runs: in the first, rank 2 computes more slowly, in the second the network is slow.
-# **Look at the first picture before you read on:** the longest all-reduces are
-# those of ranks 0, 1 and 3. Whose fault is that?
+# **Look at the first picture before you read on:** the longest all-reduces are those of
+# ranks 0, 1 and 3. Whose fault is that?
 
 # %% alt="Two space-time diagrams of four ranks. With a slow rank 2 the other three wait before each all-reduce; with a slow network all four come together and the all-reduce itself is long."
 def steps_of(seconds, steps):
@@ -711,9 +714,9 @@ both = {"rank 2 is slow": slow_rank, "the network is slow": slow_link}
 charts.diagrams(both, 4, size=(10, 7.4))
 
 # %% [markdown]
-# **Who waits least is who is waited for.** In the first run rank 2 comes last to every
-# all-reduce; in the second all come together, and the collective itself takes long. The
-# bonus exercise at the end makes seconds of it.
+# **The rank that waits least is the one waited for.** In the first run rank 2 comes
+# last to every all-reduce; in the second all come together, and the collective itself
+# takes long. The bonus exercise at the end turns this into seconds.
 #
 # ## Wrong · stretch
 #
@@ -735,11 +738,11 @@ for bit in (None, 55):
     print(f"flipped bit {bit}: {values}")
 
 # %% [markdown]
-# Nobody is found: the wrong number is in everybody's sum, and all are wrong alike. A
-# hash after the all-reduce sees a rank whose *result* differs, and only that. To notice
-# a fault before the sum you need something that was computed before it and can be held
-# against the result. The sum is linear, so a linear checksum can: the sum over all
-# entries of the summed vector is the sum over the ranks of *their* sums over all
+# Nobody is found: the wrong number is in everybody's sum, and all are wrong in the same
+# way. A hash after the all-reduce sees a rank whose *result* differs, and only that. To
+# notice a fault before the sum you need something that was computed before it and can
+# be compared with the result. The sum is linear, so a linear checksum can: the sum over
+# all entries of the summed vector is the sum over the ranks of *their* sums over all
 # entries.
 #
 # $$\sum_i \Big(\sum_r x_{r,i}\Big) = \sum_r \Big(\sum_i x_{r,i}\Big)$$
@@ -780,8 +783,8 @@ def checked_all_reduce(
 check(checked_all_reduce)
 
 # %% [markdown]
-# Which bits does it see? One number of 1000 on one of four ranks, each of its 64 bits
-# flipped once:
+# Which bits does it see? One of 1000 numbers on one of four ranks, with each of its 64
+# bits flipped once:
 
 # %% tags=["parameters"]
 BITS = range(64)
@@ -804,10 +807,10 @@ unseen = [bit for bit in BITS if simulation.run(seen, 4, (bit,)).ranks[0].value]
 print(f"not noticed: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[-1]}")
 
 # %% [markdown]
-# What it does not see are the low bits: they change the sum by less than the limit, of
+# What it does not see are the low bits: they change the sum by less than the limit of
 # 3e-7, about what a float32 loses of such a number. (Two faults that cancel, and two
-# numbers that change places, are not seen either. And whatever is wrong before the
-# checksum is taken, in the backward pass, needs other means: to compute a part of the
+# numbers that swap places, are not seen either. And whatever is wrong before the
+# checksum is taken, in the backward pass, needs other means: compute a part of the
 # batch twice, on two ranks, and compare.)
 #
 # ## How often to save
@@ -834,7 +837,7 @@ def young_interval(save: float, mtbf: float, machines: int) -> float:
 check(young_interval)
 
 # %% [markdown]
-# Formulas like that assume much: that failures are rare, that none comes during a save
+# Formulas like that assume a lot: that failures are rare, that none comes during a save
 # or a restart. So write down what really happens, second by second, and let it judge
 # the formula.
 #
@@ -913,8 +916,8 @@ print(f"best of these: {intervals[top]} s, useful {measured[top]:.1%}")
 print(f"at {int(best)} s: {useful(int(best)):.1%}")
 
 # %% [markdown]
-# The optimum is flat: to be wrong by a factor of two costs little. And a published
-# claim stands: "we establish that the relevance of the formula goes well beyond its
+# The optimum is flat: being wrong by a factor of two costs little. And a published
+# claim holds: "we establish that the relevance of the formula goes well beyond its
 # original framework" (*Robustness of the Young/Daly formula for stochastic iterative
 # applications*, hal-02514107). Here failures also fall into saves and restarts, and the
 # best interval is where the formula has it. The points lie a little below the line,
@@ -925,9 +928,9 @@ print(f"at {int(best)} s: {useful(int(best)):.1%}")
 # *The Llama 3 Herd of Models* (Meta, arXiv 2407.21783) says what stopped the
 # pre-training of the 405 B model on up to 16,384 GPUs within 54 days: 466
 # interruptions, 47 of them planned. Table 5 has the other 419, by cause, with a column
-# of percentages, and the text says that 58.7 % of them are GPU issues. The cells below
-# are as G. Lockwood quotes the table (glennklockwood.com, *component reliability*);
-# DatacenterDynamics quotes the same numbers. Add them up.
+# of percentages, and the text says that 58.7 % of them are GPU issues. The numbers
+# below are as G. Lockwood quotes the table (glennklockwood.com, *component
+# reliability*); DatacenterDynamics quotes the same numbers. Add them up.
 
 # %%
 TABLE_5 = {  # cause: (of the GPU?, how often, per cent)
@@ -961,15 +964,15 @@ print(f"a tenth of {hours:.2f} h: {6 * hours:.1f} minutes")
 
 # %% [markdown]
 # One cell is wrong, the largest: 148 of 419 are 35.3 %. The sentence with 58.7 % was
-# made from the same column, so it is wrong with it: by the table's own counts 64.0 % of
-# the interruptions are the GPU's. Nobody who quoted it noticed. (And this is your first
-# guess. A GPU that fails once in six years is a good GPU; 16,384 of them fail every
-# three hours.)
+# computed from the same column, so it is wrong, too: by the table's own counts 64.0 %
+# of the interruptions are the GPU's. Nobody who quoted it noticed. (And this is your
+# first guess. A GPU that fails once in six years is a good GPU; 16,384 of them fail
+# every three hours.)
 #
 # **"More than 90 % effective training time"**, the same paper says (quoted by
-# DatacenterDynamics). What must hold for that? A tenth of 3.1 hours is 18.6 minutes,
-# for each failure: the restart, the work since the last checkpoint, and all the saves
-# in between.
+# DatacenterDynamics). What does that take? A tenth of 3.1 hours is 18.6 minutes, for
+# each failure, and must cover the restart, the work since the last checkpoint, and all
+# the saves in between.
 
 # %% tags=["raises-exception"]
 mtbf = int(hours * 3600)
@@ -981,20 +984,21 @@ for save in (5, 30, 120):
     print(f"{save:3} s {interval:7} s     " + "".join(f"{part:9.1%}" for part in parts))
 
 # %% [markdown]
-# So the claim can be true, with restarts of a few minutes and saves of seconds. A save
-# of two minutes cannot do it with any restart. (Saves in the background count with what
-# the training waits for, which is the copy.)
+# So the claim can be true, with restarts of a few minutes and saves of seconds. With a
+# save of two minutes no restart is fast enough. (A save in the background counts only
+# for as long as the training waits, which is for the copy.)
 #
 # ## What to remember
 #
 # - A checkpoint is old or new: write elsewhere, flush, fsync, replace. In the
-#   background: copy first, and listen to the error.
+#   background: copy first, and raise the thread's errors.
 # - The position in the data is a number of samples, not of steps. The global minibatch
 #   stays.
 # - Add up in an order that does not depend on the ranks, and a resumed training is the
-#   same training, bit by bit. Then a test can say so.
+#   same training, bit by bit. Then a test can check it.
 # - A decision to leave is a collective.
-# - Who waits least is who is waited for. Median and MAD, not mean and deviation.
+# - The rank that waits least is the one waited for. Median and MAD, not mean and
+#   deviation.
 # - A hash after the sum finds different results, not wrong ones. A linear checksum
 #   finds wrong sums.
 # - Save every $\sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf} / \mathrm{machines}}$
@@ -1006,10 +1010,10 @@ for save in (5, 30, 120):
 # %% [markdown]
 # ## Bonus: seconds for the blame
 #
-# From when each rank came to an all-reduce and when it had its result, you can say what
-# each rank costs the others. If the last had come with the last but one, the step would
-# have been shorter by the difference. What follows, from the moment when all are there,
-# is the network's.
+# If you know when each rank came to an all-reduce and when it had its result, you can
+# say what each rank costs the others. If the last had come together with the last but
+# one, the step would have been shorter by the difference. What follows, from the moment
+# when all are there, is due to the network.
 #
 # ### Who keeps the others waiting? (3 points)
 

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 20 · Ten thousand
 #
-# Nobody can lend you 16,384 GPUs. But all that decides what a training step costs on
-# them can be counted: who talks to whom over which link, what a rank has to hold, how
-# long it waits. In units 15 to 19 you have written the parts. Here they are put
-# together: a mesh of tensor, pipeline and data parallelism, priced link by link, with a
-# pipeline order of your own replayed on 16,384 ranks, and with the tables of four
-# papers computed again.
+# Nobody can lend you 16,384 GPUs. But everything that decides what a training step
+# costs on them can be counted: who talks to whom over which link, what a rank has to
+# hold, how long it waits. In units 15 to 19 you have written the parts. Here they are
+# put together: a mesh of tensor, pipeline and data parallelism, priced link by link,
+# with a pipeline order of your own replayed on 16,384 ranks, and with the tables of
+# four papers computed again.
 #
 # **At the end of this page** you can say for a model and a machine which mesh to take
 # and what it costs, tell one utilisation from another when a paper prints one, and know
@@ -46,10 +46,10 @@ REPLICAS = 128  # of sixteen stages and eight tensor ranks
 # 1. On 1,024 GPUs with eight in each node somebody swaps two axes: neighbouring ranks
 #    hold the same parameters, and those that share a layer sit on eight different
 #    nodes. The same bytes are sent. How many times as long does a step take?
-# 2. Every layer on every rank takes up to some percent longer, now and then: 2 % in the
-#    mean. All 16,384 ranks wait for each other. How much longer does a step take? Is it
-#    worse with 1F1B or with interleaved chunks?
-# 3. A paper says that 52 % of the GPUs' peak are used, another one 46 %. Which of the
+# 2. Every layer on every rank takes a little longer, at random: 2 % on average. All
+#    16,384 ranks wait for each other. How much longer does a step take? Is it worse
+#    with 1F1B or with interleaved chunks?
+# 3. One paper says that 52 % of the GPUs' peak is used, another says 46 %. Which of the
 #    two uses its machine better?
 # 4. How much of 54 days do 16,384 GPUs lose to failures, if all goes well?
 
@@ -59,9 +59,9 @@ guess_1, guess_2, guess_3, guess_4 = "?", "?", "?", "?"
 # %% [markdown]
 # ## A mesh
 #
-# Ranks have a number. What they do is decided by three: which **data** they work on,
-# which **stage** of the pipeline they are, which **part of a layer's matrices** they
-# hold. PyTorch writes such a mesh as a shape: `init_device_mesh("cpu", (2, 2, 4),
+# A rank has one number. What it does is decided by three: which **data** it works on,
+# which **stage** of the pipeline it is, which **part of a layer's matrices** it holds.
+# PyTorch writes such a mesh as a shape: `init_device_mesh("cpu", (2, 2, 4),
 # mesh_dim_names=("data", "pipeline", "tensor"))` are 16 ranks, and the *last* axis is
 # the innermost: ranks 0, 1, 2, 3 differ in `tensor`, ranks 0 and 4 in `pipeline`, 0 and
 # 8 in `data`. (Llama 3 writes its axes the other way round, innermost first: "[TP, CP,
@@ -92,8 +92,8 @@ check(mesh_coordinates)
 # %% [markdown]
 # ### Who talks to whom (2 points)
 #
-# All ranks that have the same coordinates but on one axis are a *group* of this axis:
-# its collectives are theirs.
+# All ranks that have the same coordinates except on one axis are a *group* of this
+# axis: they run its collectives.
 
 # %% nbgrader={"grade": false, "grade_id": "axis_groups", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def axis_groups(shape: tuple[int, ...], axis: int) -> list[list[int]]:
@@ -133,7 +133,7 @@ for rank in range(16):
 print("the same coordinates and groups on all 16 ranks")
 
 # %% [markdown]
-# Now put these 16 ranks on nodes of four. A node is a row, a group a colour:
+# Now put these 16 ranks on nodes of four. Each row is a node, each colour a group:
 
 # %% alt="Three times the sixteen ranks on four nodes, a colour for each group. Groups of data: ranks 0 and 8, 1 and 9, and so on, two nodes apart; of pipeline: 0 and 4, 1 and 5, on neighbouring nodes; of tensor: the four ranks of a node." tags=["raises-exception"]
 COLOURS = (*palette.CYCLE, palette.YELLOW, palette.GREY)
@@ -166,7 +166,7 @@ draw_groups((2, 2, 4), per_node=4)
 #
 # ## Bytes
 #
-# What each axis sends in one training step, of all that units 15 to 17 had:
+# What each axis sends in one training step, as in units 15 to 17:
 #
 # | axis | what | how often |
 # |---|---|---|
@@ -220,9 +220,9 @@ def step_bytes(
 check(step_bytes)
 
 # %% [markdown]
-# Is it true? Here are sixteen ranks as real code: they send, receive and all-reduce on
-# the relay, which counts. `labkit.scale` has meshes with one more axis, `context`, of
-# which more below; a `Step` is what every rank computes and says in one step.
+# Is it true? Here sixteen ranks run real code: they send, receive and all-reduce on the
+# relay, which counts. `labkit.scale` has meshes with one more axis, `context`, of which
+# more below; a `Step` is what every rank computes and sends in one step.
 
 # %%
 work = {
@@ -245,7 +245,7 @@ for kind, nbytes in real.link_bytes.items():
     assert math.isclose(nbytes, sum(kinds[kind] for kinds in mine.values()))
 
 # %% [markdown]
-# And of a model that is worth it? GPT with 145.6 billion parameters, one of ten in the
+# And for a model that is worth it? GPT with 145.6 billion parameters, one of ten in the
 # paper on Megatron-LM, on 1,024 GPUs:
 
 # %%
@@ -271,14 +271,14 @@ for axis, kinds in plan.estimate().bytes.items():
 # Before time comes memory: what does not fit takes no time at all. For GPT with Adam in
 # mixed precision (unit 15), a parameter takes 2 bytes for its weight, 4 for its
 # gradient and 12 for the optimizer's state. A layer of width h has 12 h^2 + 13 h
-# parameters, the embedding (V + s) h: V tokens, s places. Its V h are used again in the
-# output (*tied*). With a pipeline the output is on another stage, which then needs a
-# copy.
+# parameters, the embedding (V + s) h: V tokens, s positions. Its V h are used again in
+# the output (*tied*). With a pipeline the output is on another stage, which then needs
+# a copy.
 #
-# Activations: 34 s h bytes of a layer and a micro-batch of one sequence, divided over
-# the tensor ranks (Korthikanti et al. 2022, table 2: sequence parallelism, attention's
-# scores computed again). Under 1F1B stage k of p keeps those of min(m, p - k)
-# micro-batches.
+# Activations: 34 s h bytes for each layer and each micro-batch of one sequence, divided
+# over the tensor ranks (Korthikanti et al. 2022, table 2: sequence parallelism,
+# attention's scores computed again). Under 1F1B stage k of p keeps those of min(m, p -
+# k) micro-batches.
 #
 # ### What a rank holds (4 points)
 
@@ -342,8 +342,8 @@ for zero in range(4):
 # forward and backward: computing, and the tensor ranks' four all-reduces in each layer.
 # With p stages and v chunks on each rank there are m v slots of work and p - 1 of
 # waiting (unit 17). The last stage has the output besides, for every micro-batch. At
-# the end the replicas reduce their gradients. Nothing is hidden behind anything else
-# here: this is what there is to hide.
+# the end the replicas reduce their gradients. No communication is hidden behind
+# computing here: this is what there is to hide.
 #
 # ### How long a step takes (3 points)
 
@@ -371,8 +371,9 @@ check(pipeline_seconds)
 
 # %% [markdown]
 # The check compares with a *replay*: every action of every rank, each beginning when
-# its rank is free and what it needs is there. Three ways to know the same step, then,
-# and they can be held against each other on ranks that exist: the sixteen from above.
+# its rank is free and what it needs is there. That makes three ways to time the same
+# step, and they can be compared with each other on ranks that exist: the sixteen from
+# above.
 
 # %% alt="Timeline of sixteen ranks: forward and backward passes of six micro-batches with thin all-reduces between them; ranks 4 to 7 and 12 to 15 begin one forward pass later; at the end long all-reduces of the gradients, four one after the other on each card."
 replayed = replay_step(small, network, order_1f1b)
@@ -409,15 +410,15 @@ print(f"formula {formula * 1e3:.3f} ms, {off:+.1%} of the relay's")
 # ## A page with sliders
 #
 # All of this in one figure, for the plan from above. A rank computes at its peak here
-# ("share of the peak" 1), which no kernel does: times are bounds.
+# ("share of the peak" 1), which no kernel does: the times are lower bounds.
 
 # %% alt="Three charts. Memory of a rank by stage: 24.4 GB on stage 0, falling to 17 GB on stage 7, far below 80 GB. Time of a step: computing 1.87 s, tensor 0.56 s, pipeline 0.02 s, data 0.26 s, waiting 0.32 s, together 3.02 s. The pipeline of eight stages: a staircase of forward passes, then forward and backward in turn, then backward passes."
 explore.draw(plan)
 
 # %% [markdown]
 # With a running kernel you get sliders under the next cell; the figure above is one
-# setting of them. (Where you read this page without a kernel, nothing stands there.)
-# Try to find out:
+# setting of them. (If you read this page without a kernel, nothing is there.) Try to
+# find out:
 #
 # - On how few GPUs do the 145.6 billion fit?
 # - Where does the time go with `tensor` 1, and where with 8?
@@ -429,9 +430,9 @@ explore.sliders(model="GPT 145.6 B", gpus=1024, micro_batches=64)
 # %% [markdown]
 # ## The search
 #
-# Which mesh is best? There are not many: 1,024 has 11 divisors, so try all. What does
-# not come out even is none: `tensor` must divide the heads and be no larger than a
-# node, `pipeline` must divide the layers, `data` the batch.
+# Which mesh is best? There are not many: 1,024 has 11 divisors, so try all. A mesh that
+# does not divide evenly does not count: `tensor` must divide the heads and be no larger
+# than a node, `pipeline` must divide the layers, `data` the batch.
 #
 # ### The best mesh (4 points)
 #
@@ -519,11 +520,12 @@ for row in rows[:ROWS]:
 # %% [markdown]
 # For the smallest model and for the 145.6 billion they took the very mesh that the
 # formulas find; with the larger ones they are within 3 %. In between they used larger
-# tensor groups than need be, by these formulas up to 16 % slower. What the formulas do
-# not know: kernels get slower when a matrix is cut into thin parts, gradients can be
-# reduced while others are still computed, and a wider pipeline has more to save. Their
-# own rule, from the paper's section 3.2: "tensor model parallelism should generally be
-# used up to degree g when using g-GPU servers, and then pipeline model parallelism".
+# tensor groups than necessary, which is up to 16 % slower by these formulas. What the
+# formulas do not know: kernels get slower when a matrix is cut into thin parts,
+# gradients can be reduced while others are still computed, and a wider pipeline has
+# more to save. Their own rule, from the paper's section 3.2: "tensor model parallelism
+# should generally be used up to degree g when using g-GPU servers, and then pipeline
+# model parallelism".
 
 # %% tags=["raises-exception"]
 row = next(row for row in rows if row["billions"] == 145.6)
@@ -646,9 +648,10 @@ print(f"printed: {400 / 430:.3f}")
 
 # %% [markdown]
 # Two of three shares agree; 400 of 989 are 40.4 %, which rounds to 40 and not to the
-# printed 41: perhaps the 400 was rounded, too. The loss from 8,192 to 16,384 GPUs, with
-# the same batch, is what a bubble of about eight chunks explains (the paper does not
-# say how many there were): 5.2 of 7 %. The rest is for the network, and for waiting.
+# printed 41: perhaps the 400 was rounded, too. Most of the loss from 8,192 to 16,384
+# GPUs, with the same batch, is explained by a bubble with about eight chunks (the paper
+# does not say how many there were): 5.2 of 7 %. The rest is left for the network, and
+# for waiting.
 #
 # **DeepSeek-V3** (DeepSeek-AI 2024, arXiv 2412.19437, table 1 and section 1): 2.788
 # million H800 hours.
@@ -665,15 +668,15 @@ print(f"6 FLOPs for each activated parameter: {flops / seek['peak']:.1%} of the 
 
 # %% [markdown]
 # The hours agree with each other. The utilisation is ours, not printed: 34.6 % of the
-# bfloat16 peak, without attention, and of a run that computed in 8 bits, whose peak is
+# bfloat16 peak, without attention, and for a run that computed in 8 bits, whose peak is
 # twice as high. A number without its peak and its FLOPs says nothing.
 #
 # ## Longer sequences
 #
-# The second parallelism that Llama 3's table has and we had not: **context**
+# Llama 3's table has one more kind of parallelism, which we have not had: **context**
 # parallelism (unit 16). With s = 131,072 a single sequence's activations fill a GPU,
-# and attention alone doubles the FLOPs of a token. Sixteen ranks take a sixteenth of
-# each sequence each, and hand keys and values round a ring. All hold the same
+# and attention alone doubles the FLOPs of a token. Sixteen ranks take one sixteenth
+# each of every sequence, and pass keys and values round a ring. All hold the same
 # parameters, so for their gradients they are replicas. The whole batch stays at 16 M
 # tokens:
 
@@ -723,7 +726,7 @@ my_interleaved = order_interleaved
 # %% [markdown]
 # Sixteen stages, eight tensor ranks, 128 replicas; the 405 billion parameters of Llama
 # 3 on its machine. First without any trouble, then with jitter: every layer on every
-# rank takes 2 % longer in the mean (an exponential distribution, drawn anew each time).
+# rank takes 2 % longer on average (an exponential distribution, drawn anew each time).
 # Then without jitter, but with one of the 16,384 ranks 20 % slower for good.
 
 # %%
@@ -744,15 +747,15 @@ for name, order, v in (("1F1B", my_order, 1), ("interleaved", my_interleaved, 8)
     )
 
 # %% [markdown]
-# Jitter of 2 % costs 4.6 and 4.7 %: twice its mean and more, because at every
+# Jitter of 2 % costs 4.6 and 4.7 %: more than twice its mean, because at every
 # all-reduce eight ranks wait for the last of them, and at every message the later of
 # two counts. But 16,384 ranks are hardly worse off than 128 (the table below): what is
 # drawn anew in every layer averages out along a step. What does *not* average out is a
 # rank that stays slow: one of 16,384, a fifth slower, and all of them pay. Interleaving
 # pays twice as much as 1F1B for it, 8.3 against 4.0 %: it has less idle time in which a
 # stage could catch up. That is why such runs look for stragglers (unit 19) and do not
-# mind noise. How much jitter costs depends on where computing ends and talking begins;
-# with links that cost nothing:
+# mind noise. How much jitter costs depends on how much of a step is communication; with
+# links that cost nothing:
 
 # %%
 free = nodes(8, (0, 0), (0, 0))
@@ -772,12 +775,12 @@ for tensor, replicas in ((1, 1), (1, REPLICAS), (8, 1), (8, REPLICAS)):
 # which they are clipped must be the same on all ranks: that of the whole model. Three
 # things to think of:
 #
-# - Replicas have seen other data: their gradients are **averaged** over `data`.
+# - Replicas have seen different data: their gradients are **averaged** over `data`.
 # - The tied embedding is on the first and on the last stage: two gradients of one
 #   matrix, to be **added**. (On a pipeline of one stage there is only one.)
 # - Most parameters are divided over the tensor ranks. Some are not: what belongs to the
-#   norms is *replicated*, each tensor rank has it whole, with the same gradient. In the
-#   norm every parameter of the model counts once.
+#   layer norms is *replicated*, each tensor rank has it whole, with the same gradient.
+#   In the gradient's norm every parameter of the model counts once.
 #
 # ### A gradient on a mesh, and its norm (5 points)
 #
@@ -835,9 +838,9 @@ check(average_and_norm)
 # Unit 19 had one failure every 3.09 hours on 16,384 GPUs: 419 in 54 days (Llama 3,
 # table 5 and section 3.3.4). A job saves for some seconds after every so many steps;
 # after a failure all that is not saved is lost. Young's interval, sqrt(2 save mtbf),
-# assumes that a save takes next to no time. What is exact: failures of all ranks come
-# after M seconds in the mean, independently (an exponential distribution), and w
-# seconds of steps and a save must come without one. Until they have, M (exp((w + save)
+# assumes that a save takes next to no time. What is exact: the next failure of any rank
+# comes after M seconds on average, independently (an exponential distribution), and w
+# seconds of steps and a save must pass without one. Until they have, M (exp((w + save)
 # / M) - 1) seconds pass. Restarts make that longer, by the same factor for every w.
 #
 # ### Steps between two checkpoints (3 points)
@@ -893,7 +896,7 @@ for save in (5.0, 30.0, 120.0):
 # The paper reports more than 90 % effective training time. By this it takes saves of 30
 # s or less; with two minutes nobody gets there. At 100,000 ranks the same GPUs would
 # fail every half hour, and a save of two minutes would be a large part of that: "saves
-# are slow" in your card.
+# are slow" on your card.
 #
 # ## Break: two axes swapped
 #
@@ -929,16 +932,16 @@ print(f"{broken.elapsed / real.elapsed:.2f} times as long")
 drawn(broken, "the same step with data innermost")
 
 # %% [markdown]
-# The same bytes. On the large machine it is 1.75 times as long, although its eight
-# cards together are nearly as fast as NVLink; on the small one, where a node has one
-# card of an ordinary network, 2.3 times. Nothing fails, no value is wrong: only a
+# The same bytes. On the large machine a step takes 1.75 times as long, although its
+# eight cards together are nearly as fast as NVLink; on the small one, where a node has
+# one card of an ordinary network, 2.3 times. Nothing fails, no value is wrong: only a
 # number in a log is lower than it could be. This is why one counts.
 #
 # ## Explain
 #
 # 1. **Swapped axes.** 1.75 times as long on 1,024 GPUs of this machine, by the
-#    formulas, and 2.3 times on sixteen ranks with one slow card for a node. What a
-#    launch script does with the order of axes is worth an assertion.
+#    formulas, and 2.3 times on sixteen ranks with one slow card per node. What a launch
+#    script does with the order of axes is worth an assertion.
 # 2. **Jitter.** 4.6 % for 2 %, and 4.7 % with interleaving. A single rank that stays a
 #    fifth slower costs 4.0 and 8.3 %.
 # 3. **52 or 46.** The 52 % are HFU with everything recomputed: 39 % as MFU. PaLM's 46.2
@@ -946,9 +949,9 @@ drawn(broken, "the same step with data innermost")
 # 4. **Failures.** 9.5 % with saves of 30 s and restarts of five minutes, 5.5 % with
 #    saves of 5 s.
 #
-# What to take with you: count bytes for each axis and link; what talks most sits
-# closest; as many replicas as fit in memory, then as little tensor parallelism as they
-# leave; and ask of every utilisation whose FLOPs it counts.
+# What to remember: count bytes for each axis and link; put what talks most closest
+# together; take as many replicas as fit in memory, then as little tensor parallelism as
+# they allow; and ask of every utilisation which FLOPs it counts.
 
 # %% [markdown]
 # ## Deeper

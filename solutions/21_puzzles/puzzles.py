@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 21 · Seven puzzles
 #
-# Unit 17 had one pipeline and an order that is as fast as can be. Here are seven, each
-# with something that it lacks: memory, a fast stage, fast links. You write down what
+# Unit 17 had one pipeline and an order that is as fast as possible. Here are seven,
+# each of which lacks something: memory, a fast stage, fast links. You write down what
 # each rank does, by hand or with a program of your own, and see at once what comes of
 # it: a picture of every attempt, how long it takes, and what every rank must keep.
 # There is not one right answer. An order that keeps within the memory and does not
@@ -10,7 +10,7 @@
 # beat, and against the best order that we know.
 #
 # **At the end of this page** you can look at a pipeline and say which rank everybody
-# waits for, what is the least time that leaves, and what it costs in memory.
+# waits for, what the least possible time is, and what it costs in memory.
 #
 # **You need** unit 17. **It takes** about 85 minutes. The cells themselves run for
 # about 10 seconds. They take about 0.5 GB of memory.
@@ -38,8 +38,8 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # ## How to write an order
 #
 # Four strings, one for each rank. `F3` is the forward pass of micro-batch 3 through
-# this rank's layers, `B3` its backward pass. Whatever computes the strings is yours to
-# choose. This is 1F1B:
+# this rank's layers, `B3` its backward pass. How you compute the strings is up to you.
+# This is 1F1B:
 
 # %%
 one_f_one_b = [
@@ -80,7 +80,7 @@ attempt(one_f_one_b, "1F1B")
 #
 # ## When nobody can go on
 #
-# One word in the wrong place is enough. Rank 0 wants the gradient of micro-batch 0
+# One action in the wrong place is enough. Rank 0 wants the gradient of micro-batch 0
 # before it has sent off micro-batch 1, and rank 1 wants to see both before it turns
 # back:
 
@@ -98,8 +98,9 @@ attempt(stuck)
 # %% [markdown]
 # ## Puzzle 1: memory for two (2 points)
 #
-# Every rank has memory for two micro-batches. 54 slots or less pass. Look at rank 0:
-# when may it begin a third micro-batch, and how long is the first one away?
+# Every rank has memory for two micro-batches. An order of 54 slots or less passes. Look
+# at rank 0: when may it begin a third micro-batch, and how long does the first one take
+# to come back?
 
 # %% nbgrader={"grade": false, "grade_id": "two_alive", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def two_alive() -> list[str]:
@@ -123,9 +124,9 @@ attempt(two_alive(), "Memory for two")
 # %% [markdown]
 # ## Puzzle 2: memory for three (2 points)
 #
-# One more. 45 slots or less pass. It is tempting to let every rank do forward and
-# backward passes in turn, as 1F1B does. But in turn means that a rank waits for a
-# forward pass while a backward pass is there.
+# Now there is memory for one more; 45 slots or less are enough. It is tempting to let
+# every rank do forward and backward passes in turn, as 1F1B does. But in turn means
+# that a rank waits for a forward pass while a backward pass is there.
 
 # %% nbgrader={"grade": false, "grade_id": "three_alive", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def three_alive() -> list[str]:
@@ -150,8 +151,8 @@ attempt(three_alive(), "Memory for three")
 # ## Puzzle 3: a slow stage (2 points)
 #
 # Rank 1 has twice the layers: 2 slots forward, 4 back. Four micro-batches may be alive
-# on a rank, and 54 slots or less pass. Whoever is slowest should never wait. What must
-# the others do for that, and who has to keep more than before?
+# on a rank, and 54 slots or less are enough. Whoever is slowest should never wait. What
+# must the others do for that, and who has to keep more than before?
 
 # %% nbgrader={"grade": false, "grade_id": "slow_stage", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def slow_stage() -> list[str]:
@@ -176,8 +177,8 @@ attempt(slow_stage(), "A slow stage", **slow_second)
 # %% [markdown]
 # ## Puzzle 4: slow links (2 points)
 #
-# What one rank has computed is on the next one only a slot later. All ranks are alike
-# again; six may be alive on a rank, and 49 slots or less pass, which is what 1F1B
+# What one rank has computed reaches the next one only a slot later. All ranks are alike
+# again; six may be alive on a rank, and 49 slots or less are enough, which is what 1F1B
 # takes. While a micro-batch travels, a rank could compute another one, if it has one.
 
 # %% nbgrader={"grade": false, "grade_id": "slow_links", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -207,8 +208,9 @@ attempt(slow_links(), "Slow links", **slow_hops)
 # ## Puzzle 5: weights later (2 points)
 #
 # The backward pass in two parts: `B3` is the gradient of the input, `W3`, any time
-# later on the same rank, that of the weights; a slot each, and so is `F3`. What `W`
-# needs is alive until then. Five may be alive on a rank, and 30 slots or less pass.
+# later on the same rank, that of the weights; each takes a slot, and so does `F3`. What
+# `W` needs stays alive until then. Five may be alive on a rank, and 30 slots or less
+# are enough.
 
 # %% nbgrader={"grade": false, "grade_id": "three_parts", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def three_parts() -> list[str]:
@@ -238,8 +240,8 @@ attempt(three_parts(), "Weights later", **in_parts)
 # ## Puzzle 6: a heavy head (2 points)
 #
 # The last rank has the vocabulary to deal with, too: its F, B and W take 2 slots each,
-# those of the others 1. Two may be alive on a rank, and 57 slots or less pass. This one
-# is nicer than it looks: who is in a hurry here, and who is not?
+# those of the others 1. Two may be alive on a rank, and 57 slots or less are enough.
+# This one is nicer than it looks: who is in a hurry here, and who is not?
 
 # %% nbgrader={"grade": false, "grade_id": "heavy_head", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def heavy_head() -> list[str]:
@@ -271,8 +273,8 @@ attempt(heavy_head(), "A heavy head", **heavy_last)
 # Rank r has the layers r and r + 4 of eight parts of the model. `F3.0` is micro-batch 3
 # through this rank's first chunk, `F3.1` through its second. A forward pass of a chunk
 # takes 1 slot, a backward pass 2. Eight forward passes may be alive on a rank, and 60
-# slots or less pass. The order of unit 17, Megatron-LM's, is as fast as can be and
-# keeps eleven on rank 0: too many.
+# slots or less are enough. The order of unit 17, Megatron-LM's, is as fast as possible
+# and keeps eleven on rank 0: too many.
 
 # %% nbgrader={"grade": false, "grade_id": "two_chunks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def two_chunks() -> list[str]:
@@ -302,8 +304,8 @@ attempt(two_chunks(), "Two chunks on each rank", **chunks)
 # %% [markdown]
 # ## What was to be found
 #
-# Every one of the seven bounds is the same thought: *somebody* is never idle, and then
-# counts what must happen before that one can begin and after it is done.
+# All seven bounds come from the same idea: *somebody* is never idle, and you count what
+# must happen before that rank can begin and after it is done.
 #
 # | puzzle | who is never idle | slots |
 # |---|---|---|
@@ -334,7 +336,7 @@ for title, orders, machine in (
     print(f"{title:30}{ran.elapsed:3g} slots, {ran.alive.sum():2} alive together")
 
 # %% [markdown]
-# Your own best is kept in `work/records.json`; delete the file and you begin anew.
+# Your own best is kept in `work/records.json`; delete the file to begin again.
 #
 # ## Deeper
 #

@@ -2,10 +2,10 @@
 # # Homework: scaling MNIST
 #
 # `README.md` beside this notebook says what the task is, what to hand in and how it is graded. **Read it first.** In short: you port
-# a script to Horovod or to torch.distributed, run it on 1, 2, 4 and 8 ranks, and find out what the ranks were worth.
+# a script to Horovod or to torch.distributed, run it on 1, 2, 4 and 8 ranks, and find out what the additional ranks gained.
 #
 # This notebook is the place for the second half: it runs your port, reads the run logs, and turns them into `scaling.csv`, `scaling.pdf`
-# and `accuracy_1.pdf` to `accuracy_8.pdf`. Three functions are yours to write, and a discussion.
+# and `accuracy_1.pdf` to `accuracy_8.pdf`. You write three functions, and a discussion.
 #
 # **You need** units 07 (Horovod) or 06 (DistributedDataParallel), and 08 (scaling). **It runs** for about three and a half minutes on two cores.
 
@@ -32,7 +32,7 @@ OPTIONS = "--images 6000 --epochs 8 --batch-size 64 --lr 0.005 --seed 0".split()
 #
 # Copy `tensorflow2_mnist.py` to `tensorflow2_mnist_hvd.py` (or `torch_mnist.py` to `torch_mnist_ddp.py`, and say so in `PORT` above) and
 # change the copy, with an editor or here in Lab. The eight steps are those of unit 07; `README.md` lists them with their points. The next cell starts your script on two ranks, with little data. The numbers of
-# steps that it prints should be half of what one rank does, and each line should come once.
+# steps that it prints should be half of what one rank does, and each line should appear once.
 
 
 # %%
@@ -81,7 +81,7 @@ guess_2, guess_4, guess_8 = "?", "?", "?"
 
 # %% [markdown]
 # A size that has a log already is not run again: delete `run_4.jsonl` to repeat it. If you have a cluster, run there instead, as
-# `README.md` shows, and put the logs here. Do nothing else on the machine meanwhile. It would be in your measurement.
+# `README.md` shows, and put the logs here. Do nothing else on the machine meanwhile. It would affect your measurement.
 
 # %% tags=["raises-exception"]
 for p in SIZES:
@@ -91,7 +91,7 @@ for p in SIZES:
 
 # %% [markdown]
 # What do the logs say? A log knows more than you need here: every step's time, the learning rate used, the images that each rank has
-# seen, the machine. `labkit/runlog.py` tells what there is.
+# seen, the machine. `labkit/runlog.py` says what there is.
 
 # %%
 runs = {p: runlog.read(f"run_{p}.jsonl") for p in SIZES if Path(f"run_{p}.jsonl").exists()}
@@ -148,8 +148,8 @@ print(Path("scaling.csv").read_text())
 # ## 4. The figures
 #
 # `scaling.pdf`: what you measured over the number of ranks, with what perfect scaling would be. At least the speedup or the images per
-# second; a second panel with the efficiency helps. Everything on it must be readable without you: axes with a quantity and a unit, curves
-# with names, a title. Draw it with matplotlib as you like; `labkit.plots` has the figures of the course.
+# second; a second panel with the efficiency helps. Everything on it must be clear without you: axes with a quantity and a unit, curves with
+# names, a title. Draw it with matplotlib as you like; `labkit.plots` has the figures of the course.
 
 # %% nbgrader={"grade": false, "grade_id": "draw_scaling", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def draw_scaling(runs: dict):
@@ -174,7 +174,7 @@ draw_scaling(runs).savefig("scaling.pdf")
 
 # %% [markdown]
 # `accuracy_1.pdf` to `accuracy_8.pdf`: training and validation accuracy over the epochs, one file for each number of ranks. x axis: epoch;
-# y axis: accuracy. Which file it is must be seen on the figure, not only in its name.
+# y axis: accuracy. The figure itself must say which file it is, not only the file's name.
 
 # %% nbgrader={"grade": false, "grade_id": "draw_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def draw_accuracy(run):
@@ -216,8 +216,8 @@ ax = plots.training({name: run.curve("val_accuracy") for name, run in shown.item
 ax.set(title="Does it help?");
 
 # %% [markdown]
-# An epoch of 8 ranks has 11 steps here, and a rate 8 times as large is close to what this network can bear. So the curves jump, and another
-# seed gives other jumps. One run with and one without a warm-up are two samples, no proof.
+# An epoch of 8 ranks has 11 steps here, and a rate 8 times as large is close to what this network can take. So the curves jump, and another
+# seed gives other jumps. One run with and one without a warm-up are two samples, not a proof.
 
 # %% nbgrader={"grade": true, "grade_id": "check_warmup", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
 check_homework("bonus")

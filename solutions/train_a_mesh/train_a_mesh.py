@@ -98,7 +98,7 @@ check_homework("script")
 # ## 2. The runs
 #
 # **Predict** before you run: on this machine, which of the meshes will have the shortest step, and which the smallest
-# memory of a rank? It has
+# memory per rank? It has
 
 # %%
 print(cores(), "cores")
@@ -184,7 +184,7 @@ with open("meshes.csv", "w", newline="") as file:
 print(Path("meshes.csv").read_text())
 
 # %% [markdown]
-# The logs' losses must be one curve, and the table must be the logs':
+# The losses of all logs must be one curve, and the table must agree with the logs:
 
 # %% nbgrader={"grade": true, "grade_id": "check_measured", "locked": true, "points": 20, "schema_version": 3, "solution": false, "task": false}
 check_homework("measured")
@@ -271,7 +271,7 @@ check_homework("figures")
 # ## 5. The plan
 #
 # `labkit.meshrun.TASKS` has two trainings: a GPT of 175 billion parameters on 1,024 GPUs, and one of 405 billion on
-# 16,384. `task.plan(...)` prices a choice with the simulator of unit 20's kind (`labkit.scale`). How good is a first
+# 16,384. `task.plan(...)` prices a choice with a simulator like that of unit 20 (`labkit.scale`). How good is a first
 # guess?
 
 # %%
@@ -324,7 +324,7 @@ check_homework("plan")
 # ## 6. Bonus: context parallel (5 points)
 #
 # A fourth axis: each rank of a context group has its part of every sequence. Norms, MLPs and the loss look at one token
-# at a time, so only attention must hear of the others (unit 16, *Deeper*). Make `train` work on `Mesh(context=2)`, and
+# at a time, so only attention needs the other parts (unit 16, *Deeper*). Make `train` work on `Mesh(context=2)`, and
 # on a mesh with replicas besides. Which ranks now hold the same parameters?
 
 # %% nbgrader={"grade": true, "grade_id": "check_context", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
