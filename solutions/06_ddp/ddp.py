@@ -6,9 +6,9 @@
 # network slept, and while the network worked, the ranks slept.
 # `DistributedDataParallel`, **DDP** for short, is PyTorch's answer. It takes four lines
 # to use. This page is about what those four lines do behind your back, because that is
-# where training goes wrong without a word.
+# where training goes wrong silently.
 #
-# **At the end of this page** you train with DDP and prove that it is the sequential
+# **At the end of this page** you train with DDP and prove that it equals sequential
 # training; you know *when* it communicates, how much at a time, and how to make it
 # wait; you can start it without a notebook, stop it, and go on as if nothing had
 # happened.
@@ -61,7 +61,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## Four lines
 #
-# First the run that everything is held against: one process, 64 minibatches of 64
+# First the run that everything is compared with: one process, 64 minibatches of 64
 # digits.
 
 # %%
@@ -76,8 +76,8 @@ print(
 
 # %% [markdown]
 # Now with DDP on all ranks. Every rank seeds its random numbers differently, so the
-# models *start* differently: if nobody mends that, nothing below can be right. The four
-# lines are marked; a fifth deals out the minibatch.
+# models *start* differently: if nothing corrects that, nothing below can be right. The
+# four lines are marked; a fifth divides the minibatch among the ranks.
 
 # %%
 # %%ranks
@@ -107,16 +107,16 @@ for rank, trained in enumerate(ranks.pull("model")):
     )
 
 # %% [markdown]
-# The same weights, up to the last digits of 32-bit numbers: sums in another order, as
-# in unit 05. Two things happened that you did not write:
+# The same weights, up to the last digits of 32-bit numbers: the sums are taken in
+# another order, as in unit 05. Two things happened that you did not write:
 #
-# - **The constructor** sent rank 0's parameters to everybody, once. What you change in
+# - **The constructor** sent rank 0's parameters to all ranks, once. What you change in
 #   a parameter *afterwards*, on one rank alone, stays different for ever. (Buffers,
 #   such as the running averages of a batch normalisation, are copied from rank 0 again
 #   before every forward pass in training; this model has none.)
 # - **The backward pass** averaged the gradients. When `backward()` returns,
 #   `parameter.grad` holds the *mean over the ranks*, the same everywhere. So every
-#   optimizer makes the same step and nobody has to compare notes.
+#   optimizer takes the same step, and nothing more has to be sent.
 #
 # And one thing did not happen: each rank printed *its own* loss. DDP averages
 # gradients, nothing else.
@@ -158,7 +158,7 @@ def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
 check(train_ddp)
 
 # %% [markdown]
-# Your function on the real ranks, its losses laid over the sequential ones:
+# Your function on the real ranks, with its losses drawn over the sequential ones:
 
 # %%
 # %%ranks
@@ -185,10 +185,10 @@ beside_sequential(
 # %% [markdown]
 # ## When does it talk?
 #
-# Your first guess. The next cell makes one training step of a larger model and notes
-# when forward pass, backward pass and step begin and end. The flight recorder of the
-# ranks notes every all-reduce by itself. `bucket_cap_mb=0.5` keeps the portions small;
-# what that means comes next.
+# Back to your first guess. The next cell makes one training step of a larger model and
+# records when forward pass, backward pass and step begin and end. The flight recorder
+# of the ranks logs every all-reduce by itself. `bucket_cap_mb=0.5` keeps the portions
+# small; what that means comes next.
 
 # %%
 # %%ranks
@@ -261,13 +261,13 @@ def draw_step(moments):
 draw_step(ranks.pull("moments"))
 
 # %% [markdown]
-# The red bars lie **under the backward pass**, not under the step. The step needs no
-# communication: it finds the mean already in `parameter.grad`. DDP hangs a hook on
-# every parameter; as soon as the gradients of a whole portion are there, their
+# The red bars are **under the backward pass**, not under the step. The step needs no
+# communication: it finds the mean already in `parameter.grad`. DDP attaches a hook to
+# every parameter; as soon as the gradients of a whole portion are ready, their
 # all-reduce starts while the backward pass goes on with earlier layers. On a GPU, with
 # a network card that works by itself, most of the bytes travel *for free* that way.
 # Here the ranks are processes that share the cores with the communication, so do not
-# expect a gift.
+# expect such a gain.
 #
 # Two consequences that cost people weeks:
 #
@@ -280,15 +280,15 @@ draw_step(ranks.pull("moments"))
 # ## Buckets · stretch
 #
 # One all-reduce per parameter pays the latency of unit 03 for every bias. One
-# all-reduce for everything cannot begin before the last gradient is there. DDP takes
-# the middle: it fills **buckets** and sends each one when it is full.
+# all-reduce for everything cannot begin before the last gradient is ready. DDP takes a
+# middle way: it fills **buckets** and sends each one when it is full.
 #
 # The rule (Li et al. 2020, section 3.2.3, and `compute_bucket_assignment_by_size` in
 # PyTorch): gradients become ready in about the reverse order of the parameters, so walk
 # from the **last** parameter to the first. Put each gradient into the open bucket. A
 # bucket that holds **at least** its cap is full; the next gradient opens a new one. By
-# default the cap is 25 MiB (`bucket_cap_mb`), and of the *first* bucket 1 MiB: the
-# sooner something is on its way, the better.
+# default the cap is 25 MiB (`bucket_cap_mb`), and that of the *first* bucket is 1 MiB:
+# the sooner something is on its way, the better.
 #
 # ### Who shares a bucket (2 points)
 
@@ -405,19 +405,19 @@ charts.guide(ax, "no communication", y=quarters(alone)[1], how="grey --", below=
 
 # %% [markdown]
 # To the right you pay for calls: 82 latencies. The left end is cheap here: in the
-# memory of one machine 3 MB are quickly moved, and where ranks share cores with the
-# communication, overlapping them gains nothing: whoever moves bytes does not compute.
-# On a cluster the left end rises as well, because one bucket overlaps with nothing.
-# There is no best number, only a best number *for a model and a network*. The written
-# question at the end comes back to it. (If your picture says something else, look at
-# the light bars: where they are as long as the differences, other programs disturbed
-# the measurement. Run the two cells again.)
+# memory of one machine 3 MB are moved quickly, and where ranks share cores with the
+# communication, overlapping them gains nothing: a core that moves bytes does not
+# compute. On a cluster the left end rises as well, because one bucket overlaps with
+# nothing. There is no best number, only a best number *for a model and a network*. The
+# written question at the end comes back to it. (If your picture says something else,
+# look at the light bars: where they are as long as the differences, other programs
+# disturbed the measurement. Run the two cells again.)
 
 # %% [markdown]
 # ## Uneven batches
 #
-# Your second guess. Rank 0 has 40 samples of a minibatch of 64, the others 8 each.
-# Every rank takes its mean, DDP the mean of the means.
+# Now to your second guess. Rank 0 has 40 samples of a minibatch of 64, the others 8
+# each. Every rank takes its mean, and DDP takes the mean of the means.
 
 # %%
 # %%ranks
@@ -452,9 +452,10 @@ print(
 )
 
 # %% [markdown]
-# The plain mean is not a little inexact, it is another gradient: a sample on rank 1
-# counts 1/(4·8), one on rank 0 counts 1/(4·40), a fifth. No error, no warning; and the
-# last minibatch of *every* epoch is uneven unless the numbers happen to divide.
+# The plain mean is not slightly inexact, it is a different gradient: a sample on rank 1
+# counts 1/(4·8), one on rank 0 counts 1/(4·40), a fifth of that. No error, no warning;
+# and the last minibatch of *every* epoch is uneven unless the numbers happen to divide
+# evenly.
 #
 # DDP cannot know your counts. But you can scale the loss, so that its division by the
 # number of ranks comes out right. Write $n_r$ for the samples of rank $r$,
@@ -462,7 +463,7 @@ print(
 #
 # $$\frac{1}{n} \sum_r n_r L_r = \frac{1}{p} \sum_r \boxed{\frac{n_r\, p}{n} L_r}$$
 #
-# and DDP does what stands outside of the box.
+# and DDP does what is outside the box.
 #
 # ### A loss for uneven batches (3 points)
 #
@@ -507,7 +508,7 @@ print(
 )
 
 # %% [markdown]
-# One price is hidden in it: an extra all-reduce of one number. If you know all counts
+# It has one hidden cost: an extra all-reduce of one number. If you know all counts
 # beforehand (a sampler does), compute the total without asking.
 
 # %% [markdown]
@@ -515,9 +516,9 @@ print(
 #
 # A minibatch that does not fit into memory is cut into **micro-batches**: forward and
 # backward for each, gradients add up by themselves in `parameter.grad`, one step at the
-# end. DDP would send the gradient round after *every* micro-batch.
-# `with ddp.no_sync():` stops it: inside, gradients only pile up locally. The first
-# backward pass outside sends the whole pile.
+# end. DDP would average the gradient after *every* micro-batch. `with ddp.no_sync():`
+# stops it: inside, gradients only add up locally. The first backward pass outside
+# averages the whole sum.
 #
 # ### Accumulating gradients (3 points)
 #
@@ -598,9 +599,10 @@ for variant in (every_time, accumulate):
 # %% [markdown]
 # ## Without a notebook
 #
-# A training that takes days does not run in a notebook. [`train_ddp.py`](train_ddp.py)
-# beside this page is the loop from above as a script for any number of ranks. Somebody
-# has to start the ranks and tell each one who it is. There are two ways.
+# A training run that takes days does not run in a notebook.
+# [`train_ddp.py`](train_ddp.py) beside this page is the loop from above as a script for
+# any number of ranks. Somebody has to start the ranks and tell each one who it is.
+# There are two ways.
 #
 # **torchrun** starts one process per rank and puts `RANK`, `WORLD_SIZE`, `LOCAL_RANK`
 # and the meeting point into the environment; `init_process_group` reads them there.
@@ -640,9 +642,10 @@ run([*torchrun, "--nproc-per-node", "2", "train_ddp.py"])
 
 # %% [markdown]
 # (`python -m torch.distributed.run` is what `torchrun` runs.) **mp.spawn** is for a
-# script that starts its ranks itself: it calls a function in so many fresh processes,
-# the rank as first argument. Each of them imports the script again, so the part that
-# starts must stand under `if __name__ == "__main__":`, or every rank starts ranks.
+# script that starts its ranks itself: it calls a function in a given number of fresh
+# processes, with the rank as first argument. Each of them imports the script again, so
+# the part that starts the ranks must be under `if __name__ == "__main__":`, or every
+# rank starts ranks of its own.
 
 # %%
 run([sys.executable, "train_ddp.py", "--spawn", "2"])
@@ -660,30 +663,31 @@ print(f"the sequential run above: {sequential_losses[-1]:.6f}")
 #
 # It still exists, as a deprecated wrapper of torchrun. But it stopped working for such
 # scripts: since PyTorch 2.0 it passes `--local-rank` with a hyphen, and `argparse` does
-# not know that option ("unrecognized arguments"). The mend is not the hyphen but to
-# take the number from where torchrun puts it: `int(os.environ["LOCAL_RANK"])`. You need
-# it to choose a GPU (`torch.cuda.set_device`); the *global* rank decides about data and
-# files. On one node the two are equal, which is how scripts that mix them up survive
-# until they meet a second one.
+# not know that option ("unrecognized arguments"). The cure is not to add the hyphen but
+# to take the number from where torchrun puts it: `int(os.environ["LOCAL_RANK"])`. You
+# need it to choose a GPU (`torch.cuda.set_device`); the *global* rank decides which
+# data a process reads and which files it writes. On one node the two are equal, which
+# is how scripts that mix them up survive until they meet a second one.
 
 # %% [markdown]
 # ## Stopping and going on
 #
 # A job ends when its time is up, not when the training is. So it leaves a
-# **checkpoint**. In it stands everything that the next step depends on: the weights and
+# **checkpoint**. It holds everything that the next step depends on: the weights and
 # buffers, the optimizer's state (momentum!), the epoch, the state of the learning-rate
 # schedule if there is one, and the state of the random generators of *each* rank if the
 # training draws random numbers (dropout, augmentation). Here the rate is constant and
-# the order of the images follows from the epoch, so the first three will do. And two
-# things about the writing: *one* rank writes while nobody reads, and it is **atomic**.
-# A job can be ended in the middle of `torch.save`, and half a file where the last good
+# the order of the images follows from the epoch, so the first three will do. There are
+# two rules for the writing: *one* rank writes while nobody reads, and it is **atomic**.
+# A job can be killed in the middle of `torch.save`, and half a file where the last good
 # checkpoint was is worse than none: write to another name beside it, then `os.replace`,
-# which puts the new file into the old one's place in one step.
+# which replaces the old file with the new one in one step.
 #
 # ### Saving a checkpoint (3 points)
 #
-# All ranks hold the same, so rank 0 writes. `ddp.state_dict()` begins every name with
-# `module.`; a file with such names fits only into a wrapper. Save the model inside.
+# All ranks hold the same state, so rank 0 writes. `ddp.state_dict()` puts `module.`
+# before every name; a file with such names fits only into a wrapper. Save the model
+# inside.
 
 # %% nbgrader={"grade": false, "grade_id": "save_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def save_checkpoint(
@@ -719,10 +723,10 @@ check(save_checkpoint)
 # %% [markdown]
 # ### Going on from a checkpoint (2 points)
 #
-# The constructor of DDP has made the ranks equal *before* you load. So all ranks need
-# what is in the file, read or received: the model inside, the optimizer, the epoch. On
-# GPUs say `map_location=f"cuda:{local_rank}"`, or all ranks put rank 0's tensors onto
-# the GPU they came from.
+# The constructor of DDP has made the ranks equal *before* you load. So every rank must
+# get what is in the file, by reading it or by receiving it: the model inside, the
+# optimizer, the epoch. On GPUs say `map_location=f"cuda:{local_rank}"`, or all ranks
+# put rank 0's tensors onto the GPU they came from.
 
 # %% nbgrader={"grade": false, "grade_id": "load_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def load_checkpoint(
@@ -745,9 +749,9 @@ def load_checkpoint(
 check(load_checkpoint)
 
 # %% [markdown]
-# The proof on real ranks: two epochs in one go, against one epoch, a checkpoint,
-# *everything made anew with other random numbers*, and the second epoch. And a third
-# run that forgets the optimizer, for comparison.
+# The proof on real ranks: two epochs in one go, compared with one epoch, a checkpoint,
+# *everything created again with other random numbers*, and the second epoch. And a
+# third run that forgets the optimizer, for comparison.
 
 # %%
 ranks.start(RANKS, torch=True)
@@ -805,8 +809,8 @@ with tempfile.TemporaryDirectory() if rank == 0 else contextlib.nullcontext() as
 # %% [markdown]
 # ## Does it pay? Time to accuracy · stretch
 #
-# Images per second are easy to count and nobody wants them. You want a model that is
-# *good*, soon. So train until 85 % of unseen digits are recognised, and look at the
+# Images per second are easy to count, but they are not the goal. You want a model that
+# is *good*, soon. So train until 85 % of unseen digits are recognised, and look at the
 # clock. Two experiments, each on 1, 2 and 4 ranks:
 #
 # - **The same training, divided:** a global batch of 256, whatever the number of ranks.
@@ -816,7 +820,8 @@ with tempfile.TemporaryDirectory() if rank == 0 else contextlib.nullcontext() as
 #   as useful?
 #
 # **Predict before you run it:** with your number of cores (the line under `ranks.start`
-# at the top says it), which runs will be the first to 85 %, and what do 4 ranks bring?
+# at the top says it), which run will be the first to reach 85 %, and what do 4 ranks
+# gain?
 
 # %% tags=["parameters"]
 # %%ranks
@@ -852,9 +857,9 @@ def time_to_accuracy(p, global_batch, lr):
     return curve
 
 # %% [markdown]
-# Ranks that wait in a collective keep a core busy with looking. So those that have
-# nothing to do do not even enter the next cells: `%%ranks 0` runs on rank 0 alone,
-# `%%ranks 0:2` on ranks 0 and 1.
+# Ranks that wait in a collective keep a core busy with polling. So ranks without work
+# do not even run the next cells: `%%ranks 0` runs on rank 0 alone, `%%ranks 0:2` on
+# ranks 0 and 1.
 
 # %%
 # %%ranks 0
@@ -911,12 +916,13 @@ for name, curves in (("global batch 256", same), ("256 per rank", more)):
 # %% [markdown]
 # Read it as a referee would:
 #
-# - **Left picture:** the three lines lie on each other. Dividing a minibatch changes
-#   nothing about learning, so throughput decides alone.
-# - **Middle:** whatever 2 ranks gain on 2 cores is less than 2: this model has 0.4 MB
-#   of gradients and a few milliseconds of work per step, and both ranks stop for every
-#   all-reduce. 4 ranks on 2 cores only take turns; they can at best draw level.
-# - **Right:** there are fewer steps to talk after, so there are more images per second
+# - **Left picture:** the three lines coincide. Dividing a minibatch changes nothing
+#   about learning, so throughput alone decides.
+# - **Middle:** whatever 2 ranks gain on 2 cores is less than a factor of 2: this model
+#   has 0.4 MB of gradients and a few milliseconds of work per step, and both ranks stop
+#   for every all-reduce. 4 ranks on 2 cores only take turns; they can at best draw
+#   level.
+# - **Right:** there are fewer steps, so fewer all-reduces, and more images per second
 #   than in the middle. But a quarter of the steps with four times the learning rate is
 #   not the same training: 512 images per step need more epochs, and with 1024 the
 #   scaled learning rate is too large to start with (unit 07 has a cure, the warm-up).
@@ -931,9 +937,9 @@ for name, curves in (("global batch 256", same), ("256 per rank", more)):
 # %% [markdown]
 # ## Break it
 #
-# The most expensive mistake with DDP makes no noise. Somebody needs an attribute of the
-# model, writes `ddp.module`, and then calls that. **Before you run it:** will it raise,
-# hang, or do something else?
+# The most expensive mistake with DDP is a silent one. Somebody needs an attribute of
+# the model, writes `ddp.module`, and then calls that. **Before you run it:** will it
+# raise, hang, or do something else?
 
 # %%
 # %%ranks
@@ -960,7 +966,7 @@ if rank == 0:
 # %% [markdown]
 # No error, no hang, a loss as good as any: each rank trains a model of its own on its
 # share of the data, and rank 0's is the one that you save. The other ways to get here:
-# a forward pass inside `no_sync()` too many, a checkpoint loaded by one rank, an
+# one forward pass too many inside `no_sync()`, a checkpoint loaded by one rank, an
 # optimizer that holds the parameters of a copy. They all have one symptom, and the last
 # lines of the cell are its test: **after any step, a fingerprint of the weights must be
 # the same on all ranks.** Put it into every training script, once per epoch. It costs
@@ -977,7 +983,7 @@ if rank == 0:
 #   total. Never divide the gradients again.
 # - `no_sync()` around forward *and* backward of all micro-batches but the last, each
 #   loss divided by their number.
-# - Losses and accuracies are yours to average.
+# - DDP does not average losses and accuracies: you do.
 # - A checkpoint: rank 0 writes `ddp.module.state_dict()`, optimizer, epoch, and
 #   whatever else the next step depends on, to another name, and replaces the old file;
 #   barrier; all ranks load.
@@ -1062,8 +1068,8 @@ for options in ({}, {"find_unused_parameters": True}):
         print(f"{str(options or 'as it is'):<34} {said}")
 
 # %% [markdown]
-# Without the option the *second* forward pass notices that the first reduction never
-# came to its end. With it DDP walks the graph after each forward pass and counts unused
+# Without the option the *second* forward pass notices that the first reduction was
+# never finished. With it, DDP walks the graph after each forward pass and counts unused
 # parameters as ready. The walk costs time in every step; do not switch it on "to be
 # safe". And an optimizer with momentum or weight decay still moves parameters whose
 # gradient is zero, not `None`.
@@ -1100,15 +1106,15 @@ print(
 
 # %% [markdown]
 # In the end all ranks hold the weights of the rank that worked longest.
-# `divide_by_initial_world_size=False` divides by the ranks that still bring something;
-# the default divides by all, and the last steps get shorter and shorter. Better still:
-# a sampler that gives every rank the same number of steps, and `uneven_loss` for their
-# sizes.
+# `divide_by_initial_world_size=False` divides by the ranks that still contribute
+# something; the default divides by all, and the last steps get shorter and shorter.
+# Better still: a sampler that gives every rank the same number of steps, and
+# `uneven_loss` for their sizes.
 #
 # ## Deeper: a hook of your own
 #
-# What happens to a full bucket is yours to decide. PyTorch brings a hook that sends 16
-# instead of 32 bits:
+# What happens to a full bucket is yours to decide. PyTorch comes with a hook that sends
+# 16 instead of 32 bits:
 
 # %%
 # %%ranks
@@ -1142,7 +1148,7 @@ print(
 )
 
 # %% [markdown]
-# Half the bytes, and another rounding: gradients have 11 significant bits on the way.
+# Half the bytes, and coarser rounding: gradients have 11 significant bits on the way.
 # Below about 6e-8 a float16 is zero, so tiny gradients vanish; bfloat16 keeps their
 # range and gives up bits instead (`bf16_compress_hook`).
 

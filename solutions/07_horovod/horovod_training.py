@@ -12,7 +12,7 @@
 #
 # **At the end of this page** a TensorFlow program that trained alone trains on all
 # ranks. Every rank holds the same weights, and they are those of the sequential run on
-# the global batch, to 1e-5. Then you do it again in three lines of Keras, and in
+# the global batch, to within 1e-5. Then you do it again in three lines of Keras, and in
 # PyTorch.
 #
 # **You need** units 03 and 05. **It takes** about 85 minutes, the *stretch* 40 more.
@@ -62,10 +62,10 @@ ranks.start(RANKS)
 # 1. Every rank starts with a model of its own. They average their gradients in every
 #    step, and nothing else. After 100 steps, are the models closer to each other than
 #    at the start?
-# 2. Two machines with four GPUs each, 8 ranks. Somebody deals out the images in 8
-#    shares, and each rank takes the one whose number is its own number *on its
-#    machine*: 0 to 3. Which part of the images does nobody read?
-# 3. A model has 6 gradient tensors. How many messages does Horovod make of them in a
+# 2. Two machines with four GPUs each, 8 ranks. The images are divided into 8 equal
+#    shares, and each rank takes the one that has its own number *on its machine* (from
+#    0 to 3). Which part of the images does nobody read?
+# 3. A model has 6 gradient tensors. In how many messages does Horovod send them in each
 #    step?
 
 # %%
@@ -151,7 +151,7 @@ print(
 # %% [markdown]
 # Two numbers per rank. `hvd.rank()` counts over all machines. `hvd.local_rank()` begins
 # at 0 on every machine; here there is one machine, so both agree. Two of the classic
-# mistakes live in that "here".
+# mistakes come from that word "here".
 
 # %% [markdown]
 # ## By hand, one change at a time
@@ -162,7 +162,7 @@ print(
 #    same images
 # 2. **+ shards**: of p ranks, rank r takes the images r, r + p, r + 2 p ...
 # 3. **+ average**: gradients are averaged with `hvd.allreduce`, tensor by tensor
-# 4. **+ broadcast**: before the first step everybody takes the weights of rank 0, with
+# 4. **+ broadcast**: before the first step all ranks take the weights of rank 0, with
 #    `hvd.broadcast`
 #
 # All four use the learning rate of the yardstick. **Predict:** in which of them do the
@@ -244,29 +244,29 @@ panels = {"between ranks": between_ranks, "between their ways": between_ways}
 draw_differences("runs", panels | {"to the sequential run": from_alone})
 
 # %% [markdown]
-# All four run to the end without a word. Only one is data parallel training.
+# All four run to the end without a complaint. Only one is data parallel training.
 #
-# - **Each for itself** and **+ shards** are unrelated models that go unrelated ways.
+# - **Each for itself** and **+ shards** are unrelated models that go separate ways.
 # - **+ average** answers your first guess. The middle panel compares the *ways*: what
 #   was added to the weights since the start. They are the same, to rounding. All ranks
 #   take the same steps from different places, so they stay as far apart as they began.
 #   And the steps fit none of them: they are the mean of the gradients of different
 #   models.
-# - **+ broadcast** is the real thing. Between the ranks there is *nothing*, 0.0 after
-#   every step. To the sequential run there is rounding, because the sum over 64 images
-#   was taken in another order; the grey line is the 1e-5 that was promised.
+# - **+ broadcast** is the real thing. Between the ranks the difference is *nothing*,
+#   0.0 after every step. From the sequential run it is rounding, because the sum over
+#   64 images was taken in another order; the grey line is the 1e-5 that was promised.
 
 # %% [markdown]
 # ## The eight steps
 #
 # Horovod's own recipe has eight steps (in the order of ALCF's *AI for science training
-# series*, 2022). Those you have just made by hand are in it; for most of them the
-# library has a call.
+# series*, 2022). The ones that you have just made by hand are among them; for most of
+# them the library has a call.
 #
 # | step | what | if it is missing |
 # |---|---|---|
-# | 1 | `hvd.init()` | nothing works, the only one that tells you |
-# | 2 | one GPU per rank, memory growth | all ranks of a machine crowd on GPU 0 |
+# | 1 | `hvd.init()` | nothing works: the only mistake that is reported |
+# | 2 | one GPU per rank, memory growth | all ranks of a machine crowd onto GPU 0 |
 # | 3 | share out the data, *and* the number of steps | an epoch takes as long as before; or ranks wait for each other for ever |
 # | 4 | scale the learning rate | fewer, better steps of the same size: training falls behind |
 # | 5 | `hvd.DistributedGradientTape` | unrelated models |
@@ -275,14 +275,14 @@ draw_differences("runs", panels | {"to the sequential run": from_alone})
 # | 8 | average the metrics | you read the loss of a part of the data |
 #
 # In the exercises you build them as five functions. They belong together: at the end
-# they are *one* program, held against the yardstick.
+# they are *one* program, compared with the yardstick.
 
 # %% [markdown]
 # ### Steps 1 and 2: initialise and pin (2 points)
 #
 # A machine with 4 GPUs runs 4 ranks. By default TensorFlow takes *all* memory of *all*
 # GPUs that it sees, so four ranks would fight for the same memory. Show each rank one
-# GPU, and let the memory grow with the need.
+# GPU, and let the memory grow as needed.
 #
 # There is probably no GPU where you read this, and certainly not two machines. So the
 # function gets the two modules as arguments, and the check hands it stand-ins that
@@ -316,8 +316,8 @@ check(init_and_pin)
 #
 # `dataset.shard(p, r)` keeps every p-th sample, beginning with number r. That is half
 # of step 3, and the half that everybody remembers. The other half is the number of
-# steps. Averaging is a collective: in every step *all* ranks must come. If one rank has
-# a minibatch more than the others, it will wait for them for ever.
+# steps. Averaging is a collective: in every step *all* ranks must take part. If one
+# rank has one minibatch more than the others, it will wait for them for ever.
 #
 # **Think first:** 10 samples, 3 ranks, minibatches of 2. How many steps can all ranks
 # make?
@@ -388,13 +388,13 @@ check(learning_rate)
 #
 # `hvd.DistributedGradientTape(tape)` wraps a tape; its `gradient` returns means over
 # all ranks. `hvd.broadcast_variables(variables, root_rank=0)` overwrites variables with
-# those of rank 0. Both the model's and the optimizer's: an optimizer with momentum, or
-# Adam, remembers, and a rank that remembers something else goes somewhere else.
+# those of rank 0. Broadcast both the model's and the optimizer's: an optimizer with
+# momentum, or Adam, has a memory, and a rank with another memory takes other steps.
 #
 # There is a snag. A Keras optimizer makes its variables *when it first applies a
 # gradient*. Before the first step there is nothing to broadcast. Hence the advice found
-# everywhere: broadcast **after** the first step. What that means exactly we measure
-# right after this exercise.
+# everywhere: broadcast **after** the first step. Right after this exercise we measure
+# what exactly that means.
 
 # %% nbgrader={"grade": false, "grade_id": "horovod_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
@@ -470,14 +470,14 @@ draw_differences(
 # %% [markdown]
 # - **After the first step**: in the first step the ranks still hold *different* models.
 #   What they average are gradients of different models, and the mean fits none of them.
-#   Rank 0 makes that one odd step, then everybody takes over where it got to. From then
-#   on all are equal, for ever. It is proper training that began at a slightly different
-#   place: right panel, no more than that.
-# - **Before the first step**: equal from the beginning, and the sequential run to
-#   rounding.
+#   Rank 0 takes that one odd step, then all ranks take over its weights. From then on
+#   all are equal, for ever. It is proper training that began at a slightly different
+#   place: the right panel shows that and no more.
+# - **Before the first step**: equal from the beginning, and equal to the sequential run
+#   up to rounding.
 # - If all ranks start with the same seed, both are the same. But when rank 0 *continues
-#   from a checkpoint* that only it has read, its first step with foreign gradients may
-#   throw away part of what it had learned. Then broadcast before. And call
+#   from a checkpoint* that only it has read, its first step, with gradients of other
+#   models, may throw away part of what it had learned. Then broadcast before. And call
 #   `optimizer.build` on *every* rank or on none: Horovod matches variables by name, and
 #   a momentum made by `build` has another name (`m/...`) than one made by the first
 #   step (`SGD/m/...`). Ranks that disagree wait for ever.
@@ -486,10 +486,10 @@ draw_differences(
 # ### Steps 7 and 8: the end of an epoch (2 points)
 #
 # Every rank knows the loss of *its* images. The loss of all images is the mean over all
-# images, and ranks need not have seen equally many: at the end of a test set one of
-# them may have none. And one rank writes the checkpoint, while *all* ranks take part in
-# the all-reduce. Which of the two belongs inside `if hvd.rank() == 0`? (`hvd.allreduce`
-# takes tensors: wrap plain numbers with `tf.constant`.)
+# images, and the ranks may have seen different numbers of them: at the end of a test
+# set one rank may have none. And one rank writes the checkpoint, while *all* ranks take
+# part in the all-reduce. Which of the two belongs inside `if hvd.rank() == 0`?
+# (`hvd.allreduce` takes tensors: wrap plain numbers with `tf.constant`.)
 
 # %% nbgrader={"grade": false, "grade_id": "finish_epoch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def finish_epoch(save, loss: float, accuracy: float, count: int) -> dict:
@@ -563,14 +563,15 @@ beside_sequential(
 )
 
 # %% [markdown]
-# Zero between the ranks, rounding to the sequential run. (If your shards are blocks,
-# and not every second sample, the minibatches hold other images than the sequential
-# ones. That is allowed, but then the two runs are different trainings, and this picture
-# shows it.)
+# No difference between the ranks, and only rounding from the sequential run. (If your
+# shards are blocks, and not every second sample, the minibatches hold other images than
+# the sequential ones. That is allowed, but then the two runs are different trainings,
+# and this picture shows it.)
 #
-# It holds because nothing in this model looks at its neighbours. Dropout draws its own
-# random numbers on each rank, and batch normalisation takes the mean over 32 images
-# instead of 64: with these, parallel and sequential differ, and both are right.
+# It holds because this model treats each sample alone, without random numbers. Dropout
+# draws its own random numbers on each rank, and batch normalisation takes the mean over
+# 32 images instead of 64: with these, parallel and sequential differ, and both are
+# right.
 
 # %% [markdown]
 # ## In Keras: four callbacks · stretch
@@ -581,7 +582,7 @@ beside_sequential(
 #
 # Keras calls callbacks **in the order of the list**, and each finds in `logs` what the
 # ones before it have left there. So the order is part of the program. In the next cell
-# two spies are in the list, one before and one behind the callback that averages.
+# two spies are in the list, one before and one after the callback that averages.
 # **Predict** what they see.
 
 # %%
@@ -626,9 +627,9 @@ fit([broadcast, before, average, behind], epochs=2)
 print(f"before: {before.losses}   behind: {behind.losses}")
 
 # %% [markdown]
-# Before it, each rank sees the loss of its own half; behind it, all see the same. A
+# Before it, each rank sees the loss of its own half; after it, all see the same. A
 # callback that *decides* by a metric (lower the rate? stop? is this the best model so
-# far?) must stand behind it, or the ranks decide differently. One that changes the
+# far?) must come after it, or the ranks decide differently. One that changes the
 # learning rate on one rank alone pulls the models apart, and one that stops one rank
 # alone leaves the others waiting for ever.
 #
@@ -671,7 +672,7 @@ check(keras_callbacks)
 
 # %% [markdown]
 # Now your callbacks at work: three epochs, two of them warm-up. A spy at the end of the
-# list notes the learning rate of every step. The line is *your* `learning_rate`, the
+# list records the learning rate of every step. The line is *your* `learning_rate`, the
 # dots are what Keras used.
 
 # %% tags=["raises-exception"]
@@ -716,12 +717,12 @@ print(f"largest difference between ranks {apart:.1e}")
 # %% [markdown]
 # ## In PyTorch · stretch
 #
-# The same steps with other names: `hvd_torch.init()`, which on this page has been
-# called when your function begins;
+# The same steps with other names: `hvd_torch.init()`, which on this page has already
+# been called when your function begins;
 # `hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)` and
 # `hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)`. PyTorch's parameters
-# are there from the start, so the broadcast goes before the first step and nobody has
-# to think.
+# are there from the start, so the broadcast goes before the first step, and there is
+# nothing to decide.
 # `hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())`
 # wraps the optimizer. Like DDP it starts to average a gradient *during* `backward`, as
 # soon as that gradient is ready; its `step` waits for all of them.
@@ -770,9 +771,9 @@ def train_torch(
 check(train_torch)
 
 # %% [markdown]
-# Against the sequential loop of unit 05, `training.train`, on the same images. (Every
-# rank runs it, alone and with the same result: your ranks have PyTorch's optimizers in
-# memory already.)
+# Compare it with the sequential loop of unit 05, `training.train`, on the same images.
+# (Every rank runs it, alone and with the same result: your ranks have PyTorch's
+# optimizers in memory already.)
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -820,15 +821,15 @@ print(
 # A GPU finishes gradients in an order of its own, and not in the same order on every
 # rank. Collectives must be called in the same order. So your program does not call
 # them. It hands each gradient to Horovod's thread, and these threads agree, again and
-# again: *which tensors are ready on all ranks?* Those are due. Small ones that are due
-# at the same time are copied into one long buffer, sent as one, and copied back:
-# **tensor fusion**.
+# again: *which tensors are ready on all ranks?* Those are reduced next. Small ones that
+# are ready at the same time are copied into one long buffer, sent as one, and copied
+# back: **tensor fusion**.
 #
 # Horovod keeps a diary of that, the *timeline*. Record it twice, for a model with 6
 # gradients. First all six are handed over and then waited for, as the wrapped tape and
 # the wrapped optimizer do it. Then one after the other, as you did by hand. In PyTorch
-# both are easy to write: `allreduce_async` hands over, `synchronize` waits. **Your
-# third guess** is due.
+# both are easy to write: `allreduce_async` hands over, `synchronize` waits. This
+# decides **your third guess**.
 
 # %%
 recordings = TemporaryDirectory(prefix="timeline-")
@@ -882,11 +883,11 @@ figure = horovod_timeline.draw(steps_of["average_at_once"][-1], title="at once")
 figure = horovod_timeline.draw(steps_of["average_one_by_one"][-1], title="one by one")
 
 # %% [markdown]
-# Each lane is a tensor. The thick frame is what travels as one. At once: 6 tensors,
-# *one* all-reduce, at the price of two copies in memory. (On a busy machine a step may
-# need two.) One by one: six all-reduces, and six rounds of agreement, with the thread's
-# sleep between them. It is the one long vector of units 03 and 05, made by the library,
-# for whatever happens to be ready. Look at the time axes: what is the factor?
+# Each lane is a tensor. A thick frame marks what travels as one message. At once: 6
+# tensors, *one* all-reduce, at the price of two copies in memory. (On a busy machine a
+# step may need two.) One by one: six all-reduces, and six rounds of agreement, with the
+# thread's sleep between them. It is the one long vector of units 03 and 05, made by the
+# library from whatever happens to be ready. Look at the time axes: what is the factor?
 #
 # The diary also tells **who is late**. In the next cell one rank has more to do than
 # the others. Which? The digits in the hatched block mark the moment at which rank 0
@@ -905,7 +906,7 @@ figure = horovod_timeline.draw(
 )
 
 # %% [markdown]
-# A program records its whole life with
+# A program is recorded from start to end with
 # `HOROVOD_TIMELINE=timeline.json mpiexec -n 4 python train.py`; Chrome draws the file,
 # too, at `chrome://tracing`. When training on many ranks is slow, look there first.
 # Long hatched blocks: ranks wait for each other. Long solid ones: the network.
@@ -918,8 +919,8 @@ figure = horovod_timeline.draw(
 # published code or course material. Read it before you run it, and note the three
 # lines.
 #
-# Your ranks play two machines here, half of the ranks on each, so every `local_rank` is
-# there twice.
+# Your ranks play two machines here, half of the ranks on each, so every `local_rank`
+# occurs twice.
 
 # %%
 # %%ranks --deadline 150
@@ -958,7 +959,7 @@ seen = specimen(model, optimizer, local_rank=rank % (world_size // 2), epochs=3)
 line_1, line_2, line_3 = "?", "?", "?"
 
 # %% [markdown]
-# Nothing to see. Now ask the ranks what such a program never prints.
+# All looks well. Now ask the ranks what such a program never prints.
 
 # %%
 def evidence():
@@ -990,15 +991,15 @@ evidence()
 #   printed loss is a mean over models that nobody will ever use together. It falls all
 #   the same. Cure: a condition that you have *seen* come true. Or better, none: build
 #   the optimizer, broadcast, then begin the loop.
-# - **`shard(hvd.size(), local_rank)`.** Every local rank is there once on each machine,
-#   so both machines read the same images, and half of them nobody reads. That is your
-#   second guess. On *one* machine local rank and rank agree, so every test on your
+# - **`shard(hvd.size(), local_rank)`.** Every local rank occurs once on each machine,
+#   so both machines read the same images, and the other half is read by nobody. That is
+#   your second guess. On *one* machine local rank and rank agree, so every test on your
 #   laptop passes. Rule: `local_rank` chooses the GPU and nothing else.
-# - **`hvd.rank() != 0`** lets every rank save but the one that should. On 8 ranks seven
-#   of them write the same file at the same time. On 1 rank there is no checkpoint at
-#   all, and you learn that when the job is over.
+# - **`hvd.rank() != 0`** makes every rank save except the one that should. On 8 ranks
+#   seven of them write the same file at the same time. On 1 rank there is no checkpoint
+#   at all, and you learn that when the job is over.
 #
-# The same program with three lines mended, and the same questions:
+# The same program with three lines corrected, and the same questions:
 
 # %%
 # %%ranks --deadline 150
@@ -1039,14 +1040,14 @@ evidence()
 # %% [markdown]
 # ## What is it worth?
 #
-# Beside this notebook lie two scripts: `resnet34_throughput.py` trains a ResNet-34 on
+# Beside this notebook are two scripts: `resnet34_throughput.py` trains a ResNet-34 on
 # made-up images in one process, `resnet34_throughput_hvd.py` does it with Horovod. They
 # are written in PyTorch, because its processes are ready sooner, and seven of them
 # start below. The steps are the same eight in PyTorch's spelling: the wrapped optimizer
 # in place of the wrapped tape, and the broadcast before the first step. Compare the two
 # line by line: every difference is one of the steps. (A measurement needs no warm-up
-# and saves nothing: of step 7 remains that rank 0 reports, of step 8 that a step takes
-# as long as its slowest rank.)
+# and saves nothing: all that remains of step 7 is that rank 0 reports, and of step 8
+# that a step takes as long as its slowest rank.)
 #
 # Here the second one runs with tiny images and a thin network, 8 images on each rank,
 # one core per rank. What it prints is the **throughput**: images per second of the
@@ -1100,14 +1101,14 @@ for ax, measured, title in (
     print(title, *said, sep="   ")
 
 # %% [markdown]
-# Left, the curve bends where the cores run out. 4 ranks on 2 cores cannot do more work
-# than 2, and they pay for the communication of 4.
+# On the left, the curve bends where the cores run out. 4 ranks on 2 cores cannot do
+# more work than 2, and they pay for the communication of 4.
 #
-# Right are figures from a course of the Argonne Leadership Computing Facility (H.
-# Zheng, *AI for science training series*, 06 distributed training, 2022): ResNet-34 on
-# 1 to 8 GPUs, mean and standard deviation over 10 steps. Look at the error bar of *one*
-# GPU: 27 % of its mean. All the others are compared with that point. Would you believe
-# the 68 %? Unit 08 takes such figures apart.
+# On the right are figures from a course of the Argonne Leadership Computing Facility
+# (H. Zheng, *AI for science training series*, 06 distributed training, 2022): ResNet-34
+# on 1 to 8 GPUs, mean and standard deviation over 10 steps. Look at the error bar of
+# *one* GPU: 27 % of its mean. All the others are compared with that point. Would you
+# believe the 68 %? Unit 08 takes such figures apart.
 
 # %% [markdown]
 # ## What is alive
@@ -1120,25 +1121,25 @@ for ax, measured, title in (
 # the same: "now deprecated", and recommends TorchDistributor, which starts torch's own
 # processes, and `tf.distribute` (Azure Databricks' documentation, *Horovod*, archived).
 #
-# The eight steps stay. They are not Horovod's but data parallelism's: whoever starts
-# the processes, somebody must pin, share out, scale, average, start equal, save once
-# and average the metrics. A library that does five of them for you leaves three, and
-# does not say which: unit 13 has the table.
+# The eight steps remain. They belong not to Horovod but to data parallelism: whoever
+# starts the processes, somebody must pin, share out, scale, average, start equal, save
+# once and average the metrics. A library that does five of them for you leaves three,
+# and does not say which: unit 13 has the table.
 
 # %% [markdown]
 # ## What to remember
 #
-# - Eight steps, five of them about one sentence: *all ranks start equal and make the
+# - Eight steps, five of which serve one sentence: *all ranks start equal and make the
 #   same step, each on its own share of the data*.
 # - `local_rank` chooses the GPU. `rank` chooses the data. Rank 0 prints and saves.
 #   Collectives are for **all** ranks.
 # - Equal weights are a fact that you can measure: the largest difference between ranks
 #   is exactly 0. Print it once in every new program.
 # - Averaged gradients without a broadcast keep the ranks exactly as far apart as they
-#   were. Broadcast after the first step costs one odd step; build the optimizer first,
-#   and broadcasting before it is right, too.
+#   were. A broadcast after the first step costs one odd step; build the optimizer
+#   first, and a broadcast before the first step is right, too.
 # - In Keras the order of callbacks is part of the program: average the metrics before
-#   anybody decides by them.
+#   any decision depends on them.
 # - Horovod fuses the gradients that are ready at the same time. The timeline shows it,
 #   and shows who is late.
 #
@@ -1154,15 +1155,15 @@ for ax, measured, title in (
 #
 # `mpiexec -n 8 python train.py` is all that Horovod needs. Its own
 # `horovodrun -np 8 -H node1:4,node2:4 python train.py` does the same and starts the
-# ranks by ssh; `horovodrun --gloo` needs no MPI at all, then the ranks find each other
-# through a small server of Horovod's. On GPUs the bytes travel through NCCL in any
-# case.
+# ranks by ssh; `horovodrun --gloo` needs no MPI at all: the ranks then find each other
+# through a small server that Horovod starts. On GPUs the bytes travel through NCCL in
+# any case.
 #
 # | variable | what it does |
 # |---|---|
 # | `HOROVOD_TIMELINE=FILE` | the diary of rank 0, from start to end |
 # | `HOROVOD_FUSION_THRESHOLD` | bytes of the fusion buffer; 0 switches fusion off |
-# | `HOROVOD_CYCLE_TIME` | ms between two rounds of agreement: longer means more fusion, and later |
+# | `HOROVOD_CYCLE_TIME` | ms between two rounds of agreement: longer means more fusion, and a later start |
 # | `HOROVOD_STALL_CHECK_TIME_SECONDS` | after how long Horovod names the ranks that are missing |
 #
 # ### To read

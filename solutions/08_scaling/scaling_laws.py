@@ -2,7 +2,7 @@
 # # 08 · Scaling
 #
 # You can train on many ranks now, by hand, with DDP and with Horovod. Was it worth it?
-# "Eight GPUs, 7.5 times as fast" is quickly said. Compared with what? Measured how
+# "Eight GPUs, 7.5 times as fast" is easily said. Compared with what? Measured how
 # often? On which problem? And would 512 GPUs be 480 times as fast?
 #
 # **At the end of this page** you measure a speedup so that a stranger can believe it,
@@ -42,10 +42,10 @@ print(f"{len(os.sched_getaffinity(0))} cores for {RANKS} ranks")
 #
 # 1. You train a small network on 1, 2 and 4 ranks of *this* machine and draw the
 #    speedup. The line above says how many cores there are. What will the curve do up to
-#    that number, and what behind it? Is it the same if each rank keeps its batch,
+#    that number, and what beyond it? Is it the same if each rank keeps its batch,
 #    instead of sharing one?
-# 2. One per cent of a program cannot be shared. How many times faster do 1000 ranks
-#    make it?
+# 2. One per cent of a program cannot be divided among ranks. How many times faster do
+#    1000 ranks make it?
 # 3. 4096 GPUs add up 100 MB of gradients over a good network, with a ring. How long
 #    does it take: 6 ms, 60 ms, 600 ms?
 
@@ -57,7 +57,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # The program to measure: the course's MLP, trained with DDP on random images. On one
 # rank it is the plain model, without DDP: **the baseline is the best program for one
-# rank**, not the parallel one with nobody to talk to. `train_steps` returns the time of
+# rank**, not the parallel one run on a single rank. `train_steps` returns the time of
 # every step.
 
 # %%
@@ -130,16 +130,16 @@ if first > top:
     ax.annotate(f"↑ step 1: {first:.0f} ms", (1, 0.95 * top))
 
 # %% [markdown]
-# Two kinds of trouble. The **first steps** are slow: memory is asked for, code is
-# loaded, on a GPU kernels are chosen. They say nothing about the next ten thousand, so
-# they are left out. And the others **scatter**: something else ran, the processor
-# changed its pace.
+# Two kinds of trouble appear. The **first steps** are slow: memory is allocated, code
+# is loaded, and on a GPU kernels are chosen. They say nothing about the next ten
+# thousand, so they are left out. And the others **scatter**: something else ran, or the
+# processor changed its speed.
 #
 # The throughput of a run is all its images divided by all its seconds. *Not* the mean
 # of each step's images per second: 100 images at 100 per second and 100 more at 50 per
 # second take 3 seconds, which is 67 per second. The mean of the rates says 75.
 #
-# How sure is it? The step times $t_1 \dots t_n$ have a mean $\bar t$ and a standard
+# How certain is it? The step times $t_1 \dots t_n$ have a mean $\bar t$ and a standard
 # deviation $s$ (with $n - 1$). A single step scatters by $s$; the *mean* of $n$
 # scatters by the **standard error** $s / \sqrt n$. A rate is images over mean time, so
 # its relative error is the same:
@@ -205,9 +205,9 @@ print(f"mean of the rates:         {np.mean(GLOBAL_BATCH / step_times[WARMUP:]):
 # in both.
 #
 # Three experiments, each on 1, 2 and 4 ranks. The third is weak scaling with the
-# communication taken out: ranks that train for themselves beside each other. No
-# parallel program on this machine can be faster than that, so it is the **bound** for
-# the second.
+# communication taken out: ranks that train independently, side by side. No parallel
+# program on this machine can be faster than that, so it is the **bound** for the
+# second.
 
 # %%
 # %%ranks 0,1
@@ -226,8 +226,8 @@ seconds["no communication", world_size] = train_steps(
 )
 
 # %% [markdown]
-# And the baseline once more. Machines change their pace within a minute; a baseline
-# measured before *and* after the others notices that.
+# Now the baseline once more. A machine's speed can change within a minute; a baseline
+# measured before *and* after the others shows that.
 
 # %%
 # %%ranks 0
@@ -265,11 +265,11 @@ for experiment in EXPERIMENTS:
 #
 # For the same work, the speedup is the time before over the time after. Both times are
 # measured, so both have errors. A quotient's *relative* errors add up in squares, if
-# they have nothing to do with each other:
+# they are independent of each other:
 #
 # $$S = \frac{\bar t_1}{\bar t_p} \qquad \left(\frac{\Delta S}{S}\right)^2 = \left(\frac{\Delta \bar t_1}{\bar t_1}\right)^2 + \left(\frac{\Delta \bar t_p}{\bar t_p}\right)^2$$
 #
-# Mind what that means: a careless baseline spoils *every* speedup computed from it,
+# Note what that means: a careless baseline spoils *every* speedup computed from it,
 # however well the others were measured.
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_with_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -313,9 +313,9 @@ for p, times in zip(WORLDS[1:], times_of("fixed global batch")[1:]):
 # right for both kinds: compare **images per second**, and divide by how many times more
 # ranks it took.
 #
-# The check gives you tables as you find them in reports. Find out which kind it is
-# first. Some reports change both batches from row to row; such a table is neither, and
-# its efficiency says little. Some do not begin with one rank.
+# The check gives you tables as you find them in reports. First find out which kind it
+# is. Some reports change both batches from row to row; such a table is neither, and its
+# efficiency says little. Some do not begin with one rank.
 
 # %% nbgrader={"grade": false, "grade_id": "scaling_efficiency", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def scaling_efficiency(
@@ -374,16 +374,16 @@ left.set_ylabel("speedup, in images per second");
 # %% [markdown]
 # Read it from the bound down. With fewer cores than ranks, the **bound itself** bends
 # at the number of cores: four ranks on two cores take turns. That is the machine, and
-# no algorithm will mend it. (With four cores or more it bends later, by what the cores
+# no algorithm will cure it. (With four cores or more it bends later, by what the cores
 # share: memory, cache, and a clock that slows down when all of them work.) Is a point
 # above the perfect line? Then look at its interval, and at what else this machine was
 # doing.
 #
 # What the other two curves lose *beyond the bound* is the price of communication. As
-# long as every rank has a core, strong scaling pays it hardest: with p the computation
-# of a step shrinks to 1/p, while the gradient stays at 109,386 numbers, 438 kB,
-# whatever p. Weak scaling keeps the ratio. Where ranks take turns, waiting for a core
-# covers the difference, and either curve may end above the other.
+# long as every rank has a core, strong scaling suffers most from it: with p the
+# computation of a step shrinks to 1/p, while the gradient stays at 109,386 numbers, 438
+# kB, whatever p is. In weak scaling the ratio stays the same. Where ranks take turns,
+# waiting for a core hides the difference, and either curve may end above the other.
 #
 # A curve that ends where the cores end says nothing about a cluster, where each rank
 # has a processor of its own. The *method* carries over: the sequential program as
@@ -392,8 +392,8 @@ left.set_ylabel("speedup, in images per second");
 # %% [markdown]
 # ## Two laws
 #
-# **Amdahl** (1967) keeps the problem and adds ranks. If a fraction f of the one-rank
-# time cannot be shared, then
+# **Amdahl** (1967) keeps the problem fixed and adds ranks. If a fraction f of the
+# one-rank time cannot be divided, then
 #
 # $$S = \frac{1}{f + (1 - f) / p} \; < \; \frac 1 f$$
 #
@@ -424,7 +424,7 @@ print(
 #
 # ### The serial fraction of a speedup (3 points)
 #
-# Karp and Flatt (1990) turn Amdahl's law round. Every measured speedup on p > 1 ranks
+# Karp and Flatt (1990) turn Amdahl's law around. Every measured speedup on p > 1 ranks
 # gives one f:
 #
 # $$f = \frac{1/S - 1/p}{1 - 1/p} \qquad\qquad \Delta f = \left|\frac{df}{dS}\right| \Delta S = \frac{\Delta S}{S^2 \, (1 - 1/p)}$$
@@ -460,9 +460,10 @@ for p, (speedup, error) in strong.items():
     print(f"{p} ranks: f = {fraction:.3f} ± {fraction_error:.3f}")
 
 # %% [markdown]
-# Is it one f, within the errors? Where ranks outnumber cores it jumps, and not because
-# a part of your program became serial: the ranks took turns. A law with one parameter
-# always gives a number. Whether the number means anything is seen only from the row.
+# Is f the same for every p, within the errors? Where ranks outnumber cores it jumps,
+# and not because a part of your program became serial: the ranks took turns. A law with
+# one parameter always gives a number. Only the row shows whether the number means
+# anything.
 
 # %% [markdown]
 # ## What communication costs
@@ -472,10 +473,10 @@ for p, (speedup, error) in strong.items():
 #
 # $$t_\text{ring} = 2\,(p - 1)\left(\alpha + \frac n p \beta\right) \qquad\qquad t_\text{tree} = 2\,\lceil \log_2 p \rceil \left(\alpha + n \beta\right)$$
 #
-# There you measured messages and predicted the all-reduce. Now the other way round, as
-# one does on a cluster where only the collectives can be measured: take the times of
-# all-reduces and find out what $\alpha$ and $\beta$ of a single message must be. Real
-# ranks, the library's `all_reduce`:
+# There you measured messages and predicted the all-reduce. Now go the other way round,
+# as one does on a cluster where only the collectives can be measured: take the times of
+# all-reduces and find out what $\alpha$ and $\beta$ of a single message must be. These
+# are real ranks and the library's `all_reduce`:
 
 # %%
 # %%ranks
@@ -567,7 +568,7 @@ charts.compared(lines, points, size=(7.5, 3.8), log="xy", **words);
 
 # %% [markdown]
 # These are numbers of **shared memory on this machine**, with ranks that may have to
-# wait for a core. If the link were the same link, both lines would give the same
+# wait for a core. If both runs used the same link, both lines would give the same
 # $\alpha$ and $\beta$. They do not where 4 ranks share 2 cores: the fit has put the
 # waiting into both. And the library need not use a ring for small vectors at all. A fit
 # is a summary of what was measured, not a law about what was not.
@@ -586,9 +587,9 @@ BETA = 8 / 100e9  # seconds per byte at 100 Gbit/s
 # %% [markdown]
 # Is the formula at least right about the messages? The relay's network computes the
 # time of every single message, and lets ranks wait for each other. So let real
-# processes send the traffic of a ring and of a tree on it, up to 64 of them, and hold
-# its clock against the formula. (Only the traffic: the adding up, which you built in
-# unit 03, costs nothing there.)
+# processes send the traffic of a ring and of a tree on it, up to 64 of them, and
+# compare its clock with the formula. (Only the traffic: the adding up, which you built
+# in unit 03, costs nothing there.)
 
 # %%
 def ring_traffic(nbytes):
@@ -667,7 +668,7 @@ print(f"4096 ranks, 100 MB, ring: {slow:.0f} ms; you guessed {guess_3}")
 # the bytes, $2 n \beta\,(p - 1) / p$, is 8 ms on 2 ranks and never more than 16 ms. But
 # it has $2\,(p - 1)$ steps, and on 4096 ranks 8190 latencies of 5 µs are 41 ms more.
 # With more ranks still, the tree would overtake it, and for small vectors it does so
-# almost at once. From which size on is a ring worth it?
+# almost at once. From what size on is a ring worth it?
 
 # %%
 for p in (4, 64, 512, 4096):
@@ -681,8 +682,8 @@ for p in (4, 64, 512, 4096):
 #
 # A data-parallel step is computation and communication. DDP and Horovod send gradients
 # while the backward pass still computes others, so a part of the communication
-# **hides**: it can run behind the last `hidden` of the computation, and only what does
-# not fit there is added.
+# **hides**: it can run during the last part, `hidden`, of the computation, and only
+# what does not fit there is added.
 #
 # $$t = c + \max(0,\; t_\text{ring} - h \, c)$$
 #
@@ -714,8 +715,8 @@ check(step_seconds)
 
 # %% [markdown]
 # Take a ResNet-50 (25.6 million parameters) on GPUs that train 312 images per second
-# each. **Predict:** up to how many GPUs does a global batch of 8192 scale well, and how
-# far does a local batch of 32?
+# each. **Predict:** up to how many GPUs does a global batch of 8192 scale well, and up
+# to how many does a local batch of 32?
 
 # %% tags=["raises-exception"] alt="Predicted efficiency of ResNet-50 over up to 4096 GPUs: with a local batch of 32 it falls slowly, with a global batch of 8192 it falls to almost nothing; hiding two thirds of the communication moves both up."
 many = [int(p) for p in 2 ** np.arange(13)]
@@ -740,8 +741,8 @@ ax.set(title=title, xticks=many[::2]);
 # Weak scaling with overlap is a straight line as long as the ring fits behind the
 # backward pass. Without overlap it pays the ring in every step. Strong scaling
 # collapses where a rank's share becomes small: on 4096 GPUs it is two images, 6 ms of
-# work, against 57 ms of ring. The number to watch is communication over computation *of
-# one rank*.
+# work, against 57 ms for the ring. The number to watch is communication over
+# computation *of one rank*.
 #
 # What the model leaves out: input that comes too late, ranks that are not equally fast,
 # links that several GPUs share, and what a global batch of 131,072 images does to
@@ -862,7 +863,7 @@ for t in (54.5, 52):
 # 1248.06 images per second on one node, 12043.78 on ten (ResNet-50, batch 32 per GPU;
 # B. Nelson, *Distributed Deep Learning*, CentOS Dojo at Oak Ridge, 2019). The same talk
 # promises "almost linear scaling for 64 machines with 4 GPUs each": 90 epochs in 50
-# minutes, batch 32 per GPU, too. IBM's figure for 256 GPUs is 95 %.
+# minutes, also with batch 32 per GPU. IBM's figure for 256 GPUs is 95 %.
 
 # %%
 speedup = 12043.78 / 1248.06
@@ -887,12 +888,12 @@ print(
 
 # %% [markdown]
 # 9.65 times on ten nodes is a clean comparison: same program, same batch per GPU, one
-# number each (and no interval). The famous 50 minutes are *less* than it promises: 150
-# images per second and GPU, half of the demonstration's 300 (if its nodes had 4 GPUs
-# each, as the talk's cluster did). The two are different systems: other GPUs, perhaps;
-# real images instead of the benchmark's synthetic ones, which need no disk and no
-# decoding; evaluation in between. An efficiency is always relative to its own baseline,
-# and **a slow baseline scales beautifully**.
+# number each (and no interval). The famous 50 minutes are *less* than this promises:
+# 150 images per second and GPU, half of the demonstration's 300 (if its nodes had 4
+# GPUs each, as the talk's cluster did). The two are different systems: other GPUs,
+# perhaps; real images instead of the benchmark's synthetic ones, which need no disk and
+# no decoding; evaluation in between. An efficiency is always relative to its own
+# baseline, and **a slow baseline scales beautifully**.
 #
 # ### 4. "90 %" and "68 %" (Horovod)
 #
@@ -956,7 +957,7 @@ for stop_early in (True, False):
 
 # %% [markdown]
 # The first line is faster than the link as you fitted it, although an all-reduce moves
-# every byte more than once; that is how you recognise it: **hold every result against a
+# every byte more than once; that is how you recognise it: **compare every result with a
 # bound**. The cure is to wait for what you time: `work.wait()`, on a GPU
 # `torch.cuda.synchronize()`.
 
@@ -966,9 +967,9 @@ for stop_early in (True, False):
 # - **Throughput**: all images of all ranks over all seconds, warm-up left out, with a
 #   standard error.
 # - The **baseline** is the best sequential program, measured as carefully as the rest:
-#   its error stands in every speedup.
+#   its error is part of every speedup.
 # - **Strong**: fixed global batch, the time should shrink. **Weak**: fixed local batch,
-#   the time should stay. Efficiency compares images per second and rank.
+#   the time should stay the same. Efficiency compares images per second and rank.
 # - **Karp-Flatt** as a row: constant is Amdahl's serial part, growing is overhead,
 #   falling is a bad baseline, negative is a changed experiment.
 # - A step costs its computation and the communication that does not hide behind it.
@@ -1038,9 +1039,9 @@ for scatter in (0.02, 0.10, 0.27, 0.50):
 #
 # ## Deeper: how much work does a rank need?
 #
-# Turn the step's formula round: how many images must each GPU have for an efficiency of
-# 90 %, if nothing is hidden? Communication may be one ninth of the computation. That is
-# the **isoefficiency** of the program: how the problem must grow with the machine so
+# Turn the step's formula around: how many images must each GPU have for an efficiency
+# of 90 %, if nothing is hidden? Communication may be one ninth of the computation. That
+# is the **isoefficiency** of the program: how the problem must grow with the machine so
 # that it stays efficient.
 
 # %%

@@ -8,9 +8,8 @@
 # two ranks choose the same GPU, every second image is never seen.
 #
 # On this page you take one whole job there: photos of products, sorted into twelve
-# kinds by a small MobileNet. It is the route of a lab that NVIDIA published for its
-# enterprise cloud (*Multi-Node Training with Tanzu*, 2023), with data that you can draw
-# yourself.
+# kinds by a small MobileNet. It follows a lab that NVIDIA published for its enterprise
+# cloud (*Multi-Node Training with Tanzu*, 2023), with data that you can draw yourself.
 #
 # **At the end of this page** you have a program that trains on any number of nodes,
 # prepares its data once on each, goes on where it was stopped, and starts in the same
@@ -64,9 +63,9 @@ from labkit import keras_models
 # %% [markdown]
 # ## Guess first
 #
-# 1. 8 ranks on 4 nodes, 2 GPUs in each. Somebody deals the images out in 8 shares, and
-#    every rank takes the share with the number that it has *on its node*. Which part of
-#    the images is ever seen?
+# 1. 8 ranks on 4 nodes, 2 GPUs in each. The images are divided into 8 shares, and every
+#    rank takes the share with the number that it has *on its node*. Which part of the
+#    images is ever seen?
 # 2. A model has 175 billion parameters. How many GPUs with 80 GB are needed to hold it?
 #    And to *train* it with Adam?
 # 3. Two nodes with four GPUs each average 100 MB of gradients with a ring. How many MB
@@ -82,8 +81,8 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # *Stanford Online Products* (H. Oh Song, Y. Xiang, S. Jegelka, S. Savarese, CVPR 2016):
 # 120,053 photos of 22,634 products from an auction site. Twelve folders,
 # `bicycle_final` to `toaster_final`, and two lists, `Ebay_train.txt` and
-# `Ebay_test.txt`. The real thing has 2.9 GB. You draw a look-alike with the same
-# layout. (Who has the real one puts its folder here.)
+# `Ebay_test.txt`. The real data set has 2.9 GB. You draw a look-alike with the same
+# layout. (If you have the real one, put its folder here.)
 
 # %%
 start = time.perf_counter()
@@ -117,9 +116,9 @@ print(f"{len(products_of[0] & products_of[1])} products are in both lists")
 # %% [markdown]
 # The list gives two labels for each photo: the product (`class_id`) and its kind
 # (`super_class_id`). The last line above decides which one can be learned. No product
-# of the test list is in the training list, in the real data as in ours: who trains to
-# name products has nothing to say about the test. The data was made for another task,
-# to find photos of the *same* unknown product. We name the kind.
+# of the test list is in the training list, in the real data as in ours: a network
+# trained to name products has nothing to say about the test. The data was made for
+# another task, to find photos of the *same* unknown product. We name the kind.
 #
 # A network with twelve outputs counts them from 0. The file counts from 1; a part of
 # the data may lack some kinds; and the test list must mean the same by "3" as the
@@ -153,11 +152,11 @@ check(read_products)
 # %% [markdown]
 # ## One node
 #
-# Beside this notebook lies `train_products.py`: Keras, one process, no word about
-# ranks. Read it; it is short. It does what every image job does: **prepare** (open
-# every photo, resize it, write all of them as one array), then **train**. Preparing
-# needs no GPU and no second node; on the real data it takes longer than an epoch. So it
-# is done once, and kept.
+# Beside this notebook is `train_products.py`: Keras, one process, no mention of ranks.
+# Read it; it is short. It does what every image job does: **prepare** (open every
+# photo, resize it, write all of them as one array), then **train**. Preparing needs no
+# GPU and no second node; on the real data it takes longer than an epoch. So it is done
+# once, and kept.
 #
 # Here it runs, first as one process. **Predict:** what share of the test photos, whose
 # products it has never seen, does it name correctly?
@@ -213,16 +212,16 @@ for name, (parameters, multiply_adds) in published.items():
     )
 
 # %% [markdown]
-# The small model sends little *and* computes little. Nothing is won for the network.
+# The small model sends little *and* computes little. The network gains nothing from it.
 # (It is a larger local batch that helps: twice the computing for the same bytes.)
 #
 # ## The words, once more with nodes
 #
 # 4 nodes with 2 GPUs each make 8 processes, one per GPU. The **world size** is 8. The
 # **rank** counts over all nodes, 0 to 7. The **local rank** counts on each node, 0 and
-# 1. `hvd.cross_rank()` is the number of the node. Only the *local* rank knows which GPU
-# is whose, and only the *rank* knows which part of the work is whose. Mixing them up is
-# the classic multi-node bug, because on one node both agree.
+# 1. `hvd.cross_rank()` is the number of the node. Only the *local* rank tells which GPU
+#    is whose, and only the *rank* tells which part of the work is whose. Mixing them up
+#    is the classic multi-node bug, because on one node both agree.
 
 # %%
 print("rank         " + " ".join(f"{r}" for r in range(8)))
@@ -237,10 +236,10 @@ for name, number in (("rank", lambda r: r), ("local rank", lambda r: r % 2)):
     )
 
 # %% [markdown]
-# That is your first guess. The published lab writes
+# That answers your first guess. The published lab writes
 # `dataset.shard(hvd.size(), hvd.rank())` and then explains that this splits the data
 # into `hvd.local_rank()` parts. The code is right and the sentence is not: there are
-# `size` parts, and the `rank` says which is mine. On one node nobody would notice.
+# `size` parts, and the `rank` says which one is mine. On one node nobody would notice.
 
 # %% [markdown]
 # ## Once on every node
@@ -249,7 +248,7 @@ for name, number in (("rank", lambda r: r), ("local rank", lambda r: r % 2)):
 # a file that rank 0 wrote there does not exist for ranks on other nodes. So **one rank
 # of every node** prepares, and the others wait for it. Which one? And how do they wait?
 #
-# First the way it goes wrong. Your ranks play two nodes, half of them on each, and each
+# First see how it goes wrong. Your ranks play two nodes, half of them on each, and each
 # node has a disk of its own. In this program rank 0 prepares and a barrier follows.
 # **Predict** what each rank says.
 
@@ -275,8 +274,8 @@ except DataError as error:
 
 # %% [markdown]
 # One line makes it right: `if local_rank == 0`. (On a cluster with one common file
-# system rank 0 alone would do, and a hundred nodes reading it all the time would bring
-# that file system to its knees.)
+# system rank 0 alone would do, and a hundred nodes reading it all the time would
+# overload that file system.)
 #
 # And the barrier? TensorFlow's Horovod has none, but it needs none: **every collective
 # is a meeting**. Horovod begins an all-reduce when *all* ranks have asked for it.
@@ -315,10 +314,11 @@ check(prepared_images)
 # otherwise leaves half a file, and the next job trusts it. `products.prepare` writes a
 # folder with a name of its own, and its last act is to rename it.
 #
-# What `load` returns is no copy in the rank's own memory, either. The array is
-# *mapped*: ranks of a node that map the same file share its pages. Linux keeps the
-# books: `Rss` is what of the file is in memory for this rank, `Pss` is its part when
-# every page is divided among those that share it. **Predict** the ratio of the two.
+# What `load` returns is not a copy in the rank's own memory, either. The array is
+# *mapped*: ranks of a node that map the same file share its pages. Linux keeps count:
+# `Rss` is how much of the file is in memory for this rank, `Pss` is the rank's part
+# when every page is divided among those that share it. **Predict** the ratio of the
+# two.
 
 # %%
 # %%ranks
@@ -345,10 +345,10 @@ print(
 # %% [markdown]
 # ## Minibatches when nothing divides
 #
-# In unit 07 what did not fill a step was left out. With sorted lists and few images you
-# may not want that. Then the shares are unequal, and two things must hold all the same:
-# every rank makes **the same number of steps**, and every minibatch is **full**. The
-# trick is a stream that never ends, and a number that ends the epoch:
+# In unit 07, images that did not fill a step were left out. With sorted lists and few
+# images you may not want that. Then the shares are unequal, and two things must still
+# hold: every rank makes **the same number of steps**, and every minibatch is **full**.
+# The trick is a stream that never ends, and a number that ends the epoch:
 #
 # $$\text{dataset} \to \text{shard} \to \text{shuffle} \to \text{repeat} \to \text{batch}$$
 #
@@ -358,8 +358,8 @@ print(
 #
 # ### An epoch's minibatches (3 points)
 #
-# **Think first:** 50 images, 3 ranks, minibatches of 4. How many steps until every
-# image was seen?
+# **Think first:** 50 images, 3 ranks, minibatches of 4. How many steps does it take
+# until every image has been seen?
 
 # %% nbgrader={"grade": false, "grade_id": "epoch_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed: int):
@@ -430,7 +430,7 @@ check(go_on)
 # ## Break it
 #
 # What if every rank writes the checkpoint? Below all of your ranks do, as thousands of
-# programs have: they open the same file and write. After that, somebody reads it.
+# programs have: they open the same file and write. After that, the file is read.
 # **Predict:** whose numbers are in it?
 
 # %%
@@ -459,9 +459,9 @@ if rank == 0:
 
 # %% [markdown]
 # No error, no warning; a file of the right size with weights that no rank ever had. How
-# often depends on the moment, and *that* is the trouble: in your test all was well. On
-# a network file system it is worse. Rank 0 writes, alone, under another name, and
-# renames.
+# often this happens depends on the timing, and *that* is the trouble: in your test all
+# went well. On a network file system it is worse. So rank 0 alone writes, under another
+# name, and then renames the file.
 
 # %%
 ranks.stop()
@@ -516,8 +516,8 @@ def run_port(epochs):
 print(run_port(EPOCHS // 2))
 
 # %% [markdown]
-# And once more, as a job that comes back from the queue, for all of the epochs. It has
-# to go on in the middle.
+# Now start it once more, for all of the epochs, as a job that comes back from the
+# queue. It has to go on from the middle.
 
 # %%
 print(run_port(EPOCHS))
@@ -540,15 +540,16 @@ if log_file.exists():
 
 # %% [markdown]
 # Half the steps for the same images, and the second job began where the first one had
-# ended. The accuracy lags behind that of one process: so early in training a few long
-# steps do not replace many short ones (hence the warm-up of unit 07), and batch
+# ended. The accuracy lags behind that of one process: this early in training, a few
+# long steps do not replace many short ones (hence the warm-up of unit 07), and batch
 # normalisation has its own 32 images on every rank. What does your port reach with
 # `--lr 0.02`, or after twice as many epochs?
 #
 # ### The same script elsewhere
 #
-# Nothing in it knows who starts it. So work goes from small to large: a sample of the
-# data on one machine until the program is right, then all of the data on many nodes.
+# Nothing in it knows who starts it. So you can work from small to large: a sample of
+# the data on one machine until the program is right, then all of the data on many
+# nodes.
 #
 # | where | how |
 # |---|---|
@@ -559,7 +560,7 @@ if log_file.exists():
 #
 # Kubernetes knows pods, not ranks. The *MPI operator* translates: it starts a pod for
 # every worker and one *launcher*, writes the list of the workers as a host file, and in
-# the launcher runs the very mpiexec that you know. The steps are those of the published
+# the launcher runs the same mpiexec that you know. The steps are those of the published
 # lab: install the operator, build a container image with the libraries, port the
 # program, submit. `job_scripts/README.md` has the details.
 
@@ -570,31 +571,31 @@ if log_file.exists():
 #
 # - **PCIe** joins the parts of one machine: processors, GPUs, network cards. **NVLink**
 #   joins GPUs to each other, several times as fast.
-# - **InfiniBand** or fast Ethernet joins machines. The cards of the published lab do
+# - **InfiniBand** or fast Ethernet joins machines. The cards of the published lab reach
 #   100 to 200 Gbit/s, that is 12.5 to 25 GB/s.
 # - **NCCL** is the library that moves gradients between GPUs. At the start it looks at
-#   all these links and lays its rings and trees so that few bytes take the slow ones.
-#   Horovod asks NCCL to add up, and MPI or gloo only to agree on what is due.
+#   all these links and arranges its rings and trees so that few bytes take the slow
+#   ones. Horovod asks NCCL to add up, and MPI or gloo only to agree on what is ready.
 # - **Images** stay on their node, if it has prepared them. **Gradients** must cross.
 #
-# How many bytes cross? The lab describes data parallelism so: every copy sends its
-# parameters to a central *parameter server*, which averages them and sends them back,
-# "this operation is called all reduce". Two things are mixed there. An **all-reduce**
-# is the *result*: everybody has the sum. A parameter server is *one way* to get it, and
-# the one that you saw losing in unit 03: with p ranks the server's link carries p times
-# the bytes. Horovod has no server, NCCL uses rings and trees. And what is averaged in
-# each step are **gradients**, not parameters: with plain SGD that comes to the same,
-# with momentum or Adam it does not.
+# How many bytes cross? The lab describes data parallelism as follows: every copy sends
+# its parameters to a central *parameter server*, which averages them and sends them
+# back, "this operation is called all reduce". This mixes up two things. An
+# **all-reduce** is the *result*: every rank has the sum. A parameter server is *one
+# way* to get it, and the one that you saw lose in unit 03: with p ranks the server's
+# link carries p times the bytes. Horovod has no server, NCCL uses rings and trees. And
+# what is averaged in each step are **gradients**, not parameters: with plain SGD the
+# result is the same, with momentum or Adam it is not.
 #
-# A ring of all 8 ranks on two nodes, then. Rank r sends to rank r + 1, and most of
+# Now take a ring of all 8 ranks on two nodes. Rank r sends to rank r + 1, and most of
 # these sends stay inside a node. Which do not?
 #
 # ### Bytes between the nodes (3 points)
 #
-# **Two levels** is what NCCL can do, and IBM's DDL has done by hand: first add up
+# **Two levels** is what NCCL can do, and what IBM's DDL did by hand: first add up
 # inside each node, so that each of its g ranks holds a g-th of the node's sum
 # (reduce-scatter). Then rank k of every node forms a ring with rank k of the other
-# nodes, and they add up their g-th. At last everybody in a node shares the finished
+# nodes, and they add up their g-th. Finally the ranks of a node share the finished
 # parts (all-gather).
 
 # %% nbgrader={"grade": false, "grade_id": "network_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -624,9 +625,9 @@ def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[f
 check(network_bytes)
 
 # %% [markdown]
-# A formula deserves a count. The relay of this course sees every message: here a ring
-# of 8 ranks sends for real, and we count what leaves each node for two ways of placing
-# the ranks. Does your function say the same?
+# A formula should be checked by a count. The relay of this course sees every message:
+# here a ring of 8 ranks sends for real, and we count what leaves each node for two ways
+# of placing the ranks. Does your function say the same?
 
 # %%
 def ring_traffic(nbytes):
@@ -673,7 +674,7 @@ charts.bars(
 
 # %% [markdown]
 # A ring in the wrong order sends four times as much as one in the right order: every
-# neighbour lives elsewhere. Job systems can place ranks either way (Slurm:
+# neighbour is on another node. Job systems can place ranks either way (Slurm:
 # `--distribution=block` or `cyclic`). That is why NCCL looks at the topology itself.
 #
 # Two levels send the least, most of all between few nodes: 2 (N - 1) / N of the
@@ -685,15 +686,15 @@ charts.bars(
 #
 # ![Above, without GPUDirect RDMA: from GPU memory a message is copied into a buffer of the driver in host memory, from there into a buffer of the network card; after the network the same two buffers follow in the other order. Below, with GPUDirect RDMA: the network card reads GPU memory and the other card writes GPU memory, without a copy in host memory and without the processor.](../../images/gpudirect_rdma.svg)
 #
-# A network card used to read and write *host* memory only. A gradient of a GPU is then
+# A network card used to read and write *host* memory only. A gradient on a GPU is then
 # copied there first, into a **bounce buffer**, and on the other side from the card into
 # a bounce buffer and from there to the GPU; with TCP the operating system's kernel
 # makes copies of its own, and the processor does the copying. **RDMA**, remote direct
 # memory access, lets the card move bytes without the kernel. **GPUDirect RDMA** lets it
 # read and write *GPU* memory: no bounce buffer, no processor.
 #
-# What do two copies cost? That you can measure without a GPU: this machine's memory,
-# against a network.
+# What do two copies cost? You can measure that without a GPU: compare this machine's
+# memory with a network.
 
 # %%
 message = np.ones(25_000_000, dtype=np.uint8)
@@ -724,9 +725,10 @@ print(f"(memory here copies {1e-9 / copying:.1f} GB/s)")
 
 # %% [markdown]
 # Over a slow network the copies hardly show; over a fast one they are the bottleneck.
-# Cut into pieces, one piece is copied while another travels: then only the slowest part
-# counts, and the copying still takes the processor's time and the memory's bandwidth,
-# both of which somebody else wants (who prepares the next minibatch?).
+# If a message is cut into pieces, one piece is copied while another travels: then only
+# the slowest part counts, and the copying still takes the processor's time and the
+# memory's bandwidth, both of which are needed elsewhere (who prepares the next
+# minibatch?).
 
 # %% [markdown]
 # ## What fits into a GPU · stretch
@@ -738,11 +740,11 @@ print(f"(memory here copies {1e-9 / copying:.1f} GB/s)")
 # - the **gradients**, one for each parameter
 # - the **optimizer's values**: none for plain SGD, one for each parameter with
 #   momentum, two with Adam; in float32
-# - the **activations**, which the forward pass keeps for the backward pass: so many
+# - the **activations**, which the forward pass keeps for the backward pass: a number of
 #   values for each sample of the local minibatch
-# - in **mixed precision** weights, gradients and activations have 2 bytes, and there is
-#   a **copy** of the weights in float32 besides, because small steps would get lost in
-#   16 bits
+# - in **mixed precision**, weights, gradients and activations have 2 bytes each, and
+#   there is also a **copy** of the weights in float32, because small steps would get
+#   lost in 16 bits
 #
 # Data parallelism divides the *batch*. Every rank holds the whole model, and all that
 # belongs to it.
@@ -835,27 +837,27 @@ print(
 )
 
 # %% [markdown]
-# Small image models are all activations: there data parallelism is just right, it
-# divides the batch. Language models are all weights and optimizer: dividing the batch
-# does not help, the *model* has to be divided. **Model parallelism** puts the first
-# layers on GPU 0, the next on GPU 1; the minibatch goes forward from one to the next,
-# and the error back the other way: that is unit 17. Unit 16 divides every layer
+# Small image models are all activations: there data parallelism is just right, because
+# it divides the batch. Language models are all weights and optimizer: dividing the
+# batch does not help, the *model* has to be divided. **Model parallelism** puts the
+# first layers on GPU 0, the next on GPU 1; the minibatch goes forward from one to the
+# next, and the error back the other way: that is unit 17. Unit 16 divides every layer
 # instead, unit 15 only what is kept of it. All this also explains why few people train
-# such models and many **fine-tune** them: a model that somebody else has trained, a few
-# more steps on one's own data, for example a speech recogniser that has to learn
-# medical words. Even that may not fit into one GPU.
+# such models and many **fine-tune** them: they take a model that somebody else has
+# trained and train it for a few more steps on their own data, for example a speech
+# recogniser that has to learn medical words. Even that may not fit into one GPU.
 
 # %% [markdown]
 # ## What to remember
 #
 # - `rank` chooses the data. `local_rank` chooses the GPU, and who prepares on a node.
-#   Rank 0 prints and saves. On one node you cannot tell.
-# - Prepare once on every node; let everybody meet; read. A file appears whole or not at
+#   Rank 0 prints and saves. On one node you cannot tell the difference.
+# - Prepare once on every node; let all ranks meet; read. A file appears whole or not at
 #   all.
 # - Shard, shuffle, repeat, batch, in this order; the number of steps follows from what
 #   all ranks know.
 # - A checkpoint is weights, what is not trainable, the optimizer *and* the epoch. Rank
-#   0 reads it, everybody gets it.
+#   0 reads it, all ranks get it.
 # - Averaged gradients keep trainable weights equal. Moving averages of batch
 #   normalisation are not gradients.
 # - Images stay on the node, gradients cross: at best 2 (N - 1) / N of their size per
@@ -867,7 +869,7 @@ print(
 #
 # **To think about.** The lab promises that 10 GPUs train ten times as fast "in the
 # ideal case". Name three things from this page that do not get faster with ten nodes,
-# and say which of them you would mend first on the real data set.
+# and say which of them you would improve first on the real data set.
 
 # %%
 folder.cleanup()

@@ -4,7 +4,7 @@
 # A node has eight GPUs, and a program uses one. Two changes of a few lines promise
 # more: hand the work to all devices, and compute with 16 bits instead of 32. Both can
 # go wrong without any error. A sample counts twice, one rank skips a step that the
-# others make, weights stand still although every gradient is right. On this page you
+# others make, weights do not change although every gradient is right. On this page you
 # build what these few lines do, and break it.
 #
 # **At the end of this page** you know why `DataParallel` was 4 times slower than
@@ -51,7 +51,7 @@ torch.set_num_threads(1)  # the networks of this page are too small for more
 # Write down what you think before you read on; the page answers all three.
 #
 # 1. Somebody wraps a ResNet in `nn.DataParallel` and trains it on 8 GPUs instead of
-#    one. By which factor is an epoch faster?
+#    one. By what factor is an epoch faster?
 # 2. A bfloat16 weight is 1.0. You subtract 0.001 from it, a thousand times. What is it
 #    then?
 # 3. Four ranks evaluate 509 images that a `DistributedSampler` deals out, and add up
@@ -63,10 +63,10 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## One process, many devices
 #
-# `nn.DataParallel(model)` is the oldest way to several GPUs: one process, one line. In
-# every step it **scatters** the batch, **replicates** the model, applies the replicas
-# in threads, **gathers** the outputs on device 0, where the loss is computed, and sums
-# the gradients there. What does it do without a GPU?
+# `nn.DataParallel(model)` is the oldest way to use several GPUs: one process, one line.
+# In every step it **scatters** the batch, **replicates** the model, applies the
+# replicas in threads, **gathers** the outputs on device 0, where the loss is computed,
+# and sums the gradients there. What does it do without a GPU?
 
 # %%
 model = nn.Linear(4, 2)
@@ -80,9 +80,9 @@ if DEVICE == "cpu":
 print("names of parameters:", list(wrapped.state_dict()))
 
 # %% [markdown]
-# On a CPU it calls the model, whatever you ask for, and says nothing. What stays is a
-# word in front of each name of a parameter: a checkpoint saved so does not load into
-# the bare model. So you build it yourself.
+# On a CPU it just calls the model, whatever you ask for, and says nothing. All that
+# remains is a prefix to each parameter's name: a checkpoint saved this way does not
+# load into the bare model. So you build it yourself.
 #
 # First, what `batch_size` means. A program with `DataParallel` has one loader, and its
 # `batch_size` is that of all devices together; it is cut by `torch.chunk`: pieces of
@@ -118,12 +118,12 @@ for kind, batch_size in (("DataParallel", 3200), ("DDP", 400), ("DataParallel", 
     print(f"{kind:<12} batch_size {batch_size:>4}: {rows}, together {sum(rows)}")
 
 # %% [markdown]
-# The last line is no slip: with 9 rows on 8 devices, three have nothing to do.
+# The last line is no mistake: with 9 rows on 8 devices, three have nothing to do.
 #
 # ### DataParallel by hand (3 points) · stretch
 #
-# Here the devices are modules in a list. What is asked for is the gradient of the mean
-# loss over the *whole* batch, as if one device had seen it.
+# Here the devices are modules in a list. You compute the gradient of the mean loss over
+# the *whole* batch, as if one device had seen it.
 
 
 # %% nbgrader={"grade": false, "grade_id": "data_parallel_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -161,8 +161,8 @@ check(data_parallel_step)
 # ### What it costs · stretch
 #
 # The same step twice, on the relay's virtual time: 4 devices, a model of 100,000
-# numbers, and a forward and backward pass of 1.2 ms. Above as `DataParallel` does it,
-# below as DDP does.
+# numbers, and a forward and backward pass of 1.2 ms. Above is how `DataParallel` does
+# it, below how DDP does.
 
 # %%
 FORWARD, BACKWARD, REST = 0.4e-3, 0.8e-3, 0.1e-3  # virtual seconds
@@ -207,20 +207,21 @@ charts.diagrams(runs, 4)
 
 # %% [markdown]
 # `DataParallel` copies all weights to all devices in every step, because only device 0
-# has stepped. It waits for the loss, and again for the sum. Nothing overlaps with
+# has updated them. It waits for the loss, and again for the sum. Nothing overlaps with
 # anything, and device 0 does more than the others. DDP copies the weights once; then
 # all ranks make the same step, and gradients travel while others are being computed.
 #
 # Bytes are not the reason: 2 (p-1) n of them travel in either case, in a broadcast and
-# a reduce or in an all-reduce. It is *when* they travel.
+# a reduce or in an all-reduce. What matters is *when* they travel.
 #
 # ## A published table, taken apart
 #
 # High-Flyer AI trained a ResNet-50 on ImageNet in five ways, on nodes of 8 A100
 # (*PyTorch Distributed Training Method*; the programs are in
-# github.com/HFAiLab/pytorch_distributed). The article's seconds for an epoch, and its
-# words: DDP is "about eight times" faster than one GPU, and 32 GPUs with apex, half
-# precision, are "more than 30 times" faster, "almost in line with the number" of them.
+# github.com/HFAiLab/pytorch_distributed). Below are the article's seconds for an epoch;
+# in its words, DDP is "about eight times" faster than one GPU, and 32 GPUs with apex,
+# half precision, are "more than 30 times" faster, "almost in line with the number" of
+# them.
 
 # %%
 PUBLISHED = {  # GPUs, seconds for an epoch
@@ -248,19 +249,19 @@ for before, after, changes in STEPS_BETWEEN:
     )
 
 # %% [markdown]
-# The first line is your first guess. And the sentences?
+# The first line answers your first guess. What about the sentences?
 #
 # - "About eight times" is 7.5: fair.
 # - "More than 30 times" compares float32 on one GPU with half precision on 32: two
 #   things changed. The line above it compares like with like, and finds 111 %: four
 #   times the GPUs, *more* than four times as fast. Adding GPUs does not do that, so
 #   something else changed, too; the article does not say what. (It says that half
-#   precision leaves room for larger batches, and that these made it half as fast
-#   again. Then 52 s would be slow.)
+#   precision leaves room for larger batches, and that these made it one and a half
+#   times as fast. Then 52 s would be slow.)
 # - An epoch here is training *and* validation: `t2 - t1` in their programs spans both.
 #
-# Whoever publishes a table changes one thing from line to line. Where two change, write
-# two lines.
+# Whoever publishes a table should change one thing from line to line. Where two change,
+# write two lines.
 #
 # ### And the utilisation?
 #
@@ -291,11 +292,11 @@ print(f"memory with apex, by the chart: {24.48 / 39.92:.0%} of 39.92 GB")
 # %% [markdown]
 # For DDP it fits. For `DataParallel` it does not: by either number the GPUs were busy
 # for longer than they did useful work. `nvidia-smi` counts "the percent of time over
-# the past sample period during which one or more kernels was executing on the GPU" (so
-# PyTorch's manual of `torch.cuda.utilization`): a kernel that copies weights counts,
-# and one that occupies a corner of the GPU, too. And with apex, by the chart, the GPUs
-# get *more* done while they are busy for less time. High utilisation means that
-# something ran. How much work was done is in images per second.
+# the past sample period during which one or more kernels was executing on the GPU"
+# (PyTorch's manual of `torch.cuda.utilization`): a kernel that copies weights counts,
+# and so does one that occupies a corner of the GPU. And with apex, by the chart, the
+# GPUs get *more* done while they are busy for less time. High utilisation means that
+# something ran. Images per second tell how much work was done.
 #
 # ## Sixteen bits
 #
@@ -335,13 +336,13 @@ for dtype in (half, brain):
 # digits: 1 - 0.001 is 1.
 #
 # The last two lines say what "float32 accumulation" is about. Where numbers are added
-# up one by one in 16 bits, the sum stands still as soon as it is large. `.sum()`, and
+# up one by one in 16 bits, the sum stops growing as soon as it is large. `.sum()`, and
 # every good matrix product, keeps its sum in float32 and rounds once, at the end.
 #
 # ### Where gradients lie
 #
 # A network that learns digits, and the size of each of its gradients. (It has not
-# learned anything yet; to stand for a later time, the loss is taken times 1/1000.) The
+# learned anything yet; to imitate a later time, the loss is multiplied by 1/1000.) The
 # grey lines are the ends of float16: what is left of the first becomes 0 or loses
 # digits, what is right of the last becomes infinite.
 
@@ -444,7 +445,7 @@ check(dynamic_scale)
 
 # %% [markdown]
 # PyTorch's way: `torch.autocast` chooses the type of each operation, `GradScaler` the
-# scale. On a CPU, too. What is 16 bits wide in such a step?
+# scale. It works on a CPU, too. What is 16 bits wide in such a step?
 
 # %%
 layer = nn.Linear(4, 3)
@@ -463,7 +464,7 @@ for name, one in (
     print(f"{name:<33} {one.dtype}")
 
 # %% [markdown]
-# The weights stay float32: they *are* the master weights. autocast makes a copy of 16
+# The weights stay float32: they *are* the master weights. autocast makes a copy in 16
 # bits for each product. Now train with it, three times. With float16 the scale starts
 # at $2^{16}$, GradScaler's default, and may double after 20 good steps (its default is
 # 2000).
@@ -528,8 +529,8 @@ ax.set_yscale("log", base=2)
 # ### One overflows, nobody steps (3 points)
 #
 # With DDP all ranks see the same sum, and so the same infinity: they skip together.
-# With ZeRO or FSDP each rank steps its own shard and sees the gradient of that shard
-# alone. Then somebody must ask.
+# With ZeRO or FSDP each rank updates its own shard and sees the gradient of that shard
+# alone. Then the ranks must ask each other.
 
 
 # %% nbgrader={"grade": false, "grade_id": "found_inf_anywhere", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -599,10 +600,11 @@ for k, a, b in zip(SEQUENCES, whole, less):
     )
 
 # %% [markdown]
-# The smaller the batch, the less is saved: the copies of the weights weigh the same.
-# With a large one the ratio goes down, but not to one half: softmax, norms and the loss
-# stay in float32, and masks and indices have no digits. With the fixed part it is about
-# what the chart says. "Nearly 2" is a limit: for activations alone, all in 16 bits.
+# The smaller the batch, the less is saved: the copies of the weights stay the same
+# size. With a large one the ratio goes down, but not to one half: softmax, norms and
+# the loss stay in float32, and masks and indices have no digits. Together with the
+# fixed part it is about what the chart says. "Nearly 2" is a limit: for activations
+# alone, all in 16 bits.
 #
 # ## One evaluation on all ranks
 #
@@ -671,9 +673,8 @@ for r, rank in enumerate(theirs.ranks):
 #    guess.
 # 3. The loss is a mean of the means of batches, and the last batch is smaller.
 #
-# Rank 0's numbers are near the truth, which is why nobody notices. But they are other
-# numbers on every number of ranks, and nobody can say which part of a difference is
-# noise.
+# Rank 0's numbers are near the truth, which is why nobody notices. But they change with
+# the number of ranks, and nobody can say which part of a difference is noise.
 #
 # ### One evaluation on all ranks (3 points)
 
@@ -707,8 +708,8 @@ def evaluate(
 check(evaluate)
 
 # %% [markdown]
-# What is it worth? A validation that takes 8 ms, on virtual time: on rank 0, while the
-# others wait for it, or divided.
+# What is that worth? Take a validation of 8 ms, on virtual time: on rank 0, while the
+# others wait for it, or divided among all ranks.
 
 
 # %% tags=["parameters", "raises-exception"]
@@ -736,8 +737,8 @@ for p in SOME_RANKS:
 # The same bits on every rank is one thing; the same on *any number* of ranks is
 # another. Counts are whole numbers, and their sum has no order. A loss is a float, and
 # a sum of floats depends on the order. The way out: round each sample's loss to a
-# multiple of $2^{-20}$. Sums of these are exact in float64 up to $2^{33}$, so no order
-# can show.
+# multiple of $2^{-20}$. Sums of these are exact in float64 up to $2^{33}$, so the order
+# has no effect.
 
 
 # %% tags=["raises-exception"]
@@ -772,8 +773,8 @@ print("bytes that a rank hands over:", run.ranks[0].collective_bytes)
 #
 # Sometimes the shards are not yours to choose: the loader comes with a
 # `DistributedSampler`. It lengthens the order of all samples by its own beginning
-# (several times, if need be), until it divides, and gives rank $r$ the places $r, r +
-# p, r + 2p, \ldots$ A rank can tell from the place alone what is padding.
+# (several times, if need be), until it divides evenly, and gives rank $r$ the places
+# $r, r + p, r + 2p, \ldots$ A rank can tell from the place alone what is padding.
 
 
 # %% nbgrader={"grade": false, "grade_id": "evaluate_padded", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -912,7 +913,7 @@ plots.training(curves, plots.canvas(size=(8, 3)), ylabel="loss", xlabel="step");
 #
 # **One rank skips alone.** Four ranks, each with a quarter of the weights and of the
 # optimizer (unit 15's ZeRO), loss scaling in float16. Rank 2's quarter has the large
-# gradients. Once they ask each other, once each looks at its own:
+# gradients. In one run they ask each other, in the other each looks only at its own:
 
 
 # %% tags=["raises-exception"]
@@ -950,22 +951,22 @@ ax = plots.canvas(size=(8, 3))
 plots.training(curves, ax, xlabel="step", ylabel="distance to the best", log=True);
 
 # %% [markdown]
-# Rank 2 skips alone, and halves its scale. The others go on with the old one, and bring
+# Rank 2 skips alone, and halves its scale. The others go on with the old one, and send
 # gradients for rank 2's quarter that overflow again; so it skips again, and halves
 # again. Meanwhile its own gradients, of an ever smaller scale, hardly count for the
 # others. Then a step happens not to overflow: rank 2 divides a sum of the old scale by
-# its own tiny one, and its weights are gone. Nobody raised an error at any time, and a
+# its own tiny one, and its weights are gone. No error was raised at any time, and a
 # program that logs the scale of rank 0 sees nothing.
 #
 # ## A page for GPUs · stretch
 #
 # ### What overlaps with what
 #
-# `torch.profiler` notes when each operation began and how long it took, on each thread
-# and each stream. `record_trace.py`, beside this page, trains six layers with DDP on
-# two ranks and writes rank 0's trace. Where there is a GPU, the cell records anew.
-# Elsewhere it reads `ddp_trace.json.gz`, which was recorded on **two CPU ranks over
-# gloo**. (The file opens in ui.perfetto.dev, too.)
+# `torch.profiler` records when each operation began and how long it took, on each
+# thread and each stream. `record_trace.py`, beside this page, trains six layers with
+# DDP on two ranks and writes rank 0's trace. Where there is a GPU, the cell records a
+# new one. Elsewhere it reads `ddp_trace.json.gz`, which was recorded on **two CPU ranks
+# over gloo**. (The file opens in ui.perfetto.dev, too.)
 
 
 # %%
@@ -1030,13 +1031,13 @@ kinds |= {"computing": "purple", "all-reduce": "green"}
 lanes(rows, kinds, size=(11, 2.9), legend=False, xlabel="ms", title=trace["machine"]);
 
 # %% [markdown]
-# Read it from below. Three all-reduces belong to each backward pass, one for each
-# bucket. They begin while gradients of earlier layers are still being computed: that
-# part is hidden. The last bucket belongs to the first layers; nothing is left to
-# compute when it is ready, so whatever it takes is waited for. More buckets make the
-# last one smaller, and cost a latency each.
+# Read it from the bottom up. Three all-reduces belong to each backward pass, one for
+# each bucket. They begin while gradients of earlier layers are still being computed:
+# that part is hidden. The last bucket belongs to the first layers; nothing is left to
+# compute when it is ready, so its whole time is spent waiting. More buckets make the
+# last one smaller, and each costs a latency.
 #
-# On a CPU the all-reduce takes the cores that the computation wants, so what is hidden
+# On a CPU the all-reduce takes the cores that the computation needs, so what is hidden
 # is not free. On a GPU it is a kernel of NCCL's on a stream of its own; look there for
 # gaps in the row *computing*, not for a utilisation.
 #
@@ -1044,8 +1045,8 @@ lanes(rows, kinds, size=(11, 2.9), legend=False, xlabel="ms", title=trace["machi
 #
 # Above: backward, then one all-reduce for everything. Below: a hook on each parameter,
 # as DDP has them, that starts the all-reduce of a bucket of two layers as soon as its
-# last gradient is there. (DDP itself gives the same gradients, but on the relay its
-# C++ waits for each bucket; its overlap is in the trace above.)
+# last gradient is ready. (DDP itself gives the same gradients, but on the relay its C++
+# waits for each bucket; its overlap is in the trace above.)
 
 
 # %%
@@ -1132,10 +1133,10 @@ for how in ("at the end", "with hooks"):
 #
 # How fast can this machine multiply? A product of $m \times k$ and $k \times n$ numbers
 # takes $2mkn$ operations and moves at least $mk + kn + mn$ numbers. Operations per byte
-# are its **arithmetic intensity**. Below it, two bounds: the memory's bandwidth times
-# the intensity (the slope), and the largest rate there is (the roof). Predict: is a
-# product with $n = 1$, a matrix times a vector, faster with 16 bits? Is one with $n =
-# 256$?
+# are its **arithmetic intensity**. Two bounds limit the rate: the memory's bandwidth
+# times the intensity (the slope), and the largest rate there is (the roof). Predict: is
+# a product with $n = 1$, a matrix times a vector, faster with 16 bits? Is one with
+# $n = 256$?
 
 
 # %%
@@ -1202,7 +1203,7 @@ for name, (_, rates) in measured.items():
 #
 # ## PyTorch's own
 #
-# A step of yours beside the library's: `data_parallel_step` on replicas against DDP on
+# Your own step beside the library's: `data_parallel_step` on replicas against DDP on
 # ranks, and `scaled_step` against `GradScaler` and `clip_grad_norm_`.
 
 
@@ -1269,7 +1270,7 @@ for scale, max_norm in ((1.0, 1e9), (2.0**14, 1e9), (2.0**14, 0.05), (2.0**24, 1
 # - Master weights stay float32. 16 bits save activations, time on machines that have
 #   units for them, and bytes on the network.
 # - Evaluate with **sums**: counts, losses, confusion matrices; one all_reduce, then
-#   divide. No padding, no mean of means, no reading after `reduce` on another rank.
+#   divide. No padding, no mean of means, no use of `reduce`'s result on another rank.
 #
 # **To think about.** With DDP and loss scaling all ranks skip together without asking,
 # because they see the same sum. Which of these break that: a hook that clips on one

@@ -2,17 +2,17 @@
 # # 11 · Large batches
 #
 # Data parallelism makes batches larger: p ranks with b samples each are one batch of p
-# b. The gradients come out right, that was unit 05. Whether the *training* does is
+# b. The gradients come out right, as unit 05 showed. Whether the *training* does is
 # another question. How long may a step be? How many samples are worth averaging? What
 # becomes of a layer like batch norm, which looks at the whole batch? And who looks at
-# the validation samples while all the others compute? A talk of IBM's on distributed
-# deep learning (B. Nelson, 2019) has just these under "technical considerations": batch
+# the validation samples while all the others compute? An IBM talk on distributed deep
+# learning (B. Nelson, 2019) lists exactly these under "technical considerations": batch
 # size, learning rate, batch normalization, on-the-fly validation. None of them raises
 # an error when it goes wrong.
 #
 # **At the end of this page** you have found the edge of the linear rule, measured a
 # noise scale while training and predicted a batch size from it, written a batch norm
-# over all ranks, forward and backward, and you validate without anybody waiting.
+# over all ranks, forward and backward, and you validate without making any rank wait.
 #
 # **You need** units 05 and 06. **It takes** about 80 minutes, the *stretch* 55 more.
 # The cells themselves run for less than a minute on two cores. They take about 1.6 GB
@@ -39,7 +39,7 @@ torch.set_num_threads(1)  # for so small a network a second thread only gets in 
 # ## Guess first
 #
 # 1. A model learns well with batches of 32 and a rate of 0.12. You have 8 times the
-#    ranks, so batches of 256. Which rate?
+#    ranks, so batches of 256. Which rate do you take?
 # 2. Batches of 512 need 16 times fewer steps than batches of 32 to get as far: true?
 # 3. A batch norm layer over the batch of all ranks: how much more is sent in a step of
 #    ResNet-50 than its gradients, a thousandth, a hundredth, as much again?
@@ -52,7 +52,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # Digits and a small network, one process: a batch of p b samples is the same whoever
 # computes it. Every row sees each sample ten times; only the batch differs, so larger
-# batches make fewer steps.
+# batches mean fewer steps.
 
 # %% tags=["parameters"]
 IMAGES, EPOCHS = 8192, 10
@@ -101,8 +101,8 @@ for batch in (32, 128, 256):
     print(f"batch {batch:4}, rate 0.12: {steps:5} steps, accuracy {accuracy:.3f}")
 
 # %% [markdown]
-# Same samples, same rate, fewer steps: the network gets less far. Its steps are as long
-# as before, and their direction is better known. So make them longer.
+# Same samples, same rate, fewer steps: the network learns less. Its steps are as long
+# as before, and their direction is more certain. So make them longer.
 #
 # ## Build: the rate
 #
@@ -186,18 +186,18 @@ for k, warmup in ((1, 0), (4, 0), (8, 0), (8, 64), (8, 160)):
 
 # %% [markdown]
 # Four times the batch with four times the rate does as well as the small batch, as
-# promised. Eight times does not: no error, a loss that was never small, a network
-# that guesses. And the warm-up does not save it here, however long: it helps where only
-# the *beginning* cannot bear the rate. This network cannot bear it at any time.
+# promised. Eight times does not: no error, a loss that was never small, a network that
+# guesses. And the warm-up does not save it here, however long: it helps where only the
+# *beginning* cannot stand the rate. This network cannot stand it at any time.
 #
 # So the rule says where to look first. It does not say how far it carries.
 #
 # ## Build: accumulate what does not fit
 #
 # To try a batch of 8 ranks on 2, compute it in micro-batches and let gradients add up
-# (unit 06). There all micro-batches had one size. The end of an epoch, sequences of
-# different lengths, filtered samples: in practice they have not. And then "the mean of
-# the means" is a different loss.
+# (unit 06). There all micro-batches had one size. In practice they do not: think of the
+# end of an epoch, sequences of different lengths, filtered samples. And then "the mean
+# of the means" is a different loss.
 #
 # ### Accumulating uneven micro-batches (5 points)
 #
@@ -272,8 +272,8 @@ print(f"largest difference of the gradients: {different:.1e}")
 # ## Build: how long may a layer's step be? · stretch
 #
 # At 8 times the batch the step was too long for some layer. Which step is "long"
-# depends on the layer: an update of norm 1 is nothing for weights of norm 100, and the
-# end of weights of norm 1. **LARS** and **LAMB** therefore give every layer a rate of
+# depends on the layer: an update of norm 1 is nothing for weights of norm 100, and
+# destroys weights of norm 1. **LARS** and **LAMB** therefore give every layer a rate of
 # its own. With $w$ the layer's weights, $u$ its update,
 #
 # $$w \leftarrow w - \eta \cdot \text{trust} \cdot \frac{\|w\|}{\|u\|} \, u .$$
@@ -285,8 +285,9 @@ print(f"largest difference of the gradients: {different:.1e}")
 #
 # ### A step as long as the layer can bear (4 points)
 #
-# One more thing: since unit 15 no rank may hold a whole layer. A norm of shards is the
-# root of a sum over ranks, and all the norms you need fit into one collective.
+# One more thing: with the shards of unit 15, perhaps no rank holds a whole layer. A
+# norm of shards is the root of a sum over ranks, and all the norms you need fit into
+# one collective.
 
 # %% nbgrader={"grade": false, "grade_id": "trust_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def trust_step(shards, updates, adapt, lr, trust):
@@ -347,28 +348,28 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
     print(f"batch {32 * k}, rate {0.12 * k:.2f}, {name:4}: accuracy {accuracy:.3f}")
 
 # %% [markdown]
-# LARS survives the rate that SGD does not: no layer can be thrown far. That is not to
-# say that it wins. Compare with the first table, and with what Nado et al. found on the
-# problems LARS and LAMB were made for (2021, arXiv 2102.06356, abstract): "standard
-# optimization algorithms such as Nesterov momentum and Adam can match or exceed the
-# results of LARS and LAMB at large batch sizes."
+# LARS survives the rate that SGD does not: no layer can move far in one step. That does
+# not mean that it wins. Compare with the first table, and with what Nado et al. found
+# on the problems LARS and LAMB were made for (2021, arXiv 2102.06356, abstract):
+# "standard optimization algorithms such as Nesterov momentum and Adam can match or
+# exceed the results of LARS and LAMB at large batch sizes."
 #
 # ## Build: how large may a batch be?
 #
-# Averaging more samples makes the direction of a step better known, until it is known.
-# Let $G$ be the true gradient and $S$ the noise of one sample, the sum of the variances
-# of all components. The gradient $g$ of $B$ samples then has
+# Averaging more samples makes the direction of a step more certain, until it is
+# certain. Let $G$ be the true gradient and $S$ the noise of one sample, the sum of the
+# variances of all components. The gradient $g$ of $B$ samples then has
 #
 # $$E|g|^2 = |G|^2 + S / B .$$
 #
-# The two parts are of one size at $B = S / |G|^2$: the **noise scale** (McCandlish et
+# The two parts are equally large at $B = S / |G|^2$: the **noise scale** (McCandlish et
 # al. 2018, arXiv 1812.06162). Much smaller batches step in directions that are mostly
-# noise, and twice the batch is worth twice as much; much larger ones know what they
-# knew before. Their abstract: it "predicts the largest useful batch size across many
+# noise, and twice the batch is worth twice as much; much larger ones learn hardly
+# anything new. Their abstract: it "predicts the largest useful batch size across many
 # domains".
 #
 # Measuring it takes $|g|^2$ for two sizes of batch. A data-parallel step has both at
-# hand: each rank's own gradient, of b samples, and their mean, of p b. From two
+# hand: each rank's own gradient, of b samples, and their mean, of p b. From these two
 # equations follow
 #
 # $$|G|^2 = \frac{B\,|g_B|^2 - b\,|g_b|^2}{B - b}, \qquad
@@ -440,9 +441,9 @@ for before in (0, 100, 300):
     print(f"after {before:3} steps of 32: {said}; median {middle:.0f}")
 
 # %% [markdown]
-# Single values scatter, some may even come out negative: a difference of two noisy
-# numbers stands below the fraction. So one takes means over many steps. The order of
-# magnitude is plain: some hundred samples. And it grows while the network learns, as
+# Single values scatter, and some may even come out negative: the denominator is a
+# difference of two noisy numbers. So one takes means over many steps. The order of
+# magnitude is clear: some hundred samples. And it grows while the network learns, as
 # the paper's abstract says it will: it "increases as the loss decreases". Once the
 # samples agree on what is easy, what is left is noise.
 #
@@ -494,27 +495,29 @@ charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks);
 
 # %% [markdown]
 # The steps do stop falling, and the scale says roughly where: not at 8 samples and not
-# at 8000. No more than roughly. The knee of what was measured, the fewest samples over
-# the fewest steps, lies lower than the noise scale by a small factor. The formula is
-# that of a rate that is best for every batch and a noise scale that stays as it is;
-# here a few rates were tried, and the scale has grown all the while. Use it for the
-# order of magnitude, *before* you ask for 64 devices: 16 times the batch of 32, and the
-# steps are far from 16 times fewer. That answers the second question.
+# at 8000. It says no more than that. The knee of what was measured, the fewest samples
+# over the fewest steps, is lower than the noise scale by a small factor. The formula
+# assumes the best rate for every batch and a noise scale that does not change; here a
+# few rates were tried, and the scale grew all the while. Use it for the order of
+# magnitude, *before* you ask for 64 devices: with 16 times the batch of 32, the steps
+# are far from 16 times fewer. That answers the second question.
 #
 # ## Build: batch norm over all ranks
 #
 # Batch norm subtracts from every channel its mean over the batch and divides by its
 # standard deviation. Each rank has only a part of the batch. Frameworks then normalise
 # each part by itself, and nothing tells you that the layer now works on smaller batches
-# than the model was made for: with 2 samples a rank, on the mean and deviation of 2.
+# than the model was made for: with 2 samples per rank, it uses the mean and deviation
+# of 2.
 #
 # ### The moments of all rows (5 points)
 #
-# Mean and variance of all rows, wherever they are. The rows may be shared out unevenly,
-# a rank may have none. It is tempting to add up $x$ and $x^2$ and to use $E[x^2] -
-# E[x]^2$. Try that in your head on channels whose mean is 200,000 and whose deviation
-# is 0.1, with 16 digits. What each rank can say exactly is: so many rows, their mean,
-# and the sum of their squared distances *from that mean*. From these the whole follows:
+# Find the mean and variance of all rows, wherever they are. The rows may be shared out
+# unevenly, and a rank may have none. It is tempting to add up $x$ and $x^2$ and to use
+# $E[x^2] - E[x]^2$. Try that in your head on channels whose mean is 200,000 and whose
+# deviation is 0.1, with 16 digits. What each rank can say exactly is how many rows it
+# has, their mean, and the sum of their squared distances *from that mean*. From these
+# follows the whole:
 #
 # $$n \cdot \text{var} = \sum_r (M_r + n_r\,(\text{mean}_r - \text{mean})^2).$$
 
@@ -577,8 +580,8 @@ def sync_norm_backward(g, xhat, weight, inv, n):
 check(sync_norm_backward)
 
 # %% [markdown]
-# Both together are a layer. Against `BatchNorm1d` on the whole batch, in float64, with
-# shards of 5, 3, 1 and no rows:
+# Both together are a layer. Compare it with `BatchNorm1d` on the whole batch, in
+# float64, with shards of 5, 3, 1 and no rows:
 
 # %% tags=["raises-exception"]
 class SyncNorm(torch.autograd.Function):
@@ -651,7 +654,7 @@ by_hand = simulation.run(a_layer, len(SIZES), (False,))
 compare(by_hand)
 
 # %% [markdown]
-# One collective forward, one back (the last is the weight's, with all other
+# One collective forward, one back (the last in the list is the weight's, with all other
 # gradients). And `nn.SyncBatchNorm`, which does the same on GPUs?
 
 # %%
@@ -745,7 +748,7 @@ for synchronised in (False, True):
 # apart, and each rank has subtracted what its own digits have in common. The network
 # that is evaluated, and saved, meets all ten, with the statistics of rank 0 alone.
 # Merging the statistics afterwards (by the formula of your `global_moments`) helps a
-# little. The weights were trained in front of another layer, and that nothing mends.
+# little. The weights were trained together with another layer, and nothing cures that.
 # Over all ranks there is one layer and one set of statistics. The other half of the
 # cure is older: shuffle before you shard (unit 04).
 #
@@ -793,11 +796,12 @@ for alpha in (1e-6, 5e-6, 2e-5, 5e-5):
     print(f"{alpha * 1e6:3.0f} µs {said}")
 
 # %% [markdown]
-# In *bytes* it is next to nothing: less than half a percent. What there are, are over a
+# In *bytes* it is next to nothing: less than half a percent. But there are over a
 # hundred latencies, one after the other, and none of them hides behind computing: the
 # next layer waits. With latencies of a microsecond or two, inside one node, that is a
-# matter of percents. With those of slow networks between many nodes the norms take as
-# long as all gradients, or longer. The slide is right about networks, not about volume.
+# matter of a few percent. With those of slow networks between many nodes the norms take
+# as long as all gradients, or longer. The slide is right about networks, not about
+# volume.
 #
 # The talk's own ways out: small groups (the local batch; *Bonus*, below), or **weight
 # normalization**, which has no statistics at all: $w = s\, v / \|v\|$ for each output.
@@ -838,20 +842,19 @@ print(f"this network: {needed[32] / needed[512]:.1f} times fewer steps, "
 # %% [markdown]
 # There the rule carried 32 times; with your digits it broke before 8. Both are true:
 # how far it carries depends on the noise scale and on the curvature of the problem, and
-# ImageNet is noisier. And mind *which* efficiency a paper gives: 90 % is that of images
-# a second. What counts is the time to a given accuracy, and beyond the noise scale the
-# one grows while the other stands still.
+# ImageNet is noisier. And note *which* efficiency a paper gives: 90 % is that of images
+# per second. What counts is the time to a given accuracy, and beyond the noise scale
+# the rate grows while that time stays the same.
 #
 # ## Build: validation that stops nobody · stretch
 #
 # "If the validation is not also distributed, it will quickly bottleneck the training",
-# says the same talk. Rank 0 validates; the others come to the next all_reduce, and
-# wait.
+# says the same talk. Rank 0 validates; the others reach the next all_reduce, and wait.
 #
 # ### Validation that stops nobody (4 points)
 #
-# All ranks have the same weights after each step, so each can validate a share. On what
-# they must agree are the counts.
+# All ranks have the same weights after each step, so each can validate a share. What
+# they must agree on are the counts.
 
 # %% nbgrader={"grade": false, "grade_id": "train_and_validate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_and_validate(step, correct, steps, every, n):
@@ -919,16 +922,16 @@ for who in ("nobody", "rank 0", "all ranks"):
 charts.diagrams(shown, 4)
 
 # %% [markdown]
-# A fourth of the time, as there are four ranks. Where even that is too long, a copy of
+# A quarter of the time, as there are four ranks. Where even that is too long, a copy of
 # the weights goes to ranks that do nothing else and the training goes on; their answer
 # comes some steps later.
 #
 # ## The library does it
 #
-# `SyncBatchNorm` wants GPUs, but PyTorch's collectives can be differentiated through:
+# `SyncBatchNorm` needs GPUs, but PyTorch's collectives can be differentiated through:
 # write the forward pass with `torch.distributed.nn.functional.all_reduce`, and autograd
-# finds the backward pass, the collective included. The rates are two schedulers in a
-# row. And accumulation was DDP's own all along.
+# finds the backward pass, the collective included. The rates are two schedulers, one
+# after the other. And accumulation was DDP's own all along.
 
 # %% tags=["raises-exception"] alt="Two space-time diagrams of four ranks through one norm layer, forward and backward: by hand and by autograd, each with a collective in either direction and one for the gradient of the weight; by hand takes a little less."
 library = simulation.run(a_layer, len(SIZES), (True,))
@@ -960,13 +963,13 @@ print(f"rates differ by {np.abs(torch_rates(8, 20, 100) - mine).max():.0e}")
 #
 # - k times the batch, k times the rate, with a warm-up, is where to begin. It has an
 #   edge; find yours before the large run.
-# - Micro-batches and shards of different sizes: weigh by rows, never take means of
+# - Micro-batches and shards of different sizes: weight by rows, never take means of
 #   means.
 # - LARS and LAMB move each layer by a share of its own norm; with shards, norms are
 #   roots of sums over ranks, all in one collective.
-# - The noise scale says up to which batch more samples buy fewer steps. It comes for
-#   one number more than the gradient, and it grows during training.
-# - Batch norm over all ranks: one collective each way and layer. Few bytes, many
+# - The noise scale says up to which batch more samples buy fewer steps. It costs one
+#   number more than the gradient, and it grows during training.
+# - Batch norm over all ranks: one collective per layer, each way. Few bytes, many
 #   latencies.
 # - Running statistics are each rank's own unless you do something about it.
 # - Validate on all ranks.
@@ -979,9 +982,9 @@ print(f"rates differ by {np.abs(torch_rates(8, 20, 100) - mine).max():.0e}")
 # ## Bonus: small groups on purpose
 #
 # The statistics of small groups are noisy, and that noise can help a network to
-# generalise: so one normalises in groups even where the batch is whole. It is called
-# **ghost** batch norm (Hoffer, Hubara and Soudry 2017, arXiv 1705.08741). It is also
-# how to try on one device what batch norm will do with b samples on each of many.
+# generalise: so one normalises in groups even where the batch is not divided. It is
+# called **ghost** batch norm (Hoffer, Hubara and Soudry 2017, arXiv 1705.08741). It is
+# also how to try on one device what batch norm will do with b samples on each of many.
 #
 # ### Batch norm of small groups (3 points)
 

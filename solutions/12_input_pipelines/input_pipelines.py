@@ -2,15 +2,15 @@
 # # 12 · Input pipelines
 #
 # An accelerator computes nothing before a batch has been read, decoded and put
-# together. Somebody else does that, at the same time, or the accelerator waits. This is
-# the part of a training that goes wrong without any error: a loader that delivers every
-# sample twice trains, one that never delivers the last hundred trains too, and a
-# machine whose GPUs wait half of the time looks busy on the bill.
+# together. Another process does that at the same time, or the accelerator waits. This
+# is the part of training that goes wrong without any error: a loader that delivers
+# every sample twice trains, one that never delivers the last hundred trains too, and a
+# machine whose GPUs wait half of the time costs as much as a busy one.
 #
 # **At the end of this page** you have written shards and read broken ones, dealt them
 # out to the workers of all ranks, shuffled a stream that does not fit into memory, made
 # batches ahead of the step, predicted how busy an accelerator is and measured it, and
-# stopped an epoch on 4 ranks to go on with it on 3, with no sample lost or twice.
+# stopped an epoch on 4 ranks to go on with it on 3, with no sample lost or repeated.
 #
 # **You need** units 03 and 04. **It takes** about 85 minutes, the *stretch* 80 more.
 # The cells themselves run for about 45 seconds on two cores. They take about 1 GB of
@@ -45,7 +45,7 @@ from labkit.plots import inputs
 # %% [markdown]
 # ## Guess first
 #
-# A step takes 32 ms on the accelerator. Its 8 samples lie on a far disk; each takes
+# A step takes 32 ms on the accelerator. Its 8 samples are on a distant disk; each takes
 # 6 ms to arrive.
 #
 # 1. What share of the time does the accelerator work, if the program reads a batch,
@@ -59,8 +59,8 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## Where samples lie
 #
-# Some pictures, small ones, in three forms: one file each, as a photograph comes from a
-# camera; all files in one archive; and decoded, as one array on disk.
+# Here are some small pictures in three forms: one file each, as a photograph comes from
+# a camera; all files in one archive; and decoded, as one array on disk.
 
 # %% tags=["parameters"]
 PICTURES, BATCHES = 1024, 30
@@ -147,11 +147,11 @@ for name, per_second in rates.items():
     )
 
 # %% [markdown]
-# Decoding is what costs here, and the memory map has it behind it, at several times the
-# bytes. The archive is no gain over the files here: they were written a second ago and
-# lie in the machine's memory. On a shared file system, opening a file is a question to
-# a server that others ask, too, and a million small files are a million questions. One
-# archive is one, and it is read from front to back.
+# Decoding is what costs time here, and the memory map is already decoded, at several
+# times the bytes. The archive gains nothing over the files here: they were written a
+# second ago and are still in the machine's memory. On a shared file system, opening a
+# file is a request to a server that others use, too, and a million small files are a
+# million requests. One archive is one, and it is read from front to back.
 #
 # But one archive can be read by one reader only. So a data set is cut into **shards**:
 # archives of some hundred megabytes, many more than there are readers.
@@ -239,7 +239,7 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
 check(read_shard)
 
 # %% [markdown]
-# One byte of a photograph turned over, one shard cut off, one that is a page of HTML
+# One byte of a photograph is changed, one shard is cut off, and one is a page of HTML
 # (the server's error message, saved under the shard's name):
 
 # %% tags=["raises-exception"]
@@ -260,8 +260,8 @@ for name, key in broken:
     print(f"  {name}: {key or 'no archive'}")
 
 # %% [markdown]
-# What lies behind the end of a torn shard is lost for this epoch, and with the message
-# it can be copied again before the next.
+# What comes after the end of a torn shard is lost for this epoch, but thanks to the
+# message it can be copied again before the next.
 #
 # ## Who reads which shard
 #
@@ -286,12 +286,13 @@ print([int(x) for batch in DataLoader(Stream(), num_workers=2) for x in batch])
 #
 # ### Files for every worker of every rank (4 points)
 #
-# Three things to think of. All workers of all ranks must deal from the *same* order: a
-# folder's listing has none (`os.listdir` gives "arbitrary order", says Python's
-# documentation), so sort it first. Shuffle **before** you deal: otherwise a rank sees
-# the same files in every epoch, and never those of the others. And deal evenly to
-# ranks, then to the workers of each: a rank with more samples would still be training
-# when the others have ended, and would wait for them in its all-reduce for ever.
+# There are three things to think of. All workers of all ranks must deal from the *same*
+# order: a folder's listing has none (`os.listdir` gives "arbitrary order", says
+# Python's documentation), so sort it first. Shuffle **before** you deal: otherwise a
+# rank sees the same files in every epoch, and never those of the others. And deal
+# evenly to ranks, then to the workers of each: a rank with more samples would still be
+# training when the others have ended, and would wait for them in its all-reduce for
+# ever.
 
 # %% nbgrader={"grade": false, "grade_id": "shards_of", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shards_of(
@@ -349,9 +350,9 @@ print(f"{len(held)} different pictures, the commonest came {max(held.values())} 
 # ### A stream, shuffled (3 points) · stretch
 #
 # Samples of a shard come in the order in which they were written, often one class after
-# the other. To shuffle all of them one would need all of them in memory. A **shuffle
-# buffer** holds a few: it fills up, then for each sample that comes one of those inside
-# leaves, by lot.
+# the other. To shuffle all of them you would need all of them in memory. A **shuffle
+# buffer** holds a few: it fills up, then for each sample that comes in, one of those
+# inside, chosen at random, leaves.
 
 # %% nbgrader={"grade": false, "grade_id": "shuffle_buffer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shuffle_buffer(stream, size: int, rng: np.random.Generator):
@@ -379,8 +380,8 @@ def shuffle_buffer(stream, size: int, rng: np.random.Generator):
 check(shuffle_buffer)
 
 # %% [markdown]
-# How well does it shuffle? A point for each of 1,000 elements, where it went in and
-# where it came out:
+# How well does it shuffle? A point for each of 1,000 elements shows where it went in
+# and where it came out:
 
 # %% tags=["raises-exception"] alt="Three clouds of points: the place in the stream to the right, the place in the output upwards. With a buffer of 10 they lie on the diagonal, with 100 in a band above it with a long tail to the left, with 1,000 all over the square."
 outputs = {}
@@ -390,10 +391,10 @@ for size in (10, 100, 1000):
 inputs.orders(outputs);
 
 # %% [markdown]
-# Nothing comes out much earlier than it went in; some elements stay for long. A buffer
-# that is small beside a class's run of samples shuffles nothing that matters. That is
-# why the order of the *shards* is shuffled as well, and why samples are mixed once when
-# shards are written.
+# Nothing comes out much earlier than it went in; some elements stay for a long time. A
+# buffer that is small compared with a class's run of samples shuffles nothing that
+# matters. That is why the order of the *shards* is shuffled as well, and why samples
+# are mixed once when shards are written.
 
 # %% [markdown]
 # ## How fast can it be
@@ -430,9 +431,9 @@ check(samples_per_second)
 
 # %% [markdown]
 # Predicted, then measured: a data set whose samples take 6 ms to arrive and nothing to
-# decode, and an accelerator that is busy for 32 ms with a batch of 8 (it sleeps; a GPU
-# is as patient). The clock starts with the second batch: starting the workers costs
-# more than a batch.
+# decode, and an accelerator that is busy for 32 ms with a batch of 8 (here it only
+# sleeps for that time). The clock starts with the second batch: starting the workers
+# costs more than a batch.
 
 # %%
 READ, STEP, BATCH = 0.006, 0.032, 8
@@ -468,15 +469,16 @@ for workers in (0, 1, 2):
 
 # %% [markdown]
 # Those are the answers to the first two questions. What is measured stays below what is
-# predicted: a bound is one, and sleeping and handing over take time, the more so on a
-# machine that has other work. Behind the last line is a bound of 133 %: a third worker
-# would find nothing to do.
+# predicted: that is what a bound means, and sleeping and handing over take time, the
+# more so on a machine that has other work. The two workers of the last line could
+# supply 133 %: a third worker would find nothing to do.
 #
 # ## Ahead of the step
 #
-# What such a worker is, without processes: a thread that makes batches and a queue with
-# room for a few. That is enough wherever making a batch means waiting, or is done by a
-# library that lets other threads run (as decoders and numpy do for their long loops).
+# This is what such a worker is, without processes: a thread that makes batches and a
+# queue with room for a few. That is enough wherever making a batch means waiting, or is
+# done by a library that lets other threads run (as decoders and numpy do for their long
+# loops).
 #
 # ### Prefetch (4 points)
 #
@@ -528,14 +530,15 @@ print(f"DataLoader, 1:     busy {busy_share(one_worker):.0%}")
 # ### A band for each rank (4 points) · stretch
 #
 # With several ranks there are two ways to wait: for one's own batch, and, in the
-# all-reduce at the end of the step, for those who had to wait for theirs. A monitor
+# all-reduce at the end of the step, for ranks that had to wait for theirs. A monitor
 # shows both as an idle accelerator. Only the first is cured by reading faster *here*.
 #
 # Work it out: each rank has one worker, which makes its batches one after the other.
 # With `depth` = 0 a batch is begun when the step before it is over. With `depth` > 0,
 # batch k is begun as soon as batch k - 1 is made and batch k - depth has been *taken*,
-# that is, its step has begun. A rank's step begins when its batch is made and its last
-# step is over. A step takes `step` seconds, and then all ranks wait for the last one.
+# that is, its step has begun. A rank's step begins when its batch is made and its
+# previous step is over. A step takes `step` seconds, and then all ranks wait for the
+# slowest one.
 
 # %% nbgrader={"grade": false, "grade_id": "utilisation", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def utilisation(
@@ -568,12 +571,12 @@ def utilisation(
 check(utilisation)
 
 # %% [markdown]
-# Four ranks (threads here), a step of 40 ms. Ranks 0 and 1 need 24 ms for a batch.
-# Rank 2 too, but every sixth batch takes it 140 ms: a shard ends, the next must be
+# Four ranks (threads here), a step of 40 ms. Ranks 0 and 1 need 24 ms for a batch. So
+# does rank 2, but every sixth batch takes it 140 ms: a shard ends, and the next must be
 # opened. Rank 3 has a slow disk: 50 ms for every batch, more than a step.
 #
-# How far ahead is your `prefetch`? `depth` batches wait in the queue, and one more is
-# in the thread's hand: depth + 1, for the prediction.
+# How far ahead is your `prefetch`? `depth` batches wait in the queue, and the thread
+# holds one more: depth + 1, for the prediction.
 
 # %%
 def run_ranks(make, step, streams):
@@ -631,12 +634,12 @@ if measured:
     inputs.bands({names[depth]: lanes for depth, lanes in measured.items()})
 
 # %% [markdown]
-# Read the bands from the top. Without prefetching everybody waits. With one batch
-# ahead the healthy ranks wait for the others only: their own input is fine, and all of
-# them run at the pace of rank 3, whose disk is the bottleneck in every step. Rank 2's
-# long batches still stop everybody now and then; with three ahead, that is mostly
-# hidden. Depth helps against *bursts*. Against a rank that is too slow on average no
-# depth helps: the bound of its stage is the bound of the whole run.
+# Read the bands from the top. Without prefetching all ranks wait. With one batch ahead
+# the healthy ranks wait only for the others: their own input is fine, and all of them
+# run at the pace of rank 3, whose disk is the bottleneck in every step. Rank 2's long
+# batches still stop all ranks now and then; with three ahead, that is mostly hidden.
+# Depth helps against *bursts*. Against a rank that is too slow on average no depth
+# helps: the bound of its stage is the bound of the whole run.
 #
 # ## Explain: two claims
 #
@@ -668,9 +671,9 @@ for gpus in (1, 2, 6):
     print(f"{gpus:4}  {bound * STEP / BATCH:9.0%}  {np.mean(shares):8.0%}")
 
 # %% [markdown]
-# True, and not a little: four fifths of the time. When does the slide come true on a
-# real machine? From the rate at which one core of *this* machine read and decoded our
-# small pictures at the top of the page, for a box of 6 GPUs:
+# True, and not a little: four fifths of the time. When does the slide become true on a
+# real machine? Compute it from the rate at which one core of *this* machine read and
+# decoded our small pictures at the top of the page, for a box of 6 GPUs:
 
 # %%
 for cores in (2, 16, 64, 192):
@@ -710,7 +713,8 @@ for name, seconds, busy in (
 # ## Stop, and go on with other ranks
 #
 # A job is stopped in the middle of an epoch, and when it comes back it gets 3 nodes in
-# place of 4. Unit 06 began the epoch anew. With an epoch of days nobody does that.
+# place of 4. Unit 06 started the epoch again. When an epoch takes days, nobody does
+# that.
 #
 # What has to be written down? If the order of the samples follows from seed and epoch
 # alone, and if every step takes the next samples of it, whatever the number of ranks,
@@ -775,7 +779,7 @@ print(f"{len(full)} whole epochs: {lost} samples lost, {twice} twice; now {state
 
 # %% [markdown]
 # `DataLoader` has no state. `torchdata`'s **StatefulDataLoader** has one: it remembers
-# how many batches it has delivered, and its sampler how many numbers. Its documentation
+# how many batches it has delivered, and its sampler how many indices. Its documentation
 # says that it handles state "across multiprocess workers (but not across ranks)". Here
 # each of 4 ranks saves its own after two batches of two, of 24 samples:
 
@@ -809,9 +813,9 @@ for before, after in ((4, 4), (4, 2), (2, 4)):
 # %% [markdown]
 # On the same number of ranks it is exact, and it saves much that ours does not: what
 # its workers have in their queues, and the state of any sampler or data set with a
-# `state_dict`. On another number it does what it says, without an error. Your
-# `next_batch`, as the sampler of such a loader, has what is missing: a state that is
-# the same on all ranks.
+# `state_dict`. On another number it does what its documentation says, without an error.
+# Your `next_batch`, as the sampler of such a loader, has what is missing: a state that
+# is the same on all ranks.
 #
 # ## Three libraries side by side · stretch
 #
@@ -819,12 +823,12 @@ for before, after in ((4, 4), (4, 2), (2, 4)):
 # |---|---|---|---|
 # | samples made at once | `num_workers`, processes | `map(..., num_parallel_calls)`, threads | as DataLoader |
 # | batches ahead | `prefetch_factor` for each worker | `prefetch` | as DataLoader |
-# | shares of ranks | a sampler; of a stream `get_worker_info` and you | `shard(ranks, rank)` | as DataLoader |
+# | shares of ranks | a sampler; for a stream `get_worker_info` and you | `shard(ranks, rank)` | as DataLoader |
 # | shuffle | a sampler, all indices | `shuffle(buffer)` | as DataLoader |
 # | state in an epoch | none | `tf.train.Checkpoint` of the iterator | `state_dict` of each rank |
 #
-# With tf.data, what you wrote is a method each, and the order in which they are called
-# is yours to get right:
+# With tf.data, each thing that you wrote is a method, and calling them in the right
+# order is up to you:
 
 # %%
 if WITH_TENSORFLOW:
@@ -872,7 +876,7 @@ if WITH_TENSORFLOW:
         print(f"{name}: {sorted(int(x) for share in shares for x in share)}")
 
 # %% [markdown]
-# The numbers of DataLoader once more, near enough: nothing ahead; a batch made during
+# These are nearly the numbers of DataLoader again: nothing ahead; a batch made during
 # the step; samples made side by side. Unless it is told not to, tf.data rearranges what
 # was written and reads ahead by itself: the second line has no `prefetch` and is as
 # fast as the third.
@@ -885,7 +889,7 @@ if WITH_TENSORFLOW:
 #
 # Augmentation draws random numbers in the workers. Which? PyTorch seeds `torch`,
 # `random` and `np.random` of every worker differently. A generator of *your own*, made
-# before the workers, is copied into each of them as it stands:
+# before the workers, is copied into each of them in its current state:
 
 # %%
 own = np.random.default_rng(0)
@@ -941,8 +945,8 @@ for epoch in range(2):
 #   slowest stage faster.
 # - One rank that waits for data makes all others wait in the all-reduce.
 # - Sort, shuffle with seed and epoch, then deal: to ranks, then to workers.
-# - A state is worth keeping if it is the same on all ranks and says *samples*.
-# - Broken samples are named, by shard and key, and passed over.
+# - A state is worth keeping if it is the same on all ranks and counts *samples*.
+# - Broken samples are named, by shard and key, and skipped.
 #
 # **To think about.** `next_batch` needs samples that can be asked for by number. With
 # shards one reads in order, through a shuffle buffer. What would its state have to hold

@@ -4,12 +4,12 @@
 # *Optional: if you use TensorFlow.*
 #
 # Horovod changes a program in eight places. TensorFlow's own way changes it in two: you
-# choose a **strategy**, and you make the model in its `scope()`. What those two lines
-# do for you, and what they leave to you without a word, is this page.
+# choose a **strategy**, and you make the model in its `scope()`. This page is about
+# what those two lines do for you, and what they silently leave to you.
 #
-# **At the end of this page** two processes that know each other only by a text in an
-# environment variable have trained one model over gRPC. Their gradient of 64 samples is
-# that of the sequential program and that of Horovod, to 1e-12.
+# **At the end of this page** two processes that know each other only through a text in
+# an environment variable have trained one model over gRPC. Their gradient of 64 samples
+# is that of the sequential program and that of Horovod, to 1e-12.
 #
 # **You need** units 05 and 07. **It takes** about 75 minutes. The cells themselves run
 # for 30 seconds on two cores. They take about 1.6 GB of memory.
@@ -52,7 +52,7 @@ tf.keras.backend.set_floatx("float64")
 #    samples does each device get in a step: 32 or 8?
 # 2. Three replicas share minibatches of 4 samples. Which of them gets how many?
 # 3. Two replicas hold 4 samples and 1 sample. Each takes the mean of its losses, and
-#    the two gradients are averaged. How much does the lonely sample count, in samples?
+#    the two gradients are averaged. How much does the single sample count, in samples?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -60,8 +60,9 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## The list of the talk
 #
-# A talk of IBM's, from which this course grew, puts three ways side by side: *TF
-# distribution strategies | Horovod | DDL*. All three are data parallelism by all-reduce.
+# An IBM talk, from which this course grew, puts three ways side by side: *TF
+# distribution strategies | Horovod | DDL*. All three are data parallelism by
+# all-reduce.
 #
 # | | TensorFlow's strategies | Horovod | DDL |
 # |---|---|---|---|
@@ -74,15 +75,15 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # DDL is a closed library of IBM's (M. Cho et al., *PowerAI DDL*, arXiv 1708.02188, from
 # whose abstract the quotation is; its core, several rings at once, belongs to unit 18).
 # You cannot run it here, so two of the three ways are compared on this page. That DDL
-# finds the same gradient is to be expected, and not measured.
+# finds the same gradient is expected, but was not measured.
 
 # %% [markdown]
 # ## Four replicas in one process
 #
 # `MirroredStrategy` is for one machine with several GPUs: one process, one copy of the
-# model on each device. You have no four GPUs, but TensorFlow can cut one CPU into
-# **logical** devices, and nothing in the program can tell the difference. That must be
-# said before TensorFlow first touches a device.
+# model on each device. You probably do not have four GPUs, but TensorFlow can cut one
+# CPU into **logical** devices, and nothing in the program can tell the difference. This
+# must be set before TensorFlow first uses a device.
 
 # %%
 REPLICAS = 4
@@ -124,7 +125,7 @@ print("on", [copy.device[-5:] for copy in model.variables[0].values])
 
 # %% [markdown]
 # `strategy.run(f)` runs f once in every replica: inside, you are a rank (the **replica
-# context**, with an `all_reduce`). Outside, in the `scope()`, you are nobody in
+# context**, with an `all_reduce`). Outside, in the `scope()`, you are no replica in
 # particular (the **cross-replica context**), and variables made there are made once on
 # each device.
 #
@@ -132,9 +133,9 @@ print("on", [copy.device[-5:] for copy in model.variables[0].values])
 #
 # A dataset goes to the replicas by `strategy.experimental_distribute_dataset`. The rule
 # of TensorFlow's tutorial *Distributed input* (section "Batching"): the dataset is
-# batched anew, so that each replica gets a share of **your** batch. Your batch is that
-# of *all* replicas together. The tutorial prints examples; we take two of them at their
-# word.
+# batched again, so that each replica gets a share of **your** batch. Your batch is that
+# of *all* replicas together. The tutorial prints examples; we put two of them to the
+# test.
 
 # %%
 def shares(n, batch, replicas):
@@ -156,10 +157,10 @@ for (n, batch, replicas), claim in published.items():
     print(f"{n} samples, batch({batch}), {replicas} replicas: {found}", found == claim)
 
 # %% [markdown]
-# Both claims hold, and with them come your first two answers: 8 samples each, not 32
+# Both claims hold, and they answer your first two guesses: 8 samples each, not 32
 # (Horovod is the other way round: there your batch is one rank's), and of 4 samples on
 # three replicas the third gets **none**. Not 2, 1 and 1. In every step of this training
-# a third of the machine would do nothing; and it must survive a minibatch of nothing.
+# a third of the machine would do nothing; and it must survive an empty minibatch.
 
 # %% [markdown]
 # ## Gradients of the replicas
@@ -207,10 +208,10 @@ check(mirrored_gradients)
 # TensorFlow's tutorial *Custom training* says of the obvious way to write the loss:
 # "Using `tf.reduce_mean` is not recommended. Doing so divides the loss by actual per
 # replica batch size which may vary step to step." There is a function for it,
-# `tf.nn.compute_average_loss`, whose `global_batch_size`, by its documentation, defaults
-# to "(size of first dimension of losses) * (number of replicas)". **Predict:** four
-# samples with the losses 1, 1, 1, 1 on one replica, and one sample with the loss 6 on
-# the other. The mean is 2. What do the three ways say?
+# `tf.nn.compute_average_loss`, whose `global_batch_size`, by its documentation,
+# defaults to "(size of first dimension of losses) * (number of replicas)". **Predict:**
+# four samples with the losses 1, 1, 1, 1 on one replica, and one sample with the loss 6
+# on the other. The mean is 2. What do the three ways give?
 
 # %%
 two = mirrored(2)
@@ -234,13 +235,13 @@ print("tf.nn.compute_average_loss, as it is:", add_up(tf.nn.compute_average_loss
 print("tf.nn.compute_average_loss, global_batch_size=5:", add_up(with_the_batch))
 
 # %% [markdown]
-# The default is no accident of rounding: 3.5 instead of 2. It is the mean of the
-# replicas' means, and in it the lonely sample counts 2.5 samples (your third guess).
-# Say the number of samples.
+# The default is not just off by rounding: 3.5 instead of 2. It is the mean of the
+# replicas' means, and in it the single sample counts as 2.5 samples (your third guess).
+# So pass the number of samples.
 #
 # What belongs to the *model* and not to the samples, a penalty on large weights, has
 # the opposite problem: every replica knows all of it. If each adds it to its loss, it
-# counts p times; more devices, other training.
+# counts p times; with more devices it is another training.
 #
 # ### A loss that adds up (3 points)
 
@@ -267,8 +268,8 @@ check(global_loss)
 #
 # `MultiWorkerMirroredStrategy` is the same over several processes, each of which may
 # have several replicas. Nobody starts them for you: on every machine you start the same
-# program, and it reads from the environment variable `TF_CONFIG`, a JSON text, who they
-# all are and which of them it is:
+# program, and it reads from the environment variable `TF_CONFIG`, a JSON text, who all
+# the workers are and which of them it is:
 #
 # ```
 # {"cluster": {"worker": ["node1:12345", "node2:12345"]},
@@ -277,7 +278,7 @@ check(global_loss)
 #
 # The cluster is the same text everywhere, the task is each worker's own. Worker 0 is
 # the **chief**: it does what rank 0 does elsewhere. A worker that nobody started, or an
-# address that is there twice, is no error: the others wait.
+# address that appears twice, raises no error: the others wait.
 #
 # ### TF_CONFIG (2 points)
 
@@ -309,8 +310,8 @@ check(tf_config)
 # `three_ways.py`, beside this notebook, trains one small network ten steps on 64
 # samples, in several ways. Read `mwms()` and `horovod()` in it: they are the same
 # program. Below, your `tf_config` makes two workers of it, two processes that talk over
-# gRPC. Their ports are free ones that the system names; a worker that does not come to
-# an end in time is ended.
+# gRPC. Their ports are free ones that the system names; a worker that does not finish
+# in time is stopped.
 
 # %% tags=["parameters"]
 WAYS = ("mwms", "horovod", "server")  # what is run for real below
@@ -388,13 +389,13 @@ print(f"both together, with TensorFlow's import, {seconds:.0f} s")
 #
 # | policy | what each worker reads |
 # |---|---|
-# | `AUTO` (default) | its part of the *files*, or if there are none to be found, as `DATA` |
+# | `AUTO` (default) | its part of the *files*, or, if none are found, the same as `DATA` |
 # | `FILE` | its part of the files, or an error |
 # | `DATA` | everything, and throws away what is not its own |
 # | `OFF` | everything |
 #
-# The two workers have also noted what they saw of the samples 0 to 11, in minibatches
-# of 4 for everybody.
+# The two workers have also recorded which of the samples 0 to 11 they saw, in
+# minibatches of 4 for all replicas together.
 
 # %% tags=["raises-exception"] alt="Which of the samples 0 to 11 each of two workers saw, under four policies. AUTO and DATA: half of them each, none twice. FILE: an error in place of samples. OFF: both workers saw all of them."
 panels = {}
@@ -412,8 +413,8 @@ inputs.seen(panels, 12);
 #
 # Doing it yourself is `strategy.distribute_datasets_from_function(f)`: f gets a context
 # with `num_input_pipelines` (one for each worker) and `input_pipeline_id`, and returns
-# this worker's dataset in minibatches **of one replica**. Nothing is batched anew there,
-# nothing is sharded.
+# this worker's dataset in minibatches **of one replica**. There nothing is batched
+# again, and nothing is sharded.
 #
 # ### Every sample once (3 points)
 
@@ -451,7 +452,7 @@ check(distribute)
 # | 1 start | `hvd.init()` | `TF_CONFIG`, then the strategy, before anything else |
 # | 2 one GPU each | pin by `hvd.local_rank()` | a replica for each GPU the process sees |
 # | 3 share the data | `shard(hvd.size(), hvd.rank())`, batch of **one rank** | the policy; batch of **all replicas** |
-# | 4 learning rate | `rate * hvd.size()` | `rate * strategy.num_replicas_in_sync`, just as much yours |
+# | 4 learning rate | `rate * hvd.size()` | `rate * strategy.num_replicas_in_sync`, also left to you |
 # | 5 average gradients | `DistributedGradientTape`, **averages** | `optimizer.apply_gradients` **adds**: divide the loss yourself (`fit` does) |
 # | 6 equal start | `broadcast_variables` | variables made in `scope()` start as the chief's |
 # | 7 checkpoint | rank 0 alone saves | **every** worker calls save, all but the chief to a place of its own |
@@ -548,19 +549,20 @@ check(port)
 # %% [markdown]
 # ## A server instead
 #
-# The strategies have an older brother. In `ParameterServerStrategy` the variables live
-# on **servers**; a **coordinator** hands out steps, and each worker fetches the
-# variables, finds a gradient and has it applied, without waiting for the others. No
-# slow worker holds anybody up; but a gradient may be of variables that have moved on
-# since. Below: two workers and a server (threads of one process, over gRPC), 60 steps.
-# Each step notes how many updates of the other worker were applied between its fetching
+# There is an older strategy, too. In `ParameterServerStrategy` the variables live on
+# **servers**; a **coordinator** hands out steps, and each worker fetches the variables,
+# finds a gradient and has it applied, without waiting for the others. No slow worker
+# delays the others; but a gradient may belong to variables that have changed since.
+# Below: two workers and a server (threads of one process, over gRPC), 60 steps. Each
+# step records how many updates of the other worker were applied between its fetching
 # the variables and its gradient, and its loss: that of the variables it had fetched.
 #
-# **Predict:** how many of the 60 gradients are of variables that are no longer there?
+# **Predict:** how many of the 60 gradients belong to variables that are no longer
+# current?
 #
-# On two cores this hangs without a word unless each server may use at least as many
-# threads as there are workers and one more (`inter_op_parallelism_threads` in
-# `three_ways.py`): every thread waits for another one.
+# On two cores this hangs silently unless each server may use at least as many threads
+# as there are workers and one more (`inter_op_parallelism_threads` in `three_ways.py`):
+# every thread waits for another one.
 
 # %%
 if "server" in WAYS:
@@ -573,10 +575,10 @@ if "server" in WAYS:
     print(f"{stale} of {len(missed)} gradients were stale before they were applied")
 
 # %% [markdown]
-# A stale gradient is applied all the same: a step that knows nothing of another one,
-# taken meanwhile. That is the price of not waiting, and here it is small: the loss
-# falls. The longer a step takes and the more workers there are, the more updates it
-# misses; an all-reduce misses none.
+# A stale gradient is applied all the same: it knows nothing of a step that was taken in
+# the meantime. That is the price of not waiting, and here it is small: the loss falls.
+# The longer a step takes and the more workers there are, the more updates it misses; an
+# all-reduce misses none.
 #
 # ## Break it: the optimizer outside
 #
@@ -601,11 +603,11 @@ except ValueError as error:
     print(f"ValueError: ... {said[said.index('was not created'):][:150]} ...")
 
 # %% [markdown]
-# That tells you. With model *and* optimizer outside nothing tells you anything: it
-# trains, correctly, on one device, while the others idle. And here is the worst of the
-# family. You go on from a checkpoint, so the optimizer is built before the training
-# starts (`optimizer.build`), and that line stands outside of the scope. **Predict:** an
-# error, a slower training, or something else?
+# That mistake is reported. With model *and* optimizer outside nothing is reported: the
+# program trains, correctly, on one device, while the others idle. And here is the worst
+# mistake of this kind. You go on from a checkpoint, so the optimizer is built before
+# the training starts (`optimizer.build`), and that line is outside the scope.
+# **Predict:** an error, a slower training, or something else?
 
 # %%
 def train(optimizer, model, steps=12):
@@ -656,11 +658,11 @@ charts.side_by_side(panels, xlabel="step", ylim={name: (0, None) for name in pan
 # %% [markdown]
 # No error, no warning, and a loss that looks no worse, perhaps better. The momentum,
 # made outside, is there **once**, and every replica updates it in turn: each takes its
-# step with what the others have left in it, so that the steps are longer than you said
-# and the "mirrored" weights are four models. What unit 07's
-# missing broadcast was, this is in a strategy: everything a step reads or writes is
-# made in the scope, or is not mirrored. The measurement is the same, too: the largest
-# difference between the copies, and it must be 0.
+# step with what the others have left in it, so that the steps are longer than you asked
+# for and the "mirrored" weights are four models. This is to a strategy what the missing
+# broadcast was in unit 07: everything a step reads or writes must be made in the scope,
+# or it is not mirrored. The measurement is the same, too: the largest difference
+# between the copies, and it must be 0.
 
 # %% [markdown]
 # ## What is alive
@@ -673,12 +675,13 @@ charts.side_by_side(panels, xlabel="step", ylim={name: (0, None) for name in pan
 #   TensorFlow (learn.microsoft.com/azure/databricks/archive/machine-learning/train-model/horovod).
 # - **What replaces it**: in PyTorch DDP (unit 06) and `fully_shard` (unit 15), started by
 #   torchrun; in TensorFlow the strategies of this page.
-# - **DDL**: you cannot get it any more than you could inspect it. Its idea, rings laid
-#   out by which links are slow, lives on in unit 18.
+# - **DDL**: you can no longer get it, and you never could inspect it. Its idea, rings
+#   arranged by which links are slow, lives on in unit 18.
 #
 # Why then eight steps? Because they are not Horovod's. Every row of the table above is
 # a question that any data parallel program must answer, whoever answers it. A strategy
-# answers five for you, and the Break was what happens when you do not know which ones.
+# answers five for you, and *Break it* showed what happens when you do not know which
+# ones.
 
 # %% [markdown]
 # ## What to remember
@@ -688,9 +691,9 @@ charts.side_by_side(panels, xlabel="step", ylim={name: (0, None) for name in pan
 # - Replicas' gradients are **added**. Divide each sample's loss by the number of all
 #   samples, and what belongs to the model by the number of replicas.
 # - `AUTO` becomes `DATA` where there are no files. `OFF` means "I have done it".
-# - Everybody saves, the chief to the real place.
-# - `TF_CONFIG` is the same cluster for everybody and an index of one's own; a worker
-#   that is missing is waited for.
+# - All workers save, the chief to the real place.
+# - `TF_CONFIG` is the same cluster for all workers and an index for each; a worker that
+#   is missing is waited for.
 #
 # **To think about.** With a parameter server no step waits for another. What would the
 # workers of `MultiWorkerMirroredStrategy` do if one of them ended one step early,
