@@ -521,11 +521,10 @@ for row in rows[:ROWS]:
 # For the smallest model and for the 145.6 billion they took the very mesh that the
 # formulas find; with the larger ones they are within 3 %. In between they used larger
 # tensor groups than necessary, which is up to 16 % slower by these formulas. What the
-# formulas do not know: kernels get slower when a matrix is cut into thin parts,
-# gradients can be reduced while others are still computed, and a wider pipeline has
-# more to save. Their own rule, from the paper's section 3.2: "tensor model parallelism
-# should generally be used up to degree g when using g-GPU servers, and then pipeline
-# model parallelism".
+# formulas do not know: kernels get slower when a matrix is cut into thin parts, and
+# gradients can be reduced while others are still computed. Their own rule, from the
+# paper's section 3.2: "tensor model parallelism should generally be used up to degree g
+# when using g-GPU servers, and then pipeline model parallelism".
 
 # %% tags=["raises-exception"]
 row = next(row for row in rows if row["billions"] == 145.6)
