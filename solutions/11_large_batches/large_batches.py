@@ -183,6 +183,7 @@ for k, warmup in ((1, 0), (4, 0), (8, 0), (8, 64), (8, 160)):
     _, accuracy, _ = learn(32 * k, warmed(k, warmup), EPOCHS)
     print(f"batch {32 * k:4}, rate {0.12 * k:.2f}, {warmup:3} steps of warm-up: "
           f"accuracy {accuracy:.3f}")  # fmt: skip
+print(f"your first guess: {guess_1}")
 
 # %% [markdown]
 # Four times the batch with four times the rate does as well as the small batch, as
@@ -781,6 +782,7 @@ print(
     f"a step sends {numbers:,} more numbers, {numbers / parameters:.2%}, "
     f"in {2 * len(channels)} more collectives"
 )
+print(f"your guess: {guess_3}")
 
 # %%
 print("       time of the norms' collectives / time of the gradients' all_reduce")
@@ -838,6 +840,7 @@ print(f"8192 images: {8192 // 256} times the batch, rate {peak:.1f}")
 print(f"8 to 256 GPUs at 90 %: {0.9 * 256 / 8:.1f} times faster, not {256 // 8}")
 print(f"this network: {needed[32] / needed[512]:.1f} times fewer steps, "
       f"32 to 512 samples, 16 times the batch")  # fmt: skip
+print(f"your second guess: {guess_2}")
 
 # %% [markdown]
 # There the rule carried 32 times; with your digits it broke before 8. Both are true:

@@ -276,6 +276,7 @@ class Stream(IterableDataset):
 
 
 print([int(x) for batch in DataLoader(Stream(), num_workers=2) for x in batch])
+print(f"your guess: {guess_3}")
 
 # %% [markdown]
 # Every sample twice, and no error: that is the answer to the third question. With 8
@@ -525,6 +526,7 @@ print(f"nothing ahead:     busy {busy_share(loader):.0%}")
 print(f"your thread:       busy {busy_share(prefetch(loader, 2)):.0%}")
 one_worker = DataLoader(Far(), BATCH, num_workers=1)
 print(f"DataLoader, 1:     busy {busy_share(one_worker):.0%}")
+print(f"your guesses:      {guess_1}, {guess_2}")
 
 # %% [markdown]
 # ### A band for each rank (4 points) · stretch

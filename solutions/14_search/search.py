@@ -341,7 +341,7 @@ for title, how in (("dealt out", dealt_out), ("handed out", handed_out)):
     run = runs[title] = simulation.run(how, 5, (sixteen, 12))
     idle = 1 - sum(rank.busy for rank in run.ranks) / (4 * run.elapsed)
     print(f"{title:<11} {run.elapsed:5.1f} s, workers idle {idle:4.0%}")
-charts.diagrams(runs, 5, size=(10, 6))
+charts.diagrams(runs, 5)
 
 # %% [markdown]
 # ## Who goes on?
@@ -652,7 +652,7 @@ runs = {}
 for rule in ("halving", "ASHA"):
     run = simulation.run(parallel_search, 5, (rule, many[:9], 9, 3))
     runs[f"{rule}, 9 configurations: {run.elapsed:.1f} s"] = run
-charts.diagrams(runs, 5, size=(10, 6.4))
+charts.diagrams(runs, 5)
 
 # %% [markdown]
 # Look for the gaps: under halving the workers stand idle before each rung. ASHA fills

@@ -77,6 +77,7 @@ def show(orders, m, v=1, title=None, **seconds):
     return timeline.draw(ran.events, p, title=title, memory=memory)
 
 
+print(f"your first guess: {guess_1}")
 show([[("F", 0), ("B", 0)]] * 4, m=1, title="One batch on 4 ranks")
 
 # %% [markdown]
@@ -93,6 +94,7 @@ def gpipe_order(m):
     return [("F", k) for k in range(m)] + [("B", k) for k in range(m)]
 
 
+print(f"your second guess: {guess_2}")
 show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 
 # %% [markdown]
@@ -482,6 +484,7 @@ def order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]:
 check(order_1f1b)
 
 # %% tags=["raises-exception"] alt="1F1B with 8 micro-batches on four ranks: the white parts are as large as under GPipe, and the curve of memory stops at 4 micro-batches on rank 0, at 3, 2 and 1 on the others."
+print(f"your third guess: {guess_3}")
 show([order_1f1b(rank, 4, 8) for rank in range(4)], m=8, title="1F1B, 8 micro-batches")
 
 # %% [markdown]
@@ -813,7 +816,7 @@ def train_with_torch(m):
 library = simulation.run(train_with_torch, RANKS, (8,), alpha=1e-7, beta=0)
 compare(library)
 both = {"yours": second, "torch's Schedule1F1B": library}
-charts.diagrams(both, RANKS, size=(11, 9));
+charts.diagrams(both, RANKS);
 
 # %% [markdown]
 # The same gradients, the same idle time, the same picture. `ScheduleGPipe` takes the
@@ -924,7 +927,7 @@ for title, (order, seconds) in compared.items():
     ran = replay([order(rank, 4, 8) for rank in range(4)], 4, 8, **seconds)
     print(f"{title:33}{ran.elapsed:g} slots, idle {ran.bubble.mean():.1%}")
     runs[title] = ran
-charts.diagrams(runs, 4, size=(11, 12));
+charts.diagrams(runs, 4);
 
 # %% [markdown]
 # Of 3 (p - 1) idle slots p - 1 are left, with no more memory on any rank than rank 0

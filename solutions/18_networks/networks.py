@@ -281,7 +281,7 @@ drawn = {}
 for how in ("leaders", "three steps"):
     drawn[how] = simulation.run(all_reduced, 8, (how, N, 4), topology=slow)
     print(f"{how:<11} {drawn[how].elapsed * 1e6:6.0f} us")
-charts.diagrams(drawn, 8, size=(11, 9))
+charts.diagrams(drawn, 8)
 
 # %% [markdown]
 # In three steps the card between the nodes rests while the links inside work, and they
@@ -299,7 +299,7 @@ for how in ("three steps", "yours"):
     pieces[how] = simulation.run(all_reduced, 8, (how, N, 4), topology=bytes_only)
     print(f"{how:<11} {pieces[how].elapsed * 1e6:6.0f} us")
 print(f"the card    {2 * (2 - 1) / 2 * 8 * N * 4e-8 * 1e6:6.0f} us")
-charts.diagrams(pieces, 8, size=(11, 9))
+charts.diagrams(pieces, 8)
 
 # %% [markdown]
 # ### A torus is the same program · stretch
@@ -960,7 +960,7 @@ both = {"by hand": drawn["three steps"], "with the library's groups": library}
 for how, run in both.items():
     between, right = run.link_bytes["between"], all(rank.value for rank in run.ranks)
     print(f"{how:<26} {run.elapsed * 1e6:4.0f} us, {between:,.0f} B, right: {right}")
-charts.diagrams(both, 8, size=(11, 9))
+charts.diagrams(both, 8)
 
 # %% tags=["raises-exception"]
 def averaged(every, steps):

@@ -711,7 +711,7 @@ SECONDS = [(4e-5, 3), (4e-5, 3), (7e-5, 3), (4e-5, 3)]
 slow_rank = simulation.run(steps_of, 4, SECONDS, alpha=1e-6, beta=1e-10)
 slow_link = simulation.run(steps_of, 4, (4e-5, 3), alpha=1e-6, beta=2.5e-10)
 both = {"rank 2 is slow": slow_rank, "the network is slow": slow_link}
-charts.diagrams(both, 4, size=(10, 7.4))
+charts.diagrams(both, 4)
 
 # %% [markdown]
 # **The rank that waits least is the one waited for.** In the first run rank 2 comes

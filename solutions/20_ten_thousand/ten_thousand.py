@@ -621,6 +621,7 @@ rate = palm["tokens_per_second"]
 mfu, hfu = mfu_and_hfu(rate, shape, palm["ranks"], palm["peak"], "full")
 print(f"MFU {mfu:.1%} (printed {palm['percent']} %)")
 print(f"HFU {hfu:.1%} if all was recomputed (printed {palm['hardware_percent']} %)")
+print(f"your third guess: {guess_3}")
 
 # %% [markdown]
 # MFU agrees to the digit. The HFU does not, and rightly: 57.8 % says that not
@@ -766,6 +767,7 @@ for tensor, replicas in ((1, 1), (1, REPLICAS), (8, 1), (8, REPLICAS)):
         calm = replay_step(step, free, order).seconds
         factors.append(replay_step(step, free, order, jitter).seconds / calm)
     print(f"{tensor:6}{replicas:10}{factors[0]:9.3f}{factors[1]:10.3f}")
+print(f"your guess: {guess_2}")
 
 # %% [markdown]
 # ## One gradient on three axes · stretch
@@ -890,6 +892,7 @@ for save in (5.0, 30.0, 120.0):
         f"a save of {save:3.0f} s: every {steps} steps (Young {young:.0f}),"
         f" {failures:.0f} failures, {useful:.1%} of the time useful"
     )
+print(f"your guess of what is lost: {guess_4}")
 
 # %% [markdown]
 # The paper reports more than 90 % effective training time. By this it takes saves of 30
@@ -914,7 +917,7 @@ for name, job in (("tensor innermost", plan), ("data innermost", swapped)):
     for axis, kinds in sent.items():
         print("   ", axis, {kind: f"{n / 1e12:.1f} TB" for kind, n in kinds.items()})
 factor = swapped.estimate().seconds / plan.estimate().seconds
-print(f"{factor:.2f} times as long")
+print(f"{factor:.2f} times as long; your guess: {guess_1}")
 
 # %% [markdown]
 # And for real, on the sixteen ranks from above: nodes of four, one card for each, on

@@ -119,6 +119,7 @@ def two_alive() -> list[str]:
 check(two_alive)
 
 # %% tags=["raises-exception"] alt="Your order with memory for two on four ranks: no curve of memory climbs above 2 MB."
+print(f"your first guess: {guess_1}")
 attempt(two_alive(), "Memory for two")
 
 # %% [markdown]
@@ -172,6 +173,7 @@ check(slow_stage)
 
 # %% tags=["raises-exception"] alt="Your order where rank 1 is half as fast: its blocks are twice as wide and nearly without a gap, the other ranks wait for it."
 slow_second = {"forward": [1, 2, 1, 1], "backward": [2, 4, 2, 2]}
+print(f"your second guess: {guess_2}")
 attempt(slow_stage(), "A slow stage", **slow_second)
 
 # %% [markdown]
@@ -202,6 +204,7 @@ check(slow_links)
 
 # %% tags=["raises-exception"] alt="Your order where each hop takes a slot: each forward pass begins at least a slot after that of the rank before has ended."
 slow_hops = {"hop": 1}
+print(f"your third guess: {guess_3}")
 attempt(slow_links(), "Slow links", **slow_hops)
 
 # %% [markdown]

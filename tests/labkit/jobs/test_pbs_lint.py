@@ -433,5 +433,5 @@ def test_the_command(tmp_path):
         assert run(cli.app, ["lint-pbs", *wrong]).exit_code == 2
     all_of_ours = run(cli.app, ["lint-pbs", "--strict", *map(str, sorted(PBS.glob("*.sh")))])
     assert all_of_ours.exit_code == 0
-    assert "9 scripts: 0 errors, 0 warnings" in all_of_ours.output
+    assert "10 scripts: 0 errors, 0 warnings" in all_of_ours.output
     assert "check_crlf" in run(cli.app, ["lint-pbs", "--rules"]).output
