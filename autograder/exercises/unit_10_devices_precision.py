@@ -389,8 +389,9 @@ class FoundInfAnywhere(Exercise):
                 lambda c: [any(np.isinf(a).any() for rank in c.grads for a in rank)] * c.p),
         Mistake("misses_minus_infinity", "Minus infinity is an overflow, too.", "`torch.isfinite` knows both.",
                 lambda c: [any((np.isnan(a) | (a == np.inf)).any() for rank in c.grads for a in rank)] * c.p),
-        Mistake("overflows_itself", "All gradients are finite, and still you found an overflow: it happened in your "
-                "own sum.", "Look at each number: `torch.isfinite(g).all()`; do not add them up."),
+        Mistake("overflows_itself", "All gradients are finite, and still you found an overflow: it happened in what "
+                "you made of them, a sum, a square or a narrower type.",
+                "Look at each number as it is: `torch.isfinite(g).all()`; do not add them up."),
         Mistake("needs_all_of_them", "True only where every rank has an overflow.", "One is enough: ReduceOp.MAX.",
                 lambda c: [all(c.own)] * c.p),
         Mistake("ranks_disagree", "The ranks do not have the same answer.", "`dist.all_reduce` leaves it on all of "
@@ -409,19 +410,21 @@ class FoundInfAnywhere(Exercise):
                 (same, 2, {1: -np.inf}, {}),
                 (same, 3, {}, {"late": (1,)}),
                 (same, 5, {1: np.inf, 3: np.nan}, {"empty": (0, 4)}),
-                (large, 3, {}, {"dtype": "float16"}),
+                (large, 3, {}, {"dtype": "float16", "large": (5e4, 6e4)}),  # two of them are more than float16 holds
+                (large, 2, {}, {"large": (2e38, 3e38)}),  # and float32
                 (large, 2, {0: np.inf, 1: -np.inf}, {}),
                 (one, 4, {3: np.inf}, {"n": 40}),
             )
         ]
 
     @staticmethod
-    def _case(rng, level, p, odd, dtype="float32", n=3, empty=(), late=()):
+    def _case(rng, level, p, odd, dtype="float32", n=3, large=(), empty=(), late=()):
+        """NaN and -inf lie in the second tensor, where Python's `max` and who looks at the first only overlook them."""
         grads = [[rng.normal(size=(n, 2)).astype(dtype), rng.normal(size=2).astype(dtype)] for _ in range(p)]
-        for rank in grads if dtype == "float16" else ():
-            rank[0][:] = rng.uniform(5e4, 6e4, rank[0].shape)  # two of them are more than float16 holds
+        for rank in grads if large else ():
+            rank[0][:] = rng.uniform(*large, rank[0].shape)
         for rank, value in odd.items():
-            grads[rank][rng.integers(2)].flat[1] = value
+            grads[rank][0 if value == np.inf else 1].flat[1] = value
         grads = [[] if rank in empty else grads[rank] for rank in range(p)]
         arguments = [([tensor(a, dtype) for a in rank],) for rank in grads]
         says = f"{dtype}, " + (", ".join(f"{value} on rank {rank}" for rank, value in odd.items()) or "all finite")
