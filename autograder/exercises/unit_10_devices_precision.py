@@ -496,6 +496,7 @@ class Evaluate(Exercise):
                 (uneven, (9,), {}),
                 (same, (911, 401, 333, 277, 1203), {"late": (0,)}),
                 (root, (4, 9, 3), {"root": 2}),
+                (root, (5, 2, 7), {"root": 0}),
                 (root, (0, 6, 3, 8), {"root": 1, "late": (1,)}),
             )
         ]
