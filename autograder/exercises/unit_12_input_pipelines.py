@@ -797,7 +797,8 @@ class Pack(RefusingExercise):
                 rows = [len(first_fit(lengths, capacity, decreasing)) for decreasing in (True, False)]
                 if level == wrong:
                     lengths[2] = capacity + 1
-                if level != few or rows[0] < rows[1] < self._next_fit(lengths, capacity):
+                to_the_brim = len(first_fit(lengths, capacity - 1)) if max(lengths, default=0) < capacity else 0
+                if level != few or (rows[0] < rows[1] < self._one_open(lengths, capacity) and rows[0] < to_the_brim):
                     break
             if level == once and n > 1:
                 lengths[0] = capacity
@@ -809,6 +810,9 @@ class Pack(RefusingExercise):
         for length in lengths:
             rows, room = (rows, room - length) if length <= room else (rows + 1, capacity - length)
         return rows
+
+    def _one_open(self, lengths, capacity):
+        return min(self._next_fit(one, capacity) for one in (lengths, sorted(lengths, reverse=True)))
 
     def impossible(self, lengths, capacity, **rest):
         return max(lengths, default=0) > capacity
@@ -829,5 +833,5 @@ class Pack(RefusingExercise):
         best, rows = len(first_fit(lengths, capacity)), [row for row in rows if row]
         if level != "few rows" or len(rows) <= best:
             return None
-        name = "one_row_open" if len(rows) >= self._next_fit(lengths, capacity) else "too_many_rows"
+        name = "one_row_open" if len(rows) >= self._one_open(lengths, capacity) else "too_many_rows"
         return Finding(name, f"{len(rows)} rows; {best} would do.")
