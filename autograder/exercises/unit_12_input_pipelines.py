@@ -72,9 +72,11 @@ def shards_of_it(shards):
     def draw(self, rng):
         read, uneven, wrong = self.levels
         for level, count, n in ((read, 6, 2), (read, 5, 1), (read, 4, 4), (uneven, 11, 4), (uneven, 9, 6),
-                                (wrong, 3, 4), (wrong, 3, 0)):  # fmt: skip
+                                (wrong, 3, 4), (wrong, 3, 0), (wrong, 3, -1)):  # fmt: skip
             words = [WORDS[k] for k in rng.permutation(len(WORDS))[:count]]
             samples = [[f"{word}.txt", f"{word} " * int(rng.integers(1, 400))] for word in words]
+            if count == 5:  # a file may be empty, and lie in a folder
+                samples[2][1], samples[3][0] = "", f"wood/{samples[3][0]}"
             yield level, {"samples": samples, "n": n}
 
     def _case(self, level, known, options=None):
