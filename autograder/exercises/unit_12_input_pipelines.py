@@ -415,6 +415,8 @@ class Watched:
         """While the batch in hand is used, the next ones are made: wait until they are, and a little longer."""
         if threading.get_ident() in self.threads:
             self.own_thread = True
+        elif self.breaks_at >= 0 and len(self.got) == 1:  # time enough for the error, behind batches that wait
+            self.changed.wait_for(lambda: False, timeout=0.1)
         elif not self.short and self.breaks_at < 0:
             taken, most = len(self.got), len(self.batches)
             wanted = min(taken + self.depth, most)
@@ -482,7 +484,7 @@ class Prefetch(PlainExercise):
         for level, given, depth, breaks_at in (("the batches", odd, 2, -1), ("the batches", batches[:3], 5, -1),
                                                ("the batches", [], 1, -1), ("made ahead", batches, 3, -1),
                                                ("made ahead", batches[:9], 1, -1), ("errors", batches, 2, 5),
-                                               ("errors", batches[:2], 4, 0)):  # fmt: skip
+                                               ("errors", batches, 4, 3), ("errors", batches[:2], 4, 0)):  # fmt: skip
             yield level, {"batches": given, "depth": depth, "breaks_at": breaks_at, "level": level}
 
     def read_right(self, answer, batches, depth, breaks_at, level):

@@ -19,7 +19,7 @@ def prefetch(batches, depth):
     threading.Thread(target=fill, daemon=True).start()
     while True:
         batch = ready.get()
-        if failed and ready.empty():
+        if failed and isinstance(batch, str):
             raise failed[0]
         yield batch
         if isinstance(batch, str):
