@@ -238,41 +238,67 @@ import time
 import torch
 
 
+class Failed(Exception):
+    pass
+
+
+def kinds(state):  # names, types and dtypes, without the numbers
+    if isinstance(state, dict):
+        return [[repr(name), kinds(one)] for name, one in state.items()]
+    if isinstance(state, list):
+        return ["list", *map(kinds, state)]
+    return str(state.dtype) if torch.is_tensor(state) else type(state).__name__
+
+
 def harness(f, values, momentum, step, fails):
     w = torch.tensor(values, dtype=torch.float64)
-    state = {"model": {"w": w}, "optimizer": [{"momentum": torch.tensor(momentum, dtype=torch.float64)}], "step": step}
-    may_write, begun, written = threading.Event(), threading.Event(), []
+    parts = [{"momentum": torch.tensor(momentum, dtype=torch.float64), "lr": 0.1}]
+    state = {"model": {"w": w}, "optimizer": parts, "step": step, "seen": {0: 5, 1: torch.tensor([1, 2])}}
+    wanted = kinds(state)
+    may_write, begun, changed, written, same = *[threading.Event() for _ in range(3)], [], []
+    error = OSError if fails == "OSError" else Failed
+    run = threading.Thread.run
+
+    def begins_late(thread):  # what a thread reads, it reads when the training has gone on
+        changed.wait(0.4)
+        run(thread)
 
     def write(state):
         begun.set()
         may_write.wait(0.4)
-        written.append([state["model"]["w"].tolist(), state["optimizer"][0]["momentum"].tolist(), state["step"]])
+        same.append(kinds(state) == wanted)
+        written.append([state["model"]["w"].tolist(), state["optimizer"][0]["momentum"].tolist(), int(state["step"])])
         if fails:
-            raise OSError("no space left on the device")
+            raise error("no space left on the device")
 
+    threading.Thread.run = begins_late
     try:
         wait = f(state, write)
-    except OSError:
+    except error:
         return {"wrote": written, "returned": "after the write", "heard": "at once", "done": 1}
+    finally:
+        threading.Thread.run = run
     returned = "after the write" if written else "before"
-    begun.wait(0.4)
     with torch.no_grad():
         w += 1.0
         state["optimizer"][0]["momentum"].mul_(0.5)
     state["step"] += 1
+    changed.set()
+    begins = begun.wait(2)
     threading.Timer(0.05, may_write.set).start()
     heard = "nothing"
     try:
         wait()
-    except OSError:
-        heard = "OSError"
+    except error:
+        heard = "the error"
     done = len(written)
     may_write.wait()
     for _ in range(40 * begun.is_set()):
         if written:
             break
         time.sleep(0.01)
-    return {"wrote": written, "returned": returned, "heard": heard, "done": done}
+    same = all(same)
+    return {"wrote": written, "returned": returned, "heard": heard, "done": done, "begins": begins, "same": same}
 """
     mistakes = [
         Mistake("never_written", "`write` was not called, or more than once.", "Call it once, in a thread."),
@@ -281,6 +307,10 @@ def harness(f, values, momentum, step, fails):
                 "Copy first: every tensor cloned, in whatever it lies (`copy.deepcopy`)."),
         Mistake("tensors_not_copied", "The dicts were copied, the tensors in them are the same memory.",
                 "`dict(state)` copies names, not numbers: clone every tensor (`copy.deepcopy`)."),
+        Mistake("not_a_copy", "`write` got something else than the state: other names, types or dtypes.",
+                "The same dicts and lists, of tensors of the same dtype and of the same numbers (`copy.deepcopy`)."),
+        Mistake("begins_when_waited_for", "Nothing was written before the caller waited for it: nothing was gained.",
+                "Start the thread at once: `thread.start()`."),
         Mistake("waits_for_the_disk", "The function returned only when all was written: nothing was gained.",
                 "Start a thread and return; what you return waits for it."),
         Mistake("does_not_wait", "The function that came back returned before the state was written.",
@@ -292,7 +322,7 @@ def harness(f, values, momentum, step, fails):
 
     def draw(self, rng):
         moment, nobody, error = self.levels
-        for level, fails in ((moment, False), (nobody, False), (error, True)):
+        for level, fails in ((moment, ""), (nobody, ""), (error, "OSError"), (error, "another")):
             values = [full_precision(rng, -1, 1, (3,)).tolist() for _ in range(2)]
             yield level, {"values": values[0], "momentum": values[1], "step": int(rng.integers(9, 99)), "fails": fails}
 
@@ -304,6 +334,10 @@ def harness(f, values, momentum, step, fails):
             return "waits_for_the_disk"
         if difference(right, wrote[0]) is not None:
             return "tensors_not_copied" if wrote[0][2] == step else "written_later"
+        if not answer["same"]:
+            return "not_a_copy"
+        if not answer["begins"]:
+            return "begins_when_waited_for"
         if not answer["done"]:
             return "does_not_wait"
         return "error_lost" if fails and answer["heard"] == "nothing" else None
@@ -311,7 +345,7 @@ def harness(f, values, momentum, step, fails):
     def facts(self, case: Case, run: Run):
         found = super().facts(case, run)
         moment = list(self.levels)[0]
-        return None if case.level == moment and found == "waits_for_the_disk" else found
+        return None if case.level == moment and found in ("waits_for_the_disk", "begins_when_waited_for") else found
 
 
 # -- another number of ranks -------------------------------------------------------------------------------------------
