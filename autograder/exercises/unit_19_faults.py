@@ -96,12 +96,12 @@ def noting(noted, path, size, dies_at=None):
         setattr(os, name, changes(getattr(os, name)))
 
 
-def is_killed(f, path, old, new, most_bytes=None, dies_at=None):
-    # Whether the child was killed. It writes `new`, in a process of its own.
+def is_killed(f, path, old, new, most_bytes=None, dies_at=None, full=False):
+    # Whether the child was killed. It writes `new`, in a process of its own. full: a write that does not fit raises.
     child = os.fork()
     if child == 0:
         try:
-            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN if full else signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             if dies_at is not None:
                 noting({}, path, len(new), dies_at)
@@ -150,6 +150,18 @@ def trials(f, folder, old, new, killed):
         with reader:
             report["open"] = "old" if reader.read() == old else "changed"
     report["bytes"], report["names"], report["again"], report["short"] = [], [], "new", False
+    report["full"] = "old"
+    if killed:
+        path = with_old(os.path.join(folder, "full"), old)
+        is_killed(f, path, old, new, most_bytes=len(new) // 2, full=True)
+        report["full"] = content(path, old, new)
+        path = with_old(os.path.join(folder, "longer"), old)
+        if is_killed(f, path, old, new + new, most_bytes=2 * len(new) - 1):
+            try:
+                f(path, new)
+            except Exception:
+                pass
+            report["longer"] = content(path, old, new)
     for k in range(len(new) * killed):
         path = with_old(os.path.join(folder, f"b{k}"), old)
         was_killed = is_killed(f, path, old, new, most_bytes=k)
@@ -186,8 +198,12 @@ def trials(f, folder, old, new, killed):
         Mistake("writes_in_place", "Somebody had the old file open, and its bytes changed under him: the file was "
                 "written to, not replaced.",
                 "Write under another name in the same folder, then `os.replace` it."),
-        Mistake("never_again", "A killed save has left its unfinished file, and the next save does not get past it.",
+        Mistake("never_again", "A killed save has left its unfinished file, and the next save does not get past it, or "
+                "keeps some of its bytes.",
                 "Open the other file with \"wb\": whatever is there is overwritten."),
+        Mistake("takes_the_error_for_success", "The disk was full, the write raised an OSError, and the half file was "
+                "put into the place of the old one all the same.",
+                "Let the error pass: no `except` before the replace."),
         Mistake("not_on_the_disk", "The new name may be on the disk before the bytes are: after a power cut the file "
                 "is empty or half.",
                 "Before the replace: `file.flush()`, then `os.fsync(file.fileno())`."),
@@ -197,6 +213,7 @@ def trials(f, folder, old, new, killed):
         whole, moment, plug = self.levels
         for level, old, new in ((whole, 9, 6), (whole, 0, 5), (moment, 7, 6), (moment, 0, 4), (plug, 6, 8)):
             content = {name: rng.integers(33, 127, n).tolist() for name, n in (("old", old), ("new", new))}
+            content["new"][0] = content["new"][-1] = 10  # a byte is a byte, at the ends, too
             yield level, content | {"killed": level == moment}
 
     def read_right(self, answer, old, new, killed):
@@ -214,15 +231,17 @@ def trials(f, folder, old, new, killed):
                     return Finding(found, f"Killed {where} {k}: {state}.")
         if answer["open"] != "old":
             return "writes_in_place"
-        if answer["again"] != "new":
+        if "new" != answer["again"] or "new" != answer.get("longer", "new"):
             return "never_again"
+        if answer["full"] == "half":
+            return "takes_the_error_for_success"
         return None if answer["synced"] else "not_on_the_disk"
 
     def facts(self, case: Case, run: Run):
         """Of each level what it asks for: a file that is right, and then one that is so at every moment."""
         found = super().facts(case, run)
         name = getattr(found, "diagnosis", found)
-        later = [m.name for m in self.mistakes[{0: 2, 1: 7, 2: 8}[list(self.levels).index(case.level)] :]]
+        later = [m.name for m in self.mistakes[{0: 2, 1: 8, 2: 9}[list(self.levels).index(case.level)] :]]
         return None if name in later else found
 
 
@@ -372,6 +391,9 @@ class ResumeOrder(PlainExercise):
                 "It stays per_rank * old samples; each rank takes another part of it."),
         Mistake("drops_the_rest", "Samples of a minibatch are lost where the number of ranks does not divide it.",
                 "The shares differ by one: `batch[rank::world_size]` loses none."),
+        Mistake("no_empty_list", "A rank that has no sample in a step left the step out: the ranks take different "
+                "numbers of steps, and some wait for ever.",
+                "An empty list is this rank's part of a step, too."),
         Mistake("drops_the_last", "The last minibatch is smaller than the others, and it is missing.",
                 "It is a step like the others."),
         Mistake("same_on_all", "All ranks take the same samples.", "Each takes its own share of the minibatch."),
@@ -393,6 +415,7 @@ class ResumeOrder(PlainExercise):
             (other, 20, 0, 2, 3, 2),
             (other, 11, 1, 2, 4, 1),
             (other, 24, 3, 4, 2, 3),
+            (other, 26, 2, 2, 4, 5),  # the last step has fewer samples than ranks
         ):
             order = (rng.permutation(n) + 100).tolist()
             yield level, {"order": order, "step": step, "per_rank": per_rank, "old": old, "world_size": p}
@@ -410,6 +433,8 @@ class ResumeOrder(PlainExercise):
             return "uneven" if uneven else None
         if p > 1 and all(mine == found[0] for mine in found) and any(found[0]):
             return "same_on_all"
+        if len({len(mine) for mine in found}) > 1 and sorted(sum(sum(found, []), [])) == sorted(sum(right, [])):
+            return "no_empty_list"
 
         def batches(begin, size):
             return [sorted(one) for one in rest_of_the_epoch(order, begin, size)]
@@ -551,6 +576,9 @@ def harness(f, when, steps):
                 "Ask all: an all-reduce of the flag (MAX) before every step, and all leave together."),
         Mistake("asks_one_rank", "Only rank 0 is asked: a signal that another rank gets is not heard.",
                 "A signal may come to any rank: all-reduce the flag with MAX.", lambda c: c.until(c.when[:1])),
+        Mistake("exactly_one", "Two ranks were told before the same step, and nobody stopped: exactly one was "
+                "waited for.",
+                "Any number but 0 is enough: MAX, or a sum > 0.", lambda c: c.until([]) if c.twins else None),
         Mistake("waits_for_all_signals", "The training stops only when every rank was told.",
                 "One is enough: MAX, not MIN.",
                 lambda c: c.until([max(c.when) if min(c.when) >= 0 else -1])),
@@ -571,6 +599,7 @@ def harness(f, when, steps):
             (same, [-1, first, -1], 7, ()),
             (same, [second + 2, second + 3, second], 9, (2,)),
             (same, [-1, -1, -1, third + 1], 8, (0,)),
+            (same, [fourth, -1, fourth], 7, ()),
             (edge, [-1, 0, -1], 5, ()),
             (edge, [-1, -1], 3 + fourth, ()),
             (few, [-1, -1, 3, -1], 4 + first, ()),
@@ -583,6 +612,7 @@ def harness(f, when, steps):
 
     def worked(self, case):
         c = super().worked(case)
+        c.twins = any(c.when.count(w) > 1 for w in c.when if w >= 0)
         c.until = lambda when: [self._report(min([w for w in when if w >= 0] + [c.steps]))] * c.p
         return c
 
@@ -978,6 +1008,9 @@ def harness(f, w, slopes, targets, lr):
         Mistake("sums_in_another_order", "The weights are right to a few digits, not to the last bit: the gradients "
                 "were added in another order than on one rank.",
                 "Bring the gradients of all shards together, and give them to `update` in the order of the shards."),
+        Mistake("dealt_unevenly", "The weights are right, but one rank computes more shards in a step than it has to, and "
+                "the others wait for it.",
+                "Shares that differ by one at most: range(place, shards, len(alive))."),
         Mistake("computes_too_much", "The weights are right, but more gradients were computed than need be.",
                 "Each shard once in a step, by one rank; after a death only the failed step again."),
     ]  # fmt: skip
@@ -988,6 +1021,7 @@ def harness(f, w, slopes, targets, lr):
             self._case(rng, level, *rest)
             for level, *rest in (
                 (nobody, 3, 7, 4, {}, (1,)),
+                (nobody, 4, 6, 3, {}, ()),
                 (one, 4, 12, 8, {2: 6}, ()),
                 (one, 2, 6, 5, {0: 0}, ()),
                 (more, 4, 8, 6, {0: 1, 2: 3}, ()),
@@ -1027,7 +1061,10 @@ def harness(f, w, slopes, targets, lr):
             return self._lost(c, alive) or ("skips_the_step" if few else None)
         steps, shards = c.targets.shape[:2]
         most = (steps + len(c.kills)) * math.ceil(shards / len(alive))
-        computed = max(round(rank.busy / 1e-3) for rank in alive)
+        each = [round(rank.busy / 1e-3) for rank in alive]
+        computed = max(each)
+        if not c.kills and sum(each) == steps * shards and computed > most:
+            return Finding("dealt_unevenly", f"In {steps} steps the ranks computed {each} gradients.")
         if computed > most:
             return Finding("computes_too_much", f"A rank computed {computed} gradients; {most} would do.")
         return None
