@@ -348,7 +348,9 @@ charts.diagrams(runs, 5)
 #
 # Most configurations are bad, and a few epochs are enough to see it. **Successive
 # halving** trains all n of them for r epochs, keeps the best $1/\eta$, trains these up
-# to $\eta r$, keeps the best $1/\eta$ of them, and so on to R.
+# to $\eta r$, keeps the best $1/\eta$ of them, and so on to R. There is no rung of more
+# than R epochs: with r = 1, $\eta = 3$ and R = 30 they have 1, 3, 9 and 27, and then it
+# is over.
 #
 # ### Successive halving (4 points)
 
