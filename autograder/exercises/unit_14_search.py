@@ -207,6 +207,10 @@ from labkit.relay.charging import compute
 import numpy as np
 
 
+class NoSuchJob(RuntimeError):
+    pass
+
+
 def harness(f, jobs, seconds, losses, after):
     jobs = [tuple(job) for job in jobs]
     given, reported, worked = [], [], []
@@ -224,6 +228,8 @@ def harness(f, jobs, seconds, losses, after):
 
     def work(config, epochs):
         job = int(config), int(epochs)
+        if job not in jobs:
+            raise NoSuchJob(f"work{job}: next_job has never given that")
         worked.append(list(job))
         compute(seconds[jobs.index(job)], f"F{job[0]}")
         return losses[jobs.index(job)]
@@ -234,6 +240,9 @@ def harness(f, jobs, seconds, losses, after):
     return {"jobs": jobs, "losses": losses, "worked": worked}
 """
     mistakes = [
+        Mistake("NoSuchJob", "A worker was given another job than next_job has made: the two whole numbers did not come "
+                "through whole.",
+                "Send them as int64 (or float64): float32 holds no whole number above 16,777,216 but the even ones."),
         Mistake("trained_twice", "A job was worked on more than once.",
                 "Rank 0 alone calls next_job, and gives each job to one worker."),
         Mistake("jobs_lost", "Some jobs were never worked on.",
@@ -270,6 +279,8 @@ def harness(f, jobs, seconds, losses, after):
         """long: one of the first jobs, which takes so long that others end before it; who waits for it is late."""
         n = len(after)
         jobs = [[int(c), int(e)] for c, e in zip(rng.permutation(50)[:n], rng.integers(1, 30, n), strict=True)]
+        if n > 3:  # whole numbers that float32 does not hold
+            jobs[3][0] += 123_456_700
         while True:
             seconds = rng.uniform(1e-3, 4e-3, n)
             if long is not None:
@@ -277,7 +288,7 @@ def harness(f, jobs, seconds, losses, after):
             ends = sorted(greedy(seconds.tolist(), after, max(1, p - 1)))
             if all(b - a > 2e-5 for a, b in pairwise(ends)):
                 break
-        known = {"jobs": jobs, "seconds": seconds.tolist(), "losses": rng.uniform(0.1, 3, n).tolist(), "after": after}
+        known = {"jobs": jobs, "seconds": seconds.tolist(), "losses": rng.uniform(-3, 3, n).tolist(), "after": after}
         arguments = tuple(known[name] for name in ("jobs", "seconds", "losses", "after"))
         return Case(level, p, arguments, f"{n} jobs", known, network=NETWORK, rtol=1e-12)
 
@@ -653,6 +664,12 @@ def harness(f, finished, started, n, eta):
     return {"job": as_lists(f(losses, begun, n, eta))}
 """
     mistakes = [
+        Mistake("last_of_equals", "Of two equal losses the larger number goes up first.", "The smaller number.",
+                lambda c: c.of("last_of_equals")),
+        Mistake("diverged_do_not_count", "Nobody goes up because a configuration that diverged was not counted among "
+                "the m that have finished.",
+                "m is the number of all that have finished, len(finished[k]).",
+                lambda c: {"job": [5, 0]} if len(c.finished[0]) == 3 and c.n == 9 and len(c.started[0]) == 5 else None),
         Mistake("promotes_twice", "A configuration that has been started on the next rung is started there again.",
                 "Leave out what stands in started[k + 1].", lambda c: c.of("promotes_twice")),
         Mistake("while_it_runs", "A configuration that is being trained on the next rung at this moment is started "
@@ -678,8 +695,6 @@ def harness(f, finished, started, n, eta):
                 "There are n, from 0 to n - 1; after that, None.", lambda c: c.of("past_the_last")),
         Mistake("nan_goes_up", "A configuration that diverged goes up.", "nan counts as worse than any number.",
                 lambda c: c.of("nan_goes_up")),
-        Mistake("last_of_equals", "Of two equal losses the larger number goes up first.", "The smaller number.",
-                lambda c: c.of("last_of_equals")),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -704,6 +719,10 @@ def harness(f, finished, started, n, eta):
                     break
             known |= with_other_losses(rng, known, relabel=not options)
             yield level, known, {"says": f"n = {n}, eta = 3"}
+        for eta, losses in ((3, {4: 0.5, 1: 0.9, 0: math.nan}), (2, {4: 0.5, 1: 0.5, 0: 0.9, 2: 0.8})):
+            rung = [list(pair) for pair in losses.items()]
+            known = {"finished": [rung, [], []], "started": [[0, 1, 2, 3, 4], [], []], "n": 9, "eta": eta}
+            yield odd, known, {"says": f"n = 9, eta = {eta}"}
 
     def _show(self, shown, right, known, nobody_runs):
         """Whether these mistakes give what neither a right answer nor another mistake gives, and, where `nobody_runs`
