@@ -141,6 +141,9 @@ def harness(f, space, n, seed, sizes):
         Mistake("neighbouring_seeds_overlap", "Seeds 1 apart share configurations: `seed + i` is the seed of the next "
                 "search, too.",
                 "Give the generator both numbers: np.random.default_rng([seed, i])."),
+        Mistake("other_seeds_overlap", "Two searches with different seeds share configurations: one number was made "
+                "of seed and i, and two pairs give the same.",
+                "Give the generator both numbers: np.random.default_rng([seed, i])."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -152,6 +155,8 @@ def harness(f, space, n, seed, sizes):
         seed = int(rng.integers(1, 10**6))
         known = {"space": SPACE, "n": 20, "seed": seed, "sizes": [[seed + k, 1] for k in range(3)]}
         yield seeds, known, {"says": "n = 20, seeds 1 apart"}
+        known = {"space": SPACE, "n": 120, "seed": 1, "sizes": [[1, 1], [2, 1], [11, 1]]}
+        yield seeds, known, {"says": "n = 120, seeds 1, 2 and 11"}
 
     def read_right(self, answer, space, n, seed, sizes):
         runs = [run if isinstance(run, list) else [] for run in answer] if isinstance(answer, list) else []
@@ -163,17 +168,19 @@ def harness(f, space, n, seed, sizes):
         whole = [counted([one for share in run for one in share]) for run in runs]
         if any(sum(run.values()) != n for run in whole[:1]):
             return "not_n"
-        if n >= 100:
+        if n >= 800:
             return shape_of_draws(runs[0][0])
         if sizes[0][0] != sizes[1][0]:
-            return self._of_seeds(whole)
+            return self._of_seeds(whole, sizes)
         return self._of_shares(runs, whole, n)
 
     @staticmethod
-    def _of_seeds(whole):
+    def _of_seeds(whole, sizes):
         if whole[0] == whole[1]:
             return "ignores_the_seed"
-        return "neighbouring_seeds_overlap" if any(a & b for a, b in pairwise(whole)) else None
+        seeds = [seed for seed, _ in sizes]
+        apart = {abs(seeds[a] - seeds[b]) for a in range(3) for b in range(a) if whole[a] & whole[b]}
+        return "neighbouring_seeds_overlap" if 1 in apart else "other_seeds_overlap" if apart else None
 
     @staticmethod
     def _of_shares(runs, whole, n):
@@ -240,8 +247,8 @@ def harness(f, jobs, seconds, losses, after):
     return {"jobs": jobs, "losses": losses, "worked": worked}
 """
     mistakes = [
-        Mistake("NoSuchJob", "A worker was given another job than next_job has made: the two whole numbers did not come "
-                "through whole.",
+        Mistake("NoSuchJob", "A worker was given another job than next_job has made: the two whole numbers did not "
+                "come through whole.",
                 "Send them as int64 (or float64): float32 holds no whole number above 16,777,216 but the even ones."),
         Mistake("trained_twice", "A job was worked on more than once.",
                 "Rank 0 alone calls next_job, and gives each job to one worker."),
@@ -369,7 +376,8 @@ def harness(f, numbers, validation, test):
                 "Return its entry in `numbers`."),
         Mistake("last_of_equals", "Of trials with equal losses the one with the largest number was chosen.",
                 "The smallest number.", lambda c: c.best(last=True)),
-        Mistake("first_rank_of_equals", "Of trials with equal losses the one of the first rank was chosen.",
+        Mistake("first_rank_of_equals", "Of trials with equal losses the first was chosen, in the order of the ranks "
+                "and of their trials.",
                 "The smallest number.", lambda c: c.best(by_place=True)),
         Mistake("takes_anything", "There is no trial to choose, and the function returned something all the same.",
                 "Raise a ValueError, on every rank."),
@@ -384,6 +392,7 @@ def harness(f, numbers, validation, test):
             self._case(rng, chosen, (15, 11)),
             self._case(rng, few, (0, 9, 9, 0)),
             self._case(rng, few, (9, 10, 9), ties=True),
+            self._case(rng, few, (9, 10), ties="on one rank"),
             self._case(rng, diverged, (10, 9), nan=(0.3,)),
             self._case(rng, diverged, (3, 12, 9), nan=(0.2, "first")),
             self._case(rng, nobody, (0, 0)),
@@ -396,7 +405,10 @@ def harness(f, numbers, validation, test):
         while True:
             numbers, order = rng.permutation(400)[:n] + 100, rng.permutation(n)
             validation, test = np.linspace(0.2, 3, n)[order] + rng.uniform(0, 0.01, n), rng.uniform(0.3, 3, n)
-            if ties:  # three ranks have the smallest loss; the smallest number stands on neither the first nor the last
+            if ties == "on one rank":  # the smallest number stands behind a larger one
+                validation[[2, 6, 12]] = 0.1
+                numbers[[6, 2, 12]] = sorted(numbers[[2, 6, 12]])
+            elif ties:  # three ranks have the smallest loss, the middle one the smallest number
                 at = starts[:-1] + rng.integers(1, 8, len(sizes))
                 validation[at] = 0.1
                 numbers[at] = sorted(numbers[at])[1], sorted(numbers[at])[0], sorted(numbers[at])[2]

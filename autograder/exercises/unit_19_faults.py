@@ -1008,8 +1008,8 @@ def harness(f, w, slopes, targets, lr):
         Mistake("sums_in_another_order", "The weights are right to a few digits, not to the last bit: the gradients "
                 "were added in another order than on one rank.",
                 "Bring the gradients of all shards together, and give them to `update` in the order of the shards."),
-        Mistake("dealt_unevenly", "The weights are right, but one rank computes more shards in a step than it has to, and "
-                "the others wait for it.",
+        Mistake("dealt_unevenly", "The weights are right, but one rank computes more shards in a step than it has to, "
+                "and the others wait for it.",
                 "Shares that differ by one at most: range(place, shards, len(alive))."),
         Mistake("computes_too_much", "The weights are right, but more gradients were computed than need be.",
                 "Each shard once in a step, by one rank; after a death only the failed step again."),
