@@ -286,8 +286,8 @@ def harness(f, jobs, seconds, losses, after):
         """long: one of the first jobs, which takes so long that others end before it; who waits for it is late."""
         n = len(after)
         jobs = [[int(c), int(e)] for c, e in zip(rng.permutation(50)[:n], rng.integers(1, 30, n), strict=True)]
-        if n > 3:  # whole numbers that float32 does not hold
-            jobs[3][0] += 123_456_700
+        if n > 3 and level != "every job once":  # a whole number that float32 does not hold
+            jobs[3][0] = 123_456_789
         while True:
             seconds = rng.uniform(1e-3, 4e-3, n)
             if long is not None:
@@ -392,7 +392,6 @@ def harness(f, numbers, validation, test):
             self._case(rng, chosen, (15, 11)),
             self._case(rng, few, (0, 9, 9, 0)),
             self._case(rng, few, (9, 10, 9), ties=True),
-            self._case(rng, few, (9, 10), ties="on one rank"),
             self._case(rng, diverged, (10, 9), nan=(0.3,)),
             self._case(rng, diverged, (3, 12, 9), nan=(0.2, "first")),
             self._case(rng, nobody, (0, 0)),
@@ -405,10 +404,7 @@ def harness(f, numbers, validation, test):
         while True:
             numbers, order = rng.permutation(400)[:n] + 100, rng.permutation(n)
             validation, test = np.linspace(0.2, 3, n)[order] + rng.uniform(0, 0.01, n), rng.uniform(0.3, 3, n)
-            if ties == "on one rank":  # the smallest number stands behind a larger one
-                validation[[2, 6, 12]] = 0.1
-                numbers[[6, 2, 12]] = sorted(numbers[[2, 6, 12]])
-            elif ties:  # three ranks have the smallest loss, the middle one the smallest number
+            if ties:  # three ranks have the smallest loss, the middle one the smallest number
                 at = starts[:-1] + rng.integers(1, 8, len(sizes))
                 validation[at] = 0.1
                 numbers[at] = sorted(numbers[at])[1], sorted(numbers[at])[0], sorted(numbers[at])[2]
