@@ -193,7 +193,8 @@ def _say_of_an_answer(tried: bank_module.Tried) -> None:
 def homework(
     folder: Annotated[Path, typer.Argument(help="the folder with script, run logs, table and figures")],
     which: Annotated[
-        str, typer.Option("--homework", help="Its name, where folder and files do not tell: scaling_mnist.")
+        str,
+        typer.Option("--homework", help="Its name, where folder and files do not tell: scaling_mnist or train_a_mesh."),
     ] = "",
     as_json: AsJson = False,
     page: Annotated[Path | None, typer.Option(help="Write the feedback page, one HTML file, too.")] = None,

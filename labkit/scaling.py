@@ -146,8 +146,8 @@ def efficiency(speedup: Estimate | float, p: int, baseline_p: int = 1) -> Estima
 
 
 def amdahl(f, p):
-    """Speedup of the same work on p ranks if a fraction f of the one-rank time cannot be shared: 1
-    / (f + (1 - f) / p).
+    """Speedup of the same work on p ranks if a fraction f of the one-rank time cannot run in
+    parallel: 1 / (f + (1 - f) / p).
 
     f in [0, 1] and p >= 1, numbers or arrays. Source: G. Amdahl, AFIPS Spring Joint Computer
     Conference, 1967.
