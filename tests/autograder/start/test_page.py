@@ -113,10 +113,10 @@ def test_what_the_doctor_found(work):
     limited = {"subject": "cores", "status": "limited", "found": "2 usable", "remedy": "Take turns."}
     broken = {"subject": "MPI", "status": "broken", "found": "<no> ranks", "remedy": "`make clean`"}
     grading = {"subject": "isolation", "status": "limited", "found": "no namespaces", "remedy": "r"}
-    assert "has all that the course wants" in page.doctor_page([good, grading])
+    assert "has everything the course wants" in page.doctor_page([good, grading])
     said = page.doctor_page([good, limited, broken])
     assert "1 thing does not work" in said and "&lt;no&gt;" in said and "<code>make clean</code>" in said
-    assert "with less in: cores" in said and "9 GiB" not in said
+    assert "less than the course wants: cores" in said and "9 GiB" not in said
 
 
 def test_a_records_newest_value_is_shown(work):
