@@ -7,7 +7,9 @@ last bit is read from the values.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 
 import numpy as np
 
@@ -503,12 +505,14 @@ class Evaluate(Exercise):
 
     @staticmethod
     def _case(rng, level, counts, root=None, late=()):
-        """Drawn until no two ways to add up in a ring's orders agree, where ranks are to agree to the last bit."""
+        """Drawn until not all ways to add up in a ring's orders agree, where ranks are to agree to the last bit. (From
+        Python 3.12 on `sum` makes up for what it rounds, and all orders agree.)
+        """
         p = len(counts)
         correct = [n * (r % 3 + 1) // 4 + (n > 3) for r, n in enumerate(counts)]
         while True:
             losses = [float(n * rng.uniform(0.4, 3.0)) for n in counts]
-            orders = {sum(losses[r:] + losses[:r]) for r in range(p)}
+            orders = {functools.reduce(operator.add, losses[r:] + losses[:r]) for r in range(p)}
             if not level.startswith("the same") or len(orders) > 1:
                 break
         known = {"correct": correct, "losses": losses, "counts": counts, "root": root}
