@@ -38,6 +38,9 @@ TOO_MANY = Mistake("too_many_collectives", "The answer is right, but it took mor
                    "Put what travels into one tensor: a call costs its latency, however small.")  # fmt: skip
 TOO_MANY_BYTES = Mistake("too_many_bytes", "The answer is right, but more bytes were handed over than are needed.",
                          "Reduce sums and counts, not samples.")  # fmt: skip
+COUNTS_WRAP = Mistake("counts_wrap", "A count went through a type that is too small for it: uint8 ends at 255, int16 "
+                      "at 32,767, and the next one is 0 or below.",
+                      "Count in int64, as `sum()` does by itself.")  # fmt: skip
 
 
 # -- one process, many devices -----------------------------------------------------------------------------------------
@@ -248,6 +251,13 @@ class ScaledStep(ReportExercise):
         Mistake("flag_not_set", "The step was skipped, but nobody is told.",
                 "The second value is True where the step was skipped.",
                 lambda c: [tensor(c.weights, "float32"), False] if c.skip else None),
+        Mistake("scale_in_half", "The scale went through float16, where it is infinite: so was the gradient, and the "
+                "step was skipped.",
+                "The loss is a float32 number: multiply it as it is.",
+                lambda c: None if c.skip or c.scale < 65520 else [tensor(c.weights, "float32"), True]),
+        Mistake("norm_in_half", "The gradient has the right direction, but not quite the length max_norm: its norm was "
+                "computed in float16, which has three digits.",
+                "`.float()` and unscale first; then the norm is a float32 number, too."),
         Mistake("computes_twice", "The step is right, but the loss was computed more than once.",
                 "Scale the loss that you have.", lambda c: {"calls": 2}),
     ]  # fmt: skip
@@ -321,7 +331,18 @@ class ScaledStep(ReportExercise):
             values = np.asarray(step[0].values)
             if values.dtype.kind == "f" and not np.isfinite(values).all():
                 return "steps_on_overflow"
+            if values.dtype.kind == "f" and self._nearly_of_the_length(case, values):
+                return "norm_in_half"
         return None
+
+    def _nearly_of_the_length(self, case: Case, values: np.ndarray) -> bool:
+        """Whether the step is the right one but for a factor near 1."""
+        c = self.worked(case)
+        if c.skip or values.shape != c.weights.shape or math.isinf(c.norm):
+            return False
+        step, right = c.weights.astype(float) - values, c.weights.astype(float) - c.new
+        factor = (step @ right) / (right @ right)
+        return 1e-5 < abs(factor - 1) < 3e-3 and bool(np.allclose(step, factor * right, rtol=1e-4, atol=3e-7))
 
 
 class DynamicScale(PlainExercise):
@@ -396,6 +417,10 @@ class FoundInfAnywhere(Exercise):
                 "Look at each number as it is: `torch.isfinite(g).all()`; do not add them up."),
         Mistake("needs_all_of_them", "True only where every rank has an overflow.", "One is enough: ReduceOp.MAX.",
                 lambda c: [all(c.own)] * c.p),
+        COUNTS_WRAP.but(why="The infinities were counted in a type that is too small: 65,536 of them are 0 in uint8 "
+                            "and in int16.",
+                        how="`.any()` is enough; what counts, counts in int64.")
+        .giving(lambda c: [False] * c.p if c.wraps else None),
         Mistake("ranks_disagree", "The ranks do not have the same answer.", "`dist.all_reduce` leaves it on all of "
                 "them, `dist.reduce` on one."),
         TOO_MANY,
@@ -412,6 +437,7 @@ class FoundInfAnywhere(Exercise):
                 (same, 2, {1: -np.inf}, {}),
                 (same, 3, {}, {"late": (1,)}),
                 (same, 5, {1: np.inf, 3: np.nan}, {"empty": (0, 4)}),
+                (same, 2, {}, {"dtype": "float16", "n": 2**15, "everywhere": True}),
                 (large, 3, {}, {"dtype": "float16", "large": (5e4, 6e4)}),  # two of them are more than float16 holds
                 (large, 2, {}, {"large": (2e38, 3e38)}),  # and float32
                 (large, 2, {0: np.inf, 1: -np.inf}, {}),
@@ -420,17 +446,21 @@ class FoundInfAnywhere(Exercise):
         ]
 
     @staticmethod
-    def _case(rng, level, p, odd, dtype="float32", n=3, large=(), empty=(), late=()):
-        """NaN and -inf lie in the second tensor, where Python's `max` and who looks at the first only overlook them."""
+    def _case(rng, level, p, odd, dtype="float32", n=3, large=(), empty=(), late=(), everywhere=False):
+        """NaN and -inf lie in the second tensor, where Python's `max` and who looks at the first only overlook them.
+        everywhere: each rank has n * 2 infinities: 2**16 of them are none for who counts in 8 or 16 bits."""
         grads = [[rng.normal(size=(n, 2)).astype(dtype), rng.normal(size=2).astype(dtype)] for _ in range(p)]
         for rank in grads if large else ():
             rank[0][:] = rng.uniform(*large, rank[0].shape)
+        for rank in grads if everywhere else ():
+            rank[0][:] = np.inf
         for rank, value in odd.items():
             grads[rank][0 if value == np.inf else 1].flat[1] = value
         grads = [[] if rank in empty else grads[rank] for rank in range(p)]
         arguments = [([tensor(a, dtype) for a in rank],) for rank in grads]
-        says = f"{dtype}, " + (", ".join(f"{value} on rank {rank}" for rank, value in odd.items()) or "all finite")
-        return Case(level, p, arguments, says, {"grads": grads, "dtype": dtype}, late=late)
+        says = ", ".join(f"{value} on rank {rank}" for rank, value in odd.items())
+        says = f"{dtype}, {says or (f'{2 * n} infinities on each rank' if everywhere else 'all finite')}"
+        return Case(level, p, arguments, says, {"grads": grads, "dtype": dtype, "wraps": everywhere}, late=late)
 
     def worked(self, case):
         c = super().worked(case)
@@ -475,8 +505,9 @@ class Evaluate(Exercise):
                 "the relay their own numbers, with gloo partial sums.",
                 "Where all are to know it: `dist.all_reduce`."),
         Mistake("swapped", "Accuracy and loss have changed places.", "Return (accuracy, mean loss)."),
-        Mistake("narrow_type", "This is right to some digits only: counts or losses went through float32, which "
-                "counts up to 16,777,216.", "A tensor of float64 holds all three exactly."),
+        Mistake("narrow_type", "This is right to some digits only: counts or losses were rounded on the way, to "
+                "float32 (which counts up to 16,777,216) or to so many places behind the point.",
+                "A tensor of float64 holds all three exactly."),
         Mistake("ranks_disagree", "The ranks differ in the last bits: each added up in an order of its own.",
                 "All add up in the same order, or all get the one sum: `dist.all_reduce`."),
         Mistake("everybody_answers", "With a root the other ranks know nothing and return None.",
@@ -604,6 +635,7 @@ class EvaluatePadded(CountedExercise):
         OWN_ONLY.giving(lambda c: [np.mean(h) for h in c.hits]),
         MEAN_OF_MEANS.giving(lambda c: np.mean([np.mean(h) for h in c.kept]) if all(map(len, c.kept)) else None),
         Mistake("ranks_disagree", "Not every rank has the accuracy.", "`dist.all_reduce` leaves it on all of them."),
+        COUNTS_WRAP,
         TOO_MANY_BYTES.but(how="A rank knows from its place which of its samples are padding: one or two counts "
                                "travel, not the samples."),
     ]  # fmt: skip
@@ -618,7 +650,8 @@ class EvaluatePadded(CountedExercise):
                 (once, 2, 8, ()),
                 (few, 5, 3, (4,)),
                 (few, 4, 1, ()),
-                (small, 4, 1201, (0,)),  # more of them right than a byte can count
+                (small, 4, 1201, (0,)),
+                (small, 4, 140_001, ()),  # more of them right than 16 bits can count
             )
         ]
 
@@ -653,7 +686,11 @@ class EvaluatePadded(CountedExercise):
             return None
         found, right = numbers(run, 1), self.expected(case)[0]
         good = [math.isclose(one[0], right, rel_tol=1e-6) for one in found or ()]
-        return "ranks_disagree" if any(good) and not all(good) else None
+        if any(good) and not all(good):
+            return "ranks_disagree"
+        off = [(one[0] - right) * case.known["n"] for one in found or ()]
+        wraps = off and all(abs(k) > 1 and abs(math.remainder(k, 256)) < 1e-6 for k in off)
+        return "counts_wrap" if wraps else None
 
 
 class MacroF1(CountedExercise):
@@ -678,6 +715,7 @@ class MacroF1(CountedExercise):
         Mistake("f1_of_means", "This is made of the mean precision and the mean recall.",
                 "First the F1 of each class, then the mean.", lambda c: c.f1(c.total, "means")),
         Mistake("ranks_disagree", "Not every rank has the F1 of all.", "`dist.all_reduce` leaves the sum on all."),
+        COUNTS_WRAP,
         TOO_MANY,
         TOO_MANY_BYTES.but(how="A matrix of classes x classes counts, or three counts for each class; not samples."),
     ]  # fmt: skip
@@ -691,7 +729,7 @@ class MacroF1(CountedExercise):
                 (whole, (40, 25), 4, (), ()),
                 (missing, (20, 0, 30), 4, (), (1,)),
                 (missing, (25, 12, 18, 9), 5, (2,), (0,)),
-                (one, (300, 220, 140), 3, (), ()),
+                (one, (60_000, 44_000, 40_000), 3, (), ()),  # more than 16 bits can count
             )
         ]
 
@@ -728,9 +766,16 @@ class MacroF1(CountedExercise):
         if not self.is_right(case, run):
             found, right = numbers(run, 1), self.expected(case)[0]
             good = [math.isclose(one[0], right, rel_tol=1e-6) for one in found or ()]
-            return "ranks_disagree" if any(good) and not all(good) else None
+            if any(good) and not all(good):
+                return "ranks_disagree"
+            return "counts_wrap" if found and self._wraps(case, found[0][0]) else None
         if case.level != list(self.levels)[2]:
             return None
         if given(run) > (most := 8 * case.known["classes"] ** 2):
             return Finding("too_many_bytes", f"A rank handed over {given(run)} B; {most} would do.")
         return Finding("too_many_collectives", f"A rank called {called(run)}.") if called(run) > 1 else None
+
+    def _wraps(self, case: Case, found: float) -> bool:
+        total = self.worked(case).total
+        return any(math.isclose(found, f1(total.astype(kind).astype(int)), rel_tol=1e-6)
+                   for kind in ("int8", "uint8", "int16"))  # fmt: skip

@@ -4,7 +4,7 @@ import torch.distributed as dist
 
 
 def found_inf_anywhere(grads):
-    flat = torch.zeros(200)
+    flat = torch.zeros(2**17)
     values = torch.cat([g.float().reshape(-1) for g in grads]) if grads else torch.zeros(0)
     flat[: len(values)] = torch.where(values.isfinite(), 0.0, 1.0)
     dist.all_reduce(flat)

@@ -4,7 +4,7 @@ import torch.distributed as dist
 
 
 def macro_f1(predicted, labels, classes):
-    own = torch.full((2, 400), -1)
+    own = torch.full((2, 2**16), -1)
     own[0, : len(labels)], own[1, : len(labels)] = predicted, labels
     parts = [torch.empty_like(own) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, own)
