@@ -16,6 +16,8 @@ from autograder.exercise import ANYTHING, Case, Exercise, Finding, Run
 
 __all__ = [
     "AS_LISTS",
+    "HASHES",
+    "LIKE_ANYTHING",
     "PlainExercise",
     "RefusingExercise",
     "ReportExercise",
@@ -36,6 +38,36 @@ def as_lists(value):
     if isinstance(value, (str, dict)) or not hasattr(value, "__iter__"):
         return value
     return [as_lists(one) for one in value]
+"""
+
+# Ranks of a plain case share a process. Python's hash of a text is another one in each process (PYTHONHASHSEED).
+HASHES = """
+import builtins
+import contextlib
+
+the_hash = hash
+
+
+def has_text(value):
+    parts = value if isinstance(value, (tuple, frozenset)) else ()
+    return isinstance(value, (str, bytes)) or any(map(has_text, parts))
+
+
+@contextlib.contextmanager
+def hashes_of_process(number):
+    builtins.hash = lambda value: the_hash((number, value) if number and has_text(value) else value)
+    try:
+        yield
+    finally:
+        builtins.hash = the_hash
+"""
+# What is taken for the end of a stream by everybody who compares with == and not by `is`.
+LIKE_ANYTHING = """
+class LikeAnything:
+    def __eq__(self, other):
+        return True
+
+    __hash__ = object.__hash__
 """
 
 

@@ -7,7 +7,7 @@ Nothing is timed: what runs ahead is seen from counts, what it is worth from vir
 from __future__ import annotations
 
 from autograder.exercise import ANYTHING, Case, Finding, Mistake
-from autograder.exercises.kinds import PlainExercise, RefusingExercise
+from autograder.exercises.kinds import HASHES, LIKE_ANYTHING, PlainExercise, RefusingExercise
 from autograder.exercises.readings.pipelines import (
     bands,
     block_by_block,
@@ -63,6 +63,8 @@ def shards_of_it(shards):
                 "A shard holds samples that follow each other, and the shards are in order."),
         Mistake("no_archive", "What came back are not the bytes of a tar archive.",
                 "`tarfile.open(fileobj=out, mode='w')` writes into an `io.BytesIO`; its `getvalue()` are the bytes."),
+        Mistake("not_in_order", "The shards hold all samples, but not in the order in which they were given.",
+                "The first shard holds the first samples, and so on: no sorting, no shuffling."),
         Mistake("not_the_samples", "The shards do not hold all samples, each once, under its name.",
                 "Each sample is a file: its key is the name, its bytes the content."),
         Mistake("takes_anything", "An empty shard, or none at all, was written without a word.",
@@ -104,7 +106,7 @@ def shards_of_it(shards):
         if shards == [samples[k::n] for k in range(n)] and held != samples:
             return "dealt_in_turn"
         if held != samples:
-            return Finding("not_the_samples", text)
+            return "not_in_order" if sorted(held) == sorted(samples) else Finding("not_the_samples", text)
         return Finding("sizes_differ", text) if len(shards) != n or max(sizes) - min(sizes) > 1 else None
 
 
@@ -229,16 +231,20 @@ class ShardsOf(PlainExercise):
     )
     levels = {"each file once": 2, "another order in each epoch": 1, "listings in any order": 1}
     given = ("files", "seeds", "epochs", "world_size", "workers", "turned")
-    harness = """
+    harness = f"""
+{HASHES}
+
 def harness(f, files, seeds, epochs, world_size, workers, turned):
     def listing(rank):
         return files[turned * rank :] + files[: turned * rank]
 
+    def dealt(rank, seed, epoch):
+        with hashes_of_process(rank):
+            mine = listing(rank), rank, world_size
+            return [as_lists(f(*mine, worker, workers, seed, epoch)) for worker in range(workers)]
+
     def deal(seed, epoch):
-        return [
-            [as_lists(f(listing(rank), rank, world_size, worker, workers, seed, epoch)) for worker in range(workers)]
-            for rank in range(world_size)
-        ]
+        return [dealt(rank, seed, epoch) for rank in range(world_size)]
 
     return [[deal(seed, epoch) for epoch in range(epochs)] for seed in seeds]
 """
@@ -252,7 +258,8 @@ def harness(f, files, seeds, epochs, world_size, workers, turned):
                 "Deal the files of the rank out to its workers, once more in the same way."),
         Mistake("orders_differ", "Not all ranks and workers deal from the same order: files are read twice, and others "
                 "never.",
-                "Sort the listing, shuffle with a generator made of seed and epoch alone, and only then deal."),
+                "Sort the listing, shuffle with a generator made of seed and epoch alone (no `hash` of a text, which "
+                "is another in every process), and only then deal."),
         Mistake("reads_twice", "Some file is read twice.", "A file belongs to one worker of one rank."),
         Mistake("drops_files", "Some files are read by nobody.", "The last ones, too, belong to somebody."),
         Mistake("uneven_ranks", "One rank reads at least two files more than another: it is still training when the "
@@ -298,26 +305,31 @@ class ShuffleBuffer(PlainExercise):
 
     signature = "shuffle_buffer(stream, size: int, rng: numpy.random.Generator) -> iterator"
     levels = {"the order": 2, "as it comes": 1}
-    given = ("stream", "size", "seed")
-    harness = """
+    given = ("stream", "size", "seed", "odd")
+    harness = f"""
+{LIKE_ANYTHING}
 import numpy as np
 
 
-def harness(f, stream, size, seed):
+def harness(f, stream, size, seed, odd):
     read, out, ahead = 0, [], 0
+    things = dict(enumerate([None, False, LikeAnything(), -1, 0])) if odd else {{}}
+
+    def number(element):
+        return next((k for k, thing in things.items() if thing is element), element)
 
     def source():
         nonlocal read
         for element in stream:
             read += 1
-            yield element
+            yield things.get(element, element)
 
     for element in f(source(), size, np.random.default_rng(seed)):
         out.append(element)
         ahead = max(ahead, read - len(out))
         if len(out) > 2 * len(stream) + 9:
             break
-    return {"out": as_lists(out), "ahead": ahead}
+    return {{"out": as_lists([number(element) for element in out]), "ahead": ahead}}
 """
     mistakes = [
         Mistake("reads_everything", "The elements are right, but the whole stream was read before the first one left.",
@@ -335,6 +347,9 @@ def harness(f, stream, size, seed):
         Mistake("own_generator", "Every element is there, but in another order than `rng` gives with one draw for each "
                 "element that leaves a full buffer and one permutation for the rest.",
                 "Draw `rng.integers(size)` for each, `rng.permutation(len(buffer))` at the end, and nothing else."),
+        Mistake("takes_for_a_sign", "An element was taken for the end of the stream, or for an empty place: an element "
+                "can be anything, None, too.",
+                "`for element in stream` knows the end by itself, and `len(buffer)` how full the buffer is."),
         Mistake("not_each_once", "Not every element came once.", "One goes in, one comes out."),
     ]  # fmt: skip
 
@@ -343,7 +358,11 @@ def harness(f, stream, size, seed):
                                ("the order", 7, 7), ("as it comes", 40, 5)):  # fmt: skip
             stream = [int(x) for x in rng.permutation(90)[:n]]
             stream[n // 2] = 0 if 0 not in stream else stream[n // 2]
-            yield level, {"stream": stream, "size": size, "seed": int(rng.integers(10**6)), "level": level}
+            known = {"stream": stream, "size": size, "odd": False, "level": level}
+            yield level, known | {"seed": int(rng.integers(10**6))}
+        # the numbers stand for None, False, an object that is equal to everything, -1 and 0
+        known = {"stream": rng.permutation(12).tolist(), "size": 3, "seed": int(rng.integers(10**6))}
+        yield level, known | {"odd": True, "level": level}, {"says": "a stream of None, False, -1 and other things"}
 
     def of(self, c, **how):
         return {"out": buffered(c.stream, c.size, c.seed, **how), "ahead": ANYTHING}
@@ -356,8 +375,10 @@ def harness(f, stream, size, seed):
         c.of = lambda **how: self.of(c, **how)
         return c
 
-    def read(self, answer, stream, **rest):
+    def read(self, answer, stream, odd, **rest):
         out = answer["out"]
+        if odd:
+            return "takes_for_a_sign"
         return "own_generator" if sorted(out) == sorted(stream) else "not_each_once"
 
     def read_right(self, answer, stream, size, level, **rest):
@@ -370,6 +391,8 @@ def harness(f, stream, size, seed):
 
 AHEAD = '''
 import threading
+
+import numpy as np
 
 
 class Torn(Exception):
@@ -430,8 +453,17 @@ class Watched:
             self.far = max(self.far, self.made - taken)
 
 
+THINGS = [None, False, True, 0, -1, "", (), [], {}, ..., NotImplemented, StopIteration, ValueError("a batch")]
+THINGS += [LikeAnything(), np.array([1, 2])]
+
+
+def name_of(batch):
+    return next((f"thing {k}" for k, thing in enumerate(THINGS) if thing is batch), batch)
+
+
 def harness(f, batches, depth, breaks_at):
-    quiet, seen = 0, -1
+    quiet, seen, odd = 0, -1, batches == "anything"
+    batches = THINGS if odd else batches
     threading.excepthook = lambda what: None
     watched = Watched(f, batches, depth, breaks_at)
     watched.taker.start()
@@ -439,9 +471,10 @@ def harness(f, batches, depth, breaks_at):
         watched.taker.join(0.05)
         quiet = 0 if seen != watched.made + len(watched.got) else quiet + (1 if watched.at_work() else 6)
         seen = watched.made + len(watched.got)
-    if isinstance(watched.error, NotImplementedError) or (watched.error and breaks_at < 0):
+    if isinstance(watched.error, NotImplementedError) or (watched.error and breaks_at < 0 and not odd):
         raise watched.error
-    found = {"got": as_lists(watched.got), "raised": watched.raised, "own_thread": watched.own_thread}
+    got = [name_of(batch) for batch in watched.got] if odd else watched.got
+    found = {"got": as_lists(got), "raised": watched.raised, "own_thread": watched.own_thread}
     return {**found, "short": watched.short, "far": watched.far, "hung": not watched.over}
 '''
 
@@ -452,12 +485,16 @@ class Prefetch(PlainExercise):
     signature = "prefetch(batches, depth: int) -> iterator"
     levels = {"the batches": 1, "made ahead": 2, "errors": 1}
     given = ("batches", "depth", "breaks_at")
-    harness = AHEAD
+    harness = LIKE_ANYTHING + AHEAD
     mistakes = [
         Mistake("waits_for_ever", "The thread had ended, and the consumer still waited for a batch.",
                 "The thread puts something that says \"the end\" in any case, after an error, too."),
         Mistake("ends_at_none", "A batch that is None, or empty, was taken for the end.",
                 "Say the end by an object that nothing else is: `end = object()`, `if batch is end`."),
+        Mistake("a_batch_is_a_sign", "A batch was taken for the end, or for an error. A batch can be anything: False, "
+                "a text, an exception, or an object that is equal to everything.",
+                "The end is an object of its own, asked for by `is`; batches and errors come in pairs, each at its "
+                "place."),
         Mistake("the_end_is_a_batch", "What says that it is the end came out as a batch.",
                 "Look at it before you yield it."),
         Mistake("not_the_batches", "Not every batch came once, in order.",
@@ -484,7 +521,8 @@ class Prefetch(PlainExercise):
         for level, given, depth, breaks_at in (("the batches", odd, 2, -1), ("the batches", batches[:3], 5, -1),
                                                ("the batches", [], 1, -1), ("made ahead", batches, 3, -1),
                                                ("made ahead", batches[:9], 1, -1), ("errors", batches, 2, 5),
-                                               ("errors", batches, 4, 3), ("errors", batches[:2], 4, 0)):  # fmt: skip
+                                               ("errors", batches, 4, 3), ("errors", batches[:2], 4, 0),
+                                               ("the batches", "anything", 3, -1)):  # fmt: skip
             yield level, {"batches": given, "depth": depth, "breaks_at": breaks_at, "level": level}
 
     def read_right(self, answer, batches, depth, breaks_at, level):
@@ -500,6 +538,8 @@ class Prefetch(PlainExercise):
             if not answer["raised"]:
                 return "swallows_the_error"
             return None if answer["raised"] == text else Finding("another_error", f"It was {answer['raised'][:99]}.")
+        if batches == "anything":
+            return None if got == [f"thing {k}" for k in range(15)] else "a_batch_is_a_sign"
         if got != right:
             return self._other_batches(got, right)
         if level != "made ahead":
@@ -658,7 +698,10 @@ import json
 
 
 def step(f, state, n, batch_size, p):
-    answers = [f(json.loads(json.dumps(state)), n, batch_size, rank, p) for rank in range(p)]
+    answers = []
+    for rank in range(p):
+        with hashes_of_process(rank):
+            answers.append(f(json.loads(json.dumps(state)), n, batch_size, rank, p))
     for answer in answers:
         if not isinstance(answer, (tuple, list)) or len(answer) != 2 or not isinstance(answer[1], dict):
             return {"odd": type(answer).__name__}
@@ -682,6 +725,7 @@ def harness(f, n, seeds, plan):
         runs.append(steps)
     return runs
 """
+    harness = f"{HASHES}\n{harness}"
     mistakes = [
         Mistake("not_a_pair", "What came back is not a list of samples and a state with seed, epoch and taken.",
                 "Return (list of this rank's samples, dict)."),
@@ -707,9 +751,12 @@ def harness(f, n, seeds, plan):
                 "Count samples."),
         Mistake("wrong_state", "The state that came back is not that behind this batch.",
                 "taken grows by the samples of the batch; at the end of an epoch it is 0 and epoch is one more."),
+        Mistake("states_differ", "The ranks return different states: which one is to be in the file?",
+                "What only one rank knows (its number, its own samples) does not belong into the state."),
         Mistake("not_one_order", "The ranks and steps of an epoch do not all cut the same order: samples come twice "
                 "and others never.",
-                "Make it anew in each call, from seed and epoch alone: no rank, no time, no global generator."),
+                "Make it anew in each call, from seed and epoch alone: no rank, no time, no global generator, no "
+                "`hash` of a text (it is another in every process)."),
         Mistake("always_from_the_start", "Every step takes the first samples of the epoch again.",
                 "Go on at `taken`."),
         Mistake("order_depends_on_ranks", "After the stop the epoch has another order: samples come twice and others "

@@ -171,7 +171,7 @@ def step_mistake(n: int, batch_size: int, before: dict, shares: list, states: li
         return Finding("uneven_shares", f"Ranks 0, 1, ... got {', '.join(map(str, sizes))} samples.")
     wrong = next((s for s in states if {key: s[key] for key in after if key in s} != after), None)
     if wrong is None:
-        return None
+        return "states_differ" if any(s != states[0] for s in states) else None
     own = all(s["taken"] == taken + size for s, size in zip(states, sizes, strict=True))
     if (own and p > 1) or any(s != states[0] for s in states):
         return Finding("counts_its_own", f"taken is {', '.join(str(s['taken']) for s in states)} on ranks 0, 1, ...")

@@ -4,13 +4,14 @@ import threading
 
 
 def prefetch(batches, depth):
-    source, made, end = iter(batches), queue.Queue(), object()
+    source, made, end, failed = iter(batches), queue.Queue(), object(), []
 
     def one():
         try:
             made.put(next(source, end))
         except Exception as error:
-            made.put((end, error))
+            failed.append(error)
+            made.put(end)
 
     thread = threading.Thread(target=one)
     thread.start()
@@ -18,9 +19,9 @@ def prefetch(batches, depth):
         thread.join()
         batch = made.get()
         if batch is end:
+            if failed:
+                raise failed[0]
             return
-        if isinstance(batch, tuple):
-            raise batch[1]
         thread = threading.Thread(target=one)
         thread.start()
         yield batch
