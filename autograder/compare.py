@@ -133,6 +133,12 @@ def _number(value: Any) -> Any:
     return None
 
 
+def _is_nearly(number: Any, expected: Any, rtol: float | None) -> bool:
+    """Whether a number is right to the digits of a float32, where more are asked for."""
+    exact = rtol is not None and rtol < 1e-7
+    return exact and isinstance(expected, float) and isinstance(number, float) and _close(number, expected, 5e-7, 0.0)
+
+
 def _tolerance(rtol: float | None, atol: float | None, *dtypes: str) -> tuple[float, float]:
     """What was asked for, else what the types promise, the coarsest of them. Coarse types lose digits whatever was
     asked for."""
@@ -199,9 +205,9 @@ def difference(
         number = _number(observed)
         if number is None:
             return Difference("wrong_type", f"{name_of_type(observed)} instead of a number")
-        return (
-            None if _close(np.asarray(number), np.asarray(expected), *_tolerance(rtol, atol)) else Difference("value")
-        )
+        if _close(np.asarray(number), np.asarray(expected), *_tolerance(rtol, atol)):
+            return None
+        return Difference("lost_digits" if _is_nearly(number, expected, rtol) else "value")
     if isinstance(expected, str):
         if not isinstance(observed, str):
             return Difference("wrong_type", f"{name_of_type(observed)} instead of a string")
@@ -234,7 +240,7 @@ def _inside(where: str, found: Difference, expected: Any, observed: Any) -> Diff
     """A difference inside of something larger: where, and what; of a single value, which is not printed by itself
     there, both."""
     text = found.text
-    if not text and found.kind == "value" and isinstance(expected, (bool, int, float, str)):
+    if not text and found.kind in ("value", "lost_digits") and isinstance(expected, (bool, int, float, str)):
         text = _instead(observed, expected)
     return Difference(found.kind, f"{where}: {text}" if text else where)
 

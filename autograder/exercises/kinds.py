@@ -82,11 +82,12 @@ class PlainExercise(Exercise):
 
     right(**case): what is right, by a plain formula: one value, or a list with one for each rank; `ANYTHING` where what
     came is judged by `read_right` alone. read(answer, **case): names what no mistake's `value` shows, or None;
-    `read_right` a broken rule of an answer whose values are right.
+    `read_right` a broken rule of an answer whose values are right. rtol: of numbers; 1e-9 where float32 is too coarse.
     """
 
     runtime = "plain"
     given: tuple[str, ...] = ()
+    rtol: float | None = None
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -121,7 +122,8 @@ class PlainExercise(Exercise):
         if "world_size" in known:
             says.append(f"{known['world_size']} ranks")
         return replace(
-            Case(level, 1, tuple(known[name] for name in self.given), ", ".join(says), known), **(options or {})
+            Case(level, 1, tuple(known[name] for name in self.given), ", ".join(says), known, rtol=self.rtol),
+            **(options or {}),
         )
 
     def expected(self, case):

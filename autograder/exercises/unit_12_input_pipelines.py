@@ -571,6 +571,7 @@ class SamplesPerSecond(PlainExercise):
         "samples_per_second(read: float, decode: float, step: float, workers: int, cores: int, ranks: int) -> float"
     )
     levels = {"one rank": 2, "ranks that share the cores": 1, "no workers": 1}
+    rtol = 1e-9
     mistakes = [
         Mistake("one_after_the_other", "The times of the stages are added up: that is a loader without workers.",
                 "With workers all stages work at once, and the slowest decides: the smallest of their rates.",
@@ -631,6 +632,7 @@ class Utilisation(PlainExercise):
 
     signature = "utilisation(make: list[list[float]], step: float, depth: int) -> list[tuple[float, float, float]]"
     levels = {"one rank": 1, "ranks that wait for each other": 2, "fetched ahead": 1}
+    rtol = 1e-9
     mistakes = [
         Mistake("no_barrier", "No rank waits for another here.",
                 "A step ends on all ranks together: when the last one has computed.",

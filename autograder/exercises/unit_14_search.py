@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
-from autograder.exercises.kinds import PlainExercise, RefusingExercise
+from autograder.exercises.kinds import HASHES, PlainExercise, RefusingExercise
 from autograder.exercises.readings.search import (
     SPACE,
     any_state,
@@ -46,6 +46,7 @@ class LogGrid(RefusingExercise):
     signature = "log_grid(low: float, high: float, n: int) -> list[float]"
     levels = {"a learning rate": 1, "any ends": 1, "what cannot be": 1}
     talks = False
+    rtol = 1e-9
     mistakes = [
         Mistake("linear_grid", "The differences between neighbours are equal: nearly all points lie close to `high`.",
                 "Equal ratios: the points are evenly spaced in the logarithm.",
@@ -107,10 +108,16 @@ def listed(answer):
     return [{str(k): plain(v) for k, v in one.items()} if isinstance(one, dict) else repr(one) for one in answer]
 
 
+def drawn(f, kinds, n, seed, rank, p):
+    with hashes_of_process(rank):
+        return listed(f(dict(kinds), n, seed, rank, p))
+
+
 def harness(f, space, n, seed, sizes):
     kinds = {name: tuple(tuple(x) if isinstance(x, list) else x for x in one) for name, one in space.items()}
-    return [[listed(f(dict(kinds), n, s, rank, p)) for rank in range(p)] for s, p in sizes]
+    return [[drawn(f, kinds, n, s, rank, p) for rank in range(p)] for s, p in sizes]
 """
+    harness = f"{HASHES}\n{harness}"
     mistakes = [
         Mistake("not_configurations", "What came is not a list of dicts with a value for every name of the space, each "
                 "within its limits.",
@@ -126,17 +133,21 @@ def harness(f, space, n, seed, sizes):
                 "Draw configuration i from (seed, i), or draw the whole list on every rank and keep your share."),
         Mistake("uneven_shares", "One rank has at least two configurations more than another.",
                 "Shares differ by one at most: configurations[rank::world_size]."),
-        Mistake("few_values", "The same few rates come again and again.",
+        Mistake("few_values", "The same few values come again and again.",
                 "Any value between the ends may come, not only powers of ten or points of a grid."),
         Mistake("linear_draw_for_a_rate", "Nearly all rates lie close to the upper end.",
                 "Draw the logarithm: low * (high / low) ** u with u from 0 to 1."),
-        Mistake("parameters_move_together", "A large learning rate comes with a large momentum: both were made from "
-                "the same draw.",
+        Mistake("parameters_move_together", "Two knobs move together (a large learning rate comes with a large "
+                "momentum, say): both were made from the same draw.",
                 "One generator for a configuration, and one draw after the other from it."),
         Mistake("never_the_upper_end", "The largest whole number never comes.",
                 "Both ends belong to it: rng.integers(low, high + 1)."),
         Mistake("ends_too_rare", "The first and the last whole number come half as often as those between.",
                 "Do not round a real number: rng.integers(low, high + 1)."),
+        Mistake("not_the_whole_range", "A part of the values between low and high never comes.",
+                "From low to high, all of it."),
+        Mistake("not_evenly", "Some values, or some powers of ten, come more often than others.",
+                "Each equally likely: `rng.uniform`, `rng.integers`, and for \"log\" a uniform logarithm."),
         Mistake("ignores_the_seed", "Another seed gives the same configurations.", "Make the generator from `seed`."),
         Mistake("neighbouring_seeds_overlap", "Seeds 1 apart share configurations: `seed + i` is the seed of the next "
                 "search, too.",
@@ -153,10 +164,12 @@ def harness(f, space, n, seed, sizes):
             known = {"space": SPACE, "n": n, "seed": seed, "sizes": [[seed, p] for p in sizes]}
             yield level, known, {"says": f"n = {n}, on {', '.join(map(str, sorted(set(sizes))))} ranks"}
         seed = int(rng.integers(1, 10**6))
-        known = {"space": SPACE, "n": 20, "seed": seed, "sizes": [[seed + k, 1] for k in range(3)]}
-        yield seeds, known, {"says": "n = 20, seeds 1 apart"}
+        known = {"space": SPACE, "n": 20, "seed": seed, "sizes": [[seed + k, 1] for k in (0, 1, 2, 256, 65536)]}
+        yield seeds, known, {"says": "n = 20, seeds 1, 2, 256 and 65,536 apart"}
         known = {"space": SPACE, "n": 120, "seed": 1, "sizes": [[1, 1], [2, 1], [11, 1]]}
         yield seeds, known, {"says": "n = 120, seeds 1, 2 and 11"}
+        known = {"space": SPACE, "n": 1001, "seed": 1, "sizes": [[1, 1], [2, 1]]}
+        yield seeds, known, {"says": "n = 1001, seeds 1 and 2"}
 
     def read_right(self, answer, space, n, seed, sizes):
         runs = [run if isinstance(run, list) else [] for run in answer] if isinstance(answer, list) else []
@@ -168,7 +181,7 @@ def harness(f, space, n, seed, sizes):
         whole = [counted([one for share in run for one in share]) for run in runs]
         if any(sum(run.values()) != n for run in whole[:1]):
             return "not_n"
-        if n >= 800:
+        if n == 800:
             return shape_of_draws(runs[0][0])
         if sizes[0][0] != sizes[1][0]:
             return self._of_seeds(whole, sizes)
@@ -179,8 +192,11 @@ def harness(f, space, n, seed, sizes):
         if whole[0] == whole[1]:
             return "ignores_the_seed"
         seeds = [seed for seed, _ in sizes]
-        apart = {abs(seeds[a] - seeds[b]) for a in range(3) for b in range(a) if whole[a] & whole[b]}
-        return "neighbouring_seeds_overlap" if 1 in apart else "other_seeds_overlap" if apart else None
+        shared = {(a, b): (whole[a] & whole[b]).total() for a in range(len(seeds)) for b in range(a)}
+        most = max((often for (a, b), often in shared.items() if seeds[a] - seeds[b] == 1), default=0)
+        if 2 * most > whole[0].total():
+            return "neighbouring_seeds_overlap"
+        return "other_seeds_overlap" if any(shared.values()) else None
 
     @staticmethod
     def _of_shares(runs, whole, n):
@@ -378,7 +394,14 @@ def harness(f, numbers, validation, test):
                 "The smallest number.", lambda c: c.best(last=True)),
         Mistake("first_rank_of_equals", "Of trials with equal losses the first was chosen, in the order of the ranks "
                 "and of their trials.",
-                "The smallest number.", lambda c: c.best(by_place=True)),
+                "The smallest number.", lambda c: c.best(by_place=1)),
+        Mistake("last_place_of_equals", "Of trials with equal losses the last was chosen, in the order of a rank's "
+                "trials.",
+                "The smallest number: compare pairs (loss, number).", lambda c: c.best(by_place=-1)),
+        Mistake("losses_rounded", "Losses that differ in the ninth digit were taken for equal: they were compared in "
+                "float32, or rounded.",
+                "Compare float64 with float64: `torch.tensor(loss, dtype=torch.float64)`.",
+                lambda c: c.best(by=c.validation.astype(np.float32))),
         Mistake("takes_anything", "There is no trial to choose, and the function returned something all the same.",
                 "Raise a ValueError, on every rank."),
         Mistake("sends_all_trials", "The winner is right, but ranks hand over all their trials.",
@@ -392,6 +415,8 @@ def harness(f, numbers, validation, test):
             self._case(rng, chosen, (15, 11)),
             self._case(rng, few, (0, 9, 9, 0)),
             self._case(rng, few, (9, 10, 9), ties=True),
+            self._case(rng, few, (7, 8), ties=True, within=True),
+            self._case(rng, few, (8, 9), close=True),
             self._case(rng, diverged, (10, 9), nan=(0.3,)),
             self._case(rng, diverged, (3, 12, 9), nan=(0.2, "first")),
             self._case(rng, nobody, (0, 0)),
@@ -399,12 +424,22 @@ def harness(f, numbers, validation, test):
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, ties=False, nan=()):
+    def _case(rng, level, sizes, ties=False, nan=(), within=False, close=False):
+        """ties: each rank has the smallest loss once, or rank 1 alone has it four times (within). close: the two
+        smallest losses differ in the ninth digit, and the larger one has the smaller number."""
         n, starts = sum(sizes), np.cumsum([0, *sizes])
         while True:
             numbers, order = rng.permutation(400)[:n] + 100, rng.permutation(n)
             validation, test = np.linspace(0.2, 3, n)[order] + rng.uniform(0, 0.01, n), rng.uniform(0.3, 3, n)
-            if ties:  # three ranks have the smallest loss, the middle one the smallest number
+            if within:
+                at = starts[1] + np.sort(rng.permutation(sizes[1])[:4])
+                validation[at] = 0.1
+                numbers[at] = np.sort(numbers[at])[[2, 0, 3, 1]]
+            elif close:
+                at = np.array([rng.integers(sizes[0]), starts[1] + rng.integers(sizes[1])])
+                validation[at] = 0.1, 0.1 - 3e-10
+                numbers[at] = sorted(numbers[at])
+            elif ties:  # three ranks have the smallest loss, the middle one the smallest number
                 at = starts[:-1] + rng.integers(1, 8, len(sizes))
                 validation[at] = 0.1
                 numbers[at] = sorted(numbers[at])[1], sorted(numbers[at])[0], sorted(numbers[at])[2]
@@ -434,11 +469,12 @@ def harness(f, numbers, validation, test):
         c.starts = np.cumsum([0, *c.sizes])
         c.shares = [range(a, b) for a, b in pairwise(c.starts)]
 
-        def best(by=c.validation, value=c.test, share=None, last=False, by_place=False):
-            some = [k for k in (range(len(c.numbers)) if share is None else share) if not np.isnan(by[k])]
+        def best(by=c.validation, value=c.test, share=None, last=False, by_place=0):
+            some = range(len(c.numbers)) if share is None else share
+            some = [k for k in some if not np.isnan(by[k] + c.validation[k])]
             if not some or np.isnan(c.validation).all():
                 return None
-            rest = {k: k if by_place else -c.numbers[k] if last else c.numbers[k] for k in some}
+            rest = {k: k * by_place if by_place else -c.numbers[k] if last else c.numbers[k] for k in some}
             k = min(some, key=lambda k: (by[k], rest[k]))
             return [int(c.numbers[k]), float(value[k])]
 
@@ -787,6 +823,10 @@ def harness(f, x, y, degree, s):
                 "Compare their absolute values.", lambda c: c.of("largest_not_in_magnitude")),
         Mistake("smallest_first", "The order is from the smallest to the largest.", "The largest in magnitude first.",
                 lambda c: c.of("smallest_first")),
+        Mistake("order_of_the_first_look", "The sets and their coefficients are right. They stand in the order of the "
+                "first look, not of the fit.",
+                "Sort at the end, by the magnitudes of the fitted coefficients.",
+                lambda c: c.of("order_of_the_first_look")),
         Mistake("fitted_with_all", "The sets are right. Their coefficients are those of a fit with all sets, which "
                 "explains some of the noise.",
                 "Fit the chosen columns alone.", lambda c: c.of("fitted_with_all")),
@@ -802,11 +842,12 @@ def harness(f, x, y, degree, s):
             (clean, 200, 5, 3, 4, 0.0),
             (noisy, 200, 7, 2, 4, 0.1),
             (noisy, 250, 5, 3, 4, 0.2),
+            (clean, 60, 5, 2, 3, None),  # two coefficients that look as if they stood in the other order
         ):
             known = {"degree": degree, "s": s}
             while True:
                 known |= self._data(rng, m, n, degree, s, noise)
-                if self._plain(**known):
+                if self._plain(**known) and (noise is not None or self._turned(**known)):
                     break
             yield level, known, {"says": f"{m} trials of {n} choices, degree {degree}, s = {s}"}
 
@@ -817,8 +858,16 @@ def harness(f, x, y, degree, s):
         many = [k for k, one in enumerate(sets) if len(one) == degree]
         chosen = [0, *rng.permutation(many)[:2], *(rng.permutation(n) + 1)][:s]
         sizes = np.array([2.0, 1.0, 1.5, 0.7][:s]) * rng.uniform(0.9, 1.1, s)
+        if noise is None:
+            sizes[2] = sizes[1] * 1.05
         signs = np.array([1, -1, 1, -1][:s])
-        return {"x": x, "y": table[:, chosen] @ (sizes * signs) + noise * rng.normal(size=m)}
+        return {"x": x, "y": table[:, chosen] @ (sizes * signs) + (noise or 0.0) * rng.normal(size=m)}
+
+    @staticmethod
+    def _turned(**known):
+        """Whether the largest stand in another order at the first look than in the fit."""
+        c = SimpleNamespace(**known)
+        return [one for one, _ in spectral(c)] != [one for one, _ in spectral(c, "order_of_the_first_look")]
 
     @staticmethod
     def _plain(x, y, degree, s):

@@ -12,6 +12,10 @@ BUILT_IN = {
     "returns_nothing": Diagnosis(
         "Your function returns nothing (None).", "End it with `return ...`, on every rank that should have a result."
     ),
+    "raises_without_reason": Diagnosis(
+        "Your function raises ValueError where there is an answer.",
+        "Raise it only where the docstring says so: look at the condition, at its ends, too.",
+    ),
     "wrong_type": Diagnosis(
         "What your function returns is of another type than asked for.", "Read the last line of its docstring."
     ),

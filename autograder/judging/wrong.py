@@ -34,7 +34,17 @@ def wrong_in(exercise: Exercise, case: Case, run: Run) -> Wrong | None:
     if first is None:
         return _wrong_though_right_values(exercise, case, run, unwaited)
     lines = _comparison(case, first, expected[first], values[first], differences[first])
-    return _wrong_values(exercise, case, run, values, differences[first].kind, lines, unwaited)
+    kind = "raises_without_reason" if _refuses(expected, values) else differences[first].kind
+    return _wrong_values(exercise, case, run, values, kind, lines, unwaited)
+
+
+def _refuses(expected: list, values: list) -> bool:
+    """Whether a harness that catches ValueError has caught one where there is an answer."""
+    return any(
+        value == "ValueError" or (isinstance(value, dict) and value.get("raises") == "ValueError")
+        for wanted, value in zip(expected, values, strict=True)
+        if isinstance(wanted, dict) and wanted.get("raises") == "nothing" and isinstance(value, (str, dict))
+    )
 
 
 def _wrong_though_right_values(exercise: Exercise, case: Case, run: Run, unwaited: list[int]) -> Wrong | None:
@@ -65,7 +75,7 @@ def _wrong_values(
 
     if matches:
         return named(matches[0], guess=True)
-    if kind in ("returns_nothing", "wrong_type"):
+    if kind in ("returns_nothing", "wrong_type", "raises_without_reason"):
         return named(kind)
     if finding is not None:
         return named(finding.diagnosis, _lines(finding.detail), found=True)

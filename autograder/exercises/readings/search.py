@@ -51,7 +51,7 @@ def shape_of_draws(configurations: list[dict]) -> str | None:
     layers = Counter(one["layers"] for one in configurations)
     low, high = SPACE["lr"][1:]
     n = len(configurations)
-    if len(set(rates.tolist())) < 0.9 * n:
+    if min(len(set(one.tolist())) for one in (rates, momenta)) < 0.9 * n:
         return "few_values"
     if np.mean(rates < math.sqrt(low * high)) < 0.3:
         return "linear_draw_for_a_rate"
@@ -59,8 +59,40 @@ def shape_of_draws(configurations: list[dict]) -> str | None:
         return "parameters_move_together"
     if not layers[4]:
         return "never_the_upper_end"
+    places = np.log(rates / low) / math.log(high / low), momenta / SPACE["momentum"][2]
+    if any(max(one.min(), 1 - one.max()) > 0.03 for one in places) or len(layers) < 4:
+        return "not_the_whole_range"
     if layers[1] + layers[4] < 0.415 * n:
         return "ends_too_rare"
+    return _how_often(configurations, places) or _together(configurations, places)
+
+
+def _how_often(configurations: list[dict], places: tuple[np.ndarray, np.ndarray]) -> str | None:
+    """Whether each value of a choice and each part of a range comes as often as it should; within a power of ten, too.
+    By luck they do not once in a million times."""
+    n = len(configurations)
+    within = np.mod(places[0] * math.log10(SPACE["lr"][2] / SPACE["lr"][1]), 1.0)
+    for one in (*places, within):
+        if np.abs(np.sort(one) - (np.arange(n) + 0.5) / n).max() > 2.7 / math.sqrt(n):
+            return "not_evenly"
+    for name, values in (("layers", range(1, 5)), ("activation", SPACE["activation"][1])):
+        often, wanted = Counter(one[name] for one in configurations), n / len(values)
+        if sum((often[value] - wanted) ** 2 / wanted for value in values) > 34:
+            return "not_evenly"
+    return None
+
+
+def _together(configurations: list[dict], places: tuple[np.ndarray, np.ndarray]) -> str | None:
+    """Whether knowing one value tells something about another: chi square of each pair, in four parts each."""
+    parts = [np.minimum((4 * one).astype(int), 3) for one in places]
+    parts.append(np.array([one["layers"] - 1 for one in configurations]))
+    parts.append(np.array([SPACE["activation"][1].index(one["activation"]) for one in configurations]))
+    for one, other in combinations(parts, 2):
+        table = np.zeros((4, 4))
+        np.add.at(table, (one, other), 1)
+        wanted = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / len(one)
+        if ((table - wanted) ** 2 / np.maximum(wanted, 1e-9)).sum() > 55:
+            return "parameters_move_together"
     return None
 
 
@@ -243,5 +275,6 @@ def spectral(c, slip: str = "") -> list[list]:
     else:
         found = np.linalg.lstsq(table[:, chosen], c.y, rcond=None)[0]
     order = np.argsort(-np.abs(found), kind="stable")
+    order = np.arange(len(found)) if slip == "order_of_the_first_look" else order
     order = order[::-1] if slip == "smallest_first" else order
     return [[list(sets[chosen[k]]), float(found[k])] for k in order]

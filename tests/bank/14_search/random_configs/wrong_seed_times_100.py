@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: neighbouring_seeds_overlap
+# verdict: wrong, diagnosis: other_seeds_overlap
 import math
 import numpy as np
 def random_configs(space, n, seed, rank, world_size):

@@ -1,0 +1,16 @@
+# verdict: wrong, diagnosis: raises_without_reason
+import torch
+import torch.distributed as dist
+
+
+def best_trial(numbers, validation, test):
+    rows = zip(validation.tolist(), numbers.tolist(), test.tolist())
+    mine = min((row for row in rows if row[0] == row[0]), default=(float("inf"), 0, 0))
+    mine = torch.tensor(mine, dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    everyone = [one.tolist() for one in everyone]
+    if any(one[0] == float("inf") for one in everyone):
+        raise ValueError("no trial has a loss")
+    loss, number, error = min(everyone)
+    return int(number), error
