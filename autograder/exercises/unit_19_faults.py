@@ -38,6 +38,7 @@ class WriteWhole(PlainExercise):
     # Every trial has a folder and a process of its own. The limit on the size of a file kills it after k bytes of any
     # file, whoever writes them and how; `dies_at` before a change of a name.
     harness = """
+import errno
 import os
 import resource
 import shutil
@@ -53,6 +54,22 @@ def content(path, old, new):
     with open(path, "rb") as file:
         found = file.read()
     return "old" if found == old else "new" if found == new else "half"
+
+
+def apart(path):
+    # Another folder may be another file system, as /tmp often is: no name can be changed between the two.
+    home = os.path.realpath(os.path.dirname(path))
+
+    def within(real):
+        def change(source, *rest, **options):
+            if os.path.commonpath([home, os.path.realpath(source)]) != home:
+                raise OSError(errno.EXDEV, "Invalid cross-device link: the new file lies on another file system")
+            return real(source, *rest, **options)
+        change.__name__ = real.__name__
+        return change
+
+    for name in ("replace", "rename", "renames", "link"):
+        setattr(os, name, within(getattr(os, name)))
 
 
 def noting(noted, path, size, dies_at=None):
@@ -103,6 +120,7 @@ def is_killed(f, path, old, new, most_bytes=None, dies_at=None, full=False):
         try:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN if full else signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            apart(path)
             if dies_at is not None:
                 noting({}, path, len(new), dies_at)
             if most_bytes is not None:
@@ -138,6 +156,7 @@ def trials(f, folder, old, new, killed):
         reader = open(path, "rb")
     noted = {"synced": False}
     real = {name: getattr(os, name) for name in (*CHANGES, "open", "fsync", "fdatasync", "sync")}
+    apart(path)
     noting(noted, path, len(new))
     try:
         f(path, new)
@@ -186,6 +205,9 @@ def trials(f, folder, old, new, killed):
                 "Whatever you do on the way, at the end `path` holds `data`."),
         Mistake("leaves_files", "Another file is left in the folder: it will fill the disk.",
                 "`os.replace` takes the new file away from its own name."),
+        Mistake("OSError", "Python stopped at the line above. If it speaks of a cross-device link: a name can be "
+                "changed within a file system only, and another folder, such as /tmp, may be on another one.",
+                "Write the new file into the folder of `path`."),
         Mistake("forgets_the_rest", "`write` took fewer bytes than it was given, as on a full disk, and the rest was "
                 "forgotten: the file is half.",
                 "`file.write` of a file from `open(path, \"wb\")` takes all or raises; `os.write` and unbuffered files "
@@ -241,7 +263,7 @@ def trials(f, folder, old, new, killed):
         """Of each level what it asks for: a file that is right, and then one that is so at every moment."""
         found = super().facts(case, run)
         name = getattr(found, "diagnosis", found)
-        later = [m.name for m in self.mistakes[{0: 2, 1: 8, 2: 9}[list(self.levels).index(case.level)] :]]
+        later = [m.name for m in self.mistakes[{0: 3, 1: 9, 2: 10}[list(self.levels).index(case.level)] :]]
         return None if name in later else found
 
 
@@ -662,6 +684,9 @@ class Stragglers(PlainExercise):
              "At least 2 % above the centre, too."),
             ("spread_without_factor", "mad without factor", "The factor 1.4826 is missing: the limit is too low.",
              "spread = 1.4826 * median of the distances."),
+            ("slowest_first", "slowest first", "The slow ranks stand in the order of their times.", "In the order of "
+             "the ranks."),
+            ("slowest_only", "slowest only", "The slowest rank alone is named.", "All that are above the limit."),
             ("spread_of_the_steps", "spread of the steps", "The spread is that of all steps, not of the ranks' "
              "medians.", "Distances of the ranks' medians to their median."),
         )
@@ -687,8 +712,12 @@ class Stragglers(PlainExercise):
         wide += np.array([-4, -2, 0, 1, 3, 22])[np.argsort(slow)][:, None] * 0.001
         uneven = times(6) + 0.02 * rng.uniform(-1, 1, 9)  # long steps are long on all ranks
         uneven[slow[5]] += 0.02
+        three = times(8)
+        for rank, more in zip(np.sort(slow[:3]), (0.03, 0.05, 0.04), strict=True):
+            three[rank] += more
         for level, some, k in (
-            (one, plain, 5.0), (one, uneven, 2.0), (misled, spiked, 5.0), (misled, two, 5.0), (misled, wide, 5.5),
+            (one, plain, 5.0), (one, uneven, 2.0), (misled, spiked, 5.0), (misled, two, 5.0),
+            (misled, three, 5.0), (misled, wide, 5.5),
             (nobody, fast, 5.0), (nobody, near, 5.0), (nobody, self._between(slow), 6.0),
         ):  # fmt: skip
             yield level, {"times": some, "k": k}
@@ -707,6 +736,7 @@ class LostTo(PlainExercise):
 
     signature = "lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]"
     levels = {"the ranks": 2, "the network": 1}
+    rtol = 1e-9
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: c.of(slip))
         for name, slip, why, how in (
@@ -799,6 +829,10 @@ def harness(f, x, when, index, bit):
     return {"sum": total, "ok": ok}
 """
     mistakes = [
+        Mistake("limit_too_high", "A fault that changes the sum by 3e-10 of all magnitudes was not seen: the limit is "
+                "too high, or the checksums went through float32.",
+                "`difference <= 1e-10 * magnitudes`, everything in float64.",
+                lambda c: c.says(lambda r: True) if c.tiny else None),
         Mistake("not_a_number_is_fine", "Where the sum is not a number, no comparison is true: `difference > limit` "
                 "finds nothing.",
                 "`ok = difference <= limit`.", lambda c: c.says(lambda r: not c.fault or c.nan)),
@@ -823,6 +857,7 @@ def harness(f, x, when, index, bit):
                 (rounding, 3, 40, "", 0, ()),
                 (rounding, 4, 7, "", 0, (1,)),
                 (rounding, 2, 1, "", 0, ()),
+                (rounding, 3, 30, "", 0, (), True),
                 (flips, 3, 12, "before", 61, ()),
                 (flips, 3, 5, "before", 62, ()),
                 (flips, 2, 9, "before", 63, (0,)),
@@ -830,17 +865,34 @@ def harness(f, x, when, index, bit):
                 (alone, 3, 6, "after", 62, ()),
                 (few, 4, 300, "before", 51, ()),
             )
-        ]
+        ] + [self._near_the_limit(rng, flips, 3, 8, 3.0)]
 
     @staticmethod
-    def _case(rng, level, p, n, fault, bit, late):
-        """In half of the cases without a fault the numbers cancel: their sum is rounding and nothing else."""
+    def _near_the_limit(rng, level, p, n, tiny):
+        """A bit of a number flips before the sum, and changes it by `tiny` limits. The number is 1.5; the magnitudes of
+        the others make up the limit."""
+        change, bit = 2.0**-27, 25
+        x = rng.uniform(0.5, 1.5, (p, n)) * rng.choice([-1, 1], (p, n))
+        who, index = (int(k) for k in rng.integers([p, n]))
+        x[who, index] = 0.0
+        x *= (change / (tiny * 1e-10) - 1.5) / np.abs(x).sum()
+        x[who, index] = 1.5
+        known = {"x": x, "fault": "before", "who": who, "nan": False, "sums": x.sum(axis=0), "tiny": tiny}
+        arguments = [(Tensor(x[r], "float64"), "before" if r == who else "", index, bit) for r in range(p)]
+        says = f"n = {n}, the sum of rank {who} is off by {tiny:g}e-10 of all magnitudes"
+        return Case(level, p, arguments, says, known)
+
+    @staticmethod
+    def _case(rng, level, p, n, fault, bit, late, small=False):
+        """In half of the cases without a fault the numbers cancel: their sum is rounding and nothing else. small: the
+        numbers of rank 0 are smaller than the rounding of the others'."""
         x = full_precision(rng, 1, 1.9, (p, n))
         if not fault and n > 9:
             x[:, : n // 2] *= 1e6 * rng.uniform(1, 2, (p, n // 2))
             x[:, n // 2 :] = -x[:, : n - n // 2] * (1 + 1e-12 * rng.uniform(-1, 1, (p, n - n // 2)))
         elif not fault:
             x[1::2] = -x[: p // 2 * 2 : 2] * (1 + 1e-12 * rng.uniform(-1, 1, (p // 2, n)))  # so do the ranks
+        x[0] *= 1e-12 if small else 1.0
         who, index = (int(k) for k in rng.integers([p, n]))
         if fault:
             x[who, index] = float(rng.uniform(1.2, 1.7))
@@ -849,7 +901,7 @@ def harness(f, x, when, index, bit):
         sums = x.sum(axis=0)
         if fault == "after":
             sums[index] = flipped(sums[index], bit)
-        known = {"x": x, "fault": fault, "who": who, "nan": fault and bit == 62, "sums": sums}
+        known = {"x": x, "fault": fault, "who": who, "nan": fault and bit == 62, "sums": sums, "tiny": 0}
         arguments = [(Tensor(x[r], "float64"), fault if r == who else "", index, bit) for r in range(p)]
         says = f"n = {n}, " + (f"a bit flips {fault} the sum on rank {who}" if fault else "no fault")
         return Case(level, p, arguments, says, known, late=late)
@@ -881,6 +933,7 @@ class YoungInterval(PlainExercise):
 
     signature = "young_interval(save: float, mtbf: float, machines: int) -> float"
     levels = {"one machine": 1, "many machines": 1}
+    rtol = 1e-9
     mistakes = [
         Mistake("forgets_the_two", "The factor 2 is missing.", "sqrt(2 * save * mtbf of the whole).",
                 lambda c: math.sqrt(c.save * c.mtbf / c.machines)),

@@ -117,6 +117,9 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 # it to write the bytes first: `file.flush()` gives them to the operating system,
 # `os.fsync(file.fileno())` waits until they are on the disk.
 #
+# And a name can be changed in one step only within one file system. The system's folder
+# for temporary files, `/tmp`, is often on another one than your checkpoints.
+#
 # ### A file that is never half (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "write_whole", "locked": false, "schema_version": 3, "solution": true, "task": false}

@@ -48,7 +48,10 @@ def stragglers(times: np.ndarray, k: float, slip: str = "") -> list[int]:
         spread = 1.4826 * np.median(np.abs(times - np.median(times)))
     above = np.abs(middle - centre) if slip == "fast ones, too" else middle - centre
     least = 0.0 if slip == "any excess" else 0.02 * centre
-    return np.flatnonzero((above > k * spread) & (above > least)).tolist()
+    slow = np.flatnonzero((above > k * spread) & (above > least)).tolist()
+    if slip.startswith("slowest"):
+        slow.sort(key=lambda r: -middle[r])
+    return slow[:1] if slip == "slowest only" else slow
 
 
 def wall_time(work: int, interval: int, save: int, restart: int, failures: list[int], slip: str = "") -> int:
