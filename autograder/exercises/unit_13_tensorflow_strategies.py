@@ -87,13 +87,16 @@ def harness(f, hosts, indices):
         own, cannot = self.levels
         numbers = iter(rng.permutation(90) + 10)
         hosts = [f"node{n}:{20000 + int(rng.integers(9999))}" for _, n in zip(range(9), numbers, strict=False)]
-        three, many = sorted(hosts[:3], reverse=True), sorted(hosts[3:7], reverse=True)
+        port = hosts[0].partition(":")[2]  # machines of a cluster listen at the same one
+        three = sorted((f"{host.partition(':')[0]}:{port}" for host in hosts[:3]), reverse=True)
+        many = sorted(hosts[3:7], reverse=True)
         yield own, {"hosts": three, "indices": [0, 1, 2]}, {"says": "3 workers"}
         yield own, {"hosts": hosts[7:8], "indices": [0]}, {"says": "1 worker"}
         yield own, {"hosts": ["localhost:12345", "localhost:12346"], "indices": [0, 1]}, {"says": "2 on one machine"}
         yield cannot, {"hosts": many, "indices": [4]}, {"says": "4 workers, index 4"}
         yield cannot, {"hosts": many, "indices": [-1]}, {"says": "4 workers, index -1"}
         yield cannot, {"hosts": [*three, three[0]], "indices": [1]}, {"says": "4 workers, two at the same address"}
+        yield cannot, {"hosts": [*many, many[2]], "indices": [0]}, {"says": "5 workers, two at the same address"}
 
     @staticmethod
     def _text(hosts, index, kind="worker") -> str:
