@@ -265,9 +265,9 @@ def harness(f, shares, penalty):
         return "no scalar tensor"
     losses, by_sample, by_penalty = zip(*(taken[k] for k in range(len(shares))))
     return {
-        "sum of the replicas' losses": sum(losses),
+        "sum of the replicas' losses": np.asarray(sum(losses)),
         "gradient by each sample's loss": np.concatenate(by_sample),
-        "gradient by the penalty": sum(by_penalty),
+        "gradient by the penalty": np.asarray(sum(by_penalty)),
     }
 """
     mistakes = [
@@ -316,7 +316,8 @@ def harness(f, shares, penalty):
         def loss(weight, penalties=1.0):
             parts = [weight(len(share)) * share.sum() for share in t.shares]
             by_sample = np.concatenate([np.full(len(share), weight(len(share))) for share in t.shares])
-            return dict(zip(self.parts, (sum(parts) + penalties * t.penalty, by_sample, penalties), strict=True))
+            total = np.asarray(sum(parts) + penalties * t.penalty)  # arrays, so that float64 is asked for
+            return dict(zip(self.parts, (total, by_sample, np.asarray(float(penalties))), strict=True))
 
         t.loss = loss
         return t
