@@ -7,6 +7,7 @@ for MultiWorkerMirroredStrategy divides a dataset by the same operations of Tens
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import numpy as np
 
@@ -168,6 +169,8 @@ def harness(f, replicas, x, y, weights, offset):
                 "Shares are added: 'sum', not 'mean'."),
         Mistake("not_divided", "This is the gradient of the sum over the samples, not of their mean.",
                 "Divide by the number of all samples."),
+        Mistake("outputs_added", "A sample's squared errors were added up over its outputs: its loss is their mean.",
+                "`tf.reduce_mean((model(x) - y)**2, axis=-1)`, then the sum over the samples by their number."),
         Mistake("outside_the_replicas", "The numbers are right, but no replica was at work: the model was called "
                 "outside of `strategy.run`.", "Call the model in a function and that by `strategy.run`."),
         Mistake("all_on_every_replica", "Every replica worked through all samples: no more is done in a second than "
@@ -175,6 +178,8 @@ def harness(f, replicas, x, y, weights, offset):
         Mistake("ValueError", "TensorFlow refused. Most likely a loss of `tf.keras.losses` was to take a mean within a "
                 "replica: of whose samples, it cannot know.",
                 "`reduction=tf.keras.losses.Reduction.NONE` leaves the losses of the samples to you."),
+        Mistake("samples_twice", "The numbers are right, but samples passed through the model more than once.",
+                "Call the model once in each replica, under the tape."),
         Mistake("unequal_work", "The numbers are right, but one replica had more than its share while others waited.",
                 "With n samples on p replicas nobody needs more than ceil(n / p)."),
     ]  # fmt: skip
@@ -185,9 +190,9 @@ def harness(f, replicas, x, y, weights, offset):
             known = {
                 "replicas": replicas,
                 "x": full_precision(rng, -1, 1, (n, 3)),
-                "y": full_precision(rng, 1, 2, (n, 2)),
+                "y": full_precision(rng, 1, 2, (n, 5)),  # as many outputs as there are neither replicas nor samples
             }
-            known |= {"weights": full_precision(rng, -1, 1, (3, 2)), "offset": full_precision(rng, -1, 1, (2,))}
+            known |= {"weights": full_precision(rng, -1, 1, (3, 5)), "offset": full_precision(rng, -1, 1, (5,))}
             made.append(self.case(level, known, f"{n} samples, {replicas} replicas"))
         return made
 
@@ -207,17 +212,21 @@ def harness(f, replicas, x, y, weights, offset):
         n, p = len(t.x), t.replicas
         seen = {int(where): rows for where, rows in report["samples of each replica"].items()}
         rows = [seen.get(k, []) for k in range(p)]
-        if sum(map(len, rows)) == n * p:
+        if all(sorted(one) == list(range(n)) for one in rows):
             return "all_on_every_replica"
         if right:
             if not any(rows):
                 return "outside_the_replicas"
+            passes = Counter(sample for one in rows for sample in one if sample >= 0)
+            if max(passes.values(), default=0) > 1:
+                return Finding("samples_twice", f"{sum(passes.values())} passes for {n} samples.")
             most = max(map(len, rows))
             return Finding("unequal_work", f"{most} of {n} samples on one replica.") if most > -(-n // p) else None
         found = report["gradients"]
         sums = [self._gradients(t, one, 1) for one in rows]
         total = [sum(parts) for parts in zip(*sums, strict=True)]
         candidates = [("divided_again", [g / n / p for g in total]), ("not_divided", total)]
+        candidates.append(("outputs_added", [g * t.y.shape[1] / n for g in total]))
         for of_nothing in (np.nan, 1):  # what a replica without samples finds: no number, or it has taken care
             means = [self._gradients(t, one, len(one) or of_nothing) for one in rows]
             added = [sum(parts) for parts in zip(*means, strict=True)]
