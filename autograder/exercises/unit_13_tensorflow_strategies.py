@@ -393,7 +393,7 @@ def harness(f, samples, batch, workers, replicas):
         "samples nobody saw": len(set(samples.tolist()) - set(seen)),
         "samples seen again": len(seen) - len(set(seen)),
         "largest minibatch": max((len(one) for own in steps for step in own for one in step), default=0),
-        "steps": [len(own) for own in steps],
+        "steps": max(len(own) for own in steps),
     }
 """
     )
@@ -403,6 +403,8 @@ def harness(f, samples, batch, workers, replicas):
                 "`strategy.distribute_datasets_from_function(...)`."),
         Mistake("drops_remainder", "What does not fill a step of all replicas is never seen.",
                 "`batch(..., drop_remainder=False)`: the last step may be smaller."),
+        Mistake("pieces_of_one_size", "Every worker got a piece of the same size, and what was left over went to "
+                "nobody.", "`dataset.shard(workers, k)` gives some workers one sample more than others."),
         Mistake("sharded_twice", "Samples are lost: you took each worker's part, and then the strategy took that "
                 "worker's part of the part.",
                 "Leave the dividing to the strategy, or do it yourself and switch its own off: "
@@ -431,7 +433,7 @@ def harness(f, samples, batch, workers, replicas):
         made = []
         for level, n, batch, workers, replicas in (
             (one, 23, 3, 1, 3),
-            (several, 23, 2, 2, 2),
+            (several, 23, 3, 2, 2),
             (several, 22, 3, 3, 1),
         ):
             known = {
@@ -447,7 +449,7 @@ def harness(f, samples, batch, workers, replicas):
     def expected(self, case):
         t = self.worked(case)
         steps = -(-len(t.samples) // (t.batch * t.workers * t.replicas))
-        return [dict(zip(self.parts, (True, 0, 0, t.batch, [steps] * t.workers), strict=True))]
+        return [dict(zip(self.parts, (True, 0, 0, t.batch, steps), strict=True))]
 
     def read(self, t, report, right):
         if right:
@@ -459,7 +461,9 @@ def harness(f, samples, batch, workers, replicas):
         if missing and again:
             return "other_orders"
         if missing:
-            name = "drops_remainder" if missing == n % together or missing < together / t.workers else "sharded_twice"
+            dropped = n % together, sum(len(range(k, n, t.workers)) % t.batch for k in range(t.workers))
+            name = "drops_remainder" if missing in dropped else "pieces_of_one_size"
+            name = name if missing in (*dropped, n % t.workers) else "sharded_twice"
             return Finding(name, f"{missing} of {n} samples are never seen.")
         if again:
             name = "auto_shard_off" if again == n * (t.workers - 1) else "samples_again"
