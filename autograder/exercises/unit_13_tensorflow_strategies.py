@@ -481,10 +481,33 @@ class Port(StrategyExercise):
     signature = "port(strategy, index: int, build_model, x, y, local_batch: int, rate: float, epochs: int, save)"
     levels = {"the same training": 2, "one checkpoint": 1}
     given = ("replicas", "index", "x", "y", "weights", "local_batch", "rate", "epochs")
-    parts = ("made under the strategy", "replicas at work", "samples in order", "weights", "saved to")
+    parts = ("made under the strategy", "replicas at work", "samples in order", "weights", "policies", "saved to")
     harness = """
+def noted_policies(strategy):
+    # how each dataset that goes to the strategy, by `fit` too, is divided among the workers
+    policies, distribute_it = set(), strategy.experimental_distribute_dataset
+
+    def noted(dataset, options=None):
+        policies.add(dataset.options().experimental_distribute.auto_shard_policy.name)
+        return distribute_it(dataset, options)
+
+    strategy.experimental_distribute_dataset = noted
+    return policies
+
+
+def places(saved, index, trained):
+    words = []
+    for path, weights in saved.get(index, []):
+        others = path in [one for one, _ in saved.get(index + 1, [])]
+        where = "the same place as another worker" if others else "a place of its own"
+        where = "the checkpoint" if path == "checkpoint" else where
+        words.append(where if np.array_equal(weights, trained) else where + ", before the last step")
+    return " and ".join(words) or "nothing"
+
+
 def harness(f, replicas, index, x, y, weights, local_batch, rate, epochs):
-    strategy, seen, made, saved = mirrored(replicas), {}, [], []
+    strategy, seen, made, saved = mirrored(replicas), {}, [], {}
+    policies = noted_policies(strategy)
 
     def build_model():
         dense = tf.keras.layers.Dense(weights.shape[1], use_bias=False, dtype="float64")
@@ -495,22 +518,27 @@ def harness(f, replicas, index, x, y, weights, local_batch, rate, epochs):
         seen.clear()
         return model
 
-    def save(model, path):
-        saved.append("the checkpoint" if os.path.normpath(str(path)) == "checkpoint" else "a place of its own")
+    for worker in (index, index + 1) if index else (index,):  # does the next one save to the same place?
 
-    f(strategy, index, build_model, x, y, local_batch, rate, epochs, save)
+        def save(model, path, worker=worker):
+            now = made[-1][0].get_weights()[0] if made else None
+            saved.setdefault(worker, []).append((os.path.normpath(str(path)), now))
+
+        f(strategy, worker, build_model, x, y, local_batch, rate, epochs, save)
     if not made:
         return None
     model, inside = made[-1]
     number = {float(first): k for k, first in enumerate(x[:, 0])}
     passes = [[number[first] for first in rows] for rows in seen.values()]
     each = [one for rows in passes for one in np.array_split(rows, max(epochs, 1))]
+    trained = model.get_weights()[0]
     return {
         "made under the strategy": inside,
         "replicas at work": len([where for where in seen if where >= 0]),
         "samples in order": all(np.all(np.diff(one) > 0) for one in each),
-        "weights": model.get_weights()[0],
-        "saved to": " and ".join(saved) or "nothing",
+        "weights": trained,
+        "policies": "OFF" if "OFF" in policies else "fine",
+        "saved to": places(saved, index, trained),
     }
 """
     mistakes = [
@@ -549,6 +577,13 @@ def harness(f, replicas, index, x, y, weights, local_batch, rate, epochs):
                 lambda t: {"saved to": "nothing"} if t.index else None),
         Mistake("not_saved", "The checkpoint was not written.", "Worker 0 saves to 'checkpoint'.",
                 lambda t: {"saved to": "nothing"} if t.index == 0 else None),
+        Mistake("one_place_for_the_others", "All workers but the chief save to the same place: with three of them, two "
+                "processes write the same file.", "A path with the worker's index in it.",
+                lambda t: {"saved to": "the same place as another worker"} if t.index else None),
+        Mistake("saved_too_early", "The model was saved, and then it was trained on.", "Save behind the last epoch.",
+                lambda t: {"saved to": "the checkpoint, before the last step"} if t.index == 0 else None),
+        Mistake("auto_shard_off", "The policy of the dataset is OFF: on several machines every worker would go through "
+                "all samples.", "Leave it to the strategy: AUTO becomes DATA where there are no files."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -582,7 +617,8 @@ def harness(f, replicas, index, x, y, weights, local_batch, rate, epochs):
         t = self.worked(case)
         weights = t.train(t.rate * t.replicas, t.together)
         saved = "a place of its own" if t.index else "the checkpoint"
-        return [dict(zip(self.parts, (True, t.replicas if t.epochs else ANYTHING, True, weights, saved), strict=True))]
+        at_work = t.replicas if t.epochs else ANYTHING
+        return [dict(zip(self.parts, (True, at_work, True, weights, "fine", saved), strict=True))]
 
     def read(self, t, report, right):
         if right:
@@ -591,4 +627,6 @@ def harness(f, replicas, index, x, y, weights, local_batch, rate, epochs):
             return "model_outside_scope"
         if t.epochs and report["replicas at work"] < t.replicas:
             return "one_replica_only"
+        if report["policies"] == "OFF":
+            return "auto_shard_off"
         return None if report["samples in order"] else "shuffled"

@@ -1,0 +1,11 @@
+# verdict: wrong, diagnosis: one_place_for_the_others
+import tensorflow as tf
+
+
+def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
+    p = strategy.num_replicas_in_sync
+    with strategy.scope():
+        model = build_model()
+        model.compile(tf.keras.optimizers.SGD(rate * p), loss="mse")
+    model.fit(x, y, batch_size=local_batch * p, epochs=epochs, shuffle=False, verbose=0)
+    save(model, "checkpoint" if index == 0 else "scratch")
