@@ -41,11 +41,17 @@ class ColumnLinear(DividedLayer):
     all_hear, talks = False, False  # where the columns do not divide nobody says anything; `facts` asks in the others
     harness = """
 import torch.distributed as dist
+from torch.utils.flop_counter import FlopCounterMode
+
+from labkit.relay.charging import compute
 
 
 def harness(f, x, weight, bias):
     if weight.shape[0] % dist.get_world_size() == 0:
-        return f(x, weight, bias)
+        with FlopCounterMode(display=False) as counter:
+            out = f(x, weight, bias)
+        compute(counter.get_total_flops() / 2, "products")  # a second for each number times another one
+        return out
     try:
         f(x, weight, bias)
     except ValueError:
@@ -68,6 +74,9 @@ def harness(f, x, weight, bias):
         TOO_MANY_BYTES.but(how="Each rank hands over its own columns of the output, n h / p numbers, and nothing "
                            "else."),
         NO_COMMUNICATION, ACCEPTS,
+        Mistake("computes_the_whole", "The numbers are right, but each rank multiplied with more than its own rows of "
+                "`weight`: nothing is saved by dividing the layer.",
+                "Cut `weight` first, then multiply: `x @ weight.chunk(p)[rank].T`."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -96,7 +105,14 @@ def harness(f, x, weight, bias):
         sent = sum(run.link_bytes.values())
         if not case.known["even"]:
             return "accepts_any_size" if sent else None
-        return super().rules(case, run) if sent else "no_communication"
+        if not sent:
+            return "no_communication"
+        if found := super().rules(case, run):
+            return found
+        own = case.known["x"].size * len(case.known["b"]) / case.world_size
+        most = max(rank.busy for rank in run.ranks)
+        more = Finding("computes_the_whole", f"{most:,.0f} products on a rank; {own:,.0f} are its own.")
+        return more if most > own * (1 + 1e-9) else None
 
     def wrong(self, case, run):
         return None if case.known["even"] else "accepts_any_size"
