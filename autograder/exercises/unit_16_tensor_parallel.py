@@ -489,7 +489,8 @@ def harness(f, logits, targets):
                 "different widths here.",
                 "Exchange the widths, p numbers: the first column is the sum of those before.",
                 lambda c: c.answer(starts=[r * w for r, w in enumerate(c.widths)])),
-        Mistake("not_finite", "The result is inf or nan: an exponential of a large logit has no place in float64.",
+        Mistake("not_finite", "The result is inf or nan: the exponentials of a row's logits are too large for "
+                "float64, or all of them too small.",
                 "Subtract the row's maximum over all ranks before `exp`."),
         TOO_MANY_BYTES.but(how="The maximum, the sum of exponentials and the target's logit are one number for each "
                            "token: 3 n in all, and p for the widths. The logits stay where they are."),
@@ -503,13 +504,15 @@ def harness(f, logits, targets):
             self._case(rng, large, 8, [8, 8], 1e4),
             self._case(rng, large, 8, [8, 8, 8], 1e4),
             self._case(rng, any_size, 8, [12, 9, 8]),
-            self._case(rng, any_size, 8, [15, 11, 10, 0]),
+            self._case(rng, any_size, 8, [15, 11, 10, 0], rows=1e4),
         ]
 
     @staticmethod
-    def _case(rng, level, n, widths, size=5.0, **options):
+    def _case(rng, level, n, widths, size=5.0, rows=0.0, **options):
+        """rows: some rows lie so far above zero, others so far below."""
         p, ends = len(widths), np.cumsum(widths)
         logits = drawn(rng, n, ends[-1]) * size
+        logits += rows * np.where(np.arange(n) % 2, 1, -1)[:, None]
         if size > 1e3:  # the largest of a row lie far apart on the ranks, and exp of the largest has no place
             for row, r in enumerate(rng.integers(0, p, n)):
                 logits[row, ends[r] - 1] = size + drawn(rng)
