@@ -472,7 +472,8 @@ class PipelineExercise(ReportExercise):
         k = case.known
         found, loss = backward_of(k["weights"], k["biases"], k["xs"], k["ys"])
         last = len(found) - 1
-        return [{"gradients": one, "loss": loss if r == last else ANYTHING} for r, one in enumerate(found)]
+        losses = [*[ANYTHING] * last, np.asarray(loss)]
+        return [{"gradients": one, "loss": losses[r]} for r, one in enumerate(found)]
 
     def needs_bytes(self, case):
         return [0 if case.world_size == 1 else case.known["xs"].nbytes] * case.world_size
@@ -575,7 +576,7 @@ class SplitBackward(ReportExercise):
     signature = "split_backward(out: Tensor, x: Tensor, gradient: Tensor, parameters: list) -> tuple[Tensor, Callable]"
     levels = {"input now, weights later": 3}
     talks = False
-    parts = ("input", "early", "weights", "twice")
+    parts = ("input", "early", "weights", "twice", "more passes")
     harness = MARKED
     mistakes = [
         Mistake("input_of_ones", "The gradient of the input is that of the sum of the outputs: that of `out` was not "
@@ -603,6 +604,9 @@ class SplitBackward(ReportExercise):
                 "torch.autograd.grad(out, parameters, gradient) computes those of the parameters alone; backward() "
                 "computes them all.",
                 lambda c: {"twice": len(c.xs)}),
+        Mistake("pass_for_each_parameter", "The second part went back through the layer once for each parameter.",
+                "torch.autograd.grad(out, parameters, gradient) computes all of them in one pass.",
+                lambda c: {"more passes": len(c.xs)}),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -617,4 +621,5 @@ class SplitBackward(ReportExercise):
 
     def expected(self, case):
         c = self.worked(case)
-        return [{"input": input_gradient(c, c.gradients), "early": 0, "weights": weight_gradient(c), "twice": 0}]
+        values = input_gradient(c, c.gradients), 0, weight_gradient(c), 0, 0
+        return [dict(zip(self.parts, values, strict=True))]
