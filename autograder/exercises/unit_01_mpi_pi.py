@@ -131,7 +131,7 @@ def fair_share(n, rank, world_size):
         for p, rest in ((4, 0), (3, 0), (4, 2), (5, 4)):
             n = p * int(rng.integers(5, 50)) + rest
             yield "n does not divide" if rest else "n divides", {"n": n, "world_size": p}
-        for p, n in ((5, 3), (2, 0)):
+        for p, n in ((5, 3), (2, 0), (7, 61), (11, 15)):  # 7 * (61 / 7) is less than 61
             yield "n does not divide", {"n": n, "world_size": p}
 
     def read_right(self, value, n, world_size):
