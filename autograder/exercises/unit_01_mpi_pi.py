@@ -153,6 +153,12 @@ def is_pair(value: object) -> bool:
     return number and max(map(abs, value)) < 2**62
 
 
+def distinct_inside(c: SimpleNamespace) -> int | None:
+    """How many different points of a case of `CountInside` lie inside; None where no two are equal."""
+    distinct = len({point for point in zip(c.x.tolist(), c.y.tolist(), strict=True) if math.hypot(*point) < 0.5})
+    return None if distinct == c.right else distinct
+
+
 class CountInside(PlainExercise):
     """Count without a loop"""
 
@@ -255,6 +261,11 @@ def count_inside(x, y):
         Mistake("returns_pi", "This is already an estimate of pi. Estimates of different ranks cannot simply be added "
                 "up: counts can.", "Return the count of points inside; the factor 4 / n comes once, at the very end.",
                 lambda c: 4 * c.right / len(c.x) if len(c.x) else None),
+        Mistake("each_once", "Points that came up twice were counted once. Two darts in the same place are two darts.",
+                "Count the True values themselves: `np.count_nonzero(mask)`.", distinct_inside),
+        Mistake("narrow_count", "The count was kept in a type that is too narrow for it: uint8 ends at 255 and goes on "
+                "with 0.", "`np.count_nonzero(mask)` and `mask.sum()` count in 64 bits by themselves.",
+                lambda c: c.right % 256 if c.right > 255 else None),
         Mistake("counts_axes", "The answer is 1 for any points: `np.where` and `np.nonzero` return a tuple with one "
                 "array per axis, and its length is the number of axes.",
                 "Count the True values themselves: `np.count_nonzero(mask)`.", lambda c: 1),
@@ -275,6 +286,10 @@ def count_inside(x, y):
                 x, y = points_in_square(rng, rng.random(n) < 0.6)
                 drawn = level, {"x": x, "y": y, "watch": n == 1000}, {"says": f"{n} points"}
             yield drawn
+        # More inside than a byte counts, and some points more than once.
+        few = points_in_square(rng, np.arange(60) < 45)
+        x, y = few[:, rng.permutation(np.repeat(np.arange(60), 12))]
+        yield "counts", {"x": x, "y": y, "watch": False}, {"says": "720 points, some of them equal"}
 
     def right(self, x, y, watch):
         return int(np.sum(np.hypot(x, y) < 0.5))
@@ -825,6 +840,8 @@ class SamplesNeeded(PlainExercise):
     def draw(self, rng):
         for low in (1e-2, 1e-3, 1e-5):
             error = float(np.round(rng.uniform(low, 3 * low), 6))
+            if low == 1e-2:  # sigma / error is a half behind the point: who rounds that is wrong under every key
+                error = float(np.round(SIGMA / (int(SIGMA / error) + 0.48), 9))
             # 0.5 %: room for sigma = 1.64, pi = 3.14 and any rounding of n.
             yield "n for an error", {"error": error}, {"says": f"error = {error:g}", "rtol": 5e-3}
 
@@ -903,6 +920,9 @@ def harness(speedup_and_efficiency, ranks, seconds):
         Mistake("last_row", "Each row was compared with the last one.",
                 "Compare every row with the first one: seconds[0] / seconds.",
                 lambda c: (c.seconds[-1] / c.seconds, c.seconds[-1] / c.seconds * c.ranks[-1] / c.ranks)),
+        Mistake("capped", "Efficiencies above 1 were cut down to 1. Twice the ranks can be more than twice as fast, "
+                "where each one's share fits into its cache, for example; and if it is a slip, you want to see it.",
+                "Return what the formula gives.", lambda c: (c.speedup, np.minimum(1, c.speedup / c.more))),
         Mistake("whole_numbers", "Only whole numbers came back: `//` throws away everything behind the decimal point, "
                 "and so does an integer array that results are written into, as `np.zeros_like(ranks)` makes one.",
                 "Divide with `/`, and keep the results in arrays of floats."),
@@ -913,7 +933,7 @@ def harness(speedup_and_efficiency, ranks, seconds):
 
     def draw(self, rng):
         one, more = self.levels
-        for ranks in ([1, 2, 4, 8], [1, 3, 5], [1, 2, 4], [4, 8, 16], [2, 3, 6, 12]):
+        for ranks in ([1, 2, 4, 8], [1, 3, 5], [1, 2, 4], [4, 8, 16], [2, 3, 6, 12], [1, 4, 6]):
             says = "ranks " + listed(ranks)
             ranks = np.array(ranks)
             seconds = np.round(
@@ -921,6 +941,11 @@ def harness(speedup_and_efficiency, ranks, seconds):
             )
             if ranks.tolist() == [1, 2, 4]:
                 seconds[1], says = np.round(seconds[0] * rng.uniform(1.1, 1.4), 3), says + ", slower on 2 than on 1"
+            if ranks.tolist() == [1, 4, 6]:
+                seconds[1], says = (
+                    np.round(seconds[0] / rng.uniform(4.4, 5.2), 3),
+                    says + ", more than 4 times as fast on 4",
+                )
             yield one if ranks[0] == 1 else more, {"ranks": ranks, "seconds": seconds}, {"says": says, "rtol": 1e-6}
 
     def right(self, ranks, seconds):
