@@ -14,7 +14,7 @@ import numpy as np
 from autograder.exercise import Finding, Mistake, Record
 from autograder.exercises.kinds import PlainExercise, RefusingExercise
 from autograder.exercises.readings.mesh_gradients import MeshGradientsExercise, as_norms, as_tensors, averaged, norms
-from autograder.exercises.readings.mesh_search import SearchExercise, mesh_seconds, that_fit
+from autograder.exercises.readings.mesh_search import TO_THE_BYTE, SearchExercise, mesh_seconds, that_fit
 from autograder.exercises.readings.meshes import (
     best_of,
     counted,
@@ -387,7 +387,8 @@ class BestMesh(SearchExercise):
     uses = ("rank_memory",)
     mistakes = [
         TAKES_ANYTHING,
-        Mistake(REFUSES.name, REFUSES.why, "Raise a ValueError only where no mesh fits."),
+        Mistake(REFUSES.name, REFUSES.why, "Raise a ValueError only where no mesh fits. One that takes all of "
+                "`memory` fits, and its lengths need not be powers of two."),
         Mistake("no_mesh", "What came is not three positive whole numbers whose product is `gpus`.",
                 "(data, pipeline, tensor), with data * pipeline * tensor == gpus."),
         Mistake("tp_across_nodes", "The tensor groups are larger than a node, so that their all-reduces, four in every "
@@ -416,17 +417,17 @@ class BestMesh(SearchExercise):
     ]  # fmt: skip
 
     def draw(self, rng):
-        def gpt(layers, width, heads):
-            return {"layers": layers, "width": width, "heads": heads, "vocabulary": 51200, "sequence": 2048}
-
         level, nothing = self.levels
-        for at, model, gpus, batch, memory in (
-            (level, gpt(24, 2048, 16), 16, 16 * int(rng.integers(4, 8)), 10e9),
-            (level, gpt(48, 6144, 48), 128, 1024, 1e9 * int(rng.integers(60, 75))),
-            (level, gpt(80, 8192, 64), 256, 1024, 80e9),
-            (nothing, gpt(80, 8192, 64), 16, 256, 1e9 * int(rng.integers(60, 80))),
+        for at, of, gpus, batch, per_node, memory in (
+            (level, (24, 2048, 16), 16, 16 * int(rng.integers(4, 8)), 8, 10e9),
+            (level, (48, 6144, 48), 128, 1024, 8, 1e9 * int(rng.integers(60, 75))),
+            (level, (80, 8192, 64), 256, 1024, 8, 80e9),
+            *((level, *others) for others in TO_THE_BYTE),
+            (nothing, (80, 8192, 64), 16, 256, 8, 1e9 * int(rng.integers(60, 75))),
+            (nothing, (80, 8192, 64), 16, 256, 4, 85e9),  # just too little; groups of 8 would fit
         ):
-            yield at, {"model": model, "gpus": gpus, "batch": batch, "per_node": 8, "memory": memory}
+            model = dict(zip(("layers", "width", "heads"), of, strict=True)) | {"vocabulary": 51200, "sequence": 2048}
+            yield at, {"model": model, "gpus": gpus, "batch": batch, "per_node": per_node, "memory": memory}
 
 
 # -- utilisation -------------------------------------------------------------------------------------------------------
