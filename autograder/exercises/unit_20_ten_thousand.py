@@ -16,6 +16,7 @@ from autograder.exercises.kinds import PlainExercise, RefusingExercise
 from autograder.exercises.readings.mesh_gradients import MeshGradientsExercise, as_norms, as_tensors, averaged, norms
 from autograder.exercises.readings.mesh_search import TO_THE_BYTE, SearchExercise, mesh_seconds, that_fit
 from autograder.exercises.readings.meshes import (
+    HELD,
     best_of,
     counted,
     held,
@@ -221,6 +222,10 @@ class RankMemory(PlainExercise):
         "-> dict[str, float]"
     )
     levels = {"one stage": 1, "stages": 2, "ZeRO": 1}
+    harness = """
+def harness(f, model, shape, stage, micro_batches, zero):
+    return as_lists(f(model, shape, stage, micro_batches, *([] if zero == 1 else [zero])))
+"""  # 1 is what `zero` is where nothing is said
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: held(c, **slip(c)))
         for name, why, how, slip in (
@@ -257,24 +262,15 @@ class RankMemory(PlainExercise):
             ("two_moments_only", "The optimizer's state takes 8 bytes here: Adam's two moments.",
              "12: the weights in float32, too.", lambda c: {"each": (2, 4, 8)}),
         )
+    ] + [
+        Mistake("whole_bytes", "A fraction of a byte was cut off.", "Divide with `/`, not with `//`.",
+                lambda c: {part: nbytes // 1 for part, nbytes in held(c).items()}),
     ]  # fmt: skip
 
     def draw(self, rng):
-        model = {"layers": 24, "width": 2304, "heads": 24, "vocabulary": 51200, "sequence": 2048}
-        large = {"layers": 48, "width": 8192, "heads": 64, "vocabulary": 51200, "sequence": 2048}
-        m = int(rng.integers(20, 60))
-        for level, of, shape, stage, micro_batches, zero in (
-            ("one stage", model, (1, 1, 1), 0, m, 0),
-            ("one stage", model, (4, 1, 2), 0, m, 1),
-            ("stages", large, (2, 4, 8), 0, m, 1),
-            ("stages", large, (2, 4, 8), int(rng.integers(1, 3)), m, 1),
-            ("stages", large, (2, 4, 8), 3, m, 1),
-            ("stages", large, (4, 12, 8), int(rng.integers(1, 4)), 5, 0),
-            ("ZeRO", model, (8, 2, 4), 0, m, 2),
-            ("ZeRO", model, (8, 2, 4), 1, m, 3),
-        ):
-            known = {"model": of, "shape": shape, "stage": stage, "micro_batches": micro_batches, "zero": zero}
-            yield level, known
+        for level, of, shape, stage, micro_batches, zero in HELD:
+            m = micro_batches or int(rng.integers(20, 60))
+            yield level, {"model": of, "shape": shape, "stage": stage, "micro_batches": m, "zero": zero}
 
     reference = """
 def rank_memory(model, shape, stage, micro_batches, zero=1):

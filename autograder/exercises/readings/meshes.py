@@ -92,6 +92,24 @@ def counted(
 
 # -- memory ------------------------------------------------------------------------------------------------------------
 
+_SMALL = {"layers": 24, "width": 2304, "heads": 24, "vocabulary": 51200, "sequence": 2048}
+_LARGE = {"layers": 48, "width": 8192, "heads": 64, "vocabulary": 51200, "sequence": 2048}
+_WORDS = {"vocabulary": 256003, "sequence": 1023, "heads": 12, "width": 9228, "layers": 21}  # V h > 2^31
+_TINY = {"layers": 6, "heads": 12, "width": 24, "sequence": 15, "vocabulary": 257}  # a fraction of a byte shows
+HELD = (  # level, model, shape, stage, micro-batches (0: drawn), zero
+    ("one stage", _SMALL, (1, 1, 1), 0, 0, 0),
+    ("one stage", _SMALL, (4, 1, 2), 0, 0, 1),
+    ("one stage", _TINY, (7, 1, 3), 0, 0, 1),
+    ("stages", _LARGE, (2, 4, 8), 0, 0, 1),
+    ("stages", _LARGE, (2, 4, 8), 2, 0, 1),
+    ("stages", _LARGE, (2, 4, 8), 3, 0, 1),
+    ("stages", _LARGE, (4, 12, 8), 3, 5, 0),
+    ("stages", _WORDS, (5, 3, 4), 0, 2, 1),
+    ("ZeRO", _SMALL, (8, 2, 4), 0, 0, 2),
+    ("ZeRO", _SMALL, (8, 2, 4), 1, 0, 3),
+    ("ZeRO", _TINY, (7, 3, 2), 0, 2, 3),
+)
+
 
 def plan_of(model: dict, shape, micro_batches: int, zero: int = 1) -> Plan:
     """A plan of the simulator: micro-batches of one sequence, attention's scores recomputed."""
