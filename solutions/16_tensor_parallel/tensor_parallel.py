@@ -798,7 +798,7 @@ for way in (layer_by_layer, as_a_pair):
 # one network card of 100 Gbit/s each between them:
 
 # %% alt="Eight ranks as two boxes of four. A word inside each box says what its links cost, a word between the boxes what the links between the nodes cost."
-simulation.draw("nodes of 4", 8);
+simulation.draw("nodes of 4", 8)
 
 # %% [markdown]
 # To see what happens at the size of a real model, the next cells let our small one

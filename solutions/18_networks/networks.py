@@ -56,7 +56,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # while another rank is sending.
 
 # %% alt="Eight ranks as two boxes of four. A word inside each box says what its links cost, a word between the boxes what the links between the nodes cost."
-figure = simulation.draw("nodes of 4", 8)
+simulation.draw("nodes of 4", 8)
 
 # %% [markdown]
 # The ring of unit 03, for any order of the ranks, and a picture of what it puts on each

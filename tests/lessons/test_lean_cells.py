@@ -48,5 +48,5 @@ def test_every_picture_has_an_alternative_text(unit):
         alt = cell.metadata.get("alt", [])
         texts = [alt] if isinstance(alt, str) else alt
         first = cell.source.partition("\n")[0]
-        assert len(texts) >= pictures, f"{pictures} pictures and {len(texts)} texts, cell {first!r}"
+        assert len(texts) == pictures, f"{pictures} pictures and {len(texts)} texts, cell {first!r}"
         assert all(len(text) > 20 for text in texts), f"too short, cell {first!r}: {texts}"
