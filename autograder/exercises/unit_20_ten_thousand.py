@@ -181,6 +181,7 @@ class StepBytes(PlainExercise):
              "`data`, and the tensor groups are strewn over the nodes.",
              "The shape is (data, pipeline, tensor), and the last axis changes from rank to rank.",
              {"order": (2, 1, 0)}),
+            ("whole_bytes", "A fraction of a byte was cut off.", "Divide with `/`, not with `//`.", {"whole": True}),
         )
     ]  # fmt: skip
     mistakes += [
@@ -201,11 +202,13 @@ class StepBytes(PlainExercise):
             ("on nodes", (2, 2, 4), 2),
             ("on nodes", (4, 3, 2), 8),
             ("on nodes", (4, 1, 2), 4),
+            ("on nodes", (3, 2, 3), 4),
         ):
             work = {"micro_batches": int(rng.integers(3, 7)), "layers": int(rng.integers(2, 5))}
-            work |= {name: 48 * int(rng.integers(50, 90)) for name in ("tensor_bytes", "hop_bytes")}
-            yield level, {"shape": shape, "work": work | {"gradient_bytes": 48 * int(rng.integers(500, 900))},
-                          "per_node": per_node}  # fmt: skip
+            work |= {name: 48 * int(rng.integers(50, 90)) for name in ("tensor_bytes", "hop_bytes", "gradient_bytes")}
+            if shape[2] == 3:  # nothing comes out even
+                work |= {"tensor_bytes": 7, "gradient_bytes": 11}
+            yield level, {"shape": shape, "work": work, "per_node": per_node}
 
     def right(self, shape, work, per_node):
         return step_bytes(shape, work, per_node)

@@ -61,11 +61,13 @@ def counted(
     lonely=True,
     layers=0,
     by_group=False,
+    whole=False,
 ) -> dict[str, dict[str, float]]:
     """The same, edge by edge, with one thing done otherwise. order: of the axes, outermost first. reduces: of a layer.
     often: gradients, in a step. share: 2 of 2 (t - 1) / t. ways: messages go on and come back. wraps: from the last
     stage to the first. of_one: what one rank sends. lonely: a rank sends all but its own part. layers: of a stage, in
-    place of those that it has. by_group: a group that leaves its node does so with all its edges."""
+    place of those that it has. by_group: a group that leaves its node does so with all its edges. whole: the
+    parts of a ring are rounded down."""
     ranks = np.arange(math.prod(shape)).reshape([shape[k] for k in order]).transpose(np.argsort(order))
     m, found = work["micro_batches"], {axis: {"inside": 0.0, "between": 0.0} for axis in AXES}
 
@@ -82,7 +84,7 @@ def counted(
             for a, b in zip(group, [*group[1:], group[0]], strict=True):
                 if n > 1:
                     part = share * (n - 1) / n if lonely else share
-                    send(axis, a, b, part * times * nbytes, group)
+                    send(axis, a, b, part * times * (nbytes // n * n if whole else nbytes), group)
     for group in np.moveaxis(ranks, 1, -1).reshape(-1, shape[1]).tolist():
         for a, b in [*pairwise(group), *([(group[-1], group[0])] if wraps and len(group) > 1 else [])]:
             send("pipeline", a, b, ways * m * work["hop_bytes"], group)
