@@ -470,9 +470,10 @@ class MfuAndHfu(PlainExercise):
     def draw(self, rng):
         for recompute in ("none", "none", "full", "full"):
             layers, width = int(rng.integers(24, 49)), 1024 * int(rng.integers(3, 9))
-            model = {"parameters": 12 * layers * width**2, "layers": layers, "width": width, "sequence": 8192}
+            parameters = 12 * layers * width**2 + 102400 * width
+            model = {"parameters": parameters, "layers": layers, "width": width, "sequence": 8192}
             gpus = int(rng.integers(100, 2000))
-            rate = round(gpus * 312e12 * float(rng.uniform(0.3, 0.4)) / (6 * model["parameters"]), 1)
+            rate = round(gpus * 312e12 * float(rng.uniform(0.3, 0.4)) / (6 * parameters))
             level = list(self.levels)[recompute == "full"]
             yield level, {"tokens_per_second": rate, "model": model, "gpus": gpus, "peak": 312e12,
                           "recompute": recompute}  # fmt: skip
