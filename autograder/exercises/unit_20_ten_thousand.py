@@ -341,12 +341,13 @@ class PipelineSeconds(PlainExercise):
         one, chunks, output = self.levels
         for level, p, m, v, layers, head in (
             (one, 4, 8, 1, 3, 0.0),
-            (one, 8, 3, 1, 2, 0.0),
+            (one, 8, 3, 1, 3, 0.0),
             (one, 1, 6, 1, 4, 0.0),
             (chunks, 4, 8, 2, 2, 0.0),
             (chunks, 8, 16, 4, 2, 0.0),
             (output, 4, 12, 1, 3, 2e-3),
-            (output, 8, 8, 1, 2, 1e-3),
+            (output, 8, 8, 1, 2, 1.5e-3),
+            (output, 1, 5, 1, 2, 2e-3),
         ):
             forward, more = 1e-6 * int(rng.integers(900, 1200)), 1e-6 * int(rng.integers(800, 1100))
             gradient_bytes = 1 << (26 if m > 3 else 25)
