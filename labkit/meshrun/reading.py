@@ -137,7 +137,10 @@ def _take(run: MeshRun, record: dict) -> None:
     if kind == "step":
         if _whole(record["step"], MOST_STEPS) != len(run.losses) + 1:
             raise ValueError
-        run.step_seconds.append(_real(record["seconds"]))
+        seconds = _real(record["seconds"])
+        if not 0 < seconds < math.inf:
+            raise ValueError
+        run.step_seconds.append(seconds)
         run.losses.append(_real(record["loss"]))
         run.norms.append(_real(record["norm"]))
     elif kind == "rank":

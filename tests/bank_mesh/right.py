@@ -71,6 +71,16 @@ def by_the_mean(place: Path) -> None:
 
 add("right_means", "Times by the mean, bytes of all ranks together.", by_the_mean)
 
+
+def by_numpy(place: Path) -> None:
+    """A remark above a head that numpy.savetxt has made a remark too; other columns first; one row twice."""
+    head, *rows = [line.split(",")[::-1] for line in (place / "meshes.csv").read_text().splitlines()]
+    lines = ["# my meshes, on Monday", "# " + ",".join(head), *(",".join(row) for row in (*rows, rows[0]))]
+    (place / "meshes.csv").write_text("\r\n".join(lines) + "\r\n", encoding="utf-8-sig")
+
+
+add("right_savetxt", "A table of numpy.savetxt, with a remark.", by_numpy)
+
 # -- figures -----------------------------------------------------------------------------------------------------------
 
 
@@ -112,6 +122,14 @@ def as_json(place: Path) -> None:
 
 
 add("right_plan_in_json", "A plan in JSON, not the best one but near it.", as_json)
+
+
+def from_windows(place: Path) -> None:
+    plan = (place / "plan.toml").read_text(encoding="utf-8")
+    (place / "plan.toml").write_text(plan.replace("\n", "\r\n"), encoding="utf-8-sig", newline="")
+
+
+add("right_plan_from_windows", "Other ends of lines, and a mark of their order before them.", from_windows)
 
 # -- scripts -----------------------------------------------------------------------------------------------------------
 

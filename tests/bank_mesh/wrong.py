@@ -283,6 +283,9 @@ add("wrong_curve", "On one mesh the curve leaves the others.", relogged(shifted,
     expected={"losses": "curves_differ", **FIGURES})  # fmt: skip
 add("wrong_invented", "All logs have the same losses, and they are not the model's.", relogged(of_another_model),
     expected={"losses": "not_the_training", **FIGURES})  # fmt: skip
+add("wrong_no_time", "The steps of a log took no time.",
+    relogged(lambda found: [one.update(seconds=0.0) for one in found if one["kind"] == "step"], [OTHER]),
+    expected={"runs": "incomplete", "times": "no_logs"})  # fmt: skip
 add("flag_altered", "A log that was changed, digests and all left as they were.",
     relogged(lambda found: found[0].update(started="2026-01-01T00:00:00+00:00"), [OTHER], digests=False),
     flags={"altered_log"})  # fmt: skip
@@ -308,6 +311,22 @@ def retabled(change: Callable[[dict], None]) -> Callable[[Path], None]:
         (place / "meshes.csv").write_text(",".join(names) + "\n" + text + "\n")
 
     return fill
+
+
+def tabled(place: Path, row: str) -> None:
+    """One more row."""
+    (place / "meshes.csv").write_text((place / "meshes.csv").read_text() + row + "\n")
+
+
+def all_steps(place: Path) -> None:
+    runs = {(run.mesh.data, run.mesh.tensor, run.mesh.pipeline): run for run in runs_in(place)}
+
+    def change(cells: dict) -> None:
+        run = runs[int(cells["data"]), int(cells["tensor"]), int(cells["pipeline"])]
+        seconds = sum(run.step_seconds) / len(run.step_seconds)
+        cells.update(step_seconds=str(seconds), tokens_per_second=str(run.settings.tokens / seconds))
+
+    retabled(change)(place)
 
 
 def set_to(column: str, value: Callable[[dict], float]) -> Callable[[Path], None]:
@@ -341,6 +360,16 @@ add("wrong_held", "What a rank holds between two steps, as its memory.", held, e
 add("wrong_bytes", "Twice the bytes along tensor.",
     set_to("tensor_bytes", lambda c: 2.5 * float(c["tensor_bytes"]) / (1 + int(c["ranks"]) // 100)),
     expected={"bytes": "not_from_the_logs"})  # fmt: skip
+
+add("wrong_ranks", "One row says another number of ranks.",
+    retabled(lambda cells: cells.update(ranks="2") if cells["tensor"] + cells["data"] == "22" else None),
+    expected={"times": "wrong_ranks"})  # fmt: skip
+add("wrong_invented_row", "A row of a mesh that was never run.",
+    lambda place: tabled(place, "4,2,2,16,0.011,46110,1048576,131072,468480,3352928"), expected={"times": "row_without_log"})  # fmt: skip
+add("wrong_second_row", "A second row of a mesh says other numbers.",
+    lambda place: tabled(place, "2,2,2,8,0.011,46110,1048576,131072,468480,3352928"), expected={"times": "not_from_the_logs"})  # fmt: skip
+add("wrong_counted_too", "Means over all steps, with those in which tensors are counted.", all_steps,
+    expected={"times": "with_the_counted"})  # fmt: skip
 
 # -- figures -----------------------------------------------------------------------------------------------------------
 
@@ -424,6 +453,12 @@ add("wrong_uneven", "Micro-batches that are not in groups of stages.", replanned
     expected={"plan_16384": "not_possible"})  # fmt: skip
 add("wrong_interval", "A checkpoint every day.", replanned(("checkpoint_interval = 817", "checkpoint_interval = 86400")),
     expected={"plan_saving": "wrong_interval"})  # fmt: skip
+add("wrong_minutes", "Intervals in minutes.",
+    replanned(("checkpoint_interval = 3270", "checkpoint_interval = 54"), ("checkpoint_interval = 817", "checkpoint_interval = 14")),
+    expected={"plan_saving": "wrong_interval"})  # fmt: skip
+add("wrong_words", "A number and an interval as words.",
+    replanned(("data = 32 ", 'data = "32" '), ("checkpoint_interval = 817", 'checkpoint_interval = "817 s"')),
+    expected={"plan_1024": "not_possible", "plan_saving": "no_interval"})  # fmt: skip
 add("wrong_no_interval", "Nothing on checkpoints.", replanned(("checkpoint_interval = 817", "")),
     expected={"plan_saving": "no_interval"})  # fmt: skip
 

@@ -33,7 +33,7 @@ Points = list[tuple[float, float]]
 
 def judge(homework: Homework, reader: Callable) -> PartResult:
     """The part "figures". reader: path -> what was read from it."""
-    runs, _ = read_runs(homework)
+    runs = {key: run for key, run in read_runs(homework)[0].items() if run.timed}
     found = [_one(homework, reader, runs, *what) for what in (
         ("figure_times", "step_time.pdf", _times), ("figure_memory", "memory.pdf", _memory),
         ("figure_losses", "losses.pdf", _losses))]  # fmt: skip
@@ -45,7 +45,9 @@ def _one(homework: Homework, reader: Callable, runs: Mapping[Key, MeshRun], name
         said = homework.absent(role, role)
         return lost(name, "missing_file", said, f'Save the figure: figure.savefig("{role}").')
     if not runs:
-        return lost(name, "no_logs", "There is no run log to compare it with.", "Hand in the log of every run.")
+        return lost(
+            name, "no_logs", "There is no run log with steps to compare it with.", "Hand in the log of every run."
+        )
     try:
         figure: Figure = reader(homework.files[role])
     except Exception as error:  # whatever fails in reading a stranger's file is for a person to see

@@ -22,6 +22,7 @@ from autograder.homework.mesh.table import said as words_of
 from autograder.homework.rubric import Flag, LineResult, PartResult, shown
 from labkit.launch.launcher import Launcher
 from labkit.meshrun import MeshRun, MeshRunError, Settings, read
+from labkit.meshrun.reading import COUNTED
 
 MESHES, STEPS = 4, 20
 MOST_RUNS = 24  # that are looked at
@@ -57,7 +58,9 @@ def judge(homework: Homework, nonce: str, launcher: Launcher | None) -> PartResu
     runs, broken = read_runs(homework)
     flags = list(_flags(homework, runs, nonce))
     table, why = _table(homework)
-    findings = [_runs(runs, broken), _losses(runs, launcher), _times(runs, table, why), _bytes(runs, table, why)]
+    logs = _runs(runs, broken)
+    times = _times(runs, table, why, logs.verdict == "passed")
+    findings = [logs, _losses(runs, launcher), times, _bytes(runs, table, why)]
     return PartResult("measured", findings, flags, {"rows": [_row(run) for run in runs.values()]})
 
 
@@ -110,7 +113,8 @@ def _runs(runs: Mapping[Key, MeshRun], broken: Mapping[str, str]) -> LineResult:
     if lacking:
         said = f"No mesh has more than one rank along {', '.join(lacking)}."
         return lost(name, "axis_missing", said, "Each of the three axes is measured on some mesh.", 0.6)
-    return full(name, ", ".join(run.name for run in runs.values()))
+    unread = "".join(f"; `{file}` was not read: {why}" for file, why in list(broken.items())[:3])
+    return full(name, ", ".join(run.name for run in runs.values()) + unread)
 
 
 def _differences(runs: Mapping[Key, MeshRun]) -> str:
@@ -170,14 +174,18 @@ def _table(homework: Homework) -> tuple[Table | None, str]:
         return None, f"meshes.csv: {shown(error, 200)}."
 
 
-def _times(runs: Mapping[Key, MeshRun], table: Table | None, why: str) -> LineResult:
+def _times(runs: Mapping[Key, MeshRun], table: Table | None, why: str, logs_right: bool) -> LineResult:
     name = "times"
     if early := _no_table("times", runs, table, why, ("seconds", "tokens")):
         return early
-    for key, run in runs.items():
-        row = table.rows.get(key, {})
+    for key, run, row in _rows(runs, table):
         seconds = _ways_of_time(run)
+        if not seconds:
+            said = f"The log of {run.name} has no step to compare the table with."
+            return lost(name, "no_logs", said, "Run it again on this mesh.")
         if "seconds" in row and not _is_one_of(row["seconds"], seconds):
+            if _is_one_of(row["seconds"], [statistics.fmean(run.step_seconds)]):
+                return _counted_too(name, run)
             return _not_of_the_log(name, key, "step time", row["seconds"], run.seconds, "s")
         rates = [run.settings.tokens / one for one in seconds]
         if "tokens" in row and not _is_one_of(row["tokens"], rates):
@@ -192,22 +200,52 @@ def _times(runs: Mapping[Key, MeshRun], table: Table | None, why: str) -> LineRe
                 teach = "`Settings.tokens` are those of the whole minibatch already: not times the ranks."
                 return lost(name, "times_the_ranks", said, teach)
             return _not_of_the_log(name, key, "tokens/s", row["tokens"], rates[0], "")
-    return _rows_left_out(name, runs, table, ("seconds", "tokens")) or full(name)
+    return (
+        _rows_left_out(name, runs, table, ("seconds", "tokens"))
+        or _meshes_of(name, runs, table, logs_right)
+        or full(name)
+    )
+
+
+def _rows(runs: Mapping[Key, MeshRun], table: Table):
+    """(key, run, row) of every row that a run has; an empty one where it has none."""
+    for key, run in runs.items():
+        for row in (table.rows.get(key, {}), *(again for other, again in table.again if other == key)):
+            yield key, run, row
 
 
 def _ways_of_time(run: MeshRun) -> list[float]:
-    """A step's time as the log has it: median or mean, with or without the steps in which bytes were counted."""
-    return [
-        way(some) for some in (run.timed, run.step_seconds) for way in (statistics.median, statistics.fmean) if some
-    ]
+    """A step's time as the log has it: median or mean of the steps in which no bytes were counted, or the median of
+    all."""
+    if not run.timed:
+        return []
+    return [statistics.median(run.timed), statistics.fmean(run.timed), statistics.median(run.step_seconds)]
+
+
+def _counted_too(name: str, run: MeshRun) -> LineResult:
+    said = f"{run.name}: {statistics.fmean(run.step_seconds):,.6g} s is the mean of all steps; without the first"
+    said += f" {COUNTED}, in which every tensor is counted, it is {statistics.fmean(run.timed):,.6g} s."
+    return lost(name, "with_the_counted", said, "`MeshRun.timed` has the steps in which nothing was counted.", 0.6)
+
+
+def _meshes_of(name: str, runs: Mapping[Key, MeshRun], table: Table, logs_right: bool) -> LineResult | None:
+    """Rows that say a wrong number of ranks, or, where there are logs enough, of which there is none."""
+    for key, row in (*table.rows.items(), *table.again):
+        if "ranks" in row and row["ranks"] != math.prod(key):
+            said = f"{words_of(key)}: {row['ranks']:,.6g} ranks in the table; this mesh has {math.prod(key)}."
+            return lost(name, "wrong_ranks", said, "The ranks are the product of the axes.", 0.8)
+    strange = [key for key in table.rows if key not in runs] if logs_right and len(runs) < MOST_RUNS else []
+    if strange:
+        said = f"meshes.csv has a row for {words_of(strange[0])}, of which there is no run log that can be read."
+        return lost(name, "row_without_log", said, "Hand in the log of every row; the numbers come from it.", 0.8)
+    return None
 
 
 def _bytes(runs: Mapping[Key, MeshRun], table: Table | None, why: str) -> LineResult:
     name, columns = "bytes", ("tensor_bytes", "pipeline_bytes", "data_bytes", "memory")
     if early := _no_table(name, runs, table, why, columns):
         return early
-    for key, run in runs.items():
-        row = table.rows.get(key, {})
+    for key, run, row in _rows(runs, table):
         for axis in ("tensor", "pipeline", "data"):
             each = [one.get(axis, 0.0) for one in run.sent] or [0.0]
             ways = [max(each), statistics.fmean(each), sum(each)]

@@ -47,7 +47,8 @@ def _read(path: Path) -> dict:
     text = path.read_bytes()[: MOST_BYTES + 1]
     if len(text) > MOST_BYTES:
         raise ValueError(f"it is larger than {MOST_BYTES >> 10} KiB")
-    found = (json if text.lstrip().startswith(b"{") else tomllib).loads(text.decode("utf-8"))
+    plain = text.decode("utf-8-sig").replace("\r\n", "\n")  # as an editor on Windows saves it
+    found = (json if plain.lstrip().startswith("{") else tomllib).loads(plain)
     if not isinstance(found, dict):
         raise ValueError("it has no tables")
     return found
@@ -68,7 +69,7 @@ def _choice(given) -> dict:
             or not 0 <= value <= 1 << 20
             or (name != "zero" and not value)
         ):
-            raise ValueError(f"{name} = {shown(value, 20)} is no number of them")
+            raise ValueError(f"{name} = {shown(repr(value), 20)} is no whole number from {int(name != 'zero')} on")
     if "recompute" in given:
         found["recompute"] = shown(given["recompute"], 20)
     return found
@@ -98,23 +99,34 @@ def _plan(gpus: int, given, facts: dict) -> LineResult:
 
 
 def _saving(given: dict) -> LineResult:
-    name, shares, said = "plan_saving", [], []
+    name, kind, shares, said = "plan_saving", "wrong_interval", [], []
     for gpus, task in TASKS.items():
         table = given.get(f"gpus_{gpus}")
         interval = table.get("checkpoint_interval") if isinstance(table, dict) else None
         if isinstance(interval, bool) or not isinstance(interval, int | float) or not 0 < interval < math.inf:
-            said.append(f"[gpus_{gpus}] has no checkpoint_interval in seconds.")
+            given_is = f": checkpoint_interval = {shown(repr(interval), 20)} is no number of seconds above 0."
+            said.append(f"[gpus_{gpus}]{given_is if interval is not None else ' has no checkpoint_interval.'}")
             shares.append(0.0)
+            kind = "no_interval"
             continue
         times = task.lost(interval) / task.least_lost
         shares.append(next((share for most, share in SAVING if times <= most), 0.0))
-        said.append(f"{gpus:,} GPUs, every {interval:,.0f} s: {100 * task.lost(interval):.2f} % of the time are lost;"
-                    f" {100 * task.least_lost:.2f} % at best.")  # fmt: skip
+        said.append(f"{gpus:,} GPUs, every {interval:,.0f} s: {_lost(task, interval)}; {_lost(task)} at best.")
     if min(shares) == 1:
         return full(name, " ".join(said))
     teach = "The square root of twice the seconds of a save times the seconds between two failures of all GPUs."
-    kind = "no_interval" if any("has no" in one for one in said) else "wrong_interval"
     return lost(name, kind, " ".join(said), teach, round(sum(shares) / len(shares), 3))
+
+
+def _lost(task: Task, interval: float | None = None) -> str:
+    """What share of the time is lost, in words; None: at the best interval."""
+    if interval is None:
+        return f"{100 * task.least_lost:.2f} %"
+    if task.lost(interval) < 1:
+        return f"{100 * task.lost(interval):.2f} % of the time is lost"
+    if task.save >= interval:
+        return f"no time is left to train, since each save takes {task.save:,.0f} s"
+    return f"no time is left to train, since a failure comes every {task.mtbf:,.0f} s"
 
 
 def search(task: Task) -> tuple[float, dict]:

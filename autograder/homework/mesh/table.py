@@ -25,8 +25,9 @@ _WORDS = {  # looked for in this order
     "pipeline": r"^(pipeline|p|pp|stages|pipeline.?parallel)$",
     "context": r"^(context|c|cp|context.?parallel)$",
     "mesh": r"mesh",
-    "ranks": r"rank|world|gpus|size|processes",
+    "ranks": r"^(n|nr|no|num|number|number of)?[ ._]*(ranks?|gpus|processes|procs|world.?size)$",
 }
+MARKS = ",;\t|"
 UNITS = ((r"\bms\b|_ms|milli", 1e-3), (r"gib", 2**30), (r"mib", 2**20), (r"kib", 1024), (r"\bgb|_gb", 1e9),
          (r"\bmb|_mb|mega", 1e6), (r"\bkb|_kb|kilo", 1e3))  # fmt: skip
 
@@ -37,9 +38,11 @@ class TableError(ValueError):
 
 @dataclass
 class Table:
-    """rows: mesh -> column -> number, in seconds, bytes and tokens per second. columns: those that there are."""
+    """rows: mesh -> column -> number, in seconds, bytes and tokens per second. again: further rows of the same meshes.
+    columns: those that there are."""
 
     rows: dict[Key, dict[str, float]] = field(default_factory=dict)
+    again: list[tuple[Key, dict[str, float]]] = field(default_factory=list)
     columns: set[str] = field(default_factory=set)
 
 
@@ -49,8 +52,12 @@ def read(path: Path) -> Table:
     if len(content) > MOST_BYTES:
         raise TableError("it is larger than a table of meshes can be")
     text = content.decode("utf-8-sig", "replace")
-    head = next((line for line in text.splitlines() if line.strip()), "")
-    mark = max(",;\t|", key=head.count)
+    lines = [line for line in text.splitlines() if line.strip(" ,;\t")]
+    while len(lines) > 1 and lines[0].lstrip().startswith("#") and _most(lines[0]) < _most(lines[1]):
+        del lines[0]  # a remark above the table
+    head = lines[0].lstrip(" #") if lines else ""  # as numpy.savetxt writes it
+    text = "\n".join([head, *lines[1:]])
+    mark = max(MARKS, key=head.count)
     if not head.count(mark):
         raise TableError("its first line names no columns")
     try:
@@ -58,6 +65,10 @@ def read(path: Path) -> Table:
     except csv.Error as error:
         raise TableError(f"it cannot be read ({error})") from None
     return _table(rows[0], rows[1 : MOST_ROWS + 1], mark)
+
+
+def _most(line: str) -> int:
+    return max(map(line.count, MARKS))
 
 
 def _table(head: list[str], rows: list[list[str]], mark: str) -> Table:
@@ -73,8 +84,11 @@ def _table(head: list[str], rows: list[list[str]], mark: str) -> Table:
             elif name and name not in values:
                 values[name] = _number(cell, mark) * factor
         key = key or _key(values)
+        finite = {name: value for name, value in values.items() if math.isfinite(value)}
         if key is not None and key not in found.rows:
-            found.rows[key] = {name: value for name, value in values.items() if math.isfinite(value)}
+            found.rows[key] = finite
+        elif key is not None:
+            found.again.append((key, finite))
     if not found.rows:
         raise TableError("no row says its mesh: columns data, tensor and pipeline, or mesh as `d2 t2 p1`")
     return found
