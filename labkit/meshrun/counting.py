@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 import torch.distributed as dist
+import torch.distributed.distributed_c10d as distributed_c10d
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -104,25 +105,34 @@ class Traffic:
     def __init__(self, mesh: Mesh):
         self.mesh, self.bytes = mesh, Counter()
         self._kept: dict[str, Callable] = {}
+        self._inside = False  # a counted call: those that it makes are part of it
 
     def __enter__(self) -> Traffic:
         for name, (kind, place) in _CALLS.items():
             if hasattr(dist, name):
                 self._kept[name] = getattr(dist, name)
                 setattr(dist, name, self._counted(self._kept[name], kind, place))
+        distributed_c10d.isend = dist.isend  # what P2POp compares its function with
         return self
 
     def __exit__(self, *exc) -> None:
         for name, function in self._kept.items():
             setattr(dist, name, function)
+        distributed_c10d.isend = dist.isend
         self._kept = {}
 
     def _counted(self, function: Callable, kind: str, place: int) -> Callable:
         @functools.wraps(function)
         def call(*args, **kwargs):
+            if self._inside:
+                return function(*args, **kwargs)
             given = [*args, *(value for value in kwargs.values() if isinstance(value, Tensor))]
             self._add(kind, given[place] if len(given) > place else None, args, kwargs)
-            return function(*args, **kwargs)
+            self._inside = True
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._inside = False
 
         return call
 
@@ -131,6 +141,8 @@ class Traffic:
         nbytes = sum(one.numel() * one.element_size() for one in tensors)
         if kind == "send":
             peer = kwargs.get("dst", args[1] if len(args) > 1 else None)
+            if peer is None and kwargs.get("group_dst") is not None:  # as batch_isend_irecv says it
+                peer = dist.get_global_rank(kwargs.get("group") or dist.group.WORLD, kwargs["group_dst"])
             ranks = [dist.get_rank(), peer if peer is not None else dist.get_rank()]
         else:
             groups = [one for one in (*args, *kwargs.values()) if isinstance(one, dist.ProcessGroup)]

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from labkit import simulation
 from labkit.meshrun import TASKS, Alive, Log, MeshRunError, Settings, on_the_wire, read, sequential
 from labkit.meshrun.counting import axis_of
 from labkit.scale import Mesh, young_daly
@@ -166,3 +167,30 @@ def test_a_checkpoint_interval_loses_least_where_young_and_daly_say():
         assert task.least_lost == pytest.approx(task.lost(best))
         assert task.lost(1.3 * best) > task.least_lost < task.lost(best / 1.3)
         assert task.mtbf == pytest.approx(54 * 86400 / 419 * 16384 / gpus)
+
+
+def messages():
+    import torch
+    import torch.distributed as dist
+
+    from labkit.meshrun import Traffic
+    from labkit.scale import Mesh
+
+    peer, x, y = 1 - dist.get_rank(), torch.ones(8, dtype=torch.float64), torch.zeros(8, dtype=torch.float64)
+    found, before = [], dist.isend
+    with Traffic(Mesh(pipeline=2)) as traffic:
+        for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, x, peer), dist.P2POp(dist.irecv, y, peer)]):
+            work.wait()
+        found.append(traffic.bytes["pipeline"])
+        work = dist.isend(tensor=x, dst=peer)
+        dist.recv(y, src=peer)
+        work.wait()
+        found.append(traffic.bytes["pipeline"])
+        dist.send(x, peer) if peer else dist.recv(y, peer)
+        found.append(traffic.bytes["pipeline"])
+    return found, dist.isend is before
+
+
+def test_messages_are_counted_once_in_a_batch_too(warm):
+    outcome = simulation.run(messages, 2)
+    assert [rank.value for rank in outcome.ranks] == [([64, 128, 192], True), ([64, 128, 128], True)], outcome.hang
