@@ -104,6 +104,7 @@ def harness(f, params, p, stage, optimizer, mixed):
         yield case(others, int(rng.integers(10, 20)) * 4 + 3, 4, 2, "adam", False)
         yield case(others, int(rng.integers(10, 20)) * 8 + 5, 8, 1, "momentum", True)
         yield case(others, int(rng.integers(10, 20)) * 4 + 2, 4, 3, "sgd", False)
+        yield case(others, int(rng.integers(10, 20)) * 4 + 1, 4, 1, "sgd", True)
         yield case(others, 3, 8, 3, "adam", True)
         for p, stage in ((8, 4), (8, -1), (0, 3), (-2, 0)):
             yield case(wrong, int(rng.integers(100, 200)), p, stage, "adam", True)
@@ -241,6 +242,7 @@ def unshard(part, n):
     @staticmethod
     def _case(rng, level, n, p, dtype, **options):
         values = rng.normal(size=n).astype(dtype)
+        values[-1] = 0  # one of the numbers, not of the padding
         shards = shards_of(values, p)
         known = {"n": n, "shards": shards, "dtype": dtype, "values": values}
         arguments = [(Tensor(shard, dtype), n) for shard in shards]
@@ -727,9 +729,14 @@ class ClipShards(ReportExercise):
     parts = ("shards", "norm")
     inputs = "free"
     harness = """
+import numpy as np
+import torch
+
+
 def harness(f, shards, max_norm):
     norm = f(shards, max_norm)
-    return {"shards": shards, "norm": norm}
+    number = isinstance(norm, float) or isinstance(norm, torch.Tensor) and norm.numel() == 1
+    return {"shards": shards, "norm": np.array(float(norm)) if number else norm}
 """
     mistakes = [
         Mistake("local_norm_clipping", "Each rank clipped by the norm of its own shards: the parts of one gradient "
@@ -761,9 +768,9 @@ def harness(f, shards, max_norm):
                 lambda c: [c.report(r, min(1.0, c.limit / (c.norm + 1e-6))) for r in range(c.p)]),
         Mistake("norm_after", "The shards are right, the returned norm is that after clipping.",
                 "Return the one before.",
-                lambda c: [{"norm": min(c.norm, c.limit)}] * c.p),
+                lambda c: [{"norm": np.asarray(min(c.norm, c.limit))}] * c.p),
         Mistake("own_norm_returned", "The shards are right, each rank returns the norm of its own.",
-                "Return the norm of the whole gradient.", lambda c: [{"norm": one} for one in c.own]),
+                "Return the norm of the whole gradient.", lambda c: [{"norm": np.asarray(one)} for one in c.own]),
         TOO_MANY,
         MOVES_TOO_MUCH.but(how="Each rank's sum of squares is one number: that alone has to travel."),
     ]  # fmt: skip
@@ -798,7 +805,8 @@ def harness(f, shards, max_norm):
             return min(1.0, c.limit / norm) if norm else 1.0
 
         def report(r, factor, norm=c.norm):
-            return {"shards": tensors([factor * one for one in c.shards[r]]), "norm": norm}
+            # the norm as an array, so that float64 is asked for
+            return {"shards": tensors([factor * one for one in c.shards[r]]), "norm": np.asarray(norm)}
 
         def own_of(arrays):
             return float(np.sqrt(sum((one**2).sum() for one in arrays)))
