@@ -636,6 +636,10 @@ class Checkpointed(ReportExercise):
                 "another mask than the output.",
                 "`torch.get_rng_state()` before a segment's first run, and set it again before its second.",
                 lambda c: {"masks": "others"} if c.draws else None),
+        Mistake("seeds_itself", "The blocks draw the same numbers in both runs, but not those that they draw without "
+                "you: the generator was seeded.",
+                "Leave the first run as it is: note the generator's state before it, set it again before the second.",
+                lambda c: {"masks": "not those of the plain run"} if c.draws else None),
         Mistake("recomputes_too_often", "A block was run more than twice.",
                 "Begin again at the input of the segment, not at x."),
         Mistake("keeps_too_much", "The gradients are right, but more is alive between the passes than the inputs of "

@@ -116,6 +116,8 @@ class Block:
 
 def harness(f, x, ups, downs, gy, every, draws):
     torch.manual_seed(5)
+    plain = [(torch.rand((len(x), up.shape[1]), dtype=x.dtype) < 0.5).tolist() for up in ups]
+    torch.manual_seed(5)
     blocks, peak = [Block(up, down, draws) for up, down in zip(ups, downs)], [0]
 
     def changed(nbytes):
@@ -127,11 +129,13 @@ def harness(f, x, ups, downs, gy, every, draws):
         gc.collect()
         kept = alive.nbytes()
         y.backward(gy)
-    masks = all(mask == block.masks[0] for block in blocks for mask in block.masks)
+    alike = all(mask == block.masks[0] for block in blocks for mask in block.masks)
+    as_plain = not draws or [block.masks[:1] for block in blocks] == [[mask] for mask in plain]
     x_and_all = [torch.zeros_like(w) if w.grad is None else w.grad for w in (x, *ups, *downs)]
     found = {"y": y, "gradient of x": x_and_all[0], "gradients": x_and_all[1:]}
     found = {name: "drawn" for name in found} if draws else found
-    return {**found, "masks": "alike" if masks else "others", "kept": kept, "peak": max(peak),
+    masks = "others" if not alike else "alike" if as_plain else "not those of the plain run"
+    return {**found, "masks": masks, "kept": kept, "peak": max(peak),
             "forwards": max(block.forwards for block in blocks)}
 """
 
