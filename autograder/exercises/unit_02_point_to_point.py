@@ -288,6 +288,7 @@ class PrintInTurn(Exercise):
             Case(order, 2, lines(2), late=(0,)),
             Case(slow, 4, lines(4), "rank 1 starts last", late=(1,)),
             Case(slow, 5, lines(5), "ranks 0 and 3 start last", late=(0, 3)),
+            Case(order, 2, [(f"  {line}",) for (line,) in lines(2)], "lines that begin with blanks", late=(0,)),
         ]
 
     def expected(self, case):
@@ -295,7 +296,7 @@ class PrintInTurn(Exercise):
 
     def facts(self, case, run):
         p, own = case.world_size, [line for (line,) in case.arguments]
-        printed = [(r, line.strip()) for r, line in run.printed if line.strip()]
+        printed = [(r, line.rstrip()) for r, line in run.printed if line.strip()]
         order = [r for r, _ in printed]
         if found := collective(run):
             return found
@@ -520,10 +521,17 @@ class RingPass(Exercise):
         Mistake("always_sends_own",
                 "Every step brought the left neighbour's own value again: each rank kept sending its own.",
                 "Next send what has just arrived.", lambda c: lambda r, row: r if row == r else (r - 1) % c.p),
+        Mistake("one_buffer", "All rows but the rank's own are the one that arrived last: each was received into the "
+                "same tensor, and the list holds that tensor again and again, not what was in it.",
+                "Receive every row into a tensor of its own, or keep a copy: `arrived.clone()`.",
+                lambda c: (lambda r, row: r if row == r else (r + 1) % c.p) if c.p > 2 else None),
         Mistake("own_row_missing", "All rows are there but the rank's own.",
                 "Put x into row `rank` before the first step.", lambda c: lambda r, row: None if row == r else row),
         Mistake("number_of_sends", "The table is right, but a rank made another number of sends than p - 1.",
                 "One row is one message: in each of the p - 1 steps a rank sends the row that it received last."),
+        Mistake("whole_table", "The table is right, but more than a row travelled in a step: who sends all that is "
+                "there so far pays for most of it again in each step.",
+                "Send the row that arrived last, and no other: the right neighbour has the rest."),
         Mistake("full_circle", "p steps were made. The last one only brings each value back to where it started.",
                 "p - 1 steps are enough: for step in range(p - 1)."),
         Mistake("reused_buffer", "A rank received into the tensor it was still sending: its right neighbour may get "
@@ -588,4 +596,7 @@ class RingPass(Exercise):
         if any(number != p - 1 for number in sends):
             detail = f"Ranks 0, 1, ... sent {', '.join(map(str, sends))} messages; p - 1 is {p - 1}."
             return Finding("number_of_sends", detail)
+        sent, needed = max(rank.sent_bytes for rank in run.ranks), (p - 1) * rows[0].nbytes
+        if sent > 2 * needed:  # room for the number of the row beside it
+            return Finding("whole_table", f"A rank sent {sent} bytes; {p - 1} rows have {needed}.")
         return None
