@@ -189,7 +189,8 @@ def harness(f, x):
                 "`//` rounds down, and so does an integer tensor. Use `/` on a floating-point tensor."),
         Mistake("floors_before_the_sum", "Each rank rounded its share before the sum, so up to p fractions were lost.",
                 "Convert to floating point before you divide."),
-        Mistake("overflows", "The sum did not fit into the input's dtype: uint8 ends at 255 and starts again at 0.",
+        Mistake("overflows", "The sum did not fit into the dtype in which it was added up: uint8 ends at 255 and "
+                "starts again at 0, int16 ends at 32,767.",
                 "Convert to floating point before the all_reduce, not after it."),
     ]  # fmt: skip
 
@@ -200,6 +201,8 @@ def harness(f, x):
             sum_case(rng, "floating point", 2, (5,), "float64"),
             self._integers(rng, 3, 10, 1000, "int64"),
             self._integers(rng, 4, 100, 256, "uint8"),
+            self._integers(rng, 3, 12_000, 20_000, "int32"),  # int16 ends at 32,767
+            sum_case(rng, "floating point", 2, (5,), "bfloat16"),
         ]
 
     @staticmethod
@@ -233,6 +236,8 @@ def harness(f, x):
             name = next((name for name, way in ways if np.allclose(values, way)), None)
             if name:
                 return Finding(name)
+        if integer == "int32" and np.allclose(values, (whole + 2**15) % 2**16 / p - 2**15 / p):
+            return "overflows"
         for added in (whole, wrapped) if values.all() else ():
             ratios = added / values
             if np.allclose(ratios, ratios.flat[0]) and not math.isclose(ratios.flat[0], p, rel_tol=1e-4):
@@ -517,7 +522,8 @@ class AllReduceTime(PlainExercise):
                 "bandwidth / 8 is in bytes per second: nbytes / (bandwidth / 8).", lambda c: c.time(bits=1 / 8)),
         Mistake("one_way", "This is the time of one half.", "The sum has to come back.", lambda c: c.time(halves=1)),
         Mistake("p_for_p_minus_1", "One step too many in each half.",
-                "p - 1 messages join p ranks.", lambda c: None if c.log2 else c.time(steps=c.world_size)),
+                "p - 1 messages join p ranks.",
+                lambda c: c.time(steps=c.world_size) if c.log2 is None and c.world_size > 1 else None),
         Mistake("latency_once", "The latency was counted once.",
                 "Every message pays it, one after the other.", lambda c: c.time(latency=0) + c.latency),
         Mistake("no_latency", "The latency is missing.", "Every message pays it.", lambda c: c.time(latency=0)),
@@ -535,6 +541,9 @@ class AllReduceTime(PlainExercise):
                 "p - 1 messages in, p - 1 out.", lambda c: c.time(steps=1) if c.algorithm == "server" else None),
         Mistake("both_ends", "Every message was counted at both ends.", "Count it once.", lambda c: c.time(halves=4)),
         Mistake("wrong_unit", "The number is right, but not in seconds.", "Return seconds.", lambda c: c.right * 1e3),
+        Mistake("alone_it_waits", "A single rank sends no message, and here it takes the time of one.",
+                "p - 1 and log2 p are 0 for one rank: so is the time.",
+                lambda c: c.time(steps=1) if c.world_size == 1 else None),
         Mistake("one_chunk_only", "The bytes of one step were counted once.",
                 "Every step moves a chunk and takes its time.",
                 lambda c: c.right - c.time(latency=0, steps=c.world_size - 1.5) if c.algorithm == "ring" else None),
@@ -550,6 +559,8 @@ class AllReduceTime(PlainExercise):
             (first, "tree", 5),
             (second, "ring", 4),
             (second, "ring", 6),
+            (first, "tree", 1),
+            (second, "ring", 1),
         ]
         for level, algorithm, p in asked:
             latency, gigabits = float(rng.integers(1, 10)) * 1e-6, float(rng.integers(1, 20)) * 10
