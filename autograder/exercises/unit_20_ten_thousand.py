@@ -571,6 +571,8 @@ class CheckpointEvery(PlainExercise):
             mtbf = float(rng.integers(4, 7)) * year
             yield slow, {"step": float(rng.integers(2, 6)), "save": round(mtbf / ranks / share, 1), "mtbf": mtbf,
                          "ranks": ranks}  # fmt: skip
+        for step, save, every in ((298.0, 200.0, 1200), (257.0, 200.0, 1200), (1400.0, 200.0, 1200), (0.01, 15.0, 3e3)):
+            yield slow, {"step": step, "save": save, "mtbf": 8192.0 * every, "ranks": 8192}
 
     def read_right(self, answer, step, save, mtbf, ranks):
         known = {"step": step, "save": save, "mtbf": mtbf, "ranks": ranks}
@@ -590,6 +592,6 @@ class CheckpointEvery(PlainExercise):
             ("forgets_the_two", young / math.sqrt(2)),
             ("to_first_order", young),
         ):
-            if abs(answer - seconds / step) <= 1:
+            if abs(answer - seconds / step) <= 1 < seconds / step / 20:  # of a few steps too many things are one off
                 return name
         return Finding("not_the_best", f"It takes {taken:.4g} times as long as the steps alone, where {least:.4g} do.")

@@ -846,7 +846,9 @@ check(average_and_norm)
 #
 # ### Steps between two checkpoints (3 points)
 #
-# Your card shows what is lost on 16,384 ranks, beside the least that can be.
+# Your card shows what is lost on 16,384 ranks, beside the least that can be. A step may
+# take milliseconds, or minutes: of long ones a single one between two saves may be
+# best.
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint_every", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int:

@@ -10,4 +10,4 @@ def checkpoint_every(step, save, mtbf, ranks):
             x = (low + high) / 2
             low, high = (x, high) if math.exp(x + save / failure) * (1 - x) > 1 else (low, x)
         break
-    return math.floor(x * failure / step)
+    return max(1, round(x * failure / step))
