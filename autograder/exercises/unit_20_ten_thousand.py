@@ -69,7 +69,8 @@ class MeshCoordinates(RefusingExercise):
                 yield "three axes", {"rank": rank, "shape": shape}
         yield "any axes", {"rank": int(rng.integers(16384)), "shape": (128, 16, 1, 8)}
         yield "any axes", {"rank": int(rng.integers(5)), "shape": (5,)}
-        for rank in (24, -1):
+        yield "any axes", {"rank": int(rng.integers(25, 48)), "shape": (2, 3, 2, 2, 2)}
+        for rank in (24, -1, -7):
             yield "no such rank", {"rank": rank, "shape": (4, 3, 2)}
 
     def impossible(self, rank, shape):
