@@ -374,24 +374,30 @@ add("wrong_counted_too", "Means over all steps, with those in which tensors are 
 # -- figures -----------------------------------------------------------------------------------------------------------
 
 
-def times_figure(place: Path, bars: bool = False, labels: bool = True, factor: float = 1.0, panels: int = 2) -> None:
+def times_figure(
+    place: Path, bars: bool = False, labels: bool = True, factor: float = 1.0, panels: int = 2, unit: str = ", s"
+) -> None:
     runs = runs_in(place)
     figure, axes = plt.subplots(1, panels, squeeze=False)
     for ax, what in zip(axes[0], ("time of a step, s", "tokens/s"), strict=False):
+        said = what.replace(", s", unit)
         values = [factor * (run.seconds if "time" in what else run.tokens_per_second) for run in runs]
         (ax.bar if bars else ax.plot)(*([run.mesh.size for run in runs], values), **({} if bars else {"marker": "o"}))
-        ax.set(xlabel="ranks", ylabel=what if labels or "time" in what else "")
+        ax.set(xlabel="ranks", ylabel=said if labels or "time" in what else "")
         if not labels:
             ax.set(xlabel="", title=what)
     save(figure, place / "step_time.pdf")
 
 
-def memory_figure(place: Path) -> None:
-    """What is held in place of the peaks."""
+def memory_figure(place: Path, held: bool = True, names: dict[str, str] | None = None, unit: str = "MiB") -> None:
+    """held: what is held in place of the peaks. names: of runs, others than their own."""
     figure, ax = plt.subplots()
     for run in runs_in(place):
-        ax.plot(range(run.mesh.pipeline), [max(run.held) / 2**20] * run.mesh.pipeline, "o-", label=run.name)
-    ax.set(xlabel="stage", ylabel="memory, MiB")
+        values = [max(run.held)] * run.mesh.pipeline if held else run.stage_peaks()
+        ax.plot(
+            range(run.mesh.pipeline), [one / 2**20 for one in values], "o-", label=(names or {}).get(run.name, run.name)
+        )
+    ax.set(xlabel="stage", ylabel=f"memory, {unit}")
     ax.legend()
     save(figure, place / "memory.pdf")
 
@@ -417,6 +423,15 @@ add("wrong_other_times", "Times and rates of other runs.", lambda place: times_f
     expected={"figure_times": "not_from_the_logs"})  # fmt: skip
 add("wrong_no_labels", "Axes without labels.", lambda place: times_figure(place, labels=False),
     expected={"figure_times": "axes_not_labelled"})  # fmt: skip
+add("wrong_seconds_as_ms", "Seconds, and the label says milliseconds.", lambda place: times_figure(place, unit=", ms"),
+    expected={"figure_times": "wrong_unit"})  # fmt: skip
+add("wrong_no_unit", "A time without a unit.", lambda place: times_figure(place, unit=""),
+    expected={"figure_times": "no_unit"})  # fmt: skip
+add("wrong_mib_as_gb", "MiB, and the label says GB.", lambda place: memory_figure(place, held=False, unit="GB"),
+    expected={"figure_memory": "wrong_unit"})  # fmt: skip
+add("wrong_names_of_curves", "Two curves have each other's names.",
+    lambda place: memory_figure(place, held=False, names={"d1 t1 p2": "d2 t2 p2", "d2 t2 p2": "d1 t1 p2"}),
+    expected={"figure_memory": "wrong_names"})  # fmt: skip
 add("wrong_memory_held", "What is held between steps, in place of the peaks.", memory_figure,
     expected={"figure_memory": "not_from_the_logs"})  # fmt: skip
 add("wrong_one_curve", "The losses of one rank alone.", lambda place: losses_figure(place, only=1),

@@ -27,6 +27,21 @@ BYTES = (1.0, 1e3, 1e6, 1e9, 1024.0, 2.0**20, 2.0**30)
 _SECONDS = re.compile(r"time|second|\bs\b|\[m?s\]|\bms\b|zeit|sekund|dauer|duration", re.IGNORECASE)
 _TOKENS = re.compile(r"token|throughput|durchsatz", re.IGNORECASE)
 _MEMORY = re.compile(r"mem|byte|speicher|\b[kmg]i?b\b|peak", re.IGNORECASE)
+_UNITS = {  # what a label says -> what a value of 1 is, in seconds or bytes; looked for in this order
+    "seconds": (
+        (r"(?<![a-z])m(illi)?s(ec)?", 1e-3),
+        (r"(?<![a-z])[uµμ]s(?![a-z])|micros", 1e-6),
+        (r"(?<![a-z])s(ecs?)?(?![a-z])|second|sekund", 1.0),
+    ),
+    "bytes": (
+        (r"(?<![a-z])gi?b(?![a-z])|giga", 1e9),
+        (r"(?<![a-z])mi?b(?![a-z])|mega", 1e6),
+        (r"(?<![a-z])ki?b(?![a-z])|kilo", 1e3),
+        (r"(?<![a-z])b(?![a-z])|byte", 1.0),
+    ),
+}
+_NAMES = {"seconds": {1e-3: "milliseconds", 1e-6: "microseconds", 1e3: "thousands of seconds"},
+          "bytes": {1e3: "kB", 1024.0: "KiB", 1e6: "MB", 2.0**20: "MiB", 1e9: "GB", 2.0**30: "GiB"}}  # fmt: skip
 _LOSS = re.compile(r"loss|cross.?entropy|verlust", re.IGNORECASE)
 Points = list[tuple[float, float]]
 
@@ -135,13 +150,31 @@ def _labels(name: str, role: str, curves: list[Drawn]) -> LineResult | None:
     return None
 
 
-def _fits(curves: list[Drawn], points: Points, scales: Iterable[float]) -> list[int]:
-    """Which of the points are drawn, in the unit in which most are: their numbers."""
-    found: list[int] = []
+def _fits(curves: list[Drawn], points: Points, scales: Iterable[float]) -> tuple[list[int], float]:
+    """Which of the points are drawn, in the unit in which most are: their numbers, and that unit."""
+    found: tuple[list[int], float] = [], 1.0
     for scale in scales:
         there = [k for k, (x, y) in enumerate(points) if any(one.has(x, y / scale) for one in curves)]
-        found = max(found, there, key=len)
+        found = max(found, (there, scale), key=lambda one: len(one[0]))
     return found
+
+
+def _unit(name: str, role: str, what: str, curves: list[Drawn], scale: float) -> LineResult | None:
+    """Lost points where no text says the unit, or one says another than that in which the points are drawn. what: a key
+    of _UNITS."""
+    texts = [one.axis.label for one in curves]
+    if not any(re.search(pattern, one.says().lower()) for one in curves for pattern, _ in _UNITS[what]):
+        teach = f"The axis says quantity and unit: {'time of a step, ms' if what == 'seconds' else 'peak memory, MiB'}."
+        return lost(name, "no_unit", f"{role}: no axis says its unit: {shown(texts[0])!r}.", teach, 0.6)
+    for text in texts:
+        said = next((value for pattern, value in _UNITS[what] if re.search(pattern, text.lower())), scale)
+        if not 0.5 < said / scale < 2 and not re.search(r"10|×|thousand|million|tausend", text.lower()):
+            found = f"{role}: the axis says {shown(text)!r}, and its numbers are the logs'"
+            found += f" in {_NAMES[what].get(scale, what)}."
+            return lost(
+                name, "wrong_unit", found, "Divide the numbers by what the label says, or label them anew.", 0.6
+            )
+    return None
 
 
 def _times(name: str, role: str, figure: Figure, runs: Mapping[Key, MeshRun]) -> LineResult:
@@ -152,9 +185,10 @@ def _times(name: str, role: str, figure: Figure, runs: Mapping[Key, MeshRun]) ->
         ("time of a step", seconds, [(run.mesh.size, run.seconds) for run in every]),
         ("tokens per second", rates, [(run.mesh.size, run.tokens_per_second) for run in every]),
     )
-    absent, wrong, used = [], [], []
+    absent, wrong, used, unit = [], [], [], 1.0
     for what, mine, points in wanted:
-        there = _fits(mine, points, [1 / s for s in TIMES])
+        there, scale = _fits(mine, points, [1 / s for s in TIMES])
+        unit = scale if mine is seconds else unit
         used += mine
         if not mine:
             absent.append(what)
@@ -175,7 +209,8 @@ def _times(name: str, role: str, figure: Figure, runs: Mapping[Key, MeshRun]) ->
         return lost(
             name, "not_from_the_logs", said, "Draw the figure from the run logs that you hand in.", round(share, 2)
         )
-    return _labels(name, role, used) or full(name, f"{len(every)} meshes.")
+    right = full(name, f"{len(every)} meshes.")
+    return _labels(name, role, used) or _unit(name, role, "seconds", seconds, unit) or right
 
 
 def _memory(name: str, role: str, figure: Figure, runs: Mapping[Key, MeshRun]) -> LineResult:
@@ -184,21 +219,43 @@ def _memory(name: str, role: str, figure: Figure, runs: Mapping[Key, MeshRun]) -
         said = f"No curve of {role} says that it is memory."
         return lost(name, "quantity_missing", said, "y: bytes of a rank (MiB), x: the stage; a curve for each mesh.")
     several = _shown_by(name, runs)
-    best: tuple[int, list] = (-1, [])
+    best: tuple[int, list, float, int] = (-1, [], 1.0, 0)
     for first in (0, 1):
         points = [(stage + first, peak) for run in several for stage, peak in enumerate(run.stage_peaks())]
         owners = [run for run in several for _ in range(run.mesh.pipeline)]
-        there = _fits(curves, points, BYTES)
+        there, scale = _fits(curves, points, BYTES)
         if len(there) > best[0]:
-            best = len(there), [(owners[k], points[k]) for k in range(len(points)) if k not in there]
-    n, absent = best
+            absent = [(owners[k], points[k]) for k in range(len(points)) if k not in there]
+            best = len(there), absent, scale, first
+    n, absent, scale, first = best
     if absent:
         run, (stage, peak) = absent[0]
         said = f"{role}: no point for {run.name}, stage {stage:g}, where the log has a peak of {peak:,} bytes;"
         said += f" {n} of {n + len(absent)} are there."
         share = round(0.5 * n / (n + len(absent)), 2)
         return lost(name, "not_from_the_logs", said, "`MeshRun.stage_peaks()`: the largest peak of each stage.", share)
-    return _labels(name, role, curves) or full(name, f"{n} stages of {len(several)} meshes.")
+    bare = _labels(name, role, curves) or _unit(name, role, "bytes", curves, scale)
+    right = full(name, f"{n} stages of {len(several)} meshes.")
+    return bare or _misnamed(name, role, curves, several, scale, first) or right
+
+
+def _misnamed(
+    name: str, role: str, curves: list[Drawn], runs: list[MeshRun], scale: float, first: int
+) -> LineResult | None:
+    """Lost points where the curve that has a mesh's name shows another mesh. scale, first: unit, number of the first
+    stage."""
+    for run in runs:
+        mine = [one for one in curves if _letters(one.curve.name) == _letters(run.name)]
+        for stage, peak in enumerate(run.stage_peaks()):
+            if mine and not any(one.has(stage + first, peak / scale) for one in mine):
+                said = f"{role}: the curve named {shown(mine[0].curve.name)!r} does not pass the peak of stage"
+                said += f" {stage + first} of that run, {peak:,} bytes; another curve does."
+                return lost(name, "wrong_names", said, "Each curve gets the name of the run that it shows.", 0.6)
+    return None
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def _losses(name: str, role: str, figure: Figure, runs: Mapping[Key, MeshRun]) -> LineResult:
