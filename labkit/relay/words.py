@@ -41,6 +41,7 @@ def event_of(op: Operation) -> Event:
         group=op.members,
         line=op.line,
         match=op.match,
+        dtype=op.dtype,
         refused=bool(op.gone),
     )
 

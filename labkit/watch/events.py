@@ -29,6 +29,7 @@ class Event:
     line: str = ""  # where the call stands: "cell 7, line 3" or "pi.py, line 12"
     match: int | None = None  # the same number on both ends of a message, or on all members of one collective
     label: str = ""  # what is computed: "F3" and "B3", micro-batch 3 forward and backward
+    dtype: str = ""  # of what was handed over, for example "float32"; "" where nobody knows
     refused: bool = False  # it never completed, as a rank that it needed had died, and its rank was told so
 
 

@@ -188,4 +188,30 @@ script(
     ),
 )
 
+script(
+    "right_torch_adam_and_batches",
+    "torch.optim.Adam on the shard, whose count of steps is a float32; messages in batches; a checkpoint of lists.",
+    (
+        "        adam(self.w, gradient, self.m, self.v, self.t, self.settings.rate)\n",
+        "        w = nn.Parameter(self.w)\n        w.grad = gradient\n"
+        "        optimizer = torch.optim.Adam([w], lr=self.settings.rate)\n"
+        '        optimizer.state[w] = {"step": torch.tensor(float(self.t - 1)), "exp_avg": self.m, "exp_avg_sq": self.v}\n'
+        "        optimizer.step()\n",
+    ),
+    (
+        "            dist.recv(gradient, axes.stage(stage + 1))\n",
+        "            ask = dist.P2POp(dist.irecv, gradient, axes.stage(stage + 1))\n"
+        "            for request in dist.batch_isend_irecv([ask]):\n                request.wait()\n",
+    ),
+    (
+        "dist.isend(x.grad, axes.stage(stage - 1)))",
+        "*dist.batch_isend_irecv([dist.P2POp(dist.isend, x.grad, axes.stage(stage - 1))]))",
+    ),
+    (
+        '"w": self.w, "m": self.m, "v": self.v}',
+        '"w": self.w.tolist(), "m": self.m, "v": self.v, "count": torch.ones(1)}',
+    ),
+    ("torch.cat([part[key] for", "torch.cat([torch.as_tensor(part[key], dtype=torch.float64) for"),
+)
+
 __all__ = ["SCRIPT", "runs_in", "save"]

@@ -117,6 +117,71 @@ script(
     bonus=False,
 )  # fmt: skip
 
+# -- scripts that give up digits, leave something undivided or do not look at the settings ------------------------------
+
+script(
+    "wrong_float32_between_stages",
+    "Activations travel as float32: the losses are right to 1e-9 all the same.",
+    ("dist.isend(out.detach(), axes", "dist.isend(out.detach().float(), axes"),
+    (
+        "                dist.recv(x, axes.stage(stage - 1))\n                x.requires_grad_()\n",
+        "                narrow = x.float()\n                dist.recv(narrow, axes.stage(stage - 1))\n"
+        "                x = narrow.double().requires_grad_()\n",
+    ),
+    expected={**lines("not_float64", PIPELINE, "mixed"), "norm": ("rounded",)},
+)
+script(
+    "wrong_float32_moments",
+    "The moments are kept, and saved, as float32.",
+    (
+        "torch.zeros_like(self.w), torch.zeros_like(self.w)",
+        "torch.zeros_like(self.w).float(), torch.zeros_like(self.w).float()",
+    ),
+    (
+        "        adam(self.w, gradient, self.m, self.v, self.t, self.settings.rate)\n",
+        "        m, v = self.m.double(), self.v.double()\n"
+        "        adam(self.w, gradient, m, v, self.t, self.settings.rate)\n        self.m.copy_(m), self.v.copy_(v)\n",
+    ),
+    expected={"checkpoint": "not_float64"},
+)
+script(
+    "wrong_float32_loss",
+    "The loss is summed as float32.",
+    (
+        "        dist.all_reduce(sums)\n",
+        "        sums = sums.float()\n        dist.all_reduce(sums)\n        sums = sums.double()\n",
+    ),
+    expected={**lines("rounded", "one_rank", DATA, TENSOR, PIPELINE, "mixed", "norm"), "checkpoint": "wrong_before"},
+    bonus=False,
+)
+script(
+    "wrong_mlp_alone",
+    "Attention is whole on every rank of a tensor group.",
+    ('COLUMNS = ("attention.q", "attention.k", "attention.v", "mlp.up")\nROWS = ("attention.out", "mlp.down")',
+     'COLUMNS = ("mlp.up",)\nROWS = ("mlp.down",)'),
+    ("(block.attention, block.mlp)", "(block.mlp,)"),
+    expected={**lines("half_divided", TENSOR, "mixed"), "traffic": "not_divided"},
+)  # fmt: skip
+script(
+    "wrong_never_waits",
+    "What is sent is never waited for.",
+    ("    for request in requests:\n        request.wait()\n", ""),
+    ("        requests = [request for request in requests if not request.is_completed()]\n", ""),
+    expected={PIPELINE: "forgot_wait"},
+)
+script(
+    "wrong_rate_of_its_own",
+    "A rate of its own, which is the usual one.",
+    ("self.t, self.settings.rate)", "self.t, 3e-3)"),
+    expected={"norm": "wrong_clip"},
+)
+script(
+    "wrong_small_number_in_the_clip",
+    "A millionth is added to the norm before it divides.",
+    ("self.settings.clip / norm)", "self.settings.clip / (norm + 1e-6))"),
+    expected={"norm": ("rounded", "wrong_clip")},
+)
+
 # -- the norm ----------------------------------------------------------------------------------------------------------
 
 script(

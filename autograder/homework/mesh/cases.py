@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from labkit.scale import Mesh
 
 STEPS = 4
 FREE = 1e6  # a limit that no gradient reaches
+LIMITS = (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1)  # that some gradients reach and others do not
 MIXED = ((3, 2, 1), (1, 2, 4), (2, 1, 4), (2, 4, 1), (3, 1, 2), (1, 4, 2))  # data, tensor, pipeline
 RESUMED = (((2, 2, 1), (1, 1, 2)), ((1, 2, 2), (3, 1, 1)), ((3, 1, 2), (2, 2, 1)), ((1, 4, 1), (3, 1, 2)))
 
@@ -23,7 +25,8 @@ def mesh_of(data: int, tensor: int, pipeline: int, context: int = 1) -> Mesh:
 @dataclass(frozen=True)
 class Trial:
     """One call of `train` on all ranks of a mesh. line: of the rubric, that it is for first of all. after: the name of
-    the trial whose checkpoint it goes on from. counted: whether bytes alive are counted."""
+    the trial whose checkpoint it goes on from. counted: whether bytes alive are counted. also: another line
+    that it is for."""
 
     name: str
     line: str
@@ -32,6 +35,7 @@ class Trial:
     steps: int = STEPS
     after: str = ""
     counted: bool = False
+    also: str = ""
 
     @property
     def arguments(self) -> tuple[dict, dict, int]:
@@ -45,7 +49,7 @@ def trials(key: str) -> list[Trial]:
     random = np.random.default_rng(int.from_bytes(hashlib.sha256(f"train_a_mesh {key}".encode()).digest()[:8], "big"))
     shape = {"layers": 4, "heads": 4, "width": int(random.choice([16, 20])), "context": int(random.choice([12, 16]))}
     free = Settings(**shape, batch=12, micro_batches=2, clip=FREE, seed=int(random.integers(1 << 16)))
-    tight = Settings(**shape, batch=12, micro_batches=2, clip=0.4, seed=free.seed + 1)
+    tight = Settings(**shape, batch=12, micro_batches=2, rate=2e-3, clip=0.4, seed=free.seed + 1)
     some = random.permutation(len(MIXED))[:2]
     first, second = RESUMED[random.integers(len(RESUMED))]
     found = [
@@ -63,7 +67,24 @@ def trials(key: str) -> list[Trial]:
     wide = {**shape, "context": 32, "clip": FREE, "seed": free.seed}
     for name, m in (("few", 2), ("many", 6)):
         found.append(Trial(name, "memory", mesh_of(1, 1, 2), Settings(**wide, batch=2 * m, micro_batches=m), 2,
-                           counted=True))  # fmt: skip
+                           counted=True, also="pipeline"))  # fmt: skip
     found.append(Trial("context", "context", mesh_of(1, 1, 1, 2), free))
     found.append(Trial("context and data", "context", mesh_of(2, 1, 1, 2), free))
     return found
+
+
+def with_limits(asked: list[Trial]) -> dict[Settings, Settings]:
+    """The settings of the trials of clipping with every limit -> those settings."""
+    tight = [trial.settings for trial in asked if trial.line == "norm"]
+    return {replace(one, clip=limit): one for one in tight for limit in LIMITS}
+
+
+def limited(asked: list[Trial], given: Mapping[Settings, np.ndarray]) -> list[Trial]:
+    """Trials of clipping get a limit that some of the first gradients reach and others do not: Adam does not notice a
+    factor that all gradients have. given: settings -> (steps, 2) of loss and norm, with every limit."""
+    better = {}
+    for settings, plain in with_limits(asked).items():
+        clipped = given[settings][:3, 1] > settings.clip
+        if clipped.any() and not clipped.all():
+            better.setdefault(plain, settings)
+    return [replace(trial, settings=better.get(trial.settings, trial.settings)) for trial in asked]

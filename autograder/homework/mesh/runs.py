@@ -18,6 +18,8 @@ from labkit.meshrun.counting import axis_of
 from labkit.relay.outcome import Outcome
 
 FILE = "mesh_training.py"
+NARROW = ("float32", "float16", "bfloat16")
+FEW = 64  # bytes: a number or two in float32 are left alone here
 LIMITS = Limits(cpu_seconds=40, deadline=40.0, patience=6.0)
 _TRIAL = [Chunk("judge", 1, "from probes.mesh import trial"), Chunk(FILE, 1, "")]
 _EXPECTED = [Chunk("judge", 1, "from probes.mesh import expected")]
@@ -26,15 +28,18 @@ _EXPECTED = [Chunk("judge", 1, "from probes.mesh import expected")]
 @dataclass
 class Ran:
     """What came of one trial. steps: of each rank, (number of steps, 2) of loss and norm. held, peaks: bytes of each
-    rank. sent: axis -> bytes that all ranks sent in one step. parts: of the checkpoint. trouble: diagnosis, sentence
-    where it did not come to its end."""
+    rank. sent: axis -> bytes that all ranks sent in one step. narrow: the same of floating-point numbers that are not
+    float64. unwaited: sends and receives that a rank began and never waited for. parts: of the checkpoint. trouble:
+    diagnosis, sentence where it did not come to its end."""
 
     trial: Trial
     steps: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 2)))
     held: list[int] = field(default_factory=list)
     peaks: list[int] = field(default_factory=list)
     sent: Counter = field(default_factory=Counter)
+    narrow: Counter = field(default_factory=Counter)
     parts: list = field(default_factory=list)
+    unwaited: int = 0
     trouble: tuple[str, str] | None = None
 
     @property
@@ -71,7 +76,7 @@ class Runs:
             try:
                 _take(found, outcome)
             except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-                found.trouble = "wrong_steps", f"log.step was not called with two numbers, {trial.steps} times."
+                found.trouble = "wrong_steps", f"log.step was not called with two numbers, {trial.steps} times"
         return found
 
 
@@ -83,6 +88,7 @@ def _take(found: Ran, outcome: Outcome) -> None:
     found.steps, found.parts = steps, [value["part"] for value in values]
     found.held = [int(value["held"][-1]) if value["held"] else 0 for value in values]
     found.peaks = [int(value["peak"]) for value in values]
+    found.unwaited = max(rank.unwaited for rank in outcome.ranks)
     mesh = found.trial.mesh
     for event in outcome.events:
         if event.ended is None or event.kind in ("recv", "compute", "barrier"):
@@ -90,7 +96,10 @@ def _take(found: Ran, outcome: Outcome) -> None:
         ranks = (event.rank, event.peer) if event.kind == "send" else event.group
         if ranks and len(set(ranks)) > 1:
             nbytes = on_the_wire(event.kind, event.nbytes, len(ranks))
-            found.sent[axis_of(mesh, ranks)] += nbytes / found.trial.steps
+            axis = axis_of(mesh, ranks)
+            found.sent[axis] += nbytes / found.trial.steps
+            if event.dtype in NARROW and event.nbytes > FEW:
+                found.narrow[axis] += nbytes / found.trial.steps
 
 
 def _trouble(outcome: Outcome, ends: list[dict]) -> tuple[str, str] | None:

@@ -13,14 +13,16 @@ from pathlib import Path
 import numpy as np
 
 from autograder.homework.mesh import sizes
-from autograder.homework.mesh.cases import FREE, Trial, trials
+from autograder.homework.mesh.cases import FREE, STEPS, Trial, limited, trials, with_limits
 from autograder.homework.mesh.lines import RUBRIC, full, lost
 from autograder.homework.mesh.runs import FILE, Ran, Runs, expected
 from autograder.homework.rubric import LineResult, PartResult
 from labkit.launch.launcher import Launcher
 
 RTOL = 1e-9
-LEAST, MOST = 0.4, 1.05  # of the bytes that an axis needs
+LEAST, HALF, MOST = 0.4, 0.9, 1.05  # of the bytes that an axis needs: nothing divided, not all of it, too many
+FEW = 8  # numbers of a narrower type that a checkpoint may have, such as the step of torch.optim.Adam
+TINY = 1e-6  # of a number: rounding to float32, not another way to compute it
 SMALL = 4096  # bytes that a rank may send to everybody in one step: losses, norms
 AXES = {"data": "data", "tensor": "tensor", "pipeline": "pipeline"}
 _TROUBLE = {
@@ -37,13 +39,11 @@ _TROUBLE = {
 def judge(script: Path, key: str, launcher: Launcher) -> PartResult:
     """The parts "script" and "bonus"."""
     asked = trials(key)
-    wanted = {}
-    for trial in asked:
-        wanted.setdefault(trial.settings, 4)
+    wanted = {settings: STEPS for settings in (*(trial.settings for trial in asked), *with_limits(asked))}
     ranks = Runs(launcher, script, int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big"))
     given = dict(zip(wanted, expected(launcher, [(vars(s), n) for s, n in wanted.items()]), strict=True))
     try:
-        found = _run_all(ranks, asked)
+        found = _run_all(ranks, limited(asked, given))
     finally:
         ranks.close()
     view = View(found, given)
@@ -87,7 +87,7 @@ class View:
         return getattr(self, f"_{name}", self._equal_on)(name)
 
     def _of(self, line: str) -> list[Ran]:
-        return [ran for ran in self.found.values() if ran.trial.line == line]
+        return [ran for ran in self.found.values() if line in (ran.trial.line, ran.trial.also)]
 
     def _sequential(self, ran: Ran, first: int = 0) -> np.ndarray:
         return self.given[ran.trial.settings][first : first + ran.trial.steps]
@@ -106,7 +106,9 @@ class View:
                     "Every rank has done all of the work. Each holds and computes its part, and sends what others need."
                 )
                 return lost(name, "not_divided", said, teach)
-        return full(name, "; ".join(ran.where for ran in self._of(name)))
+            if wrong := _half_right(name, ran):
+                return wrong
+        return full(name, "; ".join(dict.fromkeys(ran.where for ran in self._of(name))))
 
     def _wrong_losses(self, name: str, ran: Ran) -> LineResult | None:
         losses, right = ran.steps[:, :, 0], self._sequential(ran)[:, 0]
@@ -119,13 +121,19 @@ class View:
             said += f" {losses[:, 0].max():.6g}. The sequential one is {right[0]:.10g}."
             teach = "The loss is the mean over the whole minibatch, and every rank tells the same: one all-reduce."
             return lost(name, "own_loss", said, teach)
+        step = int(np.argmax(~_close(losses, right).all(0)))
+        apart = _tiny(losses[:, step], right[step])
+        if apart and _tiny(norms[:, 0], right_norms[0]):  # Adam does not notice a factor of the gradient
+            said = (
+                f"{at} the loss of step {step + 1} is {losses[0, step]:.13g}; the sequential one is {right[step]:.13g}."
+            )
+            return lost(name, "rounded", f"{said} {apart}", _TEACH_TINY)
         if not _near(losses[:, 0], right[0]):
             times = losses[0, 0] / right[0]
             said = f"{at} the loss of the first step is {losses[0, 0]:.10g}, {times:.6g} times the sequential"
             said += f" {right[0]:.10g}."
             teach = "Nothing has been updated yet: this is the forward pass, its rows of the minibatch, or the mean."
             return lost(name, "wrong_loss", said, teach)
-        step = int(np.argmax(~_close(losses, right).all(0)))
         first = _close(norms[:, 0], right_norms[0]).all()
         said = f"{at} the loss of step {step + 1} is {losses[0, step]:.10g}; the sequential one is {right[step]:.10g}."
         if name == "one_rank" or first:
@@ -151,23 +159,36 @@ class View:
                 return wrong
             losses, right = ran.steps[:, :, 0], self._sequential(ran)[:, 0]
             if not _near(losses, right):
-                said = f"On {ran.where}, with a limit of {ran.trial.settings.clip:g}, the losses are not the"
-                said += f" sequential ones: {losses[0, -1]:.10g} after {ran.trial.steps} steps, not {right[-1]:.10g}."
-                teach = "The gradient is scaled by min(1, clip / norm), the same factor on every rank."
+                s, step = ran.trial.settings, int(np.argmax(~_close(losses, right).all(0)))
+                said = f"On {ran.where}, with a limit of {s.clip:g} and a rate of {s.rate:g}, the losses are not the"
+                said += f" sequential ones: {losses[0, step]:.13g} in step {step + 1}, not {right[step]:.13g}."
+                teach = (
+                    "The gradient is scaled by min(1, clip / norm), the same factor on every rank, with nothing added"
+                )
+                teach += " to the norm; limit and rate are those of the settings."
                 return lost(name, "wrong_clip", said, teach)
         return full(name)
 
     def _wrong_norm(self, name: str, ran: Ran) -> LineResult | None:
         norms, right = ran.steps[:, :, 1], self._sequential(ran)[:, 1]
-        if _near(norms[:, 0], right[0]):
+        if _near(norms, right):
             return None
-        times = norms[:, 0] / right[0]
-        said = f"On {ran.where} the norm of the first gradient is {norms[0, 0]:.10g};"
-        said += f" the sequential one is {right[0]:.10g}."
-        if np.ptp(norms[:, 0]) > RTOL * right[0]:
+        step = int(np.argmax(~_close(norms, right).all(0)))
+        training = _near(ran.steps[:, :, 0], self._sequential(ran)[:, 0])
+        if step and not training:
+            return None  # it is another training by then: the losses say so
+        norms, right = norms[:, step], right[step]
+        said = f"On {ran.where} the norm of the gradient of step {step + 1} is {norms[0]:.13g};"
+        said += f" the sequential one is {right:.13g}."
+        if apart := _tiny(norms, right):
+            return lost(name, "rounded", f"{said} {apart}", _TEACH_TINY)
+        if np.ptp(norms) > RTOL * right:
             teach = "Each rank has taken the norm of its own part. Sum the squares over all ranks, then take the root."
             return lost(name, "own_norm", said, teach)
-        if ran.trial.mesh.tensor > 1 and times[0] > 1:
+        if not training:
+            teach = "The losses of this mesh are not the sequential ones either: mend them first."
+            return lost(name, "wrong_norm", said, teach)
+        if ran.trial.mesh.tensor > 1 and norms[0] > right:
             teach = "What every rank of a tensor group holds (norms, biases, embedding, head) counts once, not t times."
             return lost(name, "counted_twice", said, teach)
         return lost(name, "wrong_norm", said, "The squares of all parameters of all ranks, each parameter once.")
@@ -186,7 +207,15 @@ class View:
         at = f"Saved on {saved.where}, gone on with on {resumed.where}"
         if not _near(losses, whole[2:4]):
             return _not_resumed(name, at, losses, whole)
+        if narrow := _numbers(saved.parts, narrow=True):
+            said = f"{at}: right to 1e-9; but {narrow:,} numbers of the parts are of a narrower type than float64."
+            return lost(name, "not_float64", said, _TEACH_FLOAT64, 0.5)
         numbers, most = _numbers(saved.parts), sizes.checkpoint(saved.trial.settings, saved.trial.mesh)
+        least = 3 * sizes.parameters(saved.trial.settings)
+        if numbers < least:
+            said = f"{at}: right; but the parts of all ranks hold {numbers:,} numbers, and weights and both moments are"
+            teach = "What goes on is what `train` has returned: a new process has nothing else."
+            return lost(name, "not_in_the_parts", f"{said} {least:,}.", teach)
         if numbers > 1.25 * most:
             said = f"{at}: right; but the parts of all ranks hold {numbers:,} numbers, where {most:,} are enough."
             return lost(name, "copies", said, "Each replica saves its own shard: weights and both moments.", 2 / 3)
@@ -199,9 +228,10 @@ class View:
         if ran.trouble:
             return _troubled(name, ran)
         needed = sizes.traffic(ran.trial.settings, ran.trial.mesh)
+        least = HALF if _near(ran.steps[:, :, 0], self._sequential(ran)[:, 0]) else LEAST
         for axis, nbytes in needed.items():
             times = ran.sent[axis] / nbytes
-            if not LEAST < times <= MOST:
+            if not least < times <= MOST and not ran.narrow[axis]:
                 said = f"{ran.sent[axis]:,.0f} bytes along {axis}, {times:.2f} times the {nbytes:,.0f} needed"
                 wrong.append((axis, said))
         elsewhere = ran.sent["world"] / ran.trial.mesh.size
@@ -213,9 +243,10 @@ class View:
         if not wrong:
             return full(name)
         said = f"On {ran.where} in one step: {'; '.join(one for _, one in wrong)}."
-        least = all(ran.sent[axis] < needed.get(axis, 0) for axis, _ in wrong)
-        kind = "not_divided" if least else f"too_much_{wrong[0][0]}"
-        return lost(name, kind, said, _TEACH_TRAFFIC[wrong[0][0]], 0.5 if len(wrong) == 1 and not least else 0.0)
+        if any(ran.sent[axis] < needed.get(axis, 0) for axis, _ in wrong):
+            return lost(name, "not_divided", said, "Along an axis with too few bytes, ranks do all of some work.")
+        share = 0.5 if len(wrong) == 1 else 0.0
+        return lost(name, f"too_much_{wrong[0][0]}", said, _TEACH_TRAFFIC[wrong[0][0]], share)
 
     # -- memory
 
@@ -263,6 +294,10 @@ def _weights(one: Ran, mixed: Ran) -> Wrong | None:
     return "weights_not_divided", 0.2, said, "A rank keeps its part of its stage, and nothing of the rest of the model."
 
 
+_TEACH_TINY = (
+    "So small a difference is float32 somewhere (a buffer or a message made without dtype), or a small number added."
+)
+_TEACH_FLOAT64 = "Everything is in float64: torch.empty and torch.zeros need dtype, and nothing is cast on its way."
 _TEACH_TRAFFIC = {
     "tensor": "A block needs two all-reduces forward and two backward: f once for q, k and v together.",
     "pipeline": "Between two stages travel an activation forward and its gradient backward, for each micro-batch.",
@@ -298,6 +333,32 @@ def _undivided(ran: Ran) -> str:
     return "context" if mesh.context > 1 and not ran.sent["context"] else ""
 
 
+def _half_right(name: str, ran: Ran) -> LineResult | None:
+    """What is wrong along an axis though the losses are right."""
+    needed, mesh = sizes.traffic(ran.trial.settings, ran.trial.mesh), ran.trial.mesh
+    for axis in AXES:
+        if ran.narrow[axis]:
+            said = (
+                f"On {ran.where} the losses are right, but {ran.narrow[axis]:,.0f} bytes of each step went along {axis}"
+            )
+            return lost(name, "not_float64", f"{said} in a narrower type than float64.", _TEACH_FLOAT64, 0.5)
+        if getattr(mesh, axis) > 1 and ran.sent[axis] < HALF * needed[axis]:
+            said = f"On {ran.where} the losses are right, but only {ran.sent[axis] / needed[axis]:.2f} times the bytes"
+            said += f" were sent along {axis} that its division needs: some of the work is not divided."
+            return lost(name, "half_divided", said, "Attention and MLP are both divided, in every block.", 0.5)
+    if name in AXES and ran.unwaited:
+        said = f"On {ran.where} a rank began {ran.unwaited} operations that it never waited for."
+        teach = "Keep what isend and irecv return, and wait for it: before that the buffer is not yours."
+        return lost(name, "forgot_wait", said, teach, 0.5)
+    return None
+
+
+def _tiny(found: np.ndarray, right: float) -> str:
+    """How far numbers are apart that agree but for a rounding; "" where they are further apart."""
+    apart = float(np.abs(found - right).max() / abs(right))
+    return f"They are {apart:.1e} of it apart; 1e-9 are allowed." if apart < TINY else ""
+
+
 def _close(found: np.ndarray, right) -> np.ndarray:
     return np.isclose(found, right, rtol=RTOL, atol=0)
 
@@ -307,14 +368,24 @@ def _near(found: np.ndarray, right) -> bool:
     return bool(_close(found, right).all())
 
 
-def _numbers(part) -> int:
-    """How many numbers of a floating-point type there are in a value."""
+def _numbers(part, narrow: bool = False) -> int:
+    """How many numbers of a floating-point type there are in a value; narrow: of a type other than float64."""
     if isinstance(part, dict):
-        return sum(_numbers(one) for one in part.values())
+        return sum(_numbers(one, narrow) for one in part.values())
     if isinstance(part, list | tuple):
-        return sum(_numbers(one) for one in part)
+        return sum(_numbers(one, narrow) for one in part)
+    if isinstance(part, float | bytes):
+        return 0 if narrow else 1 if isinstance(part, float) else len(part) // sizes.FLOAT
     values = getattr(part, "values", part)
-    return int(values.size) if isinstance(values, np.ndarray) and values.dtype.kind == "f" else 0
+    if isinstance(values, np.ndarray) and values.dtype == np.uint8 and not narrow:  # a file in memory
+        return values.size // sizes.FLOAT
+    if (
+        not isinstance(values, np.ndarray)
+        or values.dtype.kind != "f"
+        or (narrow and (values.dtype.itemsize == 8 or values.size <= FEW))
+    ):
+        return 0
+    return int(values.size)
 
 
 __all__ = ["FILE", "RTOL", "judge"]
