@@ -847,7 +847,7 @@ def harness(f, x, y, degree, s):
             known = {"degree": degree, "s": s}
             while True:
                 known |= self._data(rng, m, n, degree, s, noise)
-                if self._plain(**known) and (noise is not None or self._turned(**known)):
+                if self._plain(**known) and self._turned(**known) == (noise is None):
                     break
             yield level, known, {"says": f"{m} trials of {n} choices, degree {degree}, s = {s}"}
 
