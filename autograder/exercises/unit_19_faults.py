@@ -56,13 +56,21 @@ def content(path, old, new):
     return "old" if found == old else "new" if found == new else "half"
 
 
+def inode_of(place, folder=None):
+    try:
+        return os.stat(place, dir_fd=folder).st_ino
+    except OSError:
+        return None
+
+
 def apart(path):
     # Another folder may be another file system, as /tmp often is: no name can be changed between the two.
     home = os.path.realpath(os.path.dirname(path))
 
     def within(real):
         def change(source, *rest, **options):
-            if os.path.commonpath([home, os.path.realpath(source)]) != home:
+            place = os.path.realpath(os.fsdecode(source))
+            if not options and os.path.commonpath([home, place]) != home:
                 raise OSError(errno.EXDEV, "Invalid cross-device link: the new file lies on another file system")
             return real(source, *rest, **options)
         change.__name__ = real.__name__
@@ -91,7 +99,7 @@ def noting(noted, path, size, dies_at=None):
             if len(calls) == dies_at:
                 os.kill(os.getpid(), signal.SIGKILL)
             calls.append(real.__name__)
-            inode = os.stat(source).st_ino if os.path.exists(source) else None
+            inode = inode_of(source, options.get("src_dir_fd"))
             result = real(source, *rest, **options)
             if os.path.exists(path) and os.stat(path).st_ino == inode:
                 noted["synced"] = inode in synced
