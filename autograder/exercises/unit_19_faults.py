@@ -958,11 +958,11 @@ class YoungInterval(PlainExercise):
 
     def draw(self, rng):
         for level, machines in (("one machine", 1), ("many machines", 16), ("many machines", 2048)):
-            yield (
-                level,
-                {"save": float(rng.integers(5, 90)), "mtbf": float(rng.integers(10, 99) * 10_000)}
-                | {"machines": machines},
-            )
+            while True:
+                save, mtbf = (int(k) for k in rng.integers([5, 10], [90, 99]))
+                if math.isqrt(2 * save * mtbf) ** 2 != 2 * save * mtbf:  # a whole number would be one in float32, too
+                    break
+            yield level, {"save": float(save), "mtbf": mtbf * 10_000.0, "machines": machines}
 
     def right(self, save, mtbf, machines):
         return math.sqrt(2 * save * mtbf / machines)
