@@ -577,6 +577,11 @@ def harness(f, replicas, index, x, y, weights, local_batch, rate, epochs):
                 lambda t: {"saved to": "nothing"} if t.index else None),
         Mistake("not_saved", "The checkpoint was not written.", "Worker 0 saves to 'checkpoint'.",
                 lambda t: {"saved to": "nothing"} if t.index == 0 else None),
+        Mistake("chief_elsewhere", "Worker 0 saved to a place of its own: nobody will find the checkpoint there.",
+                "index 0 saves to 'checkpoint'.",
+                lambda t: {"saved to": "a place of its own"} if t.index == 0 else None),
+        Mistake("saved_each_epoch", "The model was saved after each epoch, and not at all where there are none.",
+                "Save once, behind the last epoch."),
         Mistake("one_place_for_the_others", "All workers but the chief save to the same place: with three of them, two "
                 "processes write the same file.", "A path with the worker's index in it.",
                 lambda t: {"saved to": "the same place as another worker"} if t.index else None),
@@ -629,4 +634,7 @@ def harness(f, replicas, index, x, y, weights, local_batch, rate, epochs):
             return "one_replica_only"
         if report["policies"] == "OFF":
             return "auto_shard_off"
+        saves = report["saved to"].split(" and ")
+        if t.epochs > 1 and len(saves) == t.epochs and saves[0].endswith("before the last step"):
+            return "saved_each_epoch"
         return None if report["samples in order"] else "shuffled"
