@@ -541,6 +541,7 @@ class Zero3(ReportExercise):
             self._case(rng, values, odd, 2),
             self._case(rng, values, odd, 4, late=(1,)),
             self._case(rng, values, [(2, 1), (1, 3)], 3),
+            self._case(rng, values, [(3, 4)], 2),
             self._case(rng, moved, even, 3),
             self._case(rng, freed, even, 3),
             self._case(rng, ahead, even, 3, network=flat(1e-5, 1e-8)),
@@ -558,7 +559,7 @@ class Zero3(ReportExercise):
             (known["shapes"], known["mine[r]"][r], known["x[r]"][r], known["y[r]"][r], known["charges"])
             for r in range(p)
         ]
-        return Case(level, p, arguments, f"{len(shapes)} layers", known, **options)
+        return Case(level, p, arguments, f"{len(shapes)} layer{'s' * (len(shapes) > 1)}", known, **options)
 
     def worked(self, case):
         c = super().worked(case)
