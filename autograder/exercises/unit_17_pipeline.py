@@ -328,7 +328,7 @@ def harness(f, p, m, v):
 
     def draw(self, rng):
         some = 4 * int(rng.integers(3, 30))
-        for p, m, v in ((4, 8, 2), (2, 6, 3), (4, some, 4), (3, 3, 2)):
+        for p, m, v in ((4, 8, 2), (2, 6, 3), (4, some, 4), (3, 3, 2), (3, 6, 1), (1, 3, 2)):
             yield "the bubble of v chunks", {"p": p, "m": m, "v": v}
         for p, m, v in ((4, some + 2, 2), (3, 2, 2)):
             yield "p does not divide m", {"p": p, "m": m, "v": v}
@@ -350,7 +350,7 @@ def harness(f, p, m, v):
 
     def name_of(self, ran, p, m, v):
         chunks = [j for what, _, j in ran.orders[0] if what == "F"]
-        return "chunk_after_chunk" if chunks == sorted(chunks) and m > p else None
+        return "chunk_after_chunk" if chunks == sorted(chunks) and m > p and v > 1 else None
 
 
 class OrderZeroBubble(OrderExercise):
