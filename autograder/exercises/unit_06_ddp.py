@@ -535,7 +535,7 @@ def harness(f, values, sizes, micro_batches):
                 "there."),
         Mistake("one_big_batch", "The gradient is right, but all micro-batches went through the model at once.",
                 "Accumulation exists because they do not fit into memory together: one after the other."),
-        Mistake("graphs_kept", "The gradient is right, but all micro-batches went forward before the first went "
+        Mistake("graphs_kept", "The gradient is right, but micro-batches went forward before an earlier one had gone "
                 "backward: what they have saved for that lies in memory at the same time, as if they were one batch.",
                 "Forward and backward of one micro-batch, then the next: gradients add up in `parameter.grad`, no "
                 "sum of losses is needed."),
@@ -588,8 +588,8 @@ def harness(f, values, sizes, micro_batches):
             return None
         if k > 1 and any(value["largest"] > case.known["local"] for value in values):
             return Finding("one_big_batch", f"{values[0]['largest']} samples went through the model at once.")
-        if k > 1 and any(value["graphs"] >= k for value in values):
-            return Finding("graphs_kept", f"{k} forward passes were waiting for their backward pass.")
+        if kept := [value["graphs"] for value in values if value["graphs"] > 1]:
+            return Finding("graphs_kept", f"{max(kept)} forward passes were waiting for their backward pass.")
         kind, sent = self._most_sent(run)
         if sent > 1.5 * right.nbytes:
             times = f"{sent / right.nbytes:.0f} times the {right.nbytes} B of the gradient"
