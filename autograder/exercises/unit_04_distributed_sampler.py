@@ -124,7 +124,7 @@ class StridedShare(PlainExercise):
         for level, rest in (("n divides", 0), ("n does not divide", 2)):
             for p in (4, 3):
                 yield level, {"n": p * rng.integers(3 - rest // 2, 8) + rest, "world_size": p}
-        for n, p in ((3, 5), (1, 2)):
+        for n, p in ((3, 5), (1, 2), (302, 3)):  # the last has more samples than a byte numbers
             yield "n does not divide", {"n": n, "world_size": p}
 
     def right(self, n, world_size):
@@ -240,6 +240,7 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
         yield case("fewer samples than ranks", 5, 2)
         yield case("fewer samples than ranks", 12, 5, shuffle=True)
         yield case("fewer samples than ranks", 4, 3, drop_last=True)
+        yield case("fewer samples than ranks", 7, 1)  # the one sample is needed seven times
 
     def order(self, n, shuffle, seed, epoch, **others) -> np.ndarray:
         return torch_order(n, seed + epoch) if shuffle else np.arange(n)
@@ -598,6 +599,8 @@ def harness(minibatch_shares, order, batch_size, world_size):
         yield case(third, 3, 5, 4)
         yield case(fourth, 24, 4, 8)
         yield case(fourth, 24, 2, 8, permuted=False)
+        yield case(third, 9, 5, 4)  # a last one of a single sample
+        yield case(second, 303, 3, 60)  # ids that no byte holds
 
     def right(self, order, batch_size, world_size):
         return split(order, batch_size, world_size)
