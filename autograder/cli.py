@@ -115,7 +115,7 @@ def doctor(as_json: AsJson = False) -> None:
 @app.command("new")
 def new(
     unit: Annotated[
-        str, typer.Argument(help="03_collectives, just 03, or a unit that does not exist yet: 15_sharding")
+        str, typer.Argument(help="03_collectives, just 03, or a unit that does not exist yet: 22_my_topic")
     ],
     function: Annotated[str, typer.Argument(help="the name of the function that students write")],
     kind: Annotated[str, typer.Option(help=f"How its cases run: {', '.join(scaffold.KINDS)}.")] = "torch",
@@ -157,6 +157,8 @@ def bank(
         _refuse("levels are recorded under the public key: leave --seed out")
 
     try:
+        if which and not any(bank_module.answers(folder, unit or None, exercise or None)):
+            _refuse(f"the bank has no answers to {which}; there are: {', '.join(bank_module.names(folder, unit))}")
         with Launcher() as launcher:
             say = (lambda tried: None) if as_json else _say_of_an_answer
             tried = bank_module.run(launcher, folder, unit or None, exercise or None, seed, say)
@@ -174,8 +176,9 @@ def bank(
             if short["levels"]:
                 print(f"  levels   {short['levels']}")
         print(
-            f"\n{report['exercises']} exercises: {report['right_accepted']} of {report['right']} right answers "
-            f"accepted, {report['wrong_caught']} of {report['wrong']} wrong ones caught, "
+            f"\n{report['exercises']} exercise{'' if report['exercises'] == 1 else 's'}: "
+            f"{report['right_accepted']} of {report['right']} right answers accepted, "
+            f"{report['wrong_caught']} of {report['wrong']} wrong ones caught, "
             f"{report['wrong_named']} named as declared"
         )
         if report["left_out"]:
@@ -299,13 +302,18 @@ def nonces(
     """Give each student of the gradebook a code of their own, which their run logs then bear. Prints the file with
     all codes."""
     from autograder.course import BadKey, Course
+    from autograder.homework.registry import UnknownHomework
+    from autograder.homework.registry import get as homework_called
     from autograder.reports.results import NoCourse, notebooks, open_course, students
 
     try:
         found = open_course(course)
         notebooks(found, assignment)  # refuses a name that is none
+        homework_called(assignment)
+        if not students(found):
+            _refuse("the gradebook knows no student yet; nbgrader db student import students.csv")
         given = Course(course.resolve()).give_nonces(assignment, students(found))
-    except (NoCourse, BadKey) as error:
+    except (NoCourse, BadKey, UnknownHomework) as error:
         _refuse(str(error))
     print(
         f"{Course(course).nonce_file(assignment)}: {len(given)} codes. "

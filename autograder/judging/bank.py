@@ -95,6 +95,12 @@ def answers(folder: Path = FOLDER, unit: str | None = None, exercise: str | None
         yield Answer(find(function, unit_name), path, verdict, diagnosis, recorded_levels(path.parent).get(path.name))
 
 
+def names(folder: Path = FOLDER, unit: str | None = None) -> list[str]:
+    """The exercises of that unit that have answers; where it has none, the units that have some. Raises BadBank."""
+    functions = {answer.exercise.function for answer in answers(folder, unit or "")}
+    return sorted(functions or {answer.exercise.unit for answer in answers(folder)})
+
+
 def recorded_levels(folder: Path) -> dict[str, tuple[bool, ...]]:
     """Name of a wrong answer -> which levels it passes, as the folder's `levels.txt` has it: "wrong_name.py 1 0"."""
     path = folder / LEVELS
@@ -131,7 +137,8 @@ def _try(runners: Runners, exercise: Exercise, path: Path, key: str, until_named
         chunks = chunks_of_file(source, exercise.function, path.name)
     except (SyntaxError, ValueError) as error:
         line = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
-        return judge_with(runners, exercise, None, key=key, note=f"{path.name} is no valid Python{line}: {error}")
+        said = getattr(error, "msg", error)  # a SyntaxError as text names file and line once more
+        return judge_with(runners, exercise, None, key=key, note=f"{path.name} is no valid Python{line}: {said}")
     if chunks is not None:
         chunks = with_references(chunks, [find(name) for name in exercise.uses], bound_names(source))
     return judge_with(runners, exercise, chunks, key=key, until_named=until_named)

@@ -203,6 +203,14 @@ def test_a_bank_that_falls_short_is_an_error(tmp_path):
     assert done.returncode == 2 and "begin it with" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("which", "there"), [("nothing", "00_start_here, 01_mpi_pi"), ("03/nothing", "ring_all_reduce")]
+)
+def test_a_bank_that_is_not_there_is_named(which, there):
+    done = autograder("bank", which)
+    assert done.returncode == 2 and f"no answers to {which}; there are: " in done.stderr and there in done.stderr
+
+
 def test_the_environment_does_not_leak_into_ranks(warm, tmp_path):
     """A rank has no standard input, writes nothing to our terminal, and has no network address to talk to."""
     from autograder.judging.bank import try_file

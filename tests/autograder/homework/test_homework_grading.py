@@ -272,6 +272,7 @@ def test_the_command_for_codes(root):
         return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT)
 
     assert nonces("no_such_thing").returncode == 2
+    assert nonces("01_mpi_pi").returncode == 2, "nothing there bears a code"
     assert nonces(NAME).returncode == 0
     lines = (root / "overlay/nonces" / f"{NAME}.csv").read_text().splitlines()
     assert lines[0] == "student,nonce" and {line.split(",")[0] for line in lines[1:]} == {
