@@ -21,7 +21,11 @@ from labkit.environment import without_frameworks
 from labkit.launch.launcher import Launcher
 
 app = typer.Typer(
-    help="Checks exercises of the course.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    help="Checks exercises of the course.",
+    rich_markup_mode="markdown",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
 )
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
@@ -145,7 +149,7 @@ def bank(
     which: Annotated[str, typer.Argument(help="UNIT or UNIT/EXERCISE; everything when left out")] = "",
     seed: Annotated[str, typer.Option(help="The key the cases' values come from.")] = PUBLIC_KEY,
     folder: Annotated[
-        Path, typer.Option(help="A bank laid out as UNIT/EXERCISE/right_*.py and wrong_*.py.")
+        Path, typer.Option(help="A bank laid out as UNIT/EXERCISE/right_NAME.py and wrong_NAME.py.")
     ] = bank_module.FOLDER,
     record: Annotated[bool, typer.Option("--record", help="Write down which levels each wrong answer passes.")] = False,
     as_json: AsJson = False,

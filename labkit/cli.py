@@ -12,6 +12,7 @@ import typer
 from labkit import doctor as doctor_module
 
 app = typer.Typer(
+    rich_markup_mode="markdown",
     no_args_is_help=True,
     add_completion=False,
     help="Tools of the distributed deep learning course.",
