@@ -76,6 +76,16 @@ def test_students_get_no_solution(root):
         assert not [cell for cell in nbformat.read(path, as_version=4).cells if cell.get("outputs")]
 
 
+def test_students_are_offered_what_works_in_their_files(root):
+    def make(target: str) -> subprocess.CompletedProcess:
+        return subprocess.run(["make", target], cwd=root / "student", capture_output=True, text=True, timeout=20)
+
+    offered = make("help").stdout
+    assert "make lab" in offered and "make doctor" in offered
+    assert not any(f"make {name} " in offered for name in ("test", "site", "bank", "slides", "course-release", "hub"))
+    assert make("bank").returncode == 2 and "bank needs the course's repository" in make("bank").stderr
+
+
 def test_students_can_check_an_exercise_of_ones_own(root, tmp_path):
     answer = tmp_path / "answer.py"
     answer.write_text("def halve(x):\n    return 0.5 * x\n")
