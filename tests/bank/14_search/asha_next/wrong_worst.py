@@ -5,7 +5,7 @@ import math
 def asha_next(finished, started, n, eta):
     for k in reversed(range(len(finished) - 1)):
         losses = finished[k]
-        ranked = sorted(losses, key=lambda i: -losses[i])
+        ranked = sorted(losses, key=lambda i: (not math.isnan(losses[i]), -losses[i]))
         for config in ranked[: len(losses) // eta]:
             if config not in started[k + 1] and not math.isnan(losses[config]):
                 return config, k + 1
