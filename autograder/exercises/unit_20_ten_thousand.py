@@ -530,6 +530,8 @@ class AverageAndNorm(MeshGradientsExercise):
         Mistake("too_many_bytes", "More bytes went over the links than it takes to bring the gradients once over the "
                 "replicas, the embedding's to the other end of the pipeline, and a few numbers.",
                 "For the norm one number of each rank is enough, and stages in the middle have no embedding to add."),
+        Mistake("not_in_place", "A name of the dict got another tensor. The optimizer holds the old one.",
+                "Write into the tensor: `/=`, `copy_`."),
     ]  # fmt: skip
 
 
