@@ -10,6 +10,7 @@ it says so.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -341,7 +342,8 @@ def _overlap_of(seen: ObservedRun, sets: list[set], twice: int, where: str) -> t
             f"{where}: ranks 0 and 2, both the first of their machine, train on the same ones.",
         )
     sizes = [len(one) for one in sets]
-    if max(sizes) < 0.6 * n or p == 2:
+    all_pairs = all(one & other for one, other in itertools.combinations(sets, 2))  # as it comes by chance
+    if all_pairs and (max(sizes) < 0.6 * n or p == 2):
         return (
             "own_shuffle",
             f"{where}: the ranks' parts are drawn from different orders; {twice} images are seen by more than one"
@@ -449,13 +451,21 @@ def _gradients_of(seen: ObservedRun, computed: dict) -> tuple[str, str]:
     if not named[0] and set(named[1:]) == {"gradients_apart"}:
         return "averaged_first_only", f"On {p} ranks gradients are averaged in the first step, and in no other."
     said = {
-        "gradients_apart": "every rank applies its own gradients: these are independent runs",
+        "gradients_apart": "every rank applies its own gradients"
+        + ("" if _together(seen) else ": these are independent runs"),
         "gradients_summed": "the gradients are added up and not averaged",
         "gradients_divided_again": f"the averaged gradients are divided by {p} once more",
         "gradients_of_rank_0": "rank 0's gradients are applied on all ranks",
         "wrong_gradients": "what is applied is neither the mean over the ranks nor any usual mistake",
     }[wrong[0]]
     return wrong[0], f"On {p} ranks {said} ({len(wrong)} of {len(named)} steps)."
+
+
+def _together(seen: ObservedRun) -> bool:
+    """Whether the ranks have the same weights before the last update of which they are known."""
+    known = min(sum(step.weights is not None for step in rank.steps) for rank in seen.ranks)
+    last = [rank.steps[known - 1].weights for rank in seen.ranks] if known else []
+    return len(last) > 1 and all(np.allclose(one, last[0], rtol=0, atol=SAME) for one in last)
 
 
 def _near(applied: np.ndarray | None, wanted: np.ndarray) -> bool:

@@ -139,6 +139,7 @@ SHARDS = {
     "": [range(r, 96, 3) for r in range(3)],
     "same_data": [range(32)] * 3,
     "sharded_by_local_rank": [range(0, 64, 2), range(1, 64, 2), range(0, 64, 2)],
+    "overlap": [range(40), range(30, 70), range(60, 96)],
     "own_shuffle": [np.random.default_rng(r).permutation(97)[:32].tolist() for r in range(3)],
 }
 

@@ -34,6 +34,14 @@ FIRST_ONLY = """    loss.backward()
 """
 SEEDS = ("torch.manual_seed(args.seed)", "torch.manual_seed(args.seed + rank)")
 SHARDS = "images, labels = images[rank::size], labels[rank::size]\ntest"
+OVERLAPPING = """part = len(images) // size
+images, labels = images[rank * part : (rank + 1) * part + 8], labels[rank * part : (rank + 1) * part + 8]
+test"""
+UPDATE = "    optimizer.step()\n"
+WEIGHTS = """    for p in model.parameters():
+        dist.all_reduce(p.data)
+        p.data /= size
+"""
 ROWS = "rows = order[k * args.batch_size : (k + 1) * args.batch_size]"
 AROUND = "rows = np.take(order, range(k * args.batch_size, (k + 1) * args.batch_size), mode='wrap')"
 REDUCED = "    dist.all_reduce(total)\n"
@@ -82,6 +90,8 @@ VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "ddp_same_data": ("ddp_loop.py", [(SHARDS, "test"), ("default_rng(args.seed + rank)", "default_rng(args.seed)")]),
     "ddp_own_shuffle": ("ddp_loop.py", [(SHARDS, "test")]),
+    "ddp_overlapping_parts": ("ddp_loop.py", [(SHARDS, OVERLAPPING)]),
+    "ddp_weights_averaged": ("ddp_loop.py", [(DDP, SENT), (UPDATE, UPDATE + WEIGHTS)]),
     "ddp_local_shards": (
         "ddp_loop.py",
         [
