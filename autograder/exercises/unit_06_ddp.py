@@ -399,6 +399,9 @@ def harness(f, values, sizes, x, y):
         Mistake("count_overflows",
                 "The number of samples does not fit the type in which it was counted: uint8 ends at 255.",
                 "Count in int64, which is what `torch.tensor(3)` is, or in floating point."),
+        Mistake("low_precision", "The gradient is right to some digits only: the outputs are float64 here, and on "
+                "their way to the loss they went through a narrower type.",
+                "Leave the outputs and the loss in the dtype they have."),
         Mistake("other_gradient",
                 "All ranks hold the same gradient, but not that of the mean cross-entropy over all samples.",
                 'The plain cross-entropy, `F.cross_entropy(outputs, labels, reduction="sum")`, times one factor: '
@@ -457,6 +460,8 @@ def harness(f, values, sizes, x, y):
         ratio = float(first @ right / (right @ right))
         if close(first, right, 1e-6, 1e-9):
             return None
+        if close(first, right, 1e-4, 1e-6):
+            return "low_precision"
         if not close(first, ratio * right, 1e-5, 1e-9):
             return "other_gradient"
         overflows = total > 255 and np.isclose(ratio, total / (total % 256))
