@@ -464,7 +464,7 @@ def global_metrics(losses, correct):
         return [
             self._case(rng, equal, (4, 4, 4), late=(1,)),
             self._case(rng, equal, (5, 5)),
-            self._case(rng, equal, (290, 290)),  # more than a count of 8 bits holds
+            self._case(rng, equal, (700, 700)),  # more samples, and more hits, than a count of 8 bits holds
             self._case(rng, unequal, (5, 2, 9)),
             self._case(rng, unequal, (1, 7, 3, 3), late=(0,)),
             self._case(rng, empty, (3, 0, 8, 2)),
@@ -540,7 +540,10 @@ def global_metrics(losses, correct):
             return name
         if np.isclose(found[0], total / n, rtol=1e-4):
             return "only_one_rank"
-        if n > 255 and any(np.isclose(found[0] * (n % 256), left, rtol=1e-4) for left in (total, total % 256)):
+        divisors = (n % 256, n) if total > 255 else (n % 256,)
+        if n > 255 and any(
+            np.isclose(found[0] * n_, left, rtol=1e-4) for n_ in divisors for left in (total, total % 256)
+        ):
             return "count_overflows"
         return "narrow_type" if np.allclose(found, total / n, rtol=1e-2) else None
 
