@@ -425,7 +425,7 @@ def harness(f, values, sizes, x, y):
         known["shares"] = [draw_batch(rng, n, sizes) for n in counts]
         known["x"], known["y"] = zip(*map(as_tensors, known["shares"]), strict=True)
         says = f"shares of {', '.join(map(str, counts[:-1]))} and {counts[-1]} samples"
-        return on_ranks(level, len(counts), "values sizes x[r] y[r]", known, says, rtol=1e-6, atol=1e-9, **options)
+        return on_ranks(level, len(counts), "values sizes x[r] y[r]", known, says, rtol=2e-7, atol=1e-12, **options)
 
     def worked(self, case):
         t = super().worked(case)
@@ -458,7 +458,7 @@ def harness(f, values, sizes, x, y):
         if not all(close(value["gradient"], first) for value in values):
             return "no_gradient_of_the_others"
         ratio = float(first @ right / (right @ right))
-        if close(first, right, 1e-6, 1e-9):
+        if close(first, right, 2e-7, 1e-12):
             return None
         if close(first, right, 1e-4, 1e-6):
             return "low_precision"
