@@ -988,13 +988,17 @@ class StepSeconds(NumbersExercise):
         (got,), c = numbers(run), self.worked(case)
         if close(got, c.right):
             return None
+        for chunk in (
+            math.ceil(c.parameters / c.p),
+            4 * c.parameters // c.p / 4,
+            math.ceil(4 * c.parameters / c.p) / 4,
+        ):
+            if close(got, self.formula(case, chunk=chunk / c.parameters)):
+                return "whole_chunks"
         if lost := lost_digits((got,), (c.right,)):
             return lost
         if close(got, self.formula(case, behind=c.batch / c.p * c.per_image)):
             return Finding("fraction_of_an_image", "Behind which the communication was to hide.")
         if got == 0 or close(got, self.formula(case, share=0, hidden=0.0)):
             return "communication_only"
-        for chunk in (math.ceil(c.parameters / c.p), 4 * c.parameters // c.p / 4):
-            if close(got, self.formula(case, chunk=chunk / c.parameters)):
-                return "whole_chunks"
         return self.two_at_once(case, got)
