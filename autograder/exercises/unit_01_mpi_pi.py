@@ -565,7 +565,9 @@ def sum_counts(comm, counts):
                     most = world_size**2 * math.prod(shape)  # a sum of sums of all elements fits, too
                     counts = wide_integers(rng, (world_size, *shape), dtype, summands=most)
                 split = any(teams)
-                arguments = [(COMM, own, team if split else None) for own, team in zip(counts, teams, strict=True)]
+                arguments = [
+                    (COMM, np.array(own), team if split else None) for own, team in zip(counts, teams, strict=True)
+                ]
                 says = f"{dtype}, shape {shape}" + (", `comm` holds some of them" if split else "")
                 case = Case(level, world_size, arguments, says=says, known={"counts": counts, "teams": np.array(teams)})
                 if tells_apart(self, case):
@@ -576,6 +578,7 @@ def sum_counts(comm, counts):
             case("sum on every rank", (2, 3), "float64", [0, 0]),
             case("sum on every rank", (1,), "int32", [0, 1, 0, 1, 0]),
             case("buffers", (1000,), "int64", [0, 0, 0]),
+            case("buffers", (), "int64", [0, 0, 0, 0]),
         ]
 
     def worked(self, case):
