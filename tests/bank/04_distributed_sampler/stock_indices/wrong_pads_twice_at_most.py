@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: unrecognised
+# verdict: wrong, diagnosis: no_padding
 import torch
 
 
