@@ -175,18 +175,7 @@ def bank(
     if as_json:
         print(json.dumps(report, indent=2))
     else:
-        for short in report["short"]:
-            print(f"\n{short['file']}\n  declared {short['declared']}\n  got      {short['got']}: {short['hint']}")
-            if short["levels"]:
-                print(f"  levels   {short['levels']}")
-        print(
-            f"\n{report['exercises']} exercise{'' if report['exercises'] == 1 else 's'}: "
-            f"{report['right_accepted']} of {report['right']} right answers accepted, "
-            f"{report['wrong_caught']} of {report['wrong']} wrong ones caught, "
-            f"{report['wrong_named']} named as declared"
-        )
-        if report["left_out"]:
-            print(report["left_out"])
+        _say_of_a_bank(report)
     raise typer.Exit(1 if report["short"] or not (tried or report["left_out"]) else 0)
 
 
@@ -194,6 +183,21 @@ def _say_of_an_answer(tried: bank_module.Tried) -> None:
     mark = "ok  " if tried.as_declared else "FAIL"
     path = "/".join(tried.answer.path.parts[-3:])
     print(f"{mark} {path}: {tried.result.verdict} {tried.result.diagnosis}".rstrip(), flush=True)
+
+
+def _say_of_a_bank(report: dict) -> None:
+    for short in report["short"]:
+        print(f"\n{short['file']}\n  declared {short['declared']}\n  got      {short['got']}: {short['hint']}")
+        if short["levels"]:
+            print(f"  levels   {short['levels']}")
+    print(
+        f"\n{report['exercises']} exercise{'' if report['exercises'] == 1 else 's'}: "
+        f"{report['right_accepted']} of {report['right']} right answers accepted, "
+        f"{report['wrong_caught']} of {report['wrong']} wrong ones caught, "
+        f"{report['wrong_named']} named as declared"
+    )
+    if report["left_out"]:
+        print(report["left_out"])
 
 
 @app.command("homework")
