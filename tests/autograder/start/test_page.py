@@ -116,7 +116,7 @@ def test_what_the_doctor_found(work):
     assert "has everything the course wants" in page.doctor_page([good, grading])
     said = page.doctor_page([good, limited, broken])
     assert "1 thing does not work" in said and "&lt;no&gt;" in said and "<code>make clean</code>" in said
-    assert "less than the course wants: cores" in said and "9 GiB" not in said
+    assert "Also less than recommended: cores" in said and "9 GiB" not in said
 
 
 def test_a_records_newest_value_is_shown(work):
