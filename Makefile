@@ -16,7 +16,7 @@ $(if $(HIDDEN),$(error These are the students' files: $(HIDDEN) needs the course
 SHOWN := $(FOR_STUDENTS)
 endif
 
-.PHONY: help lab site test test-cluster test-all mutants verdicts slides notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay bench-simulation gpu-check cluster-up cluster-run cluster-down doctor horovod clean
+.PHONY: help lab site test test-cluster test-all mutants holes verdicts slides notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay bench-simulation gpu-check cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
@@ -27,7 +27,7 @@ site:  ## the course as pages for any web server, in build/site (SOLUTIONS=no: w
 
 test:  ## the tests for any Linux and any user, some at a time (OPTIONS="-k setup" goes to pytest; OPTIONS="-n 0": one at a time)
 	@$(COURSE) setup --wait-horovod
-	@$(RUN) python -m pytest -n auto $(TIER) $(OPTIONS)
+	@$(RUN) python -m pytest -n auto --durations=30 --durations-min=10 $(TIER) $(OPTIONS)
 
 test-cluster:  ## the tests that need root, a Slurm, ssh or a browser; as root
 	@$(MAKE) --no-print-directory test TIER=--tier=cluster
@@ -37,6 +37,9 @@ test-all:  ## both, with many more random cases: killed graders, damaged noteboo
 
 mutants:  ## put wrong pieces into a copy of our own code, one after the other, and tell which test notices (half an hour)
 	@$(RUN) python tests/mutations/mutants.py $(OPTIONS)
+
+holes:  ## change right answers of the bank by machine, and tell what no case notices (hours; OPTIONS="14/log_grid" for one exercise)
+	@$(RUN) autograder mutate $(OPTIONS)
 
 verdicts:  ## the verdicts of two trees beside each other: make verdicts OPTIONS="take before.json" (tools/compare_verdicts.py)
 	@$(RUN) python tools/compare_verdicts.py $(OPTIONS)

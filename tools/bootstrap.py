@@ -17,6 +17,7 @@ what it left half-done is seen (a package without INSTALLER, or with files missi
 
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import platform
@@ -65,19 +66,28 @@ TORCH_HELP = (
 # there
 
 
-def stamp_file(course):
-    return course.env / "course-stamp.json"
-
-
 def expected_stamp(course):
+    lender = course.lender
     return {
         "lock": file_hash(course.lock_file),
-        "project": file_hash(course.root / "pyproject.toml"),
+        "project": None if lender else project_hash(course.root / "pyproject.toml"),
         "settings": file_hash(
             *sorted(path for name in ("open_mpi", "ipython") for path in (course.root / "tools" / name).glob("*"))
         ),
-        "root": str(course.root),
+        "root": str(lender or course.root),
     }
+
+
+def project_hash(path):
+    """Of what installing the course reads from pyproject.toml: a linter's settings are no reason to install anew."""
+    installed = path.read_text(encoding="utf-8").partition("\n[tool.ruff]")[0]
+    return hashlib.sha256(installed.encode("utf-8")).hexdigest()
+
+
+def is_as_stamped(course):
+    """Whether the environment was made from what is here now. One that is only used has its own checkout's commands."""
+    stamp = read_json(course.stamp_file) or {}
+    return (dict(stamp, project=None) if course.lender else stamp) == expected_stamp(course)
 
 
 def is_complete(course):
@@ -85,7 +95,7 @@ def is_complete(course):
     Starts no process unless PYTHON names an interpreter."""
     if asked_version(asked_for()) not in (None, course.version):
         return False
-    if read_json(stamp_file(course)) != expected_stamp(course) or not os.access(str(course.python), os.X_OK):
+    if not is_as_stamped(course) or not os.access(str(course.python), os.X_OK):
         return False
     commands = [course.env / "bin" / name for name in ("jupyter", "labkit", "autograder")]
     return all(command.exists() for command in commands) and not packages_to_install(course, most=4)
@@ -137,7 +147,9 @@ def make_environment(course, python):
     if exists and not keeps:
         say(".venv", f"made anew for Python {in_dots(course.version)}; the one that was there goes")
     say(".venv", "repairing" if keeps else "creating", done=False)
-    moved_from = read_json(stamp_file(course)).get("root")
+    moved_from = read_json(course.stamp_file).get("root")
+    if keeps:
+        unshare(course)
     if keeps and moved_from and not made_here(course):
         follow_move(course, Path(moved_from) / ".venv")
     if keeps and made_here(course):
@@ -159,6 +171,14 @@ def made_here(course):
             return str(course.env).encode() in script.read(4096)
     except OSError:
         return False
+
+
+def unshare(course):
+    """Give the environment commands and settings of its own where a copy made of links shares these files with the
+    original: what is written here must not be written there."""
+    for path in [course.env / "pyvenv.cfg"] + list((course.env / "bin").iterdir()):
+        if path.is_file() and not path.is_symlink() and path.stat().st_nlink > 1:
+            put_in_place(path, path)
 
 
 def follow_move(course, old):
@@ -375,6 +395,23 @@ def check_platform():
         )
 
 
+def not_ours(course):
+    """The Trouble that an environment which this checkout only uses is not what it needs. Nothing was changed."""
+    if not course.env.exists():
+        return Trouble(f"{course.env} is a link that leads nowhere. Remove it (`rm .venv`), and run this again.")
+    lender = course.lender
+    is_link = course.env.is_symlink()
+    what = f"is a link to {course.env.resolve()}" if is_link else "is used by two checkouts"
+    how = "`rm .venv` removes the link alone, and the same command makes an environment here"
+    return Trouble(
+        f"{course.env} {what}, and what is there is not what this checkout's lock file (and PYTHON=, if"
+        " you said one) asks for, or not whole.\n"
+        f"  It belongs to {lender} and is left as it is. `make lab` there mends it, if both checkouts have the same"
+        " version;\n"
+        f"  {how if is_link else 'or deactivate it, and the same command makes an environment here'}."
+    )
+
+
 def setup(course):
     """Bring the environment to what the lock file says. Silent if there is nothing to do."""
     if torch_asked_for() and "+cpu" not in (horovod_wheel.torch_build(course) or "+cpu"):
@@ -385,7 +422,9 @@ def setup(course):
         return
     check_platform()
     start = time.monotonic()
-    with exclusively(course.logs / "lock", lambda: say("waiting", "another set-up is running in this folder")):
+    if course.lender is not None:
+        raise not_ours(course)
+    with exclusively(course.setup_lock, lambda: say("waiting", "another set-up is running in this folder")):
         if is_complete(course):
             return
         print(f"Setting the course up in {course.root}", flush=True)
@@ -397,7 +436,7 @@ def setup(course):
         settle_open_mpi(course)
         settle_ipython(course)
         install_course(course)
-        write_json(stamp_file(course), expected_stamp(course))
+        write_json(course.stamp_file, expected_stamp(course))
     say("ready", f"after {since(start)}")
 
 
@@ -473,7 +512,10 @@ def clean(course):
     horovod_wheel.HorovodWheel(course).stop()
     found = [course.root / name for name in (".venv", ".cache", "build", ".pytest_cache", ".ruff_cache", ".hypothesis")]
     for path in found + list(course.root.glob("*.egg-info")):
-        if path.exists():
+        if path.is_symlink():
+            path.unlink()
+            say("removed", f"{path.name}, a link: what it led to is untouched")
+        elif path.exists():
             shutil.rmtree(str(path))
             say("removed", path.name)
     say("kept", f"work/ (it is yours) and Horovod's wheel in {horovod_wheel.user_cache()}")

@@ -12,7 +12,7 @@ work that lies beside their notebooks.
 
 Building twice changes nothing: cell ids come from the grade_id or the cell's text, never from chance. Outputs in
 solutions/ are kept up to the first code cell that changed; from there on they would describe another program, so they
-go until ``--execute``.
+go until ``--execute``. Words of a docstring or a comment change no program, as long as every line keeps its number.
 
 What every unit has is put in here, not written in each source: the recap behind the first cell (autograder/start), the
 unit's card and the way to the next unit at the end. These cells are tagged `generated`; what solutions/ show below them
@@ -22,6 +22,7 @@ is written here, too.
 from __future__ import annotations
 
 import argparse
+import ast
 import base64
 import hashlib
 import io
@@ -235,13 +236,27 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
-    """Copies outputs from `executed` to `notebook`, cell by cell, up to the first code cell whose text is not the same.
+    """Copies outputs from `executed` to `notebook`, cell by cell, up to the first code cell that does something else.
     The cells that every unit has bring their own."""
     ours, theirs = ([cell for cell in code_cells(one) if not is_common(cell)] for one in (notebook, executed))
     for cell, old in zip(ours, theirs, strict=False):
-        if cell.source != old.source:
+        if cell.source != old.source and what_it_does(cell.source) != what_it_does(old.source):
             return
         cell.outputs, cell.execution_count = old.outputs, old.execution_count
+
+
+def what_it_does(source: str) -> tuple:
+    """A code cell without the words of its docstrings and comments, but with the line of each statement: outputs name
+    lines. The text itself where it is not all Python."""
+    magic, code = re.match(r"((?:%%.*\n)?)([\s\S]*)", source).groups()
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return (source,)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node) is not None:
+            node.body[0].value.value = ""
+    return magic, ast.dump(tree), [node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)]
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
@@ -296,6 +311,9 @@ def run(
             coalesce_streams=True,
             resources={"metadata": {"path": str(here)}},
         )
+        client.create_kernel_manager()
+        # sockets in a folder: a free TCP port may be somebody else's by the time the kernel takes it
+        client.km.transport, client.km.connection_file = "ipc", f"{private}/kernel.json"
         client.execute(env=environment)
         if not failures(notebook):
             for made in (path for pattern in anew for path in sorted(here.glob(pattern))):

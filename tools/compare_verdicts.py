@@ -57,7 +57,7 @@ class What:
         return {name: found for name, found in answers.items() if self.means(name)}
 
     def means(self, name: str) -> bool:
-        """Whether the answer `name`, UNIT/EXERCISE/FILE, is meant."""
+        """True if the answer `name`, UNIT/EXERCISE/FILE, is meant."""
         unit, exercise, _ = name.split("/")
         number = unit.split("_")[0]
         names = {unit, number, f"{unit}/{exercise}", f"{number}/{exercise}", name}

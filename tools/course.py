@@ -44,6 +44,35 @@ class Course:
         return self.env / "bin" / "python"
 
     @property
+    def stamp_file(self):
+        """Where the environment says which lock file it was made from, and by which checkout."""
+        return self.env / "course-stamp.json"
+
+    @property
+    def setup_lock(self):
+        """What a set-up holds while it writes: beside the environment, so that all who write there share it."""
+        return self.logs / "lock" if self.env == self.root / ".venv" else self.env / "course-setup.lock"
+
+    @property
+    def lender(self):
+        """The folder of the checkout whose environment this one only uses; None where it is its own.
+
+        Used, never written: an environment behind a link, and one that another checkout made which is still there. A
+        copy of a checkout has a copy of its environment, and that is its own.
+        """
+        maker = read_json(self.stamp_file).get("root")
+        if self.env.is_symlink():
+            return Path(maker or self.env.resolve().parent)
+        if not maker or Path(maker) == self.root or not Path(maker, "tools").is_dir():
+            return None
+        if self.env != self.root / ".venv":  # conda's, which has one place
+            return Path(maker)
+        try:
+            return Path(maker) if os.path.samefile(str(Path(maker, ".venv")), str(self.env)) else None
+        except OSError:
+            return None
+
+    @property
     def lock_file(self):
         return self.root / (
             "requirements.lock.txt" if self.version == FULL else f"requirements.lock.{in_dots(self.version)}.txt"
@@ -65,6 +94,8 @@ class Course:
         variables["PATH"] = str(self.env / "bin") + os.pathsep + variables.get("PATH", os.defpath)
         if (self.env / "pyvenv.cfg").exists():
             variables["VIRTUAL_ENV"] = str(self.env)
+        if self.lender is not None:  # its labkit is the lender's
+            variables["PYTHONPATH"] = str(self.root)
         return variables
 
     def pip(self, *arguments):

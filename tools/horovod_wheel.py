@@ -372,6 +372,10 @@ def ensure(course, retry=False):
     """Install the wheel if there is one, else see to it that one is being built. Returns the status."""
     horovod = HorovodWheel(course)
     status = horovod.status()
+    if course.lender is not None:  # nothing is written into an environment that is somebody else's
+        if status["state"] != "installed":
+            status.update(state="impossible", reason=f"{course.env} is that of {course.lender}: `make horovod` there")
+        return status
     if status["state"] == "built":
         horovod.install()
         status = horovod.status()
@@ -384,15 +388,15 @@ def ensure(course, retry=False):
 def in_words(status):
     """The status as one line; "" when it is installed."""
     percent = "" if status["percent"] is None else f", {status['percent']} %"
+    wanted = "only unit 07 and parts of 09 and 13 need it"
     return {
         "installed": "",
         "built": "compiled",
-        "building": f"compiling in the background{percent} (5-8 minutes, once; only units 07, 09 and 13 need it)",
+        "building": f"compiling in the background{percent} (5-8 minutes, once; {wanted})",
         "waiting": "another clone is compiling the same wheel and will share it",
         "failed": f"not compiled: {status['reason']}\n{'':15}All else works. `make horovod` tries again;"
         f" {status['log']}",
-        "impossible": f"cannot be compiled: {status['reason']}.\n{'':15}All else works;"
-        " only units 07, 09 and 13 need it.",
+        "impossible": f"cannot be compiled: {status['reason']}.\n{'':15}All else works; {wanted}.",
         "absent": f"not compiled{': ' if status['reason'] else ''}{status['reason']}",
     }[status["state"]]
 

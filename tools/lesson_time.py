@@ -24,6 +24,7 @@ import io
 import re
 import sys
 import tokenize
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +43,12 @@ _LINK = re.compile(r"\]\([^)]*\)|<[^>]*>")
 _SOLUTION = re.compile(r"^[ ]*### BEGIN SOLUTION\n(.*?)^[ ]*### END SOLUTION", re.DOTALL | re.MULTILINE)
 _HIDDEN = re.compile(r"^[ ]*### BEGIN HIDDEN TESTS\n.*?^[ ]*### END HIDDEN TESTS", re.DOTALL | re.MULTILINE)
 _WORD = re.compile(r"[^\W_](?:[\w'’.-]*\w)?")
+# Where a string with expressions begins and ends, f"" or t"", as far as this Python's tokenize says so.
+_OPENS, _CLOSES = (
+    {getattr(tokenize, name) for name in names if hasattr(tokenize, name)}
+    for names in (("FSTRING_START", "TSTRING_START"), ("FSTRING_END", "TSTRING_END"))
+)
+_MAGIC = re.compile(r"^[%!].*$", re.MULTILINE)
 _SAYS = re.compile(r"\*\*It takes\*\* about (\d+) minutes(?:, the \*stretch\* (\d+) more)?")
 
 
@@ -117,22 +124,46 @@ def _minutes(cell: nbformat.NotebookNode) -> float:
 
 
 def _words_of_code(source: str) -> tuple[int, int]:
-    """Words of prose (comments, docstrings) and of code."""
-    prose = code = 0
+    """Words of prose (comments, docstrings) and of code, to which lines for IPython (%%ranks, !ls) belong."""
+    prose, code = 0, sum(len(_WORD.findall(line)) for line in _MAGIC.findall(source))
     before = tokenize.NEWLINE
     ends_statement = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.NL)
     try:
-        for token in tokenize.generate_tokens(io.StringIO(source).readline):
-            words = len(_WORD.findall(token.string))
-            if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and before in ends_statement):
+        for kind, text in _tokens(_MAGIC.sub("", source)):
+            words = len(_WORD.findall(text))
+            if kind == tokenize.COMMENT or (kind == tokenize.STRING and before in ends_statement):
                 prose += words
             else:
                 code += words
-            if token.type != tokenize.COMMENT:
-                before = token.type
+            if kind != tokenize.COMMENT:
+                before = kind
     except (tokenize.TokenError, IndentationError, SyntaxError):  # another language under %%writefile or %%bash
         return 0, len(_WORD.findall(source))
     return prose, code
+
+
+def _tokens(source: str) -> Iterator[tuple[int, str]]:
+    """(kind, text) of every token. An f-string is one STRING: Python 3.11 says so, later ones take it to pieces, which
+    would be more words. Raises what `tokenize` does for what is no Python."""
+    lines, inside, start = source.splitlines(keepends=True), 0, (0, 0)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in _OPENS:
+            start = start if inside else token.start
+            inside += 1
+        elif token.type in _CLOSES:
+            inside -= 1
+            if not inside:
+                yield tokenize.STRING, _between(lines, start, token.end)
+        elif not inside:
+            yield token.type, token.string
+
+
+def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
+    """The text from one place (line from 1, column from 0) to another."""
+    (first, left), (last, right) = start, end
+    if first == last:
+        return lines[first - 1][left:right]
+    return lines[first - 1][left:] + "".join(lines[first : last - 1]) + lines[last - 1][:right]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -153,7 +153,7 @@ class VirtualHosts:
         return hosts
 
     def are_running(self) -> bool:
-        """Whether all of them are there."""
+        """True if all of them are there."""
         running = {name for name, (pid, start) in self._processes.items() if started_at(pid) == start}
         return running == {_SWITCH, *self.addresses}
 

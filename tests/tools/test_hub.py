@@ -95,7 +95,9 @@ class Person:
         return panel
 
     def open(self, path: str):
-        """A notebook, when its kernel waits for work."""
+        """A notebook, when its kernel waits for work. All of its cells are in the page, those out of sight, too."""
+        settings = {"raw": json.dumps({"windowingMode": "none"})}
+        self.fetch(f"/user/{self.name}/lab/api/settings/@jupyterlab/notebook-extension:tracker", "PUT", settings)
         self.page.goto(self.url(f"lab/tree/{path}?reset"))
         notebook = self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
         notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
@@ -118,7 +120,7 @@ class Person:
         cell.locator(".cm-content").click()
         self.page.keyboard.press("Escape")
         self.menu("Run", "Run All Above Selected Cell")
-        self.page.keyboard.press("Shift+Enter")
+        self.menu("Run", "Run Selected Cell")
         return cell
 
     def save(self) -> None:

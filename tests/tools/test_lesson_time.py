@@ -64,6 +64,22 @@ def test_what_is_counted(tmp_path):
     )  # def double(x) twice; Three, bash, a heading
 
 
+@pytest.mark.parametrize(
+    ("source", "prose", "code"),
+    [
+        ('print(f"{a.b:.2f} of {n + 1}")', 0, 7),
+        ('f"""One\n{two}\n  {three!r:>{four}} five"""\nx = f\'{f"{y}"} z\'', 7, 5),
+        ("f\"it's {a[0]}\" 'and more'", 4, 2),
+        ("%%ranks 4 --deadline 5s\nx = 1  # two words", 2, 6),
+        ('!cat $HOME/it\'s\n"""Prose."""', 1, 3),
+        ("%%bash\nfor f in *; do echo ${f%.py}; done", 0, 9),
+    ],
+)
+def test_words_of_code_are_the_same_on_every_python(source, prose, code):
+    """From 3.12 on, tokenize takes f-strings to pieces and refuses what is no Python earlier."""
+    assert lesson_time._words_of_code(source) == (prose, code)
+
+
 def test_a_unit_that_is_not_there(capsys):
     assert lesson_time.main(["77"]) == 1
     assert "No unit begins with '77'" in capsys.readouterr().err

@@ -385,7 +385,7 @@ def test_a_broken_environment_is_noticed_and_repaired(tiny_course, harm):
     elif harm == "commands gone":
         (tiny_course.env / "bin" / "labkit").unlink()
     elif harm == "never finished":
-        bootstrap.stamp_file(tiny_course).unlink()
+        tiny_course.stamp_file.unlink()
     assert not bootstrap.is_complete(tiny_course)
     bootstrap.setup(tiny_course)
     assert bootstrap.is_complete(tiny_course)
@@ -428,6 +428,100 @@ def test_a_moved_clone_keeps_its_packages_and_gets_commands_that_work(tiny_cours
         assert str(tiny_course.env) not in (moved.env / "bin" / "pip").read_text()
     finally:
         shutil.rmtree(moved.root)
+
+
+def everything_in(folder: Path) -> dict[str, tuple]:
+    """What would show a write: of every path its kind, size and times."""
+    seen = {}
+    for path in [folder, *folder.rglob("*")]:
+        if "__pycache__" not in path.parts:
+            status = path.lstat()
+            written = () if path.is_dir() and (path / "__pycache__").exists() else (status.st_mtime_ns, status.st_ino)
+            seen[str(path)] = (status.st_mode, status.st_size if path.is_file() else 0, *written)
+    return seen
+
+
+@pytest.fixture
+def borrower(tiny_course, tmp_path):
+    """A second checkout of the same version, whose .venv is a link to that of the first."""
+    for name in ("pyproject.toml", "backend.py", "tools"):
+        source = tiny_course.root / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)
+    for version in course_module.PYTHONS:
+        name = Course(tmp_path, version=version).lock_file.name
+        shutil.copy(tiny_course.root / name, tmp_path / name)
+    (tmp_path / ".venv").symlink_to(tiny_course.env)
+    return Course(tmp_path)
+
+
+def test_an_environment_behind_a_link_is_used_and_never_written(tiny_course, borrower, capsys):
+    before = everything_in(tiny_course.env)
+    (borrower.root / "pyproject.toml").write_text("# its own\n" + (borrower.root / "pyproject.toml").read_text())
+    assert borrower.lender == tiny_course.root and tiny_course.lender is None
+    bootstrap.setup(borrower)
+    assert capsys.readouterr().out == "" and everything_in(tiny_course.env) == before
+    assert borrower.variables()["PYTHONPATH"] == str(borrower.root)  # its own labkit, not the lender's
+    assert "PYTHONPATH" not in tiny_course.variables()
+    assert horovod_wheel.ensure(borrower)["state"] == "impossible" and not horovod_wheel.wait(borrower)
+    assert everything_in(tiny_course.env) == before
+    bootstrap.clean(borrower)
+    assert not os.path.lexists(borrower.env) and everything_in(tiny_course.env) == before
+    bootstrap.setup(tiny_course)
+    assert bootstrap.is_complete(tiny_course)
+
+
+def test_a_linters_settings_are_no_reason_to_install_anew(tiny_course):
+    project = tiny_course.root / "pyproject.toml"
+    project.write_text(project.read_text() + "\n[tool.ruff]\nline-length = 77\n")
+    assert bootstrap.is_complete(tiny_course)
+    project.write_text("# another\n" + project.read_text())
+    assert not bootstrap.is_complete(tiny_course)
+    bootstrap.setup(tiny_course)
+    assert bootstrap.is_complete(tiny_course)
+
+
+@pytest.mark.parametrize("why", ["another lock file", "another Python", "a package lost", "no stamp", "leads nowhere"])
+def test_an_environment_behind_a_link_that_is_not_right_is_refused_in_a_sentence(
+    tiny_course, borrower, monkeypatch, why
+):
+    if why == "another lock file":
+        borrower.lock_file.write_text("first==9.0\nsecond==9.0\n")
+    elif why == "another Python":
+        other = next(v for v in course_module.PYTHONS if v != tiny_course.version)
+        monkeypatch.setenv("COURSE_PYTHON", course_module.in_dots(other))
+    elif why == "a package lost":
+        (tiny_course.site_packages / "first" / "__init__.py").rename(tiny_course.site_packages / "aside.py")
+    elif why == "no stamp":
+        tiny_course.stamp_file.rename(tiny_course.env / "aside.json")
+    else:
+        borrower.env.unlink()
+        borrower.env.symlink_to(tiny_course.root / "nowhere")
+    before = everything_in(tiny_course.env)
+    try:
+        with pytest.raises(Trouble, match="rm .venv"):
+            bootstrap.setup(borrower)
+        assert everything_in(tiny_course.env) == before
+    finally:
+        if why == "a package lost":
+            (tiny_course.site_packages / "aside.py").rename(tiny_course.site_packages / "first" / "__init__.py")
+        if why == "no stamp":
+            (tiny_course.env / "aside.json").rename(tiny_course.stamp_file)
+        monkeypatch.undo()
+    assert bootstrap.is_complete(tiny_course)
+
+
+def test_a_copy_made_of_hard_links_is_mended_without_writing_into_the_original(tiny_course):
+    root = tiny_course.root.with_name("linked copy")
+    shutil.copytree(tiny_course.root, root, symlinks=True, copy_function=os.link)
+    try:
+        copy, before = Course(root), everything_in(tiny_course.env)
+        assert copy.lender is None
+        bootstrap.setup(copy)
+        assert bootstrap.is_complete(copy) and str(copy.env) in (copy.env / "bin" / "pip").read_text()
+        after = everything_in(tiny_course.env)
+        assert {path for path in before if before[path] != after.get(path)} == set()
+    finally:
+        shutil.rmtree(root)
 
 
 def test_a_package_that_cannot_be_had_is_one_clear_error(tiny_course):
@@ -755,7 +849,7 @@ def test_without_a_compiler_everything_else_is_set_up_and_says_so(tmp_path, monk
         == "a C++ compiler and make and Python.h are missing (Debian and Ubuntu: apt install g++ make python3-dev)"
     )
     status = {"state": "impossible", "reason": missing, "percent": None, "log": ""}
-    assert "All else works; only units 07, 09 and 13 need it." in horovod_wheel.in_words(status)
+    assert "All else works; only unit 07 and parts of 09 and 13 need it." in horovod_wheel.in_words(status)
     header = base / "include" / "python3.11" / "Python.h"
     header.parent.mkdir(parents=True)
     header.write_text("")
@@ -889,8 +983,10 @@ def test_where_horovod_is_not_compiled_the_sentence_says_how_it_comes(monkeypatc
     assert "not compiled" in environment.without_frameworks() and "`make horovod`" in environment.without_frameworks()
     with pytest.raises(ImportError, match="make horovod"):
         environment.need_frameworks()
-    check(next(e.function for e in all_exercises() if e.needs_frameworks))
+    check(next(e.function for e in all_exercises() if e.runtime == "horovod"))
     assert "not checked here" in capsys.readouterr().out
+    environment.need_frameworks(horovod=False)
+    assert not [e.function for e in all_exercises() if e.runtime == "tensorflow" and e.lacking]
     assert "without TensorFlow" not in doctor.python().found
 
 

@@ -52,6 +52,9 @@ def test_headings_begin_slides_and_long_prose_goes_to_the_notes():
 def test_what_does_not_fit_goes_on_below():
     made = shown(new_markdown_cell("## Part\n\n" + "\n\n".join(f"Sentence {k} of a text." for k in range(30))))
     again = [source for kind, source in made if kind == "subslide"]
+    assert again and all(source == "## Part" for source in again)
+    code = [new_code_cell(f"print({k})\n" * 9) for k in range(4)]
+    again = [source for kind, source in shown(new_markdown_cell("## Part"), *code) if kind == "subslide"]
     assert again and all(source.startswith("## Part <span") for source in again)
 
 
@@ -68,6 +71,37 @@ def test_a_picture_comes_without_its_code():
     drawn = new_output("display_data", data={"image/png": "", "text/plain": "<Figure>"})
     (cell,) = slides_of(new_notebook(cells=[new_code_cell("plt.plot(x)", outputs=[drawn])])).cells
     assert cell.source == "" and list(cell.outputs[0].data) == ["image/png"]
+
+
+DRAWN = new_output("display_data", data={"image/png": "", "text/plain": "<Figure>"})
+
+
+def test_a_sentence_that_defines_a_term_stays_with_the_one_before_it():
+    one, two, three = "Every rank does this first.", "Then it does that.", "At last it makes a step."
+    made = shown(new_markdown_cell(f"## Part\n\n{one} {two} {three} That is **GPipe**. And so on."))
+    assert made[1][1] == f"{one} {two} {three} That is **GPipe**."
+
+
+def test_a_picture_is_on_one_slide_with_the_paragraph_before_it():
+    text = "## Part\n\n" + "\n\n".join(f"Sentence {k} of a text." for k in range(6)) + "\n\nHere it is drawn:"
+    printed = new_output("stream", text="33 slots")
+    made = shown(new_markdown_cell(text), new_code_cell("draw(x)", outputs=[printed, DRAWN]))
+    kinds = [kind for kind, _ in made]
+    assert kinds.count("subslide") == 1
+    assert made[kinds.index("subslide") + 1][1] == "Here it is drawn:" and made[-1][1] == ""
+
+
+def test_answers_of_a_recap_are_in_the_notes():
+    answers = new_output("display_data", data={"text/html": "<ol><li>b</li></ol>", "text/plain": "1. b"})
+    recap = new_code_cell('from autograder import recap\n\nrecap("17", "b")', outputs=[answers])
+    assert shown(new_markdown_cell("## Recap\n\n1. Which?"), recap)[2:] == [("notes", "1. b")]
+
+
+def test_a_cell_can_be_left_off_and_a_cell_can_begin_a_slide():
+    off = new_code_cell("print(1)", metadata={"tags": ["no-slide"]})
+    begins = new_code_cell("print(2)", metadata={"tags": ["slide"]})
+    made = shown(new_markdown_cell("## Part\n\nText."), off, begins)
+    assert [kind for kind, _ in made] == ["slide", "-", "subslide", "-"] and made[-1][1] == "print(2)"
 
 
 def test_an_exercise_is_its_signature_and_first_paragraph():

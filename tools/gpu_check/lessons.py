@@ -183,7 +183,7 @@ def different(here: dict, there: dict, names: set[str]) -> list[str]:
 
 
 def alike(a: object, b: object) -> bool:
-    """Whether tensors have the same values, wherever they are; whatever else there is counts as the same."""
+    """True if tensors have the same values, wherever they are; whatever else there is counts as the same."""
     if isinstance(a, torch.Tensor):
         return isinstance(b, torch.Tensor) and a.shape == b.shape and torch.allclose(a.cpu(), b.cpu())
     if isinstance(a, dict) and isinstance(b, dict):
@@ -194,7 +194,7 @@ def alike(a: object, b: object) -> bool:
 
 
 def holds_tensors(value: object) -> bool:
-    """Whether there is anything to compare."""
+    """True if there is anything to compare."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return isinstance(value, torch.Tensor) or any(map(holds_tensors, inside))
 

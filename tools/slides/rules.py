@@ -2,10 +2,12 @@
 
 - a heading of the first or second level begins a slide, one of the third a slide below it; what does not fit goes on
   below;
-- a paragraph shows its first sentences; all of it is in the speaker's notes;
-- code shows its first lines, an output its first lines; a cell that draws shows the picture alone;
+- a paragraph shows its first sentences, and those that define a term in bold; all of it is in the speaker's notes;
+- code shows its first lines, an output its first lines; a cell that draws shows the picture alone, on one slide with
+  the paragraph before it where both fit;
 - an exercise shows its signature and the first paragraph of its docstring; solutions, checks and rubrics are nowhere;
-- what only sets up, and what is marked "Deeper", "Bonus" or "To read", is left out.
+- what only sets up, and what is marked "Deeper", "Bonus" or "To read", is left out; a recap's answers are in the notes;
+- a cell with the tag "no-slide" is left out, one with the tag "slide" begins a slide.
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ from tools.slides import text
 
 CODE_LINES, OUTPUT_LINES = 13, 11
 LINES = 17.0  # of prose on one slide, its heading included
+DRAWN_LINES = 18.6  # the same where a picture is on it, whose height is known and not estimated
 CODE = 0.68  # the height of a line of code or output, in lines of prose
 COLUMNS = 100  # characters of a line of output
+CONTINUED = " <span class='again'>(continued)</span>"
 LEFT_OUT = re.compile(r"^#{1,3} (Deeper|Bonus|To read|Where you stand)\b")
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION\n?", re.M | re.S)
 PICTURES = ("image/png", "image/svg+xml")
@@ -32,7 +36,11 @@ def slides_of(notebook: NotebookNode) -> NotebookNode:
     """A notebook whose cells carry nbconvert's slide metadata."""
     deck = _Deck()
     for cell in notebook.cells:
-        role = cell.metadata.get("nbgrader", {})
+        role, tags = cell.metadata.get("nbgrader", {}), cell.metadata.get("tags", [])
+        if "no-slide" in tags:
+            continue
+        if "slide" in tags:
+            deck.used = LINES
         if cell.cell_type == "markdown":
             deck.prose(SOLUTION.sub("", cell.source))
         elif deck.skipping or (role.get("grade") and not role.get("solution")):
@@ -68,7 +76,7 @@ class _Deck:
                 continue
             shown = text.short(block)
             for part in text.in_parts(shown, LINES - 3):
-                self._room_for(text.height(part))
+                self._room_for(text.height(part), label="")
                 self._add(new_markdown_cell(text.with_formulas(part)), text.height(part))
             if shown != block:
                 self._add(new_markdown_cell(block), 0, "notes")
@@ -81,11 +89,16 @@ class _Deck:
             return
         if "unit_card(" in cell.source:  # a reader's own points
             return
-        if "\nrecap(" in cell.source:  # the answers not beside the questions
-            self.used = LINES
-        draws = bool(pictures) and not cell.source.startswith("%%ranks") or "\nrecap(" in cell.source
+        if "\nrecap(" in cell.source:
+            answers = [output.data["text/plain"] for output in cell.outputs if "text/plain" in output.get("data", {})]
+            self._add(new_markdown_cell("\n\n".join(answers)), 0, "notes")
+            return
+        draws = bool(pictures) and not cell.source.startswith("%%ranks")
         source = "" if draws else short_code(cell.source)
         printed = [output for output in outputs if output not in pictures]
+        if draws:
+            self._keep_with_text(self._need("", outputs))
+            self._room_for(self._need("", outputs), DRAWN_LINES)
         if source or printed:
             self.code(source, printed)
         for picture in pictures:
@@ -93,23 +106,51 @@ class _Deck:
 
     def code(self, source: str, outputs: list[NotebookNode]) -> None:
         """Code, or what it has shown, or both."""
-        printed = sum(lines_of(output) + 1.4 for output in outputs if not is_picture(output))
-        need = (source.count("\n") + 2.2 if source else 0) * CODE + printed * CODE
-        need += text.PICTURE * sum(map(is_picture, outputs))
-        self._room_for(need)
+        need = self._need(source, outputs)
+        self._room_for(need, DRAWN_LINES if any(map(is_picture, outputs)) else LINES)
         cell = new_code_cell(source or "", outputs=outputs)
         cell.metadata["tags"] = [] if source else ["no-code"]
         self._add(cell, need)
+
+    @staticmethod
+    def _need(source: str, outputs: list[NotebookNode]) -> float:
+        """Lines that code and what it has shown take on a slide."""
+        printed = sum(lines_of(output) + 1.4 for output in outputs if not is_picture(output))
+        need = (source.count("\n") + 2.2 if source else 0) * CODE + printed * CODE
+        return need + text.PICTURE * sum(map(is_picture, outputs))
+
+    def _keep_with_text(self, need: float) -> None:
+        """Where a picture does not fit on this slide, but on the next one together with the paragraph before it, that
+        paragraph goes on to the next one."""
+        shown = [k for k, cell in enumerate(self.cells) if cell.metadata.slideshow.slide_type != "notes"]
+        if len(shown) < 2 or self.used + need <= DRAWN_LINES:
+            return
+        last, before = (self.cells[k] for k in (shown[-1], shown[-2]))
+        lines = text.height(last.source)
+        again = new_markdown_cell(f"## {self.heading}")
+        alone = before.metadata.slideshow.slide_type in ("slide", "subslide")  # nothing else would stay behind
+        if last.cell_type != "markdown" or last.metadata.slideshow.slide_type != "-" or alone:
+            return
+        if text.height(again.source) + lines + need > DRAWN_LINES:
+            return
+        moved = self.cells[shown[-1] :]
+        del self.cells[shown[-1] :]
+        self.used = 0.0
+        self._add(again, text.height(again.source), "subslide")
+        for cell in moved:
+            notes = cell.metadata.slideshow.slide_type == "notes"
+            self._add(cell, 0 if notes else lines, "notes" if notes else "-")
 
     def _begin(self, kind: str, heading: str) -> None:
         self.heading, self.used = re.sub(r"^#+ ", "", heading), 0.0
         self._add(new_markdown_cell(re.sub(r"^#+", "##" if self.cells else "#", heading)), text.height(heading), kind)
 
-    def _room_for(self, lines: float) -> None:
-        """A slide below this one where so many lines do not fit any more."""
-        if self.used > 2.2 and self.used + lines > LINES:
+    def _room_for(self, lines: float, most: float = LINES, label: str = CONTINUED) -> None:
+        """A slide below this one where so many lines do not fit any more. label: behind its heading; a paragraph needs
+        none, code and outputs belong to what was said on the slide before."""
+        if self.used > 2.2 and self.used + lines > most:
             self.used = 0.0
-            again = f"## {self.heading} <span class='again'>(continued)</span>"
+            again = f"## {self.heading}{label}"
             self._add(new_markdown_cell(again), text.height(again), "subslide")
 
     def _add(self, cell: NotebookNode, lines: float, kind: str = "-") -> None:
@@ -183,7 +224,7 @@ def lines_of(output: NotebookNode) -> int:
 
 
 def shows(output: NotebookNode) -> bool:
-    """Whether an output says something: errors do, warnings on stderr do not."""
+    """True if an output says something: errors do, warnings on stderr do not."""
     return output.output_type != "stream" or (output.name == "stdout" and output.text.strip() != "")
 
 

@@ -8,12 +8,13 @@ from latex2mathml.converter import convert
 
 SENTENCES, WORDS = 2, 45  # what a paragraph shows on a slide; all of it is in the speaker's notes
 ITEM_WORDS = 28  # and an item of a list
-PICTURE = 12.2  # lines of prose that a picture takes (course.css)
+PICTURE = 10.5  # lines of prose that a picture takes (course.css)
 WIDTH = 86  # characters of prose in a line of a slide
 _FENCE = re.compile(r"^```")
 _END = re.compile(r"(?<=[a-z0-9)`*$”\"][.!?])\s+(?=[A-Z*`$“\"(\[])")
 _NO_END = re.compile(r"\b(al|e\.g|i\.e|vs|Fig|pp|[A-Z])\.$")
 _ASKS = re.compile(r"\*\*(Predict|Think first|Guess first|Before you run it|Look at|To think about)", re.IGNORECASE)
+_TERM = re.compile(r"\*\*[^*]+\*\*")
 _MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$\w])\$([^$\n](?:[^$]*?[^$\s])?)\$(?!\d)", re.DOTALL)
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 
@@ -70,13 +71,16 @@ def _item(item: str) -> str:
 
 
 def _first(text: str, sentences: int, words: int) -> str:
-    """The first sentences, as many as fit into so many words, one at least; a formula that follows is kept."""
-    kept: list[str] = []
-    for sentence in _sentences(text):
-        if kept and (len(kept) >= sentences or len(" ".join([*kept, sentence]).split()) > words):
-            break
-        kept.append(sentence)
-    shown = " ".join(kept)
+    """The first sentences, as many as fit into so many words, one at least; a formula that follows is kept, and so is
+    what defines a term: a sentence with a word in bold, and the one before it."""
+    found = _sentences(text)
+    first = 0
+    while first < len(found) and (
+        first == 0 or (first < sentences and len(" ".join(found[: first + 1]).split()) <= words)
+    ):
+        first += 1
+    terms = [k for k in range(first, len(found)) if _TERM.search(found[k])]
+    shown = " ".join(found[k] for k in range(len(found)) if k < first or k in terms or k + 1 in terms)
     if shown.count("$$") % 2:  # a formula that is cut in two is worse than a long slide
         return text
     return shown
