@@ -45,7 +45,7 @@ def read(path: str | os.PathLike) -> dict | None:
 
 
 def time_is_up() -> bool:
-    """Whether the job script has asked this run to stop. Files reach other nodes late: ask on rank
+    """True if the job script has asked this run to stop. Files reach other nodes late: ask on rank
     0, and tell the others.
     """
     folder = os.environ.get("COURSE_RUN")

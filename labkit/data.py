@@ -124,7 +124,7 @@ def directory() -> Path:
 
 
 def is_here(name: str) -> bool:
-    """Whether `load` needs no download for this data set."""
+    """True if `load` needs no download for this data set."""
     return name == "digits" or all(_find(name, train) is not None for train in (True, False))
 
 

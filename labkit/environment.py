@@ -11,26 +11,41 @@ import os
 import shutil
 import sys
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 
 # What a launcher sets in the processes that it starts: Open MPI's mpiexec, srun --mpi=pmix, srun
 #     --mpi=pmi2 and MPICH's mpiexec.
 _LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK")
 
+# What tells Open MPI, in a process' variables, of a job that it belongs to, or where to start ranks.
+_OF_A_JOB = (
+    *("OMPI_COMM_", "OMPI_UNIVERSE", "PMIX_", "PMI_", "SLURM_", "PBS_"),
+    *(f"OMPI_MCA_{name}" for name in ("orte_", "plm", "ras", "rmaps", "ess")),
+)
+
 # The one Python that TensorFlow 2.15 has wheels for among those of the course. Horovod needs it.
 FRAMEWORKS_PYTHON = (3, 11)
 
 
-def without_frameworks() -> str:
+def without_frameworks(horovod: bool = True) -> str:
     """The sentence for whoever asks for TensorFlow or Horovod in an environment whose Python has
-    neither, or where Horovod is not compiled; "" where they are there.
+    neither, or where Horovod is not compiled; "" where they are there. horovod: False for what
+    TensorFlow alone is enough for.
     """
     if sys.version_info[:2] != FRAMEWORKS_PYTHON:
+        both = (
+            "TensorFlow 2.15 and Horovod, and they need"
+            if horovod
+            else "TensorFlow 2.15, and it needs"
+        )
         return (
-            "This needs TensorFlow 2.15 and Horovod, and they need Python 3.11 (this is "
+            f"This needs {both} Python 3.11 (this is "
             f"{sys.version_info[0]}.{sys.version_info[1]}): "
             "`make lab PYTHON=3.11`, in a terminal in the course's folder, gets it."
         )
+    if not horovod:
+        return ""
     found = importlib.util.find_spec("horovod")
     # a mere folder of that name on the path is no package
     if found is None or found.origin is None:
@@ -42,11 +57,11 @@ def without_frameworks() -> str:
     return ""
 
 
-def need_frameworks() -> None:
+def need_frameworks(horovod: bool = True) -> None:
     """For the top of a lesson that imports TensorFlow or Horovod: ImportError with that sentence
-    where they cannot be had.
+    where they cannot be had. horovod: False for a lesson that TensorFlow alone is enough for.
     """
-    if sentence := without_frameworks():
+    if sentence := without_frameworks(horovod):
         raise ImportError(sentence)
 
 
@@ -77,17 +92,27 @@ def hosts() -> int:
 
 
 def under_launcher() -> bool:
-    """Whether this process is one rank of an MPI job (and not a plain Python or a notebook's
+    """True if this process is one rank of an MPI job (and not a plain Python or a notebook's
     kernel).
     """
     return any(name in os.environ for name in _LAUNCHERS)
 
 
-def mpi_environment(ranks: int | None = None) -> dict[str, str]:
+def outside_of_jobs(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables without those that tell Open MPI of a job: of a rank's launcher, of a Slurm or
+    PBS allocation, and where `job_scripts/` would have it start ranks.
+
+    An mpiexec that is given them starts its ranks on this machine, on which one is also inside of
+    an allocation of several nodes.
+    """
+    return {k: v for k, v in variables.items() if not k.startswith(_OF_A_JOB)}
+
+
+def mpi_environment(ranks: int | None = None, *, here: bool = False) -> dict[str, str]:
     """The variables to set, on top of one's own, in everything that starts or uses MPI.
 
     ranks: how many ranks will run on this machine; None: not known, assume more than there are
-    cores.
+    cores. here: all ranks run on this machine, whatever the allocation (`outside_of_jobs`).
     """
     variables = {
         # A plain Python that touches MPI is a job of one rank by itself; without this it looks for
@@ -109,7 +134,7 @@ def mpi_environment(ranks: int | None = None) -> dict[str, str]:
         variables["OMPI_MCA_mpi_yield_when_idle"] = "1"
     if os.geteuid() == 0:
         variables["OMPI_ALLOW_RUN_AS_ROOT"] = variables["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-    if hosts() == 1:
+    if here or hosts() == 1:
         # Shared memory only: works offline and behind any VPN, opens no port to the outside, starts
         #     faster.
         variables |= {
@@ -124,7 +149,7 @@ def mpi_environment(ranks: int | None = None) -> dict[str, str]:
 
 @functools.cache
 def _may_read_other_processes() -> bool:
-    """Whether the system call by which Open MPI copies between two ranks works here; some
+    """True if the system call by which Open MPI copies between two ranks works here; some
     containers forbid it.
 
     Open MPI finds out with every message and complains each time, so it is better told beforehand.

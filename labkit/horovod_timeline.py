@@ -72,7 +72,7 @@ class Phase:
 
     @property
     def is_transfer(self) -> bool:
-        """Whether bytes move between ranks in this phase."""
+        """True if bytes move between ranks in this phase."""
         return self.name.startswith(_LIBRARIES)
 
 

@@ -185,7 +185,7 @@ def _write_array(folder: Path, split: str, target: Path, side: int, entries: lis
 def is_prepared(
     folder: str | os.PathLike, split: str, into: str | os.PathLike, side: int = SIDE
 ) -> bool:
-    """Whether `prepare` has come to its end for this split of this data set."""
+    """True if `prepare` has come to its end for this split of this data set."""
     try:
         about = json.loads((_place(split, into, side) / ABOUT).read_text())
         return about["list"] == _digest(Path(folder), split)

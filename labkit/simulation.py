@@ -7,6 +7,7 @@ how much memory it holds.
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -67,25 +68,63 @@ def run(
 
     The outcome has `.ranks[r]` (state, value, sends, sent_bytes, collectives, clock, busy, memory),
     `.elapsed` (virtual seconds), `.link_bytes` (per class of link), `.events`, `.memory`, `.hang`.
-    Raises ValueError where tuples and ranks differ in number, RuntimeError where a rank raised.
+    Raises ValueError where tuples and ranks differ in number; RuntimeError where a rank raised, where
+    its process ended before the function did (it says which limit it met, or how it died), and where
+    the ranks were too slow. A hang is no error: `.hang` tells of it.
     """
     per_rank = arguments if isinstance(arguments, list) else [tuple(arguments)] * world_size
     if len(per_rank) != world_size:
         raise ValueError(f"{len(per_rank)} tuples of arguments for {world_size} ranks")
     network = flat(alpha, beta) if topology is None else _topology(topology)
-    outcome = _run(function, per_rank, {"topology": network, "late": late, "kills": kills})
-    for r, rank in enumerate(outcome.ranks):
-        if rank.state == "raised":
-            said = f"rank {r} raised {rank.error['type']}: {rank.error['text']}"
-            raise RuntimeError("\n  ".join([said, *rank.error["rows"]]))
+    outcome, ends = _run(function, per_rank, {"topology": network, "late": late, "kills": kills})
+    if trouble := _trouble(outcome, ends):
+        raise RuntimeError(trouble)
     return outcome
 
 
-def _run(function: Callable, per_rank: list[tuple], network: dict) -> Outcome:
+def _run(function: Callable, per_rank: list[tuple], network: dict) -> tuple[Outcome, list[dict]]:
+    """The outcome, and how each rank's process ended (nothing of threads)."""
     if len(per_rank) > PROCESSES:
         from labkit.relay.threads import ThreadedRanks
 
-        return ThreadedRanks(len(per_rank), **network).run(function, per_rank)
+        return ThreadedRanks(len(per_rank), **network).run(function, per_rank), []
     torch = sys.modules.get("torch")
     jobs = launcher.make_jobs(chunks_of(function), function.__name__, per_rank, torch=torch)
-    return launcher.shared().run(jobs, **network)[0]
+    return launcher.shared().run(jobs, **network)
+
+
+def _trouble(outcome: Outcome, ends: list[dict]) -> str:
+    """Why the outcome is not that of the whole program; "" where it is, or where a hang report says
+    so. A rank that ended first is named first: what others raised may follow from it."""
+    dead = [r for r, rank in enumerate(outcome.ranks) if rank.state == "dead"]
+    for r in sorted(dead, key=lambda r: not outcome.ranks[r].error):
+        how = outcome.ranks[r].error.get("text") or _death(ends[r] if r < len(ends) else {})
+        others = [str(other) for other in dead if other != r]
+        also = f" (and so did {', '.join(others)})" if others else ""
+        said = f"rank {r} ended before its function did{also}: {how}"
+        return "\n  ".join([said, *(outcome.hang.rows if outcome.hang else [])])
+    for r, rank in enumerate(outcome.ranks):
+        if rank.state == "raised":
+            said = f"rank {r} raised {rank.error['type']}: {rank.error['text']}"
+            return "\n  ".join([said, *rank.error["rows"]])
+    if outcome.too_slow:
+        left = [str(r) for r, rank in enumerate(outcome.ranks) if rank.state != "returned"]
+        limits = launcher.Limits()
+        return (
+            f"too slow: a rank was silent for {limits.patience:g} s of computing or of sleep, or not at "
+            f"its end after {limits.deadline:g} s; ranks {', '.join(left)} had not returned"
+        )
+    return ""
+
+
+def _death(end: dict) -> str:
+    """How a process ended that said nothing, in words. end: as `Launcher.run` returns it."""
+    number = end.get("signal")
+    if number == signal.SIGXCPU or end.get("over") == "cpu":
+        return f"it took more than {launcher.Limits().cpu_seconds} s of processor time"
+    if number == signal.SIGXFSZ:
+        return f"it wrote a file of more than {launcher.Limits().file_bytes >> 20} MB"
+    said = f", after saying: {end['said']}" if end.get("said") else ""
+    if number:
+        return f"its process was ended by {signal.Signals(number).name}{said}"
+    return f"its process ended with status {end.get('exit', '?')}{said}"

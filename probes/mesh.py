@@ -11,6 +11,8 @@ import linecache
 import sys
 import types
 
+from torch import Tensor
+
 from labkit.meshrun import Alive, Settings, sequential
 from labkit.relay import charging
 from labkit.scale import Mesh
@@ -81,5 +83,14 @@ def _loaded(source: str):
 
 
 def expected(asked: list[tuple[dict, int]]) -> list[list[list[float]]]:
-    """[[loss, norm] of each step] of the sequential training, for each (settings, number of steps)."""
-    return [[list(one) for one in sequential(Settings(**settings), steps).steps] for settings, steps in asked]
+    """[[loss, norm, a_0, a_1, ...] of each step] of the sequential training, for each (settings, number of steps).
+
+    a_l: the sum of the squares of what leaves block l, of all rows of the minibatch; a_0 leaves the embedding."""
+    found = []
+    for settings, steps in asked:
+        outputs: list[Tensor] = []
+        run = sequential(Settings(**settings), steps, outputs.append)
+        squares = [float(out.detach().square().sum()) for out in outputs]
+        each = len(squares) // steps
+        found.append([[*one, *squares[k * each : (k + 1) * each]] for k, one in enumerate(run.steps)])
+    return found

@@ -61,7 +61,7 @@ def layout(
     deaths = {rank: at for rank, at in deaths.items() if frame.start <= at <= frame.stop}
     unit, scale = time_unit(frame.last - frame.start)
     places = places_of(shown, frame)
-    stuck = {id(e): _waits_for(e, everything, ranks) for e in everything if e.ended is None}
+    stuck = _who_is_waited_for(everything, ranks)
 
     shapes = [*_lanes(frame), *curves(curve, frame), *_bands(shown, places), *_blocks(shown, places)]
     arrows = _arrows(shown, places, frame)
@@ -105,8 +105,20 @@ def _in_a_sentence(death: tuple[int, float]) -> str:
     return f"Rank {death[0]} dies after {time_in_words(death[1])}."
 
 
-def _waits_for(event: Event, events: list[Event], world_size: int) -> str:
-    """Whom an unfinished operation waits for: "rank 3", "ranks 1, 2", "any rank", or "" when everybody is there."""
+def _who_is_waited_for(events: list[Event], world_size: int) -> dict[int, str]:
+    """id of each unfinished operation -> `_waits_for`."""
+    came: dict[object, set[int]] = defaultdict(set)
+    for event in events:
+        if event.match is not None:
+            came[event.match].add(event.rank)
+    return {id(e): _waits_for(e, came[e.match], world_size) for e in events if e.ended is None}
+
+
+def _waits_for(event: Event, came: set[int], world_size: int) -> str:
+    """Whom an unfinished operation waits for: "rank 3", "ranks 1, 2", "any rank", or "" when everybody is there.
+
+    came: the ranks that have called the same collective.
+    """
     if event.kind == COMPUTE:
         return ""
     if event.kind in POINT_TO_POINT:
@@ -114,7 +126,7 @@ def _waits_for(event: Event, events: list[Event], world_size: int) -> str:
             return "any rank"
         return "" if event.started is not None else f"rank {event.peer}"
     members = event.group or tuple(range(world_size))
-    here = {event.rank} | {e.rank for e in events if e.match is not None and e.match == event.match}
+    here = {event.rank, *came}
     missing = [rank for rank in members if rank not in here]
     if not missing:
         return ""
@@ -290,7 +302,7 @@ def _between_lanes(arrow: Line, width: float, height: float) -> Iterator[tuple[s
 
 
 def _crosses(line: Line, box: tuple[float, float, float, float]) -> bool:
-    """Whether a line passes through a box (left, top, right, bottom)."""
+    """True if a line passes through a box (left, top, right, bottom)."""
     begin, end = 0.0, 1.0  # the stretch of the line that lies between the box's sides so far
     for start, by, low, high in (
         (line.x1, line.x2 - line.x1, box[0], box[2]),

@@ -97,7 +97,12 @@ def readable_part(events: list[Event]) -> tuple[list[Event], str]:
         return events, ""
     if any(e.ended is None for e in events):
         since = max(of_rank[-limits[rank]].posted for rank, of_rank in crowded.items())
-        shown = [e for e in events if e.posted >= since or e.ended is None]
+        unfinished = {
+            id(e) for rank, of_rank in per_rank.items() for e in [e for e in of_rank if e.ended is None][: limits[rank]]
+        }
+        shown = [e for e in events if e.posted >= since or id(e) in unfinished]
+        if len(shown) > 2 * sum(limits.values()):  # posted all at one moment
+            shown = [e for e in events if id(e) in unfinished]
         return shown, f"the last {len(shown)} of {len(events)} operations"
     until = min(of_rank[limits[rank]].posted for rank, of_rank in crowded.items())
     shown = [e for e in events if e.posted < until]
@@ -141,7 +146,7 @@ def _per_rank(events: list[Event]) -> dict[int, list[Event]]:
 
 
 def _computes_meanwhile(of_rank: list[Event], slack: float) -> bool:
-    """Whether one rank computes during its communication. of_rank: in order of time; slack: seconds of overlap that do
+    """True if one rank computes during its communication. of_rank: in order of time; slack: seconds of overlap that do
     not count."""
     until = {True: -math.inf, False: -math.inf}
     for event in of_rank:

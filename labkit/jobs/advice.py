@@ -23,7 +23,7 @@ from labkit.jobs.job import (
     clock,
     duration,
 )
-from labkit.jobs.left import Left, Use
+from labkit.jobs.left import Left, Use, relative
 from labkit.jobs.tables import table
 
 STOPPED = 75  # exit status of a script that stopped before its end and left a checkpoint ("try again", sysexits.h)
@@ -120,11 +120,11 @@ def _warn(name: str, **figures) -> Warn:
     return Warn(*(sentence.format(**figures) for sentence in table("advice")[name]))
 
 
-def about_the_end(job: Job, left: Left, script: str, shown: str) -> list[Warn]:
+def about_the_end(job: Job, left: Left, script: str, base: Path | None = None) -> list[Warn]:
     """What stopped the job from outside (its time, memory, a node) and how it is taken up again from its checkpoint."""
     again = ""
     if left.checkpoint:
-        checkpoint = ["--checkpoint", f"{shown}/{left.checkpoint.name}"]
+        checkpoint = ["--checkpoint", relative(left.checkpoint, base)]
         command = shlex.join(["labkit", "submit", script, *_as_before(job), *checkpoint])
         again = f"Submit again, it goes on from there: {command}"
     if job.end == TIME_LIMIT or job.exit_status == STOPPED and job.end != COMPLETED:
@@ -233,7 +233,10 @@ def about_logs(job: Job, left: Left, shown: str, wants_log: bool) -> list[Warn]:
     for path, run in left.logs:
         if job.end == COMPLETED and run.problems and not _has_later_attempt(path, left.logs):
             found.append(Warn(f"{path.name}: {run.problems[0]}"))
-    if wants_log and left.folder and job.end == COMPLETED and not (left.logs or left.unreadable):
+    found += [
+        Warn(f"{path.name}: {run.problems[0]}") for path, run in left.mesh_logs if job.end == COMPLETED and run.problems
+    ]
+    if wants_log and left.folder and job.end == COMPLETED and not (left.logs or left.mesh_logs or left.unreadable):
         found.append(_warn("no_log", folder=shown))
     if left.folder is None and job.state == ENDED and job.hosts:
         found.append(_warn("no_folder"))

@@ -6,8 +6,11 @@ import json
 import math
 import re
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labkit import runlog
 from labkit.jobs import monitor
@@ -17,6 +20,9 @@ from labkit.jobs.job import (
     UNKNOWN,
     Job,
 )
+
+if TYPE_CHECKING:
+    from labkit.meshrun import MeshRun
 
 LARGEST_FILE = 64 * 2**20  # bytes of one file of samples that are read
 
@@ -62,6 +68,7 @@ class Left:
 
     folder: Path | None = None
     logs: list[tuple[Path, runlog.RunLog]] = field(default_factory=list)
+    mesh_logs: list[tuple[Path, MeshRun]] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     places: dict = field(default_factory=dict)
@@ -80,8 +87,11 @@ class Left:
             if path.parent.name == monitor.FOLDER:
                 continue
             try:
-                left.logs.append((path, runlog.read(path)))
-            except (runlog.RunLogError, OSError) as error:
+                if _is_of_a_mesh(path):
+                    left.mesh_logs.append((path, _read_mesh_log(path)))
+                else:
+                    left.logs.append((path, runlog.read(path)))
+            except (ValueError, OSError) as error:  # a RunLogError or a MeshRunError
                 left.unreadable.append(str(error))
         left.nodes = [read_samples(path) for path in sorted((folder / monitor.FOLDER).glob("*.jsonl"))]
         left.places = _json(folder / "report.json")
@@ -104,6 +114,19 @@ class Left:
     def gpus(self) -> list[Use]:
         """Of all nodes."""
         return [gpu for node in self.nodes for gpu in node.gpus.values()]
+
+
+def _is_of_a_mesh(path: Path) -> bool:
+    """True for a log of `labkit.meshrun`: its first line tells the mesh."""
+    with open(path, "rb") as file:
+        return "mesh" in _record(file.readline(1 << 20).decode("utf-8", "replace"))
+
+
+def _read_mesh_log(path: Path) -> MeshRun:
+    """Raises MeshRunError, OSError."""
+    from labkit import meshrun  # imports PyTorch, which takes seconds
+
+    return meshrun.read(path)
 
 
 def read_samples(path: Path) -> Node:
@@ -176,8 +199,10 @@ def _take_sample(node: Node, record: dict, before: dict[str, tuple[float, float]
     return latest
 
 
-def complete_from(job: Job, left: Left) -> None:
-    """What the scheduler has forgotten or does not know, from the job's own files."""
+def complete_from(job: Job, left: Left, tail: Sequence[str] = ()) -> None:
+    """What the scheduler has forgotten or does not know, from the job's own files and the last lines of its output."""
+    if left.checkpoint is None:
+        left.checkpoint = _checkpoint_elsewhere(job, tail)
     places = left.places
     job.name = job.name or str(places.get("name", ""))
     job.nodes = job.nodes or len(places.get("nodes", []))
@@ -188,6 +213,18 @@ def complete_from(job: Job, left: Left) -> None:
         job.end = COMPLETED if left.exit_status == 0 else "failed"
     elif job.state == ENDED and job.exit_status is None:
         job.exit_status = left.exit_status
+
+
+def _checkpoint_elsewhere(job: Job, tail: Sequence[str]) -> Path | None:
+    """The checkpoint of a job that went on from another one's, and writes to that: as it says at its end, or as its
+    arguments say. None where there is no such file."""
+    said = [found[1].strip() for line in tail if (found := re.search(r"checkpoint written to (.+)$", line))]
+    given = [after for word, after in pairwise(job.arguments) if word == "--checkpoint"]
+    given += [word.partition("=")[2] for word in job.arguments if word.startswith("--checkpoint=")]
+    for path in map(Path, [*reversed(said), *reversed(given)]):
+        if path.is_file() and path.stat().st_size:
+            return path
+    return None
 
 
 def _json(path: Path) -> dict:
@@ -207,6 +244,42 @@ def last_lines(path: Path, most: int) -> list[str]:
     except OSError:
         return []
     return [plain(line) for line in text.splitlines() if plain(line).strip()][-most:]
+
+
+# What a launcher writes when a rank has failed, behind what the rank itself has said.
+_TORCHRUN = re.compile(r"torch/distributed/(elastic|run|launcher)|torch\.distributed\.(elastic|run)|bin/torchrun")
+_MPIRUN = re.compile(r"mpi(run|exec)|Primary job")
+
+
+def of_the_program(lines: list[str]) -> list[str]:
+    """The lines of an output without the report in which torchrun or mpiexec says that a rank has failed. All of them
+    where nothing else is left."""
+    kept: list[str] = []
+    position = 0
+    while position < len(lines):
+        length = _launchers_lines(lines, position)
+        if not length:
+            kept.append(lines[position])
+        position += length or 1
+    return kept or lines
+
+
+def _launchers_lines(lines: list[str], start: int) -> int:
+    """How many lines from here on are one piece of a launcher's report; 0 where none begins here."""
+    line = lines[start]
+    if re.match(r"(\[rank\d+\]:)?[WE]\d{4} .*torch/distributed/", line):
+        return 1
+    if line.startswith("Traceback (most recent call last):"):
+        end = next((k for k in range(start + 1, len(lines)) if not lines[k].startswith((" ", "\t"))), len(lines) - 1)
+        piece = lines[start : end + 1]
+        return len(piece) if all(map(_TORCHRUN.search, (piece[1], piece[-1]))) else 0
+    rule = re.fullmatch(r"(=|-){40,}", line)
+    if rule:
+        end = next((k for k in range(start + 1, len(lines)) if lines[k] == line), None)
+        piece = lines[start : end + 1] if end else []
+        words = re.compile(r"FAILED$") if rule[1] == "=" else _MPIRUN
+        return len(piece) if any(map(words.search, piece)) else 0
+    return 0
 
 
 def plain(line: str) -> str:

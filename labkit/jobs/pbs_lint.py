@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import json
 import re
 import sys
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from labkit.jobs import pbs_options
 from labkit.jobs.pbs_script import NAME, Chunk, Script, parse_select, read_script, seconds, size_in_bytes
 from labkit.jobs.tables import table
 
@@ -105,6 +107,11 @@ def rule(function: Callable[[Context], Found]) -> Callable[[Context], Found]:
     return function
 
 
+def _of_the_script(check: Callable[[Script], Found]) -> Callable[[Context], Found]:
+    """A rule that looks at nothing but the script, as one of ours."""
+    return functools.wraps(check)(lambda context: check(context.script))
+
+
 def lint(text: str, site: Site | None = None, resources: Iterable[str] = ()) -> list[Problem]:
     """All problems of a job script, by line. Raises nothing, whatever the text."""
     declared = re.findall(r"^\s*#\s*lint-pbs:\s*resources\s*=\s*([\w, -]+)", text, re.MULTILINE)
@@ -145,7 +152,7 @@ def read_file(path: Path) -> str:
 
 
 def is_job_script(text: str) -> bool:
-    """Whether a file is meant for a scheduler at all: it has a line that is, or wants to be, a directive."""
+    """True if a file is meant for a scheduler at all: it has a line that is, or wants to be, a directive."""
     return re.search(r"^\s*#\s*(PBS|SBATCH|COBALT|BSUB)\s*-", text, re.MULTILINE | re.IGNORECASE) is not None
 
 
@@ -278,6 +285,10 @@ def extra_words(context: Context) -> Found:
         yield line, "error", f"qsub does not know what to do with `{word}` (qsub: directive error): {why}."
 
 
+for _check in pbs_options.RULES:
+    RULES.append(_of_the_script(_check))
+
+
 # Resources ------------------------------------------------------------------------------------------------------------
 
 
@@ -311,6 +322,9 @@ def select_syntax(context: Context) -> Found:
 def unknown_resource(context: Context) -> Found:
     """qsub refuses what neither PBS nor the site has defined (req_quejob.c, validate_perm_res_in_select)."""
     known = CHUNK_RESOURCES | JOB_RESOURCES | context.known
+    for option in context.script.options:
+        if option.letter == "l" and re.search(r"(^|,)\s*=", option.value or ""):
+            yield option.line, "error", f"-l {option.value}: a resource without a name (qsub: illegal -l value)."
     for line, name in dict.fromkeys((line, name) for line, name, _ in context.asked()):
         refused = f"PBS knows no resource `{name}` (qsub: Unknown resource)."
         close = difflib.get_close_matches(name, sorted(known), 1, 0.8)

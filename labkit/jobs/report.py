@@ -44,7 +44,7 @@ from labkit.jobs.job import (
     Job,
     duration,
 )
-from labkit.jobs.left import Left, complete_from, last_lines, relative
+from labkit.jobs.left import Left, complete_from, last_lines, of_the_program, relative
 
 
 def examine(
@@ -62,15 +62,15 @@ def examine(
     log.
     """
     left = Left.read(folder)
-    complete_from(job, left)
-    shown = relative(folder, base) if folder else ""
     tail = last_lines(output, 200) if output else []
+    complete_from(job, left, tail)
+    shown = relative(folder, base) if folder else ""
     report = Report(f"{job.name or 'job'}, job {job.id}", _verdict(job, left), _is_good(job))
     report.rows += (
         _ran_on(job, left) + _times(job) + _speed(left, base) + _processors(left) + _gpus(left) + _figures(left)
     )
     report.warnings = [
-        *about_the_end(job, left, script, shown),
+        *about_the_end(job, left, script, base),
         *(about_failure(job, tail) if not report.good else []),
         *about_ranks(job, left),
         *about_gpus(left),
@@ -83,10 +83,13 @@ def examine(
     if output:
         report.rows.append(("output", relative(output, base)))
     if not report.good and job.state == ENDED:
-        report.tail = tail[-12:]
+        report.tail = of_the_program(tail)[-12:]
     if not report.good:
         report.exit_status = job.exit_status or 1
     return report
+
+
+MOST_MESHES = 12  # rows
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------
@@ -154,6 +157,10 @@ def _speed(left: Left, base: Path | None) -> list[tuple[str, str]]:
             rows.append(("efficiency", f"{percent} %, compared with {against}"))
         elif run.world_size > 1:
             rows.append(("efficiency", "unknown: no run of this program on fewer ranks to compare with"))
+    for path, run in left.mesh_logs[:MOST_MESHES]:
+        if math.isfinite(run.seconds):
+            ranks = count(run.mesh.size, "rank")
+            rows.append(("throughput", f"{run.tokens_per_second:,.0f} tokens/s on {ranks}, {run.name} ({path.name})"))
     record = left.throughput
     if isinstance(record.get("images_per_second"), (int, float)):
         spread = record.get("images_per_second_sd")

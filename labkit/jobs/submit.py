@@ -227,7 +227,7 @@ def _to_the_end(kind: Patient, number: str, shown: Watcher, output: Output, from
 
 
 def _wants_log(script: str) -> bool:
-    """Whether a script gives its program the name of a run log; there are others, that grade or compute pi."""
+    """True if a script gives its program the name of a run log; there are others, that grade or compute pi."""
     try:
         return ".jsonl" in Path(script).read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -28,7 +28,7 @@ def follow_theme(shell: InteractiveShell) -> None:
 
 
 def is_dark() -> bool:
-    """Whether the user's Lab has a dark theme, by its settings. False where nobody knows: no file, a damaged one, or a
+    """True if the user's Lab has a dark theme, by its settings. False where nobody knows: no file, a damaged one, or a
     theme that follows the system's."""
     import json5
     from jupyter_core.paths import jupyter_config_dir

@@ -8,19 +8,22 @@ import select
 import signal
 import socket
 import tempfile
+import traceback
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from labkit.launch import jail
-from labkit.launch.process import apply_limits, die_with_parent
+from labkit.launch.process import apply_limits, die_with_parent, settle_torch_after_fork
 from labkit.relay import wire
 
+MOST_SAID, SAID = 64 << 10, 400  # bytes of a rank's last words that are looked at, characters that are told
 PROCESSES = 96  # that a rank in a jail may have, threads included: TensorFlow alone starts two dozen
 
 
 @dataclass(frozen=True)
 class Birth:
-    """What a rank is forked with. sock: its end of the connection to the client; others: sockets that are none of its
-    business.
+    """The arguments of a fork. sock: the rank's end of the connection to the client; others: sockets of the other
+    ranks, which this one closes.
 
     request: the leader's. folder: that all ranks of the case share; None: it gets one of its own in its compartment of
     the jail.
@@ -37,9 +40,14 @@ class Birth:
 
 
 class Children:
-    """The forked ranks of a case. alive: process -> rank. ends: how each rank's process ended, {} until then."""
+    """The forked ranks of a case. alive: process -> rank. ends: how each rank's process ended, {} until then.
 
-    def __init__(self, ranks: int):
+    listens: what a rank's process writes to its standard error, which is no longer Python's then, is kept, and the end
+    of one that died has "said", its last words: an abort of a library says why there, and nowhere else.
+    """
+
+    def __init__(self, ranks: int, listens: bool = False):
+        self._errors: list[BinaryIO | None] = [tempfile.TemporaryFile() if listens else None for _ in range(ranks)]
         self.alive: dict[int, int] = {}
         self.ends: list[dict] = [{} for _ in range(ranks)]
         # The kernel writes a byte into one pipe when a child ends; children say in the other that a jail could not be
@@ -55,7 +63,8 @@ class Children:
         """Fork a rank. compartment: of the jail (`jail.start_compartment`), 0 for none."""
         pid = jail.fork_into(compartment)
         if pid == 0:
-            _live(birth, (self._wake, self._wake_write, self._trouble), self._trouble_write)
+            pipes = (self._wake, self._wake_write, self._trouble)
+            _live(birth, pipes, self._trouble_write, self._errors[birth.rank])
         self.alive[pid] = birth.rank
 
     def complete(self) -> None:
@@ -90,12 +99,14 @@ class Children:
                 return
             if pid in self.alive:
                 code = os.waitstatus_to_exitcode(status)
-                self.ends[self.alive.pop(pid)] = {
+                rank = self.alive.pop(pid)
+                self.ends[rank] = {
                     "exit": code if code >= 0 else None,
                     "signal": -code if code < 0 else None,
                     "cpu": usage.ru_utime + usage.ru_stime,
                     "rss": usage.ru_maxrss << 10,
                     "over": over,
+                    "said": _last_words(self._errors[rank]) if code else "",
                 }
 
     def trouble(self) -> str:
@@ -103,16 +114,27 @@ class Children:
         return os.read(self._trouble, 4096).decode(errors="replace")
 
 
-def _live(birth: Birth, pipes: tuple[int, ...], trouble: int) -> None:
-    """A freshly forked rank's life; never returns. trouble: where it says that its jail could not be built."""
+def _last_words(errors: BinaryIO | None) -> str:
+    """The last lines of a process' standard error, without the stack that torch adds."""
+    if errors is None:
+        return ""
+    errors.seek(0)
+    text = errors.read(MOST_SAID).decode(errors="replace").partition("\nException raised from")[0]
+    return " ".join(text.split())[-SAID:]
+
+
+def _live(birth: Birth, pipes: tuple[int, ...], trouble: int, errors: BinaryIO | None) -> None:
+    """A freshly forked rank's life; never returns. trouble: where it says that its jail could not be built. errors: its
+    standard error; None: there is none."""
     status = 1
     try:
-        _leave_the_leader(birth, pipes)
+        _leave_the_leader(birth, pipes, errors)
         apply_limits(birth.request["limits"])
         folder = birth.folder if birth.spec is None else _shut_in(birth, trouble)
         os.close(trouble)
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         os.chdir(folder)
+        settle_torch_after_fork()
         if birth.rendezvous is not None:
             birth.rendezvous.enter_rank(birth.rank)
         from labkit.launch import rank_program
@@ -121,11 +143,13 @@ def _live(birth: Birth, pipes: tuple[int, ...], trouble: int) -> None:
         status = 0
     except (wire.Closed, BrokenPipeError, ConnectionResetError):
         status = 0
+    except BaseException:
+        traceback.print_exc(file=os.fdopen(2, "w", closefd=False))
     finally:
         os._exit(status)
 
 
-def _leave_the_leader(birth: Birth, pipes: tuple[int, ...]) -> None:
+def _leave_the_leader(birth: Birth, pipes: tuple[int, ...], errors: BinaryIO | None) -> None:
     """Give up what belongs to the leader: its group, its signals, its pipes, the others' sockets, its terminal."""
     signal.set_wakeup_fd(-1)
     os.setpgid(0, 0)
@@ -138,6 +162,8 @@ def _leave_the_leader(birth: Birth, pipes: tuple[int, ...]) -> None:
     for fd in (0, 1, 2):
         os.dup2(null, fd)
     os.close(null)
+    if errors is not None:
+        os.dup2(errors.fileno(), 2)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

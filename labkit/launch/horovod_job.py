@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import re
 import selectors
-import time
 from collections.abc import Sequence
 
 from labkit.launch.horovod_rendezvous import WINDOWS
@@ -20,6 +19,7 @@ from labkit.relay import wire
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch import hang
 from labkit.watch.events import RankState
+from labkit.watch.pace import Deadline
 from labkit.watch.stacks import frames, horovod_operation
 
 GRACE = 0.5  # seconds the other ranks have after one has raised or died, to say the same
@@ -43,24 +43,25 @@ def run(
     case = launcher.case(len(jobs), limits, horovod={"ranks_per_node": ranks_per_node, "windows": windows})
     ranks = [RankOutcome("running", notes_left=notes) for _ in jobs]
     printed: list[tuple[int, str]] = []
+    end = Deadline(limits.deadline)
     try:
         for sock, (job, payload) in zip(case.sockets, jobs, strict=True):
             with contextlib.suppress(OSError):
                 wire.send(sock, wire.JOB, job, payload)
-        stacks, too_slow = _watch(case, ranks, printed, limits.deadline)
+        stacks, too_slow = _watch(case, ranks, printed, end)
     finally:
         ends = case.end()
     labels = {label for job, _ in jobs for label, _, _ in job["chunks"]}
     if stacks is not None and any(_in_its_own_code(str(stack), labels) for stack in stacks.values()):
         stacks, too_slow = None, True  # asleep, which is no business of Horovod's
     outcome = _outcome(ranks, printed, stacks, too_slow, labels)
+    outcome.slowed = end.worst
     launcher.still_there(outcome, ends)
     return outcome, ends
 
 
-def _watch(case, ranks: list[RankOutcome], printed, deadline: float) -> tuple[dict | None, bool]:
+def _watch(case, ranks: list[RankOutcome], printed, end: Deadline) -> tuple[dict | None, bool]:
     """Collect until all ranks have ended, stand still, or time is up: (where they stand or None, too slow)."""
-    end = time.monotonic() + deadline
     with selectors.DefaultSelector() as selector:
         for r, sock in enumerate(case.sockets):
             sock.settimeout(20)
@@ -68,10 +69,10 @@ def _watch(case, ranks: list[RankOutcome], printed, deadline: float) -> tuple[di
         selector.register(case.lifeline, selectors.EVENT_READ, (None, None))
         lost = False
         while any(rank.state == "running" for rank in ranks):
-            left = end - time.monotonic()
+            left = end.left()
             if left <= 0:
                 return None, not lost
-            for key, _ in selector.select(left):
+            for key, _ in selector.select(min(left, 0.5)):
                 r, inbox = key.data
                 try:
                     if r is None:
@@ -87,7 +88,7 @@ def _watch(case, ranks: list[RankOutcome], printed, deadline: float) -> tuple[di
                     if r is not None and ranks[r].state == "running":
                         ranks[r].state = "dead"
             if not lost and any(rank.state in ("raised", "dead") for rank in ranks):
-                lost, end = True, min(end, time.monotonic() + GRACE)
+                lost, end = True, end if end.left() < GRACE else Deadline(GRACE)
     return None, False
 
 
@@ -112,7 +113,7 @@ def _outcome(ranks: list[RankOutcome], printed, stacks: dict | None, too_slow: b
 
 
 def _is_echo(error: dict) -> bool:
-    """Whether Horovod only says that it failed somewhere else."""
+    """True if the error only says that Horovod failed on another rank."""
     return error["type"] == "HorovodInternalError" or "Horovod has been shut down" in str(error["text"])
 
 
@@ -137,8 +138,7 @@ def _explain(ranks: list[RankOutcome], stacks: dict, labels: set[str]) -> hang.H
 
 
 def _in_its_own_code(stack: str, labels: set[str]) -> bool:
-    """Whether a rank stands in a line of the student's, or in something built into Python that it calls:
-    `time.sleep`."""
+    """True if a rank stands in a line of the student's, or in a built-in function that it calls, as `time.sleep`."""
     innermost = next(iter(frames(_own_thread(stack))), None)
     return innermost is not None and innermost[0] in labels
 

@@ -10,10 +10,12 @@ import os
 import re
 import signal
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
 
+from labkit.environment import without_frameworks
 from labkit.launch.horovod_tracing import trace_without_autograph
 
 FRAMEWORKS = ("torch", "tensorflow", "horovod")
@@ -21,6 +23,11 @@ WINDOW = 1.0  # seconds over which the processor time of the ranks is looked at
 WINDOWS = 4  # so many windows without work are a standstill; a rank in tf.data may rest for more than two
 BUSY = 0.03  # share of a window above which a rank computes; waiting for Horovod takes less
 _THREADS = 4096  # bytes per rank in the shared file where a rank notes which of its threads are Horovod's
+
+
+def frameworks() -> tuple[str, ...]:
+    """The frameworks of `FRAMEWORKS` that are installed: Horovod may not be compiled."""
+    return FRAMEWORKS[:-1] if without_frameworks() else FRAMEWORKS
 
 
 def import_horovod() -> None:
@@ -127,7 +134,7 @@ def _note_threads(threads: set[str]) -> None:
 
 
 def name_is_known() -> bool:
-    """Whether this machine's own name can be looked up. Horovod's gloo does so and crashes where it cannot."""
+    """True if this machine's own name can be looked up. Horovod's gloo does so and crashes where it cannot."""
     try:
         return bool(socket.getaddrinfo(socket.gethostname(), None))
     except OSError:
@@ -151,10 +158,19 @@ def _take_a_known_name() -> None:
 
 
 class Rendezvous:
-    """Where the ranks find each other, on a free port of loopback, and what Horovod wants to know in each rank's
-    environment."""
+    """The ranks' meeting point on a free port of loopback, and what Horovod reads from each rank's environment. Empty
+    where this process has not imported Horovod: only TensorFlow is wanted then."""
 
     def __init__(self, world_size: int, ranks_per_node: int = 0):
+        self._stacks = [os.memfd_create(f"stack-{r}") for r in range(world_size)]
+        self.threads = os.memfd_create("horovod-threads")
+        os.ftruncate(self.threads, world_size * _THREADS)
+        self.server = None
+        self._environments: list[dict[str, str]] = [{} for _ in range(world_size)]
+        if "horovod" in sys.modules:
+            self._meet(world_size, ranks_per_node)
+
+    def _meet(self, world_size: int, ranks_per_node: int) -> None:
         from horovod.runner.common.util.hosts import get_host_assignments, parse_hosts
         from horovod.runner.http.http_server import RendezvousHandler, RendezvousHTTPServer
 
@@ -165,9 +181,6 @@ class Rendezvous:
         plan = get_host_assignments(parse_hosts(",".join(f"node{k}:{n}" for k, n in enumerate(nodes))), world_size)
         self.server = RendezvousHTTPServer(("127.0.0.1", 0), RendezvousHandler, 0)
         self.server.init(plan)
-        self._stacks = [os.memfd_create(f"stack-{r}") for r in range(world_size)]
-        self.threads = os.memfd_create("horovod-threads")
-        os.ftruncate(self.threads, world_size * _THREADS)
         self._environments = [
             {
                 "HOROVOD_RANK": str(slot.rank),
@@ -189,19 +202,21 @@ class Rendezvous:
         ]
 
     def enter_rank(self, rank: int) -> None:
-        """In a freshly forked rank: its environment, and where it notes its threads and, when asked, its stack."""
+        """Sets up a freshly forked rank: its environment, and the file for its threads and, when asked, its stack."""
         global _notes
         os.environ.update(self._environments[rank])
         _notes = (self.threads, rank)
         faulthandler.register(signal.SIGUSR1, file=self._stacks[rank], all_threads=True)
-        self.server.socket.close()
+        if self.server is not None:
+            self.server.socket.close()
 
     def serve(self) -> None:
         """Start answering. After the forks: a child of a process with threads is asking for trouble."""
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        if self.server is not None:
+            threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def stacks(self, pids: dict[int, int]) -> dict[int, str]:
-        """Where each rank stands: rank -> its stack, as `faulthandler` writes it, innermost frame first."""
+        """The stack of each rank: rank -> text as `faulthandler` writes it, innermost frame first."""
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGUSR1)

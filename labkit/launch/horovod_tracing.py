@@ -6,8 +6,8 @@ import sys
 
 
 def trace_without_autograph() -> None:
-    """Where Horovod for TensorFlow is imported: no translation of its own functions by AutoGraph, which they do not
-    need.
+    """Keeps AutoGraph from translating Horovod's own functions, which do not need it, once Horovod for TensorFlow is
+    imported.
 
     Horovod wraps its averaging and its broadcasts in `tf.function`. When a rank first uses them, AutoGraph translates
     them and all that they call, which takes longer than a lesson's training. What is computed stays the same. May be

@@ -38,6 +38,8 @@ LEADER_UID = 59999  # of a compartment's leader, when the jail is built by root:
 RANKS_UID = 1_900_000_000
 RANKS_OF_A_SLOT = 128
 SOCKET_BYTES = 416 << 10  # that the kernel may keep for one open descriptor: twice the usual buffer of a socket
+# that a rank by itself may have, and as many may lie in messages that nobody has received
+DESCRIPTORS_APART = 256
 FREE_DESCRIPTORS = 64  # of each process: the smallest table of descriptors that Linux makes
 
 _NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
@@ -115,12 +117,15 @@ def build_root(spec: dict) -> None:
     for path in spec["hidden"]:
         _mount("tmpfs", "/new" + path, "tmpfs", _NOSUID | _NODEV | _RDONLY, "mode=0755,size=4k")
     for path, target in spec["links"].items():
+        os.makedirs(os.path.dirname("/new" + path), exist_ok=True)
         os.symlink(target, "/new" + path)
     for path, text in spec["files"].items():
         _write("/new" + path, text)
     for name in ("null", "zero", "full", "random", "urandom"):
         _write(f"/new/dev/{name}", "")
         _mount(f"/old/dev/{name}", f"/new/dev/{name}", None, _BIND)
+        # Its bytes can be written all the same, its times cannot: they would be the same for everybody on the machine.
+        _read_only(f"/new/dev/{name}", _RDONLY | _NOSUID)
     for name, target in {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}.items():
         os.symlink(f"/proc/self/{target}", f"/new/dev/{name}")
     _mount("proc", "/new/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
@@ -161,8 +166,8 @@ def _bind(source: str, target: str) -> None:
     _read_only(target)
 
 
-def _read_only(path: str) -> None:
-    attributes = struct.pack("=QQQQ", _RDONLY | _NOSUID | _NODEV, 0, 0, 0)
+def _read_only(path: str, flags: int = _RDONLY | _NOSUID | _NODEV) -> None:
+    attributes = struct.pack("=QQQQ", flags, 0, 0, 0)
     try:
         _syscall(
             "mount_setattr",
@@ -176,9 +181,7 @@ def _read_only(path: str) -> None:
     except JailError as error:
         if error.errno != errno.ENOSYS:
             raise
-        _mount(
-            None, path, None, _REMOUNT | _BIND | _RDONLY | _NOSUID | _NODEV | os.statvfs(path).f_flag & 0xFF
-        )  # before Linux 5.12
+        _mount(None, path, None, _REMOUNT | _BIND | flags | os.statvfs(path).f_flag & 0xFF)  # before Linux 5.12
 
 
 # -- compartments: where one case runs ---------------------------------------------------------------------------------
@@ -196,7 +199,7 @@ def fork_leader(spec: dict) -> int:
 
 
 def watch_cells(spec: dict) -> None:
-    """In a leader whose ranks get a compartment each: a /proc in which it sees them all."""
+    """Mounts a /proc in which a leader sees all its ranks, each of which gets a compartment of its own."""
     if "namespaces" in spec["protections"]:
         _call("unshare", _NEWNS)
         _mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
@@ -315,7 +318,7 @@ def _loopback_up() -> None:
 
 
 def drop_rights(spec: dict, processes: int, apart: bool = False) -> None:
-    """What a rank does before it takes its job: it becomes nobody, for good.
+    """Makes a rank nobody, for good, before it takes its job.
 
     processes: how many, threads included, it may have. apart: whether it must not hear of other ranks but over the
     relay.
@@ -326,7 +329,8 @@ def drop_rights(spec: dict, processes: int, apart: bool = False) -> None:
         _call("unshare", _NEWUSER)  # a namespace of users for each rank: its processes are counted in it
         _map_user(spec["uid"], 0)
     resource.setrlimit(resource.RLIMIT_NPROC, _below(resource.RLIMIT_NPROC, processes))
-    resource.setrlimit(resource.RLIMIT_NOFILE, _below(resource.RLIMIT_NOFILE, 1024))
+    descriptors = DESCRIPTORS_APART if apart else 1024
+    resource.setrlimit(resource.RLIMIT_NOFILE, _below(resource.RLIMIT_NOFILE, descriptors))
     for limit in (resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE):
         resource.setrlimit(limit, (0, 0))
     _write_if_possible("/proc/self/oom_score_adj", "1000")  # should memory run out, let it be this process that goes
@@ -350,7 +354,7 @@ def hide() -> None:
 
 
 def shield_leader(spec: dict) -> None:
-    """What a compartment's leader does once its ranks are forked: it keeps the right to end them, and they cannot look
+    """Takes rights from a compartment's leader once its ranks are forked: it can still end them, and they cannot look
     into it."""
     if spec["mode"] == "root" and "namespaces" in spec["protections"]:
         _drop_bounding_set()
@@ -378,15 +382,15 @@ def as_a_rank(spec: dict, rank: int) -> dict:
 
 
 def _is_mapped(uid: int) -> bool:
-    """Whether this user namespace (a container's, say) has such a user."""
+    """True if this user namespace (a container's, say) has such a user."""
     with open("/proc/self/uid_map") as file:
         ranges = [tuple(map(int, line.split())) for line in file]
     return any(first <= uid < first + count for first, _, count in ranges)
 
 
 def share_no_memory() -> None:
-    """In a rank: whatever memory it has from its parents to write into is its own from here on, empty where it was
-    shared.
+    """Gives a rank memory of its own: whatever writable memory it has from its parents is private from here on, and
+    empty where it was shared.
 
     A fork copies memory, but not what was mapped as shared: through that, ranks could speak to each other.
     """
@@ -409,7 +413,7 @@ def die_with_parent() -> None:
 
 
 def end_everybody(spec: dict) -> None:
-    """In a compartment's first process: kill all others in it and wait until they are gone."""
+    """Kills all other processes of a compartment, whose first one this is, and waits until they are gone."""
     if "namespaces" not in spec["protections"] or os.getpid() != 1:
         return
     try:
@@ -541,6 +545,10 @@ DENIED = {
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
     "msgget": (68, 186),
+    "semget": (64, 190),
+    "landlock_create_ruleset": (444, 444),
+    "landlock_add_rule": (445, 445),
+    "landlock_restrict_self": (446, 446),
 }
 # By these a process tells another one something through a file that both may only read.
 DENIED_APART = {

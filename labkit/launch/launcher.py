@@ -45,7 +45,7 @@ _QUIET_FRAMEWORKS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What one rank may use. cpu_seconds: processor time. memory_bytes: on top of what the launcher itself has.
+    """The limits of one rank. cpu_seconds: processor time. memory_bytes: on top of what the launcher itself has.
     deadline: wall seconds for the whole case. patience: seconds a rank may compute, or sleep, without a word
     (`labkit.watch.standstill`). A limit of 0 is no limit."""
 
@@ -127,7 +127,7 @@ class Launcher:
         command = [sys.executable, "-c", program, str(control), ",".join(self.frameworks), json.dumps(self.isolation)]
         return [sys.executable, "-I", "-S", jail.__file__, json.dumps(inside), "serve", *command], environment
 
-    def wait_until_ready(self, timeout: float = 120.0) -> None:
+    def wait_until_ready(self, timeout: float = 480.0) -> None:
         """Wait until the process has imported its frameworks. Raises LauncherError where it does not come up."""
         with self._lock:
             self._start()
@@ -143,7 +143,7 @@ class Launcher:
             self._ready = True
 
     def _last_words(self) -> str:
-        """What an isolated launcher wrote to its standard error, the end of it."""
+        """The end of what an isolated launcher wrote to its standard error."""
         if self._said is None:
             return ""
         self._said.seek(0, os.SEEK_END)
@@ -152,7 +152,7 @@ class Launcher:
 
     @property
     def pid(self) -> int | None:
-        """Of the process; None where none was started."""
+        """The process id; None if no process was started."""
         return self._process.pid if self._process is not None else None
 
     def with_frameworks(self, frameworks: Sequence[str]) -> Launcher:
@@ -287,8 +287,8 @@ class _Case:
         self._report: dict | None = None  # the leader's last word, which comes as soon as all ranks have ended
 
     def windows(self) -> Iterator[dict]:
-        """What the leader has said of its ranks' processes (`labkit.watch.standstill`) since the last call. Raises
-        Closed, WireError."""
+        """The leader's reports on its ranks' processes (`labkit.watch.standstill`) since the last call. Raises Closed,
+        WireError."""
         for kind, meta, _ in self._inbox.frames():
             if kind == wire.STALL:
                 yield meta
@@ -325,11 +325,11 @@ def shared(frameworks: Sequence[str] = ("torch",)) -> Launcher:
 
 
 def for_notebook() -> Launcher:
-    """The one that serves a notebook: with Horovod and both frameworks where the notebook has imported Horovod, else
-    with PyTorch."""
-    from labkit.launch.horovod_rendezvous import FRAMEWORKS
+    """The one that serves a notebook: with TensorFlow, and Horovod where it is here, if the notebook has imported
+    TensorFlow; else with PyTorch."""
+    from labkit.launch.horovod_rendezvous import frameworks
 
-    return shared(FRAMEWORKS if "horovod" in sys.modules else ("torch",))
+    return shared(frameworks() if {"horovod", "tensorflow"} & set(sys.modules) else ("torch",))
 
 
 @atexit.register
@@ -349,11 +349,14 @@ def make_jobs(
     harness: str = "",
     seed: int = 0,
     poison: int = 0,
+    may_change: Sequence[str] | None = None,
     torch=None,
 ):
     """One job per rank: what to run (source chunks, name of the function) on which arguments (one tuple per rank).
 
-    poison: decides what the memory of a receive holds while nobody has waited for it.
+    poison: decides what the memory of a receive holds while nobody has waited for it. may_change: names of the
+    function's arguments that it may change; what it did to the others is told (`labkit.launch.arguments`). None: nobody
+    looks.
     """
     jobs = []
     for rank, args in enumerate(arguments):
@@ -367,6 +370,7 @@ def make_jobs(
             "harness": harness,
             "seed": seed,
             "poison": (poison * MAX_RANKS) % (1 << 62),
+            "may_change": None if may_change is None else list(may_change),
             "arguments": tagged,
         }
         jobs.append((job, payload))

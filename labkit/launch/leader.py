@@ -71,8 +71,10 @@ def _serve() -> None:
     signal.signal(
         signal.SIGCHLD, _reap
     )  # waited for, so that their processor time counts as that of this process' children
+    gc.disable()  # imports leave next to no garbage, and looking for it takes a sixth of their time
     _import_frameworks(sys.argv[2].split(","))
     sys.argv = [""]
+    gc.enable()
     gc.collect()
     use_huge_pages()
     gc.freeze()  # a forked rank does not copy pages just because the collector touched them
@@ -126,7 +128,7 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
     """Fork one process per socket in `ranks`, wait until all have ended or `lifeline` closes; how each ended, by rank.
 
     Each entry: {"exit": status or None, "signal": number or None, "cpu": seconds, "rss": bytes, "over": limit passed or
-    ""}. Raises JailError where a rank's jail could not be built.
+    "", "said": last words}. Raises JailError where a rank's jail could not be built.
     """
     apart = request["apart"]
     if spec is not None and apart:
@@ -137,7 +139,7 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
     rendezvous, watch = _watch_of(request, len(ranks))
     if spec is not None:
         jail.hide()
-    children = Children(len(ranks))
+    children = Children(len(ranks), listens=spec is None)
     compartments = [jail.start_compartment(spec) if apart else 0 for _ in ranks]
     for r, sock in enumerate(ranks):
         others = [lifeline, *(s for s in ranks if s is not sock)]

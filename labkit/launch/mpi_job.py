@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from labkit.environment import mpi_environment, mpiexec
+from labkit.environment import mpi_environment, mpiexec, outside_of_jobs
 from labkit.launch import jail, reaper
 from labkit.launch.children import PROCESSES
 from labkit.launch.launcher import Limits
@@ -35,6 +35,7 @@ from labkit.relay import wire
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch import hang, recorder, standstill
 from labkit.watch.events import RankState
+from labkit.watch.pace import MOST, Deadline
 
 START_TIMEOUT = 60.0
 LAST_WORDS = 5.0  # seconds mpiexec has to say how a rank died
@@ -110,10 +111,10 @@ class _Job:
             raise
 
     def _start(self, most: int) -> subprocess.Popen:
-        environment = dict(os.environ)
-        for name in [n for n in environment if n.startswith(("OMPI_COMM_", "PMIX_", "PMI_", "OMPI_UNIVERSE"))]:
-            del environment[name]  # a kernel that is a rank itself must not make its children believe they are
-        environment.update(mpi_environment(most), MPLBACKEND="Agg", PYTHONPATH=str(Path(__file__).resolve().parents[2]))
+        # On this machine, where their socket is, in an allocation of several nodes, too; and a kernel that is a rank
+        # itself must not make its children believe they are.
+        environment = outside_of_jobs(os.environ) | mpi_environment(most, here=True)
+        environment.update(MPLBACKEND="Agg", PYTHONPATH=str(Path(__file__).resolve().parents[2]))
         environment["TMPDIR"] = str(self.folder)
         # a killed rank leaves its shared memory behind
         environment["OMPI_MCA_btl_vader_backing_directory"] = str(self.folder)
@@ -143,7 +144,12 @@ class _Job:
         inside = "namespaces" in self.isolation["protections"]
         folder = "/tmp/job" if inside else str(self.folder / "job")
         os.chmod(self.folder, 0o700 if inside else 0o711)
-        environment = {**self.isolation["environment"], **mpi_environment(most), "MPLBACKEND": "Agg", "TMPDIR": folder}
+        environment = {
+            **self.isolation["environment"],
+            **mpi_environment(most, here=True),
+            "MPLBACKEND": "Agg",
+            "TMPDIR": folder,
+        }
         environment["OMPI_MCA_btl_vader_backing_directory"] = "/dev/shm" if inside else folder
         # one process may not read another's memory there
         environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
@@ -172,7 +178,7 @@ class _Job:
             theirs.close()
 
     def _receive_folder(self) -> int:
-        self.lifeline.settimeout(START_TIMEOUT)
+        self.lifeline.settimeout(START_TIMEOUT * MOST)
         _, handles, _, _ = socket.recv_fds(self.lifeline, 64, 1)
         if not handles:
             raise RuntimeError(
@@ -182,7 +188,7 @@ class _Job:
 
     @contextlib.contextmanager
     def _recordings(self) -> Iterator[Path | None]:
-        """Where the flight recorders of the present case write; None where there is no such folder."""
+        """The folder into which the flight recorders of the present case write; None if it does not exist."""
         name = f"case{self.number}"
         if self.isolation is None:
             yield self.folder / name if (self.folder / name).exists() else None
@@ -198,19 +204,19 @@ class _Job:
             os.close(handle)
 
     def _said(self) -> str:
-        """What mpiexec and the ranks wrote to their standard error. A file, not a pipe: a full pipe would stop them."""
+        """The standard error of mpiexec and the ranks. A file, not a pipe: a full pipe would stop them."""
         with open(self.folder / "errors", "rb") as file:
             return file.read(1 << 20).decode(errors="replace")
 
     def _accept(self, server: socket.socket, most: int) -> list[socket.socket]:
         found: dict[int, socket.socket] = {}
-        end = time.monotonic() + START_TIMEOUT
+        end = Deadline(START_TIMEOUT)
         while len(found) < most:
             server.settimeout(0.5)
             try:
                 sock, _ = server.accept()
             except TimeoutError:
-                if self.process.poll() is not None or time.monotonic() > end:
+                if self.process.poll() is not None or end.left() <= 0:
                     raise RuntimeError(
                         f"mpiexec could not start {most} ranks; `labkit doctor` says more.\n{self._said()[-1500:]}"
                     ) from None
@@ -230,7 +236,8 @@ class _Job:
         printed: list[tuple[int, str]] = []
         for r, (job, payload) in enumerate(jobs):
             wire.send(self.sockets[r], wire.JOB, {**job, "number": self.number}, payload)
-        report, too_slow = self._watch(ranks, printed, deadline, standstill.Silence(patience))
+        end = Deadline(deadline)
+        report, too_slow = self._watch(ranks, printed, end, standstill.Silence(patience))
         events, complete = self._events()
         for r, rank in enumerate(ranks):
             _count(rank, [e for e in events if e.rank == r])
@@ -244,10 +251,9 @@ class _Job:
         ends = [{} for _ in jobs]
         if not usable:
             ends = self._ends(len(jobs), died=any(rank.state == "dead" for rank in ranks))
-        return Outcome(ranks, printed, events, report, too_slow), ends, usable
+        return Outcome(ranks, printed, events, report, too_slow, slowed=end.worst), ends, usable
 
-    def _watch(self, ranks, printed, deadline: float, silence: standstill.Silence):
-        end = time.monotonic() + deadline
+    def _watch(self, ranks, printed, end: Deadline, silence: standstill.Silence):
         seen, since, watch = None, time.monotonic(), standstill.Watch()
         with selectors.DefaultSelector() as selector:
             for r in range(len(ranks)):
@@ -282,12 +288,12 @@ class _Job:
                     report = hang.explain(states)
                     if report.kind != "busy":
                         return report, False
-                if time.monotonic() > end:
+                if end.left() <= 0:
                     return None, True
         return None, False
 
     def _events(self) -> tuple[list, bool]:
-        """What the ranks have called, and whether that is all: a recording holds a few thousand operations."""
+        """The operations that the ranks have called, and True if these are all: a recording holds a few thousand."""
         with self._recordings() as folder, contextlib.suppress(OSError, ValueError):
             return (recorder.events(folder), not recorder.overwritten(folder)) if folder else ([], True)
         return [], True
@@ -307,7 +313,7 @@ class _Job:
         return states
 
     def _ends(self, count: int, died: bool) -> list[dict]:
-        """What mpiexec says about a rank that a signal ended. died: whether one did, so that mpiexec will end by
+        """mpiexec's sentence about a rank that a signal ended. died: True if one did, so that mpiexec will end by
         itself.
         """
         if self.isolation is not None and died:

@@ -1,10 +1,11 @@
-"""What a process of ours is given before it runs: huge pages, limits, and an end with its parent."""
+"""Process set-up before user code runs: huge pages, resource limits, death with the parent."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import signal
+import sys
 from pathlib import Path
 
 _libc = ctypes.CDLL(None, use_errno=True)  # opened once, before any fork
@@ -42,6 +43,17 @@ def die_with_parent() -> None:
     """Ask the kernel to kill this process when its parent goes (Linux; elsewhere the closed sockets do it)."""
     with contextlib.suppress(OSError, AttributeError):
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def settle_torch_after_fork() -> None:
+    """Make torch's pool of threads anew, in a process just forked from one that had torch compute in one thread.
+
+    It must be done before there is a second thread: torch does it in the first call that sets the number of threads,
+    and of two threads that come at once one finds no pool and aborts the process. Where torch is built with CUDA, a
+    backward pass behind `fully_shard` or DTensor has eight threads of its own that call, even without a GPU.
+    """
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
 
 
 def apply_limits(limits: dict) -> None:

@@ -1,4 +1,5 @@
-"""What a forked rank does: take its job from the relay's socket, run the student's source, hand back plain data."""
+"""The program of a forked rank: takes its job from the relay's socket, runs the student's source, returns plain
+data."""
 
 from __future__ import annotations
 
@@ -11,12 +12,14 @@ import socket
 import sys
 import threading
 import traceback
+import types
 import warnings
 from importlib.abc import MetaPathFinder
 
 import numpy as np
 
 from labkit.cells.slicing import Chunk, execute
+from labkit.launch.arguments import Watched
 from labkit.relay import wire
 
 MAX_PRINTED = 64 << 10
@@ -103,7 +106,7 @@ def student_traceback(error: BaseException, labels: set[str]) -> list[str]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether this exception, of Python, torch or C++, says that there is no more memory."""
+    """True if this exception, of Python, torch or C++, says that memory is exhausted."""
     text = _text_of(error)
     return (
         isinstance(error, MemoryError)
@@ -132,7 +135,7 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
     warnings.filterwarnings("ignore", module="harness$")  # of the check's own code: no news for a student
     try:
         seed_everything(job["seed"] + 7919 * job["rank"], torch)
-        function = _function(job, chunks)
+        function, watched = _function(job, chunks)
         arguments = rebuild(wire.decode(job["arguments"], payload), torch, placeholders)
         value = function(*arguments)
         printer.finish()
@@ -140,7 +143,7 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
             tagged, data = wire.encode(
                 [value, tuple(None if _is_comm(a, placeholders) else a for a in arguments)], torch
             )
-            wire.send(sock, wire.RESULT, {"value": tagged, **about()}, data)
+            wire.send(sock, wire.RESULT, {"value": tagged, "changed": _changes(watched), **about()}, data)
         except wire.WireError:
             raise ValueError("the returned value is too large to look at") from None
         return True
@@ -160,18 +163,26 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
 
 
 def _function(job: dict, chunks: list[Chunk]):
-    """The student's function, within the exercise's harness if it has one. Raises NameError, and whatever the student's
-    code does."""
+    """The student's function, within the exercise's harness if it has one, and who watches its arguments, or None.
+    Raises NameError, and whatever the student's code does."""
     namespace = {"__name__": "__main__", "__builtins__": __builtins__}
     execute(chunks, namespace)
     if job["function"] not in namespace:
         raise NameError(f"name '{job['function']}' is not defined")
     function = namespace[job["function"]]
+    watched = None
+    if job.get("may_change") is not None and isinstance(function, types.FunctionType):
+        function = watched = Watched(function, job["may_change"])
     if not job["harness"]:
-        return function
+        return function, watched
     harness: dict = {"__name__": "harness"}
     execute([Chunk("harness", 1, job["harness"])], harness)
-    return functools.partial(harness["harness"], function)
+    return functools.partial(harness["harness"], function), watched
+
+
+def _changes(watched: Watched | None) -> list[dict]:
+    """The changes that calls of the student's function have made to their arguments, as plain data."""
+    return [vars(change) for change in watched.changes.values()] if watched is not None else []
 
 
 def _text_of(error: BaseException) -> str:
@@ -189,7 +200,7 @@ def run_rank(sock: socket.socket) -> None:
     """The life of a rank forked by the launcher: one job, and then more of the same candidate for as long as they
     return."""
     _, job, payload = wire.receive(sock)
-    if job["runtime"] == "horovod":
+    if job["runtime"] in ("horovod", "tensorflow"):
         _run_on_horovod(sock, job, payload)
         return
     torch = sys.modules.get("torch")
@@ -205,7 +216,7 @@ def run_rank(sock: socket.socket) -> None:
     surroundings = _Surroundings(torch)
     while True:
         if on_relay:
-            connection.begin(job["poison"] + job["rank"], job.get("dies"))
+            connection.begin(job["poison"] + job["rank"], job.get("deadly", False))
             torch.distributed.init_process_group(
                 "relay", store=torch.distributed.HashStore(), rank=job["rank"], world_size=job["world_size"]
             )
@@ -245,7 +256,7 @@ class _NoMpi(MetaPathFinder):
 
 
 class _Surroundings:
-    """What a candidate's function can change in its process without meaning to, and what is put back before the next
+    """The state of a process that a candidate's function may change without meaning to; it is restored before the next
     case."""
 
     def __init__(self, torch=None):

@@ -24,7 +24,7 @@ class RankSet:
         self._case = launcher.case(most, limits, together=together)
 
     def serves(self, world_size: int, limits: Limits, together: bool) -> bool:
-        """Whether these ranks can run a case of that kind."""
+        """True if these ranks can run a case of that size, with these limits."""
         return self._case is not None and world_size <= self.most and (limits, together) == (self.limits, self.together)
 
     def run(self, jobs: Sequence[tuple[dict, bytes]], **network) -> tuple[Outcome, list[dict]]:

@@ -102,7 +102,7 @@ def kill(pid):
 
 
 def is_python(pid):
-    """Whether a process runs the interpreter that this one runs: a rank, or a helper of the controller."""
+    """True if a process runs the same interpreter as this one: a rank, or a helper of the controller."""
     try:
         return os.path.samefile(f"/proc/{pid}/exe", "/proc/self/exe")
     except OSError:

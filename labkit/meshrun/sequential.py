@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -39,9 +40,14 @@ def _update(parameters: dict[str, Tensor], run: Sequential, settings: Settings) 
     return norm
 
 
-def sequential(settings: Settings, steps: int) -> Sequential:
-    """So many steps from the first weights, each on its whole minibatch at once."""
+def sequential(settings: Settings, steps: int, look: Callable[[Tensor], None] | None = None) -> Sequential:
+    """So many steps from the first weights, each on its whole minibatch at once.
+
+    look: is called with what leaves the embedding, and then with what leaves each block, in every step.
+    """
     model = settings.model()
+    for module in list(model)[:-2] if look else ():
+        module.register_forward_hook(lambda module, inputs, out: look(out))
     parameters = dict(model.named_parameters())
     zeros = ({name: torch.zeros_like(p) for name, p in parameters.items()} for _ in range(2))
     run = Sequential([], {}, *zeros)

@@ -24,7 +24,7 @@ from importlib.util import find_spec
 
 
 class ProcessGroupMPI:
-    """What PyTorch finds under the name of its missing MPI backend."""
+    """The class that PyTorch finds under the name of its missing MPI backend."""
 
     @staticmethod
     def create(ranks: list[int]):

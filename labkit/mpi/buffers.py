@@ -71,7 +71,7 @@ def dtype_name(tensor: torch.Tensor) -> str:
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
-    """Whether its memory holds its values one after the other: a conjugated or negated view holds others."""
+    """True if its memory holds its values one after the other: a conjugated or negated view holds others."""
     return tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg()
 
 
@@ -119,7 +119,7 @@ def numbers_of(tensor: torch.Tensor) -> list:
 
 
 def room_for(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """Where MPI may write what `tensor` is to receive, as `dtype` (its own unless given).
+    """A tensor into which MPI may write what `tensor` is to receive, as `dtype` (its own unless given).
 
     The tensor itself where it lies in one piece and has that dtype, else a new one of its shape.
     """
@@ -178,5 +178,6 @@ def deal_out(received: torch.Tensor, tensors: list[torch.Tensor]) -> None:
 
 
 def lengths(tensors: list[torch.Tensor]) -> str:
-    """What has to be the same on all ranks of tensors that are combined element by element: "5 float32, 6 int64"."""
+    """A description that must be the same on all ranks for tensors combined element by element: "5 float32, 6
+    int64"."""
     return ", ".join(f"{tensor.numel()} {dtype_name(tensor)}" for tensor in tensors)

@@ -1,4 +1,4 @@
-"""How groups of the mpi backend come into being: called by `labkit.mpi.autoload` on behalf of torch.distributed."""
+"""Makes the groups of the mpi backend: called by `labkit.mpi.autoload` on behalf of torch.distributed."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Watched:
         _running.pop(id(self), None)
 
     def stuck(self, now: float) -> bool:
-        """Whether it has lasted longer than the group's timeout, so that the job must end."""
+        """True if it has lasted longer than the group's timeout, so that the job must end."""
         return now - self.since > self.members.timeout
 
 
@@ -115,7 +115,7 @@ class Operation(Watched):
         return f"{text}, called at {line}" if line else text
 
     def user_line(self) -> str:
-        """Where it was called: the line kept from then, or where its thread stands now."""
+        """The line of its call: the one noted then, or the one where its thread stands now."""
         return self.line or _line_of(sys._current_frames().get(getattr(self, "thread", None)))
 
 
@@ -282,7 +282,7 @@ class Message(dist.Work):
         self._profiled = profiled_until_complete(operation.kind)
 
     def progress(self) -> bool:
-        """Whether it is complete; never waits."""
+        """True if it is complete; never waits."""
         if not self._done and self._busy.acquire(blocking=False):
             try:
                 self._complete(self._request.Test)

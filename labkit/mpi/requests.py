@@ -66,7 +66,7 @@ class TracedRequest(_Plain):
         return flag, value
 
     def Free(self) -> None:
-        """Who gives a request back need not wait for it."""
+        """Frees the request: nobody has to wait for it then."""
         super().Free()
         self.done()
 

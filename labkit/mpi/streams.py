@@ -1,4 +1,4 @@
-"""In which order the collectives of a process group are carried out, and where the callbacks of their futures run.
+"""Orders the collectives of a process group, and runs the callbacks of their futures.
 
 MPI matches the collectives of a communicator by their order, so all ranks must begin them in the same one. Here it is
 the order of the program, also of what callbacks start, as on a stream of CUDA: a callback runs where it was attached,
@@ -49,7 +49,7 @@ _numbers = itertools.count()  # of what is submitted: the order of the program
 
 
 class _Here(threading.local):
-    """What this thread is running."""
+    """The callback that this thread is running."""
 
     callback: Callback | None = None
     depth = 0  # 1 in a callback, 2 in one that was attached there ...
@@ -59,12 +59,12 @@ _here = _Here()
 
 
 def place() -> str:
-    """Where the calling thread's operation belongs, in words: empty in the program itself."""
+    """Words for the place of the calling thread's operation: "" in the program itself."""
     return " in a callback" + " of a callback" * (_here.depth - 1) if _here.depth else ""
 
 
 class Progress:
-    """How far a collective has come: what its work object and its futures both know, without each other's tensors."""
+    """The progress of a collective, shared by its work object and its futures without each other's tensors."""
 
     def __init__(self, operation: Operation, stream: Stream):
         self.operation, self.stream = operation, stream
@@ -78,7 +78,7 @@ class Progress:
         _changed.notify_all()
 
     def is_over(self) -> bool:
-        """Whether whoever asks need not wait: a callback waits for the operation only, not for other callbacks."""
+        """True if whoever asks need not wait: a callback waits for the operation only, not for other callbacks."""
         return self.complete or (self.carried_out and _here.callback is not None)
 
 
@@ -113,7 +113,7 @@ class Streams:
                     self._idle.append(served)
 
     def here(self) -> Stream:
-        """That in which the calling thread's operations belong."""
+        """The stream of the calling thread's operations."""
         return self.of_program if _here.callback is None else _here.callback.stream_of(self)
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class Stream:
         self._served = False  # by a thread
 
     def begin_at_once(self) -> bool:
-        """Whether the calling thread may carry out a collective itself because nothing is pending; `end_at_once` must
+        """True if the calling thread may carry out a collective itself because nothing is pending; `end_at_once` must
         follow."""
         with _changed:
             if self.pending or not self._is_its_turn():
@@ -174,7 +174,7 @@ class Stream:
             _changed.notify_all()
 
     def _is_its_turn(self) -> bool:
-        """Whether what was submitted to the group before the owner was attached is finished."""
+        """True if what was submitted to the group before the owner was attached is finished."""
         callback = self.owner
         while callback is not None:
             outer = callback.stream.owner
@@ -208,7 +208,7 @@ class Stream:
 
 
 class Callback(Watched):
-    """What is done when a future is complete. depth: of what it starts.
+    """A callback of a future. depth: the nesting of the callbacks that it starts.
 
     awaited: that future, if it may not be complete when its turn comes.
     """
@@ -265,7 +265,7 @@ def _wait_for(future: torch.futures.Future) -> None:
 
 
 def _streams_held_up() -> list[Stream]:
-    """Those that go on only when the callback that this thread is running has returned."""
+    """The streams that go on only when the callback of this thread has returned."""
     streams, callback = [], _here.callback
     while callback is not None:
         streams.append(callback.stream)

@@ -94,7 +94,7 @@ def _traced_class(base: type) -> type:
 
 
 class _Traced:
-    """What the traced communicators have in common; its recorded methods are filled in below."""
+    """Base class of the traced communicators; its recorded methods are filled in below."""
 
     @functools.cached_property
     def members(self) -> tuple[int, ...]:
@@ -123,7 +123,7 @@ class _TracedNeighbours:
 
 
 def _recording() -> bool:
-    """Whether the traced call that asks was made by a program, perhaps through another traced one, with the recorder
+    """True if the traced call that asks was made by a program, perhaps through another traced one, with the recorder
     open."""
     caller = sys._getframe(2).f_globals.get("__name__", "")
     return recorder.is_open() and (caller in _TRACED or not caller.startswith(("labkit.", "probes.")))
@@ -154,7 +154,7 @@ def _dtype_name(dtype: Any) -> str:
 
 
 def _object_bytes(value: Any) -> int:
-    """How many bytes a pickled object takes, told only where that is cheap to find out (0: not told)."""
+    """The bytes of a pickled object where they are cheap to find out, else 0."""
     if hasattr(value, "nbytes"):
         return value.nbytes
     if isinstance(value, (int, float, str, bytes, type(None))) or (
@@ -339,7 +339,7 @@ def _traced_collective(name: str, root_at: int | None, blocking: bool = True, of
 
 
 def _collective_size(name: str, args: tuple, keywords: dict) -> dict[str, Any]:
-    """What this rank hands over; of Scatter and of in-place calls, what it gets."""
+    """The bytes that this rank sends; for Scatter and in-place calls, those that it receives."""
     if name.islower():
         return (
             {"nbytes": _object_bytes(_argument(args, keywords, 0, "sendobj", keywords.get("obj")))}

@@ -1,4 +1,4 @@
-"""What a `%%ranks` cell takes from the notebook: functions, classes and imports as source, data pickled.
+"""Carries what a `%%ranks` cell needs from the notebook: functions, classes and imports as source, data pickled.
 
 Only what a cell reads travels, and only when a rank does not have it in that form yet. A name that was assigned on the
 ranks stays as it is there until the notebook's own value changes.
@@ -35,7 +35,7 @@ class Value:
 
 @dataclass
 class SentNames:
-    """What the ranks of this session already have, rank by rank."""
+    """The values and sources that the ranks of this session already have, rank by rank."""
 
     values: dict[int, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))  # rank -> name -> mark
     chunks: dict[int, set[Chunk]] = field(default_factory=lambda: defaultdict(set))
@@ -46,7 +46,7 @@ class SentNames:
         self.chunks.clear()
 
     def packed(self, notebook: Notebook, source: str, ranks: list[int]) -> dict[int, bytes]:
-        """What to send to each rank with a cell of this source. Raises CannotSend."""
+        """The message for each rank with a cell of this source. Raises CannotSend."""
         values, chunks = notebook.needed(source, assigned={name for rank in ranks for name in self.values[rank]})
         total = sum(len(value.data) for value in values.values())
         if total > LIMIT:
@@ -142,7 +142,7 @@ class Notebook:
 
 
 def is_definition(value: Any) -> bool:
-    """Whether a value travels as source: modules, and functions and classes of the notebook itself."""
+    """True if a value travels as source: modules, and functions and classes of the notebook itself."""
     return isinstance(value, ModuleType) or (
         getattr(value, "__module__", None) == "__main__" and hasattr(value, "__qualname__")
     )

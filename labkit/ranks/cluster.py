@@ -69,7 +69,7 @@ class Member:
     started: str  # tells the process from a later one with the same number
 
     def is_alive(self) -> bool:
-        """Whether the process runs; a rank on another node is believed to."""
+        """True if the process runs; a rank on another node is believed to."""
         return self.host != os.uname().nodename or _start_time(self.pid) == self.started
 
 
@@ -85,11 +85,11 @@ class Run:
         return self.member.rank
 
     def is_done(self) -> bool:
-        """Whether the result is here and all output before it."""
+        """True if the result is here and all output before it."""
         return self.future.done() and self.future.output.done()
 
     def result(self) -> dict[str, Any]:
-        """What `engine.run_cell` returned."""
+        """The result of `engine.run_cell`."""
         result = self.future.result()
         if isinstance(result, BaseException):
             return {
@@ -154,7 +154,7 @@ class Cluster:
             self._reserved.pop().close()
 
     def _is_spread(self) -> bool:
-        """Whether the ranks run on several nodes."""
+        """True if the ranks run on several nodes."""
         return environment.hosts() > 1
 
     def _environment(self) -> dict[str, str]:
@@ -268,7 +268,7 @@ class Cluster:
             time.sleep(0.05)
 
     def is_usable(self) -> bool:
-        """Whether fresh ranks could still be started."""
+        """True if fresh ranks could still be started."""
         return self._reaper.poll() is None and not self._has_ended("controller")
 
     # -- ranks
@@ -427,7 +427,7 @@ class Cluster:
             time.sleep(0.02)
 
     def _told(self, ranks: list[int], limit: float) -> dict[int, str]:
-        """What mpiexec says within `limit` s about one of these ranks."""
+        """mpiexec's sentence about one of these ranks, waited for up to `limit` s."""
         deadline = time.monotonic() + limit
         while time.monotonic() < deadline:
             told = _told_deaths(self._log)
@@ -439,7 +439,7 @@ class Cluster:
         return {}
 
     def states(self, dead: list[int]) -> list[RankState]:
-        """Where every rank stands; of one that computes, the line it is at. dead: ranks that are known to be gone."""
+        """The state of every rank; of one that computes, its line. dead: ranks that are known to be gone."""
         found = {state.rank: state for state in recorder.states(self.flight, dict.fromkeys(dead, ""))}
         for member in self.members:
             state = found.setdefault(member.rank, RankState(member.rank, "dead" if member.rank in dead else "running"))
@@ -477,7 +477,7 @@ class Cluster:
             return ""
 
     def _stack_line(self, rank: int) -> str:
-        """Where a rank crashed, if faulthandler saw it."""
+        """The line in which a rank crashed, if faulthandler saw it."""
         return _students_line(self._stack(rank))
 
 
@@ -503,7 +503,7 @@ def _students_line(stack: str) -> str:
 
 
 def _told_deaths(log: Path) -> dict[int, str]:
-    """What mpiexec says about ranks that are gone: {rank: "SIGKILL", "exited with status 3" ...}."""
+    """mpiexec's words about ranks that are gone: {rank: "SIGKILL", "exited with status 3" ...}."""
     try:
         text = log.read_text(errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""What runs in each rank of a notebook: an ipyparallel engine with a traced communicator, and the cells sent to it.
+"""The program of each rank of a notebook: an ipyparallel engine with a traced communicator, and the cells sent to it.
 
 `python -m labkit.ranks.engine` (under mpiexec) starts one; on one machine it is forked instead (`labkit.ranks.forker`).
 The functions below it are called from the notebook through ipyparallel.
@@ -81,8 +81,8 @@ def main() -> None:
 
 
 def _folders() -> tuple[Path, Path]:
-    """Where this rank writes, and where its recording is. On another node than the notebook's they are its own, until
-    it ends."""
+    """The folders of this rank's files and of its recording. On another node than the notebook's they are its own,
+    until it ends."""
     if not is_remote():
         return Path(os.environ["LABKIT_RANKS"]), Path(os.environ["LABKIT_FLIGHT"])
     folder = Path(tempfile.mkdtemp(prefix="labkit-rank-"))
@@ -116,12 +116,12 @@ _remover: subprocess.Popen | None = None  # as long as this is kept, its input s
 
 
 def is_remote() -> bool:
-    """Whether the notebook runs on another node, from where it cannot read this rank's recording."""
+    """True if the notebook runs on another node, from where it cannot read this rank's recording."""
     return os.environ["LABKIT_HOST"] != os.uname().nodename
 
 
 def _connection(file: Path) -> str:
-    """What the controller says about itself; it is still starting when the engines do."""
+    """The text of the controller's connection file; the controller is still starting when the engines do."""
     if "IPP_CONNECTION_INFO" in os.environ:  # from another node
         return os.environ["IPP_CONNECTION_INFO"]
     while True:
@@ -206,8 +206,8 @@ def run_cell(source: str, label: str, first_line: int, sent: bytes, deadline: fl
 
 
 def _give_memory_back() -> None:
-    """What a cell has freed goes to the system, for whoever needs it next: the C library would keep it (glibc;
-    elsewhere nothing is done). Models are many tensors below the size from which it takes memory that it can return by
+    """Returns the memory that a cell has freed to the system: the C library would keep it (glibc; elsewhere nothing is
+    done). Models are many tensors below the size from which it takes memory that it can return by
     itself."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
@@ -325,7 +325,7 @@ def _execute(tree: ast.Module, source: str, label: str, namespace: dict[str, Any
 
 
 def blank_lines(source: str) -> int:
-    """How many blank lines a cell begins with."""
+    """The number of blank lines at the beginning of a cell."""
     count = 0
     for line in source.split("\n"):
         if line.strip():

@@ -29,7 +29,7 @@ import threading
 from pathlib import Path
 
 from labkit.launch import framed, launcher
-from labkit.launch.process import die_with_parent
+from labkit.launch.process import die_with_parent, settle_torch_after_fork
 
 _STUB = str(Path(__file__).with_name("stub.py"))
 # What an engine comes to import by itself; only mpi4py, which starts MPI, has to wait for the fork.
@@ -84,7 +84,7 @@ class RankForker:
 
 
 def is_possible(folder: Path, nodes: int) -> bool:
-    """Whether the ranks of a notebook can be forked here, with the forker's socket in `folder`."""
+    """True if the ranks of a notebook can be forked here, with the forker's socket in `folder`."""
     gpu = os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/kfd")
     return nodes == 1 and sys.platform == "linux" and not gpu and len(os.fsencode(folder / "forker")) <= _LONGEST_PATH
 
@@ -96,10 +96,12 @@ def serve(lifeline: socket.socket, listener: socket.socket) -> None:
     """Import what every rank needs, then fork a rank for each stub that asks, until the lifeline is let go."""
     _call_this_process("forker")
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # ipykernel's debugger would warn of itself
+    gc.disable()  # as in the launcher
     for module in _USED_BY_EVERY_RANK:
         importlib.import_module(module)
+    gc.enable()
     gc.collect()
-    gc.freeze()  # as in the launcher: what is not looked at is not copied
+    gc.freeze()  # what is not looked at is not copied
     wake, woken = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
@@ -155,7 +157,7 @@ def _fork(stub: socket.socket, sockets: list[socket.socket], pipes: list[int]) -
 
 
 def _receive(stub: socket.socket) -> tuple[dict, list[int]]:
-    """What a stub asks for: {"environment", "folder", "cores"} and its three standard streams. Raises OSError and
+    """The request of a stub: {"environment", "folder", "cores"} and its three standard streams. Raises OSError and
     ValueError."""
     stub.settimeout(_PATIENCE)
     try:
@@ -170,7 +172,7 @@ def _receive(stub: socket.socket) -> tuple[dict, list[int]]:
 
 
 def _be_a_rank(request: dict, streams: list[int], sockets: list[socket.socket], pipes: list[int]) -> None:
-    """In the forked process: become what mpiexec meant to start, and run. Never returns."""
+    """Turns the forked process into the rank that mpiexec meant to start, and runs it. Never returns."""
     status = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -221,6 +223,7 @@ def _take_over(request: dict) -> None:
     sys.argv = ["labkit.ranks.engine"]
     tempfile.tempdir = None
     threading.current_thread().name = "MainThread"
+    settle_torch_after_fork()
     reseed_after_fork()
 
 

@@ -46,7 +46,7 @@ _FRESH = "Fresh ranks are starting. Variables on the ranks are gone: run the cel
 
 @dataclass
 class _Session:
-    """What this kernel knows of its ranks."""
+    """The state of this kernel's ranks."""
 
     cluster: Cluster
     sent_names: SentNames
@@ -56,7 +56,7 @@ class _Session:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the last `%%ranks` cell ended. kind: "returned", "raised", "interrupted", or a kind of hang
+    """The end of the last `%%ranks` cell. kind: "returned", "raised", "interrupted", or a kind of hang
     (labkit.watch.hang.KINDS, "busy")."""
 
     kind: str
@@ -131,7 +131,7 @@ def _new_session(n: int, torch: bool) -> _Session | None:
 
 
 def _wait_until_ready(torch: bool = False) -> bool:
-    """Whether all ranks answer (torch: and have their process group); says why if they do not."""
+    """True if all ranks answer (torch: and have their process group); says why if they do not."""
     from labkit.ranks.cluster import StartFailed
 
     try:
@@ -161,7 +161,7 @@ atexit.register(stop)
 
 
 def slots() -> int | None:
-    """How many ranks the surrounding Slurm or PBS allocation has room for; None outside of any."""
+    """The number of ranks for which the surrounding Slurm or PBS allocation has room; None outside of any."""
     if "SLURM_JOB_ID" in os.environ:
         tasks = os.environ.get("SLURM_NTASKS") or os.environ.get("SLURM_NPROCS")
         if tasks:
@@ -313,7 +313,7 @@ def _session_is_whole() -> None:
 
 
 def _packed(shell, cell: str, ranks: list[int]) -> dict[int, bytes]:
-    """What each rank gets with the cell. Raises CannotSend."""
+    """The values and sources that each rank gets with the cell. Raises CannotSend."""
     hidden = frozenset(getattr(shell, "user_ns_hidden", ()))
     notebook = Notebook(executed_cells(), shell.user_ns, hidden)
     return _session.sent_names.packed(notebook, cell, ranks)
@@ -397,7 +397,7 @@ def _began(runs: list[Run], sent_at: float) -> float:
 
 
 class _Stillness:
-    """For how long no unfinished rank has done anything but wait in one and the same operation."""
+    """Measures for how long every unfinished rank has waited in one and the same operation."""
 
     def __init__(self, cluster: Cluster):
         self.cluster = cluster
@@ -405,7 +405,7 @@ class _Stillness:
         self.when = 0.0
 
     def since(self, runs: list[Run]) -> float:
-        """In s; 0 while one of them computes, or runs where it cannot be seen."""
+        """The seconds of waiting; 0 while one of them computes, or runs where it cannot be seen."""
         unfinished = {run.rank for run in runs if not run.is_done()}
         states = [state for state in recorder.states(self.cluster.flight) if state.rank in unfinished]
         seen = [(state.rank, state.state, state.operations) for state in states]
@@ -415,8 +415,8 @@ class _Stillness:
 
 
 def _states(runs: list[Run], dead: list[int] = ()) -> list[RankState]:
-    """Where the ranks stand; of those that are done (perhaps on another node, where nothing else is seen) how they
-    ended."""
+    """The states of the ranks; for those that are done (perhaps on another node, where nothing else is seen) their
+    end."""
     done = {run.rank: run.result() for run in runs if run.is_done()}
     states = []
     for state in _session.cluster.states(list(dead)):
@@ -442,7 +442,7 @@ def _disagreement() -> HangReport | None:
 
 
 def _report(states: list[RankState], ran: list[int] | dict) -> HangReport:
-    """Where the ranks stand; without a verdict if there is nothing to explain."""
+    """A report of the ranks' states; without a verdict if there is nothing to explain."""
     try:
         report = explain(states)
         waiting = any(state.state == "waiting" for state in states)
@@ -514,7 +514,7 @@ def _exception(raised: dict[int, dict[str, str]]) -> Message:
 
 
 def _unwritten(result: dict[str, str]) -> Message | None:
-    """What to say where an unwritten function is the reason why a rank raised."""
+    """The remark for a rank that raised because a function is not written yet."""
     function = re.findall(r", in (\w+)$", result["traceback"], re.MULTILINE)[-1:]
     return unwritten.explained(result["error"], result["message"], "".join(function), _running_cell())
 

@@ -1,5 +1,4 @@
-"""What ranks printed and drew, put together so that a person can read it: in rank order, labelled, the same text only
-once."""
+"""The ranks' output put together for a reader: in rank order, labelled, the same text only once."""
 
 from __future__ import annotations
 
@@ -211,7 +210,7 @@ class Code(str):
 
 @dataclass(frozen=True)
 class Message:
-    """What the course has to say about a cell: a title, and below it sentences and code."""
+    """The course's remark about a cell: a title, and below it sentences and code."""
 
     title: str
     parts: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What the ranks print, shown while their cell runs."""
+"""Shows what the ranks print while their cell runs."""
 
 from __future__ import annotations
 

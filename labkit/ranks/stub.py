@@ -1,4 +1,4 @@
-"""What mpiexec starts for each rank of a notebook where the ranks are forked: it has its rank forked and ends as that
+"""The process that mpiexec starts for each forked rank of a notebook: it has its rank forked, and ends as that rank
 ends.
 
 `python -I -S stub.py SOCKET`. It hands everything that mpiexec gave it (environment, standard streams, folder, cores)
@@ -16,7 +16,7 @@ import sys
 
 
 def main(path):
-    """What mpiexec starts in place of a rank."""
+    """The program that mpiexec starts in place of a rank."""
     forker = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         forker.connect(path)

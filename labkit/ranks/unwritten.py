@@ -23,7 +23,7 @@ _missing: dict[str, str] = {}  # name -> the function because of which no cell h
 
 
 def explained(kind: str, text: str, function: str, source: str) -> Message | None:
-    """What to say about an exception if an unwritten function is its reason, else None.
+    """The remark about an exception whose reason is an unwritten function, else None.
 
     kind, text: of the exception; function: in which it was raised; source: of the cell, whose names are missing from
     now on.

@@ -1,4 +1,4 @@
-"""What a collective does to bytes."""
+"""The arithmetic of collectives: reductions, concatenations and pieces of byte strings."""
 
 from __future__ import annotations
 

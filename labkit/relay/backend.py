@@ -67,7 +67,7 @@ class RelayWork(dist.Work):
         return True
 
     def _hear(self, ask, *arguments) -> tuple[dict, bytearray]:
-        """What the relay answers. Raises RankGone, now and whenever this is waited for again."""
+        """The relay's answer. Raises RankGone, now and whenever this is waited for again."""
         try:
             return ask(*arguments)
         except RankGone as gone:
@@ -209,6 +209,7 @@ class RelayProcessGroup(dist.ProcessGroup):
 
     # -- point to point
     def send(self, tensors, dst, tag):
+        _in_one_piece(tensors[0])
         data = tensor_bytes(tensors[0])
         return self._post("send", tensors, None, data, tensors[0], reads=tensors, peer=self._member(dst), tag=tag)
 
@@ -219,6 +220,8 @@ class RelayProcessGroup(dist.ProcessGroup):
         return self._receive(tensors, None, tag)
 
     def _receive(self, tensors, peer, tag):
+        _in_one_piece(tensors[0])
+
         def finish(meta, payload):
             fill(tensors[0], payload)
 
@@ -422,6 +425,12 @@ class RelayProcessGroup(dist.ProcessGroup):
         self.barrier().wait()
 
 
+def _in_one_piece(tensor: torch.Tensor) -> None:
+    """Raises RuntimeError, in gloo's words, for a message that gloo would not take."""
+    if not tensor.is_contiguous():
+        raise RuntimeError("input tensor has to be contiguous")
+
+
 class _AllWork(dist.Work):
     """Several operations that torch sees as one."""
 
@@ -451,7 +460,7 @@ class _AllWork(dist.Work):
 
 
 def _splitter(outs):
-    """What arrives is the concatenation of one piece per rank: each goes into its tensor."""
+    """Returns a function that splits an arriving payload, one piece per rank, into the given tensors."""
 
     def finish(meta, payload):
         view = memoryview(payload)

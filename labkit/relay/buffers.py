@@ -71,8 +71,8 @@ def fill(tensor: torch.Tensor, data: bytearray | memoryview) -> None:
 
 
 def overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors share an element's memory. Two columns of one matrix do not, though they lie in each other's
-    range."""
+    """True if two tensors share an element's memory. Two columns of one matrix do not, though their address ranges
+    overlap."""
     if not (a.numel() and b.numel()) or a.device.type != "cpu" or b.device.type != "cpu":
         return False
     (first, last), (other_first, other_last) = _range(a), _range(b)
@@ -97,7 +97,7 @@ def _addresses(tensor: torch.Tensor) -> np.ndarray:
 
 
 def checksum(tensor: torch.Tensor) -> int:
-    """Of a tensor's elements, in their order: whether somebody has written to it."""
+    """A checksum of a tensor's elements in their order: it changes when somebody writes to one."""
     if not tensor.numel():
         return 0
     plain = _in_one_piece(tensor)

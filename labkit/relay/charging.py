@@ -1,4 +1,4 @@
-"""What a rank on the relay says of itself beside its messages: that it computes, and how much memory it holds.
+"""Tells the relay what a rank does beside its messages: seconds of computing, and bytes of memory.
 
 For programs that stand for larger ones, and for the checks' own code around a student's: nobody's wall-clock time is
 measured.
@@ -24,7 +24,7 @@ _thread = threading.local()  # or the rank that a thread is
 
 
 def speak_through(speaker: Speaker, thread: bool = False) -> None:
-    """What this process says goes through `speaker`. thread: this thread alone."""
+    """Makes `speaker` the connection through which this process charges. thread: this thread alone."""
     if thread:
         _thread.speaker = speaker
     else:

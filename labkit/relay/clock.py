@@ -1,4 +1,4 @@
-"""What keeps time: virtual seconds of computing and of a network's links, and which line was said before which."""
+"""The virtual clock: seconds of computing and of a network's links, and the order of printed lines."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from labkit.watch.events import Event
 
 LARGEST = 1e9  # seconds of computing, at a time
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
+DEALT = ("all_to_all", "scatter", "reduce_scatter")  # of which each rank gets a piece of its own
 
 
 class Clock:
@@ -83,7 +84,7 @@ class Clock:
         return self._ready[0][0] if self._ready else float("inf")
 
     def complete_earliest(self) -> list[Sequence[Operation]]:
-        """Of what is ready, that which begins first is complete now; the cards it occupies make the others wait."""
+        """Completes those of the ready operations that begin first; the cards that they occupy make the others wait."""
         complete: list[Sequence[Operation]] = []
         earliest = float("inf")
         while self._ready and self._ready[0][0] <= earliest:
@@ -122,6 +123,8 @@ class Clock:
 
     def _exchange(self, ops: Sequence[Operation], start: float) -> None:
         cost, nbytes = self._cost(ops[0]), max(len(op.payload) for op in ops)
+        if (pieces := _uneven_pieces(ops)) is not None:
+            cost, nbytes = self.topology.uneven(ops[0].kind, _from_the_root(ops[0]), pieces), 1
         for free, cards in ((self._out_free, cost.out), (self._in_free, cost.into)):
             for card, (overhead, per_byte) in cards.items():
                 free[card] = start + overhead + nbytes * per_byte
@@ -137,8 +140,7 @@ class Clock:
         root = op.root if op.kind in ROOTED else None
         key = op.group, op.kind, root
         if key not in self._costs:
-            at = 0 if root is None else op.group.position[root]
-            self._costs[key] = self.topology.collective(op.kind, op.members[at:] + op.members[:at])
+            self._costs[key] = self.topology.collective(op.kind, _from_the_root(op))
         return self._costs[key]
 
     def lines_in_causal_order(self) -> list[tuple[int, str]]:
@@ -154,6 +156,24 @@ class Clock:
             said.append((r, line))
             out[r] += 1
         return said
+
+
+def _from_the_root(op: Operation) -> tuple[int, ...]:
+    """The members of its group; where it has a root, beginning with that."""
+    at = op.group.position[op.root] if op.kind in ROOTED else 0
+    return op.members[at:] + op.members[:at]
+
+
+def _uneven_pieces(ops: Sequence[Operation]) -> list[list[int]] | None:
+    """Bytes of the pieces that a collective deals out (`topology.uneven_rounds`), where they are of different sizes."""
+    first = ops[0]
+    if first.kind not in DEALT:
+        return None
+    givers = [op for op in ops if op.rank == op.root] if first.kind == "scatter" else ops
+    if len({size for op in givers for size in op.sizes}) < 2:
+        return None
+    at = first.group.position[first.root] if first.kind == "scatter" else 0
+    return [op.sizes[at:] + op.sizes[:at] for op in givers]
 
 
 def _latest(clocks: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

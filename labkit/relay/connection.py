@@ -38,7 +38,7 @@ def hide(folder: str) -> None:
 
 
 def user_line() -> str:
-    """Where the student's code stands: the innermost frame outside torch and labkit, as "cell 7, line 3"."""
+    """The line where the student's code stands: the innermost frame outside torch and labkit, as "cell 7, line 3"."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -49,8 +49,7 @@ def user_line() -> str:
 
 
 def asked_by_the_program() -> bool:
-    """Whether a wait was called by the program itself, and not by torch (a blocking call, or
-    DistributedDataParallel)."""
+    """True if the program itself called this wait, and not torch (a blocking call, or DistributedDataParallel)."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HIDDEN[1]):
         frame = frame.f_back
@@ -66,7 +65,7 @@ class RankGone(dist.DistBackendError):
 
 
 def refusal(meta: dict) -> RuntimeError:
-    """What the relay's FAIL raises."""
+    """The exception for the relay's FAIL."""
     return RankGone(meta["gone"]) if meta.get("gone") else RuntimeError(str(meta.get("error")))
 
 
@@ -92,9 +91,9 @@ class Connection:
         self._over: set[int] = set()  # sends that are complete, as the relay has told with something else
         self.begin(0)
 
-    def begin(self, seed: int, dies: int | None = None) -> None:
-        """A case begins. dies: the operation in place of which this process dies, counted from 0."""
-        self._until_death = dies
+    def begin(self, seed: int, deadly: bool = False) -> None:
+        """A case begins. deadly: a rank dies in it; the relay knows which, and is asked before every operation."""
+        self._deadly = deadly
         self.open: dict[int, Claim] = {}
         self._groups: dict[str, list[int]] = {}  # whose members the relay has been told
         self.random = np.random.default_rng(seed)
@@ -152,19 +151,17 @@ class Connection:
             return meta["ticket"]
 
     def _die_in_time(self) -> None:
-        if self._until_death == 0:
-            self._die()
-        if self._until_death is not None:
-            self._until_death -= 1
-
-    def _die(self) -> None:
-        """As a killed process does: no `finally`, no `except`, no other thread goes on."""
-        with self._alone():
-            self.sendall(wire.pack(wire.GONE, {}))
-            os._exit(128 + signal.SIGKILL)
+        """Ends the process, if the relay says so, as a signal would: no `finally`, no `except`, no other thread goes
+        on."""
+        if self._deadly:
+            with self._alone():
+                wire.send(self, wire.LIVES, {})
+                if not self.receive()[1]["lives"]:
+                    os._exit(128 + signal.SIGKILL)
 
     def _ticketed(self, meta: dict) -> dict:
-        """What the relay is told of an operation: who the members of its group are is said once."""
+        """The description of an operation for the relay. The members of a group are sent once, with its first
+        operation."""
         self.tickets += 1
         meta = {**meta, "ticket": self.tickets, "line": user_line()}
         if self._groups.get(meta["group"]) is meta["members"]:

@@ -1,4 +1,4 @@
-"""What matches: receives with sends, and the members of a collective with each other."""
+"""Matches receives with sends, and the members of a collective with each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from labkit.relay import wire
 from labkit.relay.arithmetic import cut, reduce_bytes
-from labkit.relay.operation import Operation
+from labkit.relay.operation import Group, Operation
 
 # Of these every member brings as much of the same type.
 _SIZED = ("all_reduce", "broadcast", "reduce", "reduce_scatter", "gather", "scatter")
@@ -39,7 +39,7 @@ class Matcher:
         self.recvs: dict[Queue, list[Operation]] = {}
         self._changed: set[Queue] = set()  # since `pair` was called
         self._open: set[Queue] = set()  # those whose first unmatched receive has senders to choose from, in time
-        self._slots: dict[tuple[str, int], list[Operation]] = {}
+        self._slots: dict[tuple[Group, int], list[Operation]] = {}
         self._sequence: dict[Queue, int] = {}
         self._matches = 0
 
@@ -58,12 +58,12 @@ class Matcher:
             return None
         number = self._sequence.get((op.rank, name), 0)
         self._sequence[op.rank, name] = number + 1
-        slot = self._slots.setdefault((name, number), [])
+        slot = self._slots.setdefault((op.group, number), [])
         slot.append(op)
         _check_agreement(slot)
         if len(slot) < len(op.members):
             return None
-        del self._slots[name, number]
+        del self._slots[op.group, number]
         position = op.group.position
         ops = sorted(slot, key=lambda o: position[o.rank])
         self._match(ops)
@@ -103,8 +103,8 @@ class Matcher:
         return pairs
 
     def pair_earliest(self, before: float) -> Pair | None:
-        """Of all any-source receives that have senders, the one that can begin first, with the sender that called
-        first: where computing takes time, time decides. None where nothing can begin by `before`. Raises Mismatch."""
+        """The any-source receive that can begin first, with the sender that called first; where computing takes time,
+        time decides. None if none can begin by `before`. Raises Mismatch."""
         candidates = []
         for queue in self._open:
             recv = next(r for r in self.recvs[queue] if _first_of_each_sender(r, self.sends[queue]))
@@ -176,10 +176,10 @@ def exchange(ops: list[Operation]) -> None:
 
     A reduction that does not work on the type of the data is refused (`Operation.refused`).
     """
-    if ops[0].kind not in _EXCHANGES:
+    if ops[0].kind not in EXCHANGES:
         raise wire.WireError("an operation the relay does not know")
     try:
-        _EXCHANGES[ops[0].kind](ops)
+        EXCHANGES[ops[0].kind](ops)
     except TypeError:
         for op in ops:
             op.refused = f"the reduction {op.reduce} does not work on {op.dtype}"
@@ -238,7 +238,7 @@ def _fitting(op: Operation, piece: bytes) -> bytes:
     return piece
 
 
-_EXCHANGES: dict[str, Callable[[list[Operation]], None]] = {
+EXCHANGES: dict[str, Callable[[list[Operation]], None]] = {
     "all_reduce": _all_reduce,
     "reduce": _all_reduce,
     "broadcast": _broadcast,

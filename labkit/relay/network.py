@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import selectors
 import socket
-import time
 from collections.abc import Callable, Sequence
 
 from labkit.relay import wire, words
@@ -16,6 +15,7 @@ from labkit.relay.matcher import Mismatch
 from labkit.relay.outcome import Outcome
 from labkit.relay.progress import ProgressEngine
 from labkit.watch import standstill
+from labkit.watch.pace import Deadline
 
 MAX_BYTES = 256 << 20  # of all messages and results together
 _LEADER = -1  # in place of a rank
@@ -25,7 +25,8 @@ SEND_TIMEOUT = 20.0  # seconds a rank may leave a message unread
 class Relay(ProgressEngine):
     """Runs one case over already connected sockets, one per rank.
 
-    jobs: per rank (meta, payload), sent when the rank may start. deadline: wall-clock seconds for the whole case.
+    jobs: per rank (meta, payload), sent when the rank may start. deadline: seconds for the whole case
+    (`labkit.watch.pace.Deadline`).
     case: whose leader says what the ranks' processes do (`lifeline`, a socket, and `windows()`, what came over it).
     patience: see `labkit.watch.standstill.Silence`. network: topology, late, seed and kills of `ProgressEngine`.
     """
@@ -62,18 +63,19 @@ class Relay(ProgressEngine):
             for r in range(len(self.sockets)):
                 if r not in self.late:
                     self._start(r)
-            too_slow = False
+            too_slow, end = False, Deadline(self.deadline)
             try:
-                too_slow = self._serve(selector)
+                too_slow = self._serve(selector, end)
             except Mismatch as mismatch:
                 self.report = words.of_mismatch(mismatch, self._states())
-        return self.outcome(too_slow)
+        outcome = self.outcome(too_slow)
+        outcome.slowed = end.worst
+        return outcome
 
-    def _serve(self, selector) -> bool:
+    def _serve(self, selector, end: Deadline) -> bool:
         """Serve the ranks until the case is over. Returns whether its time was up. Raises Mismatch."""
-        end = time.monotonic() + self.deadline
         while self.report is None:
-            left = end - time.monotonic()
+            left = end.left()
             if left <= 0 or self.silent_too_long or self.cancelled():
                 return True
             if any(rank.state == "running" for rank in self.ranks):
@@ -87,7 +89,7 @@ class Relay(ProgressEngine):
     def _start(self, r: int) -> None:
         super()._start(r)
         meta, payload = self.jobs[r]
-        self._send(r, wire.JOB, {**meta, "dies": self.kills[r]} if r in self.kills else meta, payload)
+        self._send(r, wire.JOB, {**meta, "deadly": bool(self.kills)}, payload)
 
     def _read_leader(self, selector) -> None:
         running = [r for r, rank in enumerate(self.ranks) if rank.state == "running"]
@@ -102,7 +104,11 @@ class Relay(ProgressEngine):
         try:
             wire.send(self.sockets[r], kind, meta, payload)
         except OSError:
-            self.ranks[r].state = "dead"
+            self._dead(r)
+
+    def _dead(self, r: int) -> None:
+        """Nothing more is heard of a rank. What it waited for may still come to its end: that wakes nobody."""
+        self.ranks[r].state, self.waiting_for[r] = "dead", None
 
     def _read(self, selector, r: int) -> None:
         self.silence.heard(r)
@@ -116,12 +122,12 @@ class Relay(ProgressEngine):
         except wire.Closed:
             selector.unregister(self.sockets[r])
             if rank.state not in ("returned", "raised", "gone"):
-                rank.state = "dead"
+                self._dead(r)
         except Mismatch:
             raise
         except Exception as error:  # whatever a rank makes up must never end the judge
             selector.unregister(self.sockets[r])
             inbox.clear()
-            rank.state = "dead"
+            self._dead(r)
             kind = "too_much" if isinstance(error, wire.TooMuch) else "protocol"
             rank.error = {"type": kind, "text": f"{type(error).__name__}: {error}", "rows": []}

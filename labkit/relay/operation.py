@@ -33,6 +33,8 @@ class Groups:
         # what was named last: all ranks of one process name one and the same list
         self._latest: tuple[object, Group | None] = (None, None)
         self._known: list[dict[str, Group]] = [{} for _ in range(n)]
+        self._named: dict[str, Group] = {}
+        self.two_of_one_call: tuple[Group, Group] | None = None  # groups that should have been made by two calls
 
     def of(self, rank: int, meta: dict) -> Group:
         """The group that a POST of `rank` names. Raises WireError, KeyError, TypeError or ValueError for what is
@@ -50,8 +52,17 @@ class Groups:
         if rank not in group.position:
             raise wire.WireError("an operation outside its group")
         self._all[name, members] = self._known[rank][name] = group
+        # torch names a group by the number of the call, or by a hash of its members where these alone call
+        if name.isdigit() and self._named.setdefault(name, group) is not group:
+            self.two_of_one_call = self.two_of_one_call or (self._named[name], group)
         self._latest = meta["members"], group
         return group
+
+    def made_by_two_calls(self, group: Group) -> bool:
+        """True if some members of a group have used it, and others only another group of the same members."""
+        users = {r for r in group.members if self._known[r].get(group.name) is group}
+        others = [one for one in self._all.values() if one.members == group.members and one is not group]
+        return any(not users & {r for r in one.members if self._known[r].get(one.name) is one} for one in others)
 
 
 @dataclass(eq=False)
@@ -99,7 +110,7 @@ class Operation:
 
     @property
     def done(self) -> bool:
-        """Whether it is complete."""
+        """True if it is complete."""
         return self.ended is not None
 
     @property

@@ -1,4 +1,4 @@
-"""How a run on the relay ended: for each rank its value, what it printed, what it sent and when."""
+"""The outcome of a run on the relay: each rank's value, what it printed, what it sent and when."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ MAX_PRINTED = (
 
 @dataclass
 class RankOutcome:
-    """What one rank did, as the relay saw it."""
+    """One rank's part of the outcome, as the relay saw it."""
 
     state: str = (
         "late"  # "late", "running", "waiting", "polling", "returned", "raised", "dead", "gone" (`ProgressEngine.kills`)
     )
     value: Any = None
     after: tuple = ()
+    changed: tuple[dict[str, str], ...] = ()  # arguments (`labkit.launch.arguments.Change`), as the rank says
     error: dict = field(default_factory=dict)  # type, text, rows of a rank that raised
     clock: float = 0.0
     busy: float = 0.0  # virtual seconds of computing
@@ -52,6 +53,7 @@ class RankOutcome:
             self._note(meta, payload)
         elif kind == wire.RESULT:
             self.value, self.after = wire.decode(meta["value"], payload)
+            self.changed = tuple(_change(one) for one in list(meta.get("changed", []))[:20])
             self.state = "returned"
         elif kind == wire.RAISED:
             rows = [str(row)[:300] for row in list(meta.get("rows", []))[:8]]
@@ -77,9 +79,14 @@ class RankOutcome:
         return text.split("\n")
 
 
+def _change(said: dict) -> dict[str, str]:
+    return {name: str(said[name])[:100] for name in ("name", "where", "what", "kind")}
+
+
 @dataclass
 class Outcome:
-    """The end of a case. hang: a report, or None. too_slow: the deadline passed while a rank was running.
+    """The end of a case. hang: a report, or None. too_slow: the deadline passed while a rank was running. slowed: how
+    many times their usual processor time computations took meanwhile, at worst (`labkit.watch.pace`).
 
     link_bytes: that went over links of each class, "inside" nodes and "between" them; of a collective, what the
     library's algorithm sends.
@@ -91,11 +98,12 @@ class Outcome:
     hang: hang.HangReport | None
     too_slow: bool
     link_bytes: dict[str, float] = field(default_factory=dict)
+    slowed: float = 1.0
 
     @property
     def memory(self) -> list | None:
-        """Of each rank (virtual seconds, bytes alive from then on), as `labkit.timeline.draw` takes it; None where no
-        rank has counted."""
+        """For each rank the pairs (virtual seconds, bytes alive from then on) that `labkit.timeline.draw` takes; None
+        where no rank has counted."""
         return [rank.memory or None for rank in self.ranks] if any(rank.memory for rank in self.ranks) else None
 
     @property

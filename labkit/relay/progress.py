@@ -1,4 +1,4 @@
-"""What ranks ask for, what completes and when, and what is to be said when nobody can move any more.
+"""Drives a case: takes the ranks' requests, completes them in order of virtual time, and reports a standstill.
 
 Time is virtual (`labkit.relay.clock`). Messages and collectives complete only when no rank is running, the earliest
 first (a discrete-event simulation): that makes virtual times, any-source receives and verdicts the same on every
@@ -27,7 +27,7 @@ from labkit.watch.events import DEATH, POINT_TO_POINT, Event, RankState
 # What the ranks of one case may ask of the relay. Far more than any exercise needs; what goes beyond is a rank that
 # means harm.
 MAX_OPERATIONS = 100_000
-MAX_PENDING = 2_000  # messages of one rank that are under way: matching them takes time with the square
+MAX_PENDING = 2_000  # operations of one rank that are under way: matching messages takes time with the square
 MAX_FRUITLESS_POLLS = 2_000
 ENDED = ("returned", "raised", "dead", "gone")
 
@@ -41,6 +41,7 @@ class ProgressEngine:
     kills: rank -> the operation, counted from 0, in place of which its process dies. Whoever needs it for an operation
     is told so, as in MPI's user-level failure mitigation (Bland et al. 2013): a message with it, a collective of a
     group it belongs to; and of each death the next receive from any source, once.
+    describe_payloads: events say what was handed over is like (`Event.squares`, `Event.varied`).
     """
 
     max_operations = MAX_OPERATIONS
@@ -53,8 +54,9 @@ class ProgressEngine:
         late: Sequence[int] = (),
         seed: int = 0,
         kills: Mapping[int, int] | None = None,
+        describe_payloads: bool = False,
     ):
-        self.n, self.kills = n, dict(kills or {})
+        self.n, self.kills, self.describe_payloads = n, dict(kills or {}), describe_payloads
         self.late = [r for r in late if 0 <= r < n]
         self.groups = operation.Groups(n)
         self.clock, self.matcher = Clock(n, topology or flat()), Matcher(np.random.default_rng(seed))
@@ -67,7 +69,7 @@ class ProgressEngine:
         self.dying: dict[int, float] = {}  # ranks whose process has ended, and when: nobody has been told yet
         self.gone: dict[int, float] = {}  # the same, once whoever waited for them has been told
         self.knows: list[set[int]] = [set() for _ in range(n)]  # of which dead ranks each has been told
-        self.pending = [0] * n  # sends and receives that are not complete
+        self.pending = [0] * n  # operations that are not complete
         self.polls = 0  # answered with a no since somebody heard something
         self.records = 0  # of computing and memory
         self.report: hang.HangReport | None = None
@@ -82,20 +84,20 @@ class ProgressEngine:
         self.clock.start(r)
 
     def outcome(self, too_slow: bool) -> Outcome:
-        """What came of the case, which is over."""
+        """The outcome of the case, which is over."""
         for r, rank in enumerate(self.ranks):
             waits = [] if rank.state == "gone" else self.operations[r].values()
             rank.unwaited = sum(not op.awaited and not op.gone for op in waits)
             rank.clock, rank.busy = self.clock.now[r], self.clock.busy[r]
             rank.memory = tuple(self.clock.memory[r])
-        events = [words.event_of(op) for op in self.history] + self.clock.computed
+        events = [words.event_of(op, self.describe_payloads) for op in self.history] + self.clock.computed
         events += [Event(r, DEATH, at, at, at) for r, at in {**self.dying, **self.gone}.items()]
         lines, sent = self.clock.lines_in_causal_order(), dict(self.clock.link_bytes)
         return Outcome(self.ranks, lines, events, self.report, too_slow, sent)
 
     def handle(self, r: int, kind: int, meta: dict, payload: bytes) -> None:
-        """What a rank says. Raises Mismatch; WireError, KeyError, TypeError or ValueError for what no rank of ours
-        says."""
+        """Takes a message of a rank. Raises Mismatch; WireError, KeyError, TypeError or ValueError for one that no rank
+        of ours sends."""
         rank = self.ranks[r]
         if rank.state in ENDED:
             raise wire.WireError("a record after the end")
@@ -103,10 +105,8 @@ class ProgressEngine:
             self._post(r, meta, payload)
         elif kind in (wire.WAIT, wire.POLL):
             self._wait(r, kind, meta)
-        elif kind == wire.GONE:
-            if len(self.operations[r]) != self.kills.get(r):
-                raise wire.WireError("a death at another time")
-            rank.state, self.dying[r] = "gone", self.clock.now[r]
+        elif kind == wire.LIVES:
+            self._send(r, wire.REPLY, {"lives": self.lives(r)})
         elif kind == wire.COMPUTE:
             self._count_record()
             self.clock.compute(r, float(meta["seconds"]), str(meta.get("label", ""))[:20])
@@ -124,6 +124,13 @@ class ProgressEngine:
 
     # -- what ranks ask for
 
+    def lives(self, r: int) -> bool:
+        """True if a rank lives to begin its next operation; else its process dies here, and it is gone from now on."""
+        if len(self.operations[r]) != self.kills.get(r):
+            return True
+        self.ranks[r].state, self.dying[r] = "gone", self.clock.now[r]
+        return False
+
     def _post(self, r: int, meta: dict, payload: bytes) -> None:
         op, rank = operation.read(r, meta, payload, self.groups), self.ranks[r]
         if len(self.operations[r]) >= self.kills.get(r, self.max_operations):
@@ -132,10 +139,9 @@ class ProgressEngine:
             raise wire.TooMuch(f"more than {self.max_operations} operations in one case")
         if op.ticket in self.operations[r]:
             raise wire.WireError("a ticket used twice")
-        if op.kind in POINT_TO_POINT:
-            self.pending[r] += 1
-            if self.pending[r] > MAX_PENDING:
-                raise wire.TooMuch(f"more than {MAX_PENDING} messages at a time")
+        self.pending[r] += 1
+        if self.pending[r] > MAX_PENDING:
+            raise wire.TooMuch(f"more than {MAX_PENDING} operations at a time")
         self.operations[r][op.ticket] = op
         self.history.append(op)
         self.clock.post(op)
@@ -210,8 +216,7 @@ class ProgressEngine:
         """An operation will never be done."""
         op.gone, op.ended = dead, max(op.posted, *(self.gone[r] for r in dead))
         self.knows[op.rank].update(dead)
-        if op.kind in POINT_TO_POINT:
-            self.pending[op.rank] -= 1
+        self.pending[op.rank] -= 1
         self._deliver_to_who_waits([op])
 
     def _tell_of_deaths(self) -> None:
@@ -227,6 +232,9 @@ class ProgressEngine:
     def _advance(self) -> bool:
         """Nobody is running: let the earliest thing happen. False when the case is over. Raises Mismatch."""
         self._pair()
+        if self.groups.two_of_one_call:
+            self.report = words.of_groups(self.groups, (), self._states())
+            return False
         if self.dying and min(self.dying.values()) <= self.clock.next_start():
             self._tell_of_deaths()
             return True
@@ -248,8 +256,10 @@ class ProgressEngine:
         if polling:
             self.report = words.of_endless_polls(polling, self._states())
         elif any(rank.state == "waiting" for rank in self.ranks):
-            states, waited = self._states(), {(op.rank, op.ticket) for op in self.waiting_for if op is not None}
-            self.report = words.of_tags(self.matcher.with_other_tags(), waited, states) or hang.explain(states)
+            states, waiting = self._states(), [op for op in self.waiting_for if op is not None]
+            waited = {(op.rank, op.ticket) for op in waiting}
+            self.report = words.of_tags(self.matcher.with_other_tags(), waited, states)
+            self.report = self.report or words.of_groups(self.groups, waiting, states) or hang.explain(states)
         return False
 
     def _pair(self) -> None:
@@ -267,10 +277,10 @@ class ProgressEngine:
             receiver = self.ranks[recv.rank]
             receiver.recvs += 1
             receiver.received_bytes += len(send.payload)
-            for op in ops:
-                self.pending[op.rank] -= 1
             if self.waiting_for[send.rank] is not send:
                 self.over[send.rank].append(send.ticket)
+        for op in ops:
+            self.pending[op.rank] -= 1
         self._deliver_to_who_waits(ops)
 
     def _states(self) -> list[RankState]:

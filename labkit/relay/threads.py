@@ -40,7 +40,7 @@ class _Speaker(Connection):
 
     def __init__(self, engine: ThreadedRanks, rank: int):
         self.engine, self.rank, self.tickets, self._over = engine, rank, 0, set()
-        self.begin(rank, engine.kills.get(rank))
+        self.begin(rank)
 
     def say(self, kind: int, meta: dict, payload: bytes = b"") -> None:
         self.engine.take(self.rank, kind, meta, payload)
@@ -51,9 +51,9 @@ class _Speaker(Connection):
         self.say(wire.POST, meta, payload)
         return meta["ticket"]
 
-    def _die(self) -> None:
-        self.say(wire.GONE, {})
-        raise _Over
+    def _die_in_time(self) -> None:
+        if not self.engine.lives(self.rank):
+            raise _Over
 
     def ask(self, frame: int, ticket: int, later: bool = False) -> tuple[dict, bytearray]:
         self.say(frame, {"ticket": ticket, "later": later})
@@ -122,7 +122,7 @@ class ThreadedRanks(ProgressEngine):
         self._next.append(r)
 
     def take(self, rank: int, kind: int, meta: dict, payload: bytes) -> None:
-        """What a rank says. Ends the case where it does not fit what others have said."""
+        """Takes a message of a rank. Ends the case where it does not match what others have said."""
         if self._finished.is_set() or self.ranks[rank].state == "gone":
             raise _Over
         try:
@@ -190,7 +190,7 @@ def _world_per_thread() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _patient_collector() -> Iterator[None]:
-    """What thousands of ranks hold is not looked through again and again."""
+    """Within, the garbage collector rarely looks through the objects of thousands of ranks."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)

@@ -78,16 +78,28 @@ class Topology:
         return ("node", self.node_of(source)), ("node", self.node_of(destination))
 
     def collective(self, kind: str, members: Sequence[int]) -> Collective:
-        """What a library's collective of these ranks costs; of one with a root, the root is the first of them."""
-        steps = []
-        total = _Loads()
-        for often, share, messages in rounds(kind, len(members), self.inside is None):
+        """The cost of a library's collective of these ranks. Where it has a root, that is the first of them."""
+        found = rounds(kind, len(members), self.inside is None)
+        steps = [(often, [(a, b, share) for a, b in messages]) for often, share, messages in found]
+        return self._cost(members, steps)
+
+    def uneven(self, kind: str, members: Sequence[int], pieces: Sequence[Sequence[int]]) -> Collective:
+        """The same of one whose pieces are of different sizes: what it costs for one byte is what it costs. pieces:
+        `pieces_of`."""
+        return self._cost(members, [(1, messages) for messages in uneven_rounds(kind, pieces)])
+
+    def _cost(
+        self, members: Sequence[int], steps: Iterable[tuple[int, Sequence[tuple[int, int, float]]]]
+    ) -> Collective:
+        """steps: how often, and of each message at the same time source, destination and what it carries."""
+        costs, total = [], _Loads()
+        for often, messages in steps:
             now = _Loads()
-            for a, b in messages:
+            for a, b, share in messages:
                 now.add(self, members[a], members[b], share)
             total.take(now, often)
-            steps.append((often, now.beside, tuple({*now.out.values(), *now.into.values()})))
-        return Collective(tuple(steps), total.out, total.into, total.shares)
+            costs.append((often, now.beside, tuple({*now.out.values(), *now.into.values()})))
+        return Collective(tuple(costs), total.out, total.into, total.shares)
 
 
 def flat(alpha: float = 5e-6, beta: float = 1e-10) -> Topology:
@@ -159,9 +171,23 @@ def rounds(kind: str, p: int, alike: bool = False) -> Iterable[tuple[int, float,
     return [(1, 0.0, [(k, (k + d) % p) for k in range(p)]) for d in distances]
 
 
+def uneven_rounds(kind: str, pieces: Sequence[Sequence[int]]) -> Iterable[Sequence[tuple[int, int, int]]]:
+    """The steps of `rounds` where pieces are of different sizes: source, destination and bytes of each message.
+
+    pieces: of the contribution of each position, in bytes, one for each position ("all_to_all", "reduce_scatter"); of
+    the root's alone ("scatter").
+    """
+    p = len(pieces[0])
+    if kind == "scatter":
+        return [[(0, k, pieces[0][k])] for k in range(1, p)]
+    if kind == "all_to_all":
+        return [[(k, (k + s) % p, pieces[k][(k + s) % p]) for k in range(p)] for s in range(1, p)]
+    return [[(k, (k + 1) % p, pieces[k][(k - s) % p]) for k in range(p)] for s in range(1, p)]
+
+
 @dataclass(frozen=True)
 class Collective:
-    """What one collective of one group costs, for any number of bytes.
+    """The cost of one collective of one group, for any number of bytes.
 
     steps: (how often, seconds of latency beside the cards, what busy cards carry). out, into: what each card carries in
     all of the messages that leave by it and come in by it. shares: for each class of link, how many contributions
@@ -179,7 +205,7 @@ class Collective:
 
 
 class _Loads:
-    """What messages at the same time, or one after the other, put on the cards."""
+    """The load that messages, simultaneous or one after the other, put on the cards."""
 
     def __init__(self):
         self.beside = 0.0  # the longest latency beside the cards

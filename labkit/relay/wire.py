@@ -1,4 +1,4 @@
-"""What travels between a rank and the relay: framed binary records with plain data in them, never pickles.
+"""The protocol between a rank and the relay: framed binary records with plain data in them, never pickles.
 
 A frame is a fixed header (magic, type, length of the JSON part, length of the payload), a JSON object and raw bytes.
 Whoever reads checks every size, so a rank can send nothing that is executed and nothing larger than the caps.
@@ -36,6 +36,7 @@ _MAGIC = b"LKR1"
 MAX_JSON = 4 << 20
 MAX_PAYLOAD = 128 << 20
 _MAX_DEPTH = 32
+_MAX_WIDE = 2_000  # integers beyond 2**53 in one value: those of one hash make a set or a dict slow with the square
 _NODE_BYTES = len('["n"],')  # the shortest value there is
 
 # types of frames
@@ -43,7 +44,7 @@ JOB, REPLY, FAIL = 1, 2, 3  # to a rank
 POST, WAIT, POLL, PRINT, RESULT, RAISED, READY, NOTE = 10, 11, 12, 13, 14, 15, 16, 17  # from a rank
 COMPUTE, HOLDS = 18, 19  # from a rank: virtual seconds of computing, bytes alive
 STALL = 20  # from a leader
-GONE = 21  # from a rank: its process dies here
+LIVES = 21  # from a rank: does it live to begin its next operation, or does its process die here?
 
 DTYPES = {
     "float32": 4,
@@ -242,10 +243,10 @@ def decode(tagged: Any, payload: bytes | memoryview) -> Any:
 
 
 class _Decoder:
-    """The reading of one value. taken: bytes of its payload that arrays have taken."""
+    """The reading of one value. taken: bytes of its payload that arrays have taken; wide: its integers beyond 2**53."""
 
     def __init__(self, payload: bytes | memoryview):
-        self.payload, self.taken = payload, 0
+        self.payload, self.taken, self.wide = payload, 0, 0
 
     def value(self, node: Any, depth: int) -> Any:
         if depth > _MAX_DEPTH + 2 or not isinstance(node, list) or not node:
@@ -253,6 +254,13 @@ class _Decoder:
         if type(node[0]) is not str or node[0] not in _READERS:
             raise WireError(f"unknown tag {node[0]!r}")
         return _READERS[node[0]](self, node[1:], depth)
+
+    def integer(self, rest: list, depth: int) -> int:
+        found = int(str(rest[0])[:100])
+        self.wide += abs(found) > 1 << 53
+        if self.wide > _MAX_WIDE:
+            raise WireError(f"more than {_MAX_WIDE} integers beyond 2**53 in a value")
+        return found
 
     def items(self, rest: list, depth: int) -> list:
         return [self.value(item, depth + 1) for item in rest[0]]
@@ -276,7 +284,7 @@ class _Decoder:
 _READERS: dict[str, Callable[[_Decoder, list, int], Any]] = {
     "n": lambda decoder, rest, depth: None,
     "b": lambda decoder, rest, depth: bool(rest[0]),
-    "i": lambda decoder, rest, depth: int(str(rest[0])[:100]),
+    "i": _Decoder.integer,
     "f": lambda decoder, rest, depth: float(rest[0]),
     "s": lambda decoder, rest, depth: str(rest[0]),
     "p": lambda decoder, rest, depth: Placeholder(str(rest[0])),

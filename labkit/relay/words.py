@@ -1,17 +1,22 @@
-"""What words a hang: from the operations of a case in which nobody moves any more, or that do not fit, to a report."""
+"""Words a hang: makes a report of the operations of a case that stands still or whose operations do not match."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from labkit.relay import wire
 from labkit.relay.matcher import Mismatch
-from labkit.relay.operation import Operation
+from labkit.relay.operation import Group, Groups, Operation
 from labkit.watch import hang
 from labkit.watch.events import POINT_TO_POINT, Event, RankState
 
+_SAMPLE = 256  # values of a payload
+
 
 def state_of(op: Operation, ranks: int, completed: int = 0) -> RankState:
-    """Where a rank stands that waits for `op`. ranks: of the case; completed: operations of this rank."""
+    """The state of a rank that waits for `op`. ranks: of the case; completed: operations of this rank."""
     return RankState(
         op.rank,
         "waiting",
@@ -27,8 +32,8 @@ def state_of(op: Operation, ranks: int, completed: int = 0) -> RankState:
     )
 
 
-def event_of(op: Operation) -> Event:
-    """`op` as the timeline draws it."""
+def event_of(op: Operation, describe_payload: bool = False) -> Event:
+    """`op` as the timeline draws it. describe_payload: with `Event.squares` and `Event.varied`."""
     return Event(
         op.rank,
         op.kind,
@@ -43,7 +48,20 @@ def event_of(op: Operation) -> Event:
         match=op.match,
         dtype=op.dtype,
         refused=bool(op.gone),
+        **(_described(op) if describe_payload else {}),
     )
+
+
+def _described(op: Operation) -> dict[str, float | None]:
+    """`Event.squares` and `Event.varied` of what a rank handed over."""
+    size = wire.DTYPES.get(op.dtype, 1)
+    count = len(op.payload) // size
+    if not count:
+        return {}
+    places = range(0, count, max(1, count // _SAMPLE))
+    found = {bytes(op.payload[size * k : size * (k + 1)]) for k in places}
+    numbers = np.frombuffer(op.payload, np.float64) if op.dtype == "float64" else None
+    return {"squares": None if numbers is None else float(numbers @ numbers), "varied": len(found) / len(places)}
 
 
 def of_mismatch(mismatch: Mismatch, states: list[RankState]) -> hang.HangReport:
@@ -87,6 +105,22 @@ def of_tags(
             )
             return _report("mismatched_tag", what, states)
     return None
+
+
+def of_groups(groups: Groups, waiting: Iterable[Operation], states: list[RankState]) -> hang.HangReport | None:
+    """Not all ranks have made the same groups: two by one call, or one by two. waiting: what ranks wait for."""
+    if groups.two_of_one_call:
+        made = " and ".join(f"the group {list(group.members)}" for group in _in_order(groups.two_of_one_call))
+        return _report("partial_group", f"On different ranks, the same call of new_group has made {made}.", states)
+    for op in waiting:
+        if groups.made_by_two_calls(op.group):
+            where = f"Rank {op.rank} waits in {op.kind} of the group {list(op.members)}"
+            return _report("partial_group", f"{where}, which its members have made by different calls.", states)
+    return None
+
+
+def _in_order(groups: Iterable[Group]) -> list[Group]:
+    return sorted(groups, key=lambda group: group.members)
 
 
 def of_endless_polls(polling: Sequence[int], states: list[RankState]) -> hang.HangReport:

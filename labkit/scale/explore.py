@@ -147,8 +147,8 @@ def plan_of(
     model: str, gpus: int, tensor: int, context: int, pipeline: int, micro_batches: int, chunks: int, zero: int,
     recompute: str, efficiency: float,
 ) -> Plan:  # fmt: skip
-    """What the sliders say, on nodes of eight H100; the replicas are as many as the other axes leave room for. Raises
-    ValueError where it does not come out even."""
+    """The plan that the sliders describe, on nodes of eight H100, with as many replicas as the other axes leave room
+    for. Raises ValueError where it does not come out even."""
     data, rest = divmod(gpus, tensor * context * pipeline)
     if rest or not data:
         raise ValueError(f"{tensor} x {context} x {pipeline} ranks of one replica do not go into {gpus} GPUs")

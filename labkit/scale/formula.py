@@ -20,8 +20,8 @@ def bubble(p: int, m: int, v: int = 1) -> float:
 
 
 def hops(p: int, m: int, v: int = 1) -> int:
-    """How many messages from stage to stage lie on the critical path of 1F1B, or, with v > 1, of interleaved 1F1B,
-    where computing takes longer than a message."""
+    """The number of messages between stages on the critical path of 1F1B, or, with v > 1, of interleaved 1F1B, where
+    computing takes longer than a message."""
     if v > 1:
         return 2 * (p * v - 1) if p > 1 else 0
     rounds, rest = divmod(m - 1, p)
@@ -122,7 +122,7 @@ def traffic(step: Step, topology: Topology, wires: Wires | None = None) -> Bytes
 
 
 def _contributions(step: Step) -> list[tuple[str, float]]:
-    """What a replica hands over in one step: (collective, bytes)."""
+    """The collectives of a replica in one step, as pairs (collective, bytes)."""
     passes, whole = step.micro_batches * step.chunks, step.chunks * step.gradient_bytes
     if step.zero == 0:
         return [("all_reduce", whole)]

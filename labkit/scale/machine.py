@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 class Machine:
     """Nodes of one kind. peak: FLOP/s of one accelerator in bfloat16, dense. memory: bytes of one; memory_rate:
     bytes/s. per_node: accelerators. inside: the link of two in one node. between: the link of two nodes, all cards of a
-    node as one; None where nothing was found."""
+    node as one that any of its ranks may use alone (a card for each rank is slower); None where nothing was found."""
 
     name: str
     peak: float
@@ -28,7 +28,7 @@ class Machine:
 
     @property
     def topology(self) -> Topology:
-        """For the relay, the replay and the formulas. Raises ValueError where a link is not known."""
+        """The topology for the relay, the replay and the formulas. Raises ValueError where a link is not known."""
         if self.inside is None or self.between is None:
             raise ValueError(f"no figures for the links of {self.name}")
         return nodes(self.per_node, self.inside, self.between)
@@ -62,5 +62,5 @@ def machine(name: str) -> Machine:
 
 
 def _link(found: dict | None, cards: int) -> Link | None:
-    """So many of them as one."""
+    """The link of `cards` parallel links used together: the same latency, `cards` times the rate; None for no link."""
     return found and Link(found["alpha"], 1 / (found["rate"] * max(1, cards)))

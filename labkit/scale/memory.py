@@ -1,4 +1,4 @@
-"""What a rank holds: parameters, gradients, the optimizer's state, activations. In bytes."""
+"""The memory of a rank in bytes: parameters, gradients, the optimizer's state, activations."""
 
 from __future__ import annotations
 

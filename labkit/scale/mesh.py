@@ -13,8 +13,9 @@ AXES = ("tensor", "context", "pipeline", "data")
 
 @dataclass(frozen=True)
 class Mesh:
-    """So many ranks along each axis. order: the axes, from the one on which neighbouring ranks differ to the one that
-    changes last; as it stands, the ranks of a tensor group have neighbouring numbers, so that they share a node."""
+    """The number of ranks along each axis. order: the axes, from the one on which neighbouring ranks differ to the one
+    that changes last; as it stands, the ranks of a tensor group have neighbouring numbers, so that they share a
+    node."""
 
     tensor: int = 1
     context: int = 1
@@ -30,16 +31,16 @@ class Mesh:
 
     @property
     def size(self) -> int:
-        """How many ranks there are."""
+        """The number of ranks."""
         return self.tensor * self.context * self.pipeline * self.data
 
     @property
     def replicas(self) -> int:
-        """How many ranks hold the same parameters: those that differ in `data` and `context` alone."""
+        """The number of ranks that hold the same parameters: those that differ in `data` and `context` alone."""
         return self.data * self.context
 
     def coordinates(self, rank: int) -> dict[str, int]:
-        """Where a rank is on each axis. Raises ValueError where there is no such rank."""
+        """The coordinates of a rank, one for each axis. Raises ValueError where there is no such rank."""
         if not 0 <= rank < self.size:
             raise ValueError(f"rank {rank} of {self.size}")
         found = {}

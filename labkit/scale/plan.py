@@ -51,12 +51,12 @@ class Plan:
 
     @property
     def micro_batches(self) -> int:
-        """Of each data-parallel replica."""
+        """The micro-batches of each data-parallel replica."""
         return self.batch // (self.mesh.data * self.micro_batch)
 
     @property
     def tokens(self) -> int:
-        """Of one step."""
+        """The tokens of one step."""
         return self.batch * (self.sequence or self.model.sequence)
 
     @property
@@ -65,7 +65,7 @@ class Plan:
         return self.micro_batch * (self.sequence or self.model.sequence) // self.mesh.context
 
     def memory(self, stage: int = 0) -> Memory:
-        """What a rank of a stage holds at most, in bytes."""
+        """The most memory that a rank of a stage holds, in bytes."""
         mesh, model = self.mesh, self.model
         held = states(stage_parameters(model, mesh, stage, self.chunks), mesh.replicas, self.zero)
         layer = layer_activations(model, self.tokens_at_once, mesh.tensor, self.recompute, sequence=self.sequence)
@@ -75,11 +75,12 @@ class Plan:
 
     @property
     def fits(self) -> bool:
-        """Whether every stage's ranks hold less than the accelerator has."""
+        """True if every stage's ranks hold less than the accelerator has."""
         return max(self.memory(stage).total for stage in range(self.mesh.pipeline)) <= self.machine.memory
 
     def step(self) -> Step:
-        """What each rank computes and says in one step: to be estimated, replayed, run on the relay."""
+        """One step of this plan, each rank's computing and communication: to be estimated, replayed or run on the
+        relay."""
         mesh, model, tokens = self.mesh, self.model, self.tokens_at_once
         rate = self.machine.peak * self.efficiency * mesh.tensor  # a tensor group shares a token's work
         sequence = self.sequence or model.sequence

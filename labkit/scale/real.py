@@ -34,7 +34,7 @@ def _one_step(step: Step, rank: int, order: Order) -> None:
 
 
 class _Rank:
-    """What one rank does."""
+    """One rank's part of the step: its actions and its communication."""
 
     def __init__(self, step: Step, rank: int):
         import torch

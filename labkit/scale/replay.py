@@ -26,9 +26,10 @@ KINDS = "FBW"
 
 @dataclass(frozen=True)
 class StepReplay:
-    """What came of it. finish, busy: seconds of each rank, as arrays of (pipeline, data, context, tensor). bytes: of
-    all ranks, by axis and class of link. actions: how many forward and backward passes, of all ranks. starts, ends: of
-    each action of the first rank of each stage, in the order in which it did them, as `labels` calls them."""
+    """The result of a replayed step. finish, busy: seconds of each rank, as arrays of (pipeline, data, context,
+    tensor). bytes: of all ranks, by axis and class of link. actions: how many forward and backward passes, of all
+    ranks. starts, ends: of each action of the first rank of each stage, in the order in which it did them, as `labels`
+    calls them."""
 
     finish: np.ndarray
     busy: np.ndarray
@@ -50,7 +51,7 @@ class StepReplay:
 
     @property
     def events(self) -> list[Event]:
-        """For `labkit.timeline.draw`: of the first rank of each stage, a block for every action."""
+        """The events for `labkit.timeline.draw`: a block for every action of the first rank of each stage."""
         return [
             Event(stage, COMPUTE, start, start, end, label=label)
             for stage, (starts, ends) in enumerate(zip(self.starts.tolist(), self.ends.tolist(), strict=True))
@@ -100,11 +101,11 @@ class _Table:
         return (kind * self.chunks + stage + j * p) * self.m + k
 
     def labels(self, stage: int) -> list[str]:
-        """What a stage does, in its order: "F0", "B3"."""
+        """The names of a stage's actions, in its order: "F0", "B3"."""
         return [f"{KINDS[kind]}{n % self.m}" for n, kind in zip(self.number[stage], self.kind[stage], strict=True)]
 
     def _needs(self) -> tuple[np.ndarray, np.ndarray]:
-        """What each action needs: of its own chunk, and of a neighbouring one."""
+        """The two actions that each action waits for: one of its own chunk, and one of a neighbouring chunk."""
         one_kind = self.chunks * self.m
         own = np.where(self.kind == 0, self.nothing, self.number - one_kind)
         other = np.full_like(self.number, self.nothing)
@@ -132,7 +133,7 @@ class _Replay:
         self._seconds()
 
     def _seconds(self) -> None:
-        """What each kind of talk takes, once."""
+        """Computes the seconds of each kind of communication once."""
         step, p = self.step, self.step.mesh.pipeline
         self.tensor = self.wires.collective("all_reduce", "tensor")
         self.hops = [[way(s) for s in range(p)] for way in (self.wires.forward, self.wires.backward)]
@@ -144,7 +145,7 @@ class _Replay:
         self.rings = rings
 
     def run(self) -> StepReplay:
-        """In waves: every stage whose next action has what it needs does it."""
+        """Replays in waves: in each, every stage whose next action has what it needs does it."""
         table, p = self.table, self.step.mesh.pipeline
         at, stages = np.zeros(p, int), np.arange(p)
         while True:

@@ -61,7 +61,7 @@ class Step:
 
     @property
     def shard_bytes(self) -> int:
-        """What a replica contributes when a chunk's weights are gathered."""
+        """The bytes that a replica contributes when a chunk's weights are gathered."""
         return self.weight_bytes // self.mesh.replicas
 
     def orders(self, order: Callable | Sequence[Order]) -> list[Order]:

@@ -1,5 +1,5 @@
-"""What goes wrong on many ranks, drawn from a seed: work that takes longer now and then, slow ranks, slow links, and
-failures that cost a run its last steps."""
+"""Perturbations of a run on many ranks, drawn from a seed: work that takes longer now and then, slow ranks, slow links,
+and failures that cost a run its last steps."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Trouble:
     slowness: float = 4.0
 
     def draw(self, shape: tuple[int, ...]) -> tuple[np.random.Generator, np.ndarray, np.ndarray]:
-        """For ranks in an array of this shape: the generator of the jitter, how many times as long each computes, how
-        many times as much its messages cost. Raises ValueError for more slow ranks than there are."""
+        """For ranks in an array of this shape: the generator of the jitter, the factors of each rank's computing time,
+        and those of its messages' cost. Raises ValueError for more slow ranks than there are."""
         random, n = np.random.default_rng(self.seed), math.prod(shape)
         if max(self.stragglers, self.slow_links) > n:
             raise ValueError(f"{self.stragglers} stragglers and {self.slow_links} slow links among {n} ranks")

@@ -1,4 +1,4 @@
-"""What the groups of a mesh pay when they talk: seconds on the links of a topology, and bytes for each class of link.
+"""The communication costs of a mesh's groups: seconds on the links of a topology, and bytes for each class of link.
 
 All groups of one stage of the pipeline do the same at the same time. Those that leave a node by one card do so one
 after the other, as on the relay (`labkit.relay.clock`), and all go on when the last is done; but tensor groups that
@@ -45,8 +45,8 @@ class Together:
         return self._known[nbytes]
 
     def in_turns(self, nbytes: float, often: int, computing: float) -> float:
-        """So many of them, again and again, each time after `computing` seconds: what they add to these. Either a group
-        waits for itself alone, or the busiest card is never free."""
+        """The seconds that repeated communication adds, each time after `computing` seconds. Either a group waits for
+        itself alone, or the busiest card is never free."""
         if nbytes not in self._alone:
             alone = max((cost.seconds(nbytes) for stage in self.costs for cost in stage), default=0.0)
             self._alone[nbytes] = alone, max((_busiest(stage, nbytes) for stage in self.costs), default=0.0)
@@ -55,7 +55,7 @@ class Together:
 
 
 def _loads(cost: Collective, nbytes: float) -> dict[tuple, float]:
-    """For how long each card is occupied: (0, card) by what leaves, (1, card) by what comes in."""
+    """The seconds for which each card is occupied: (0, card) by sending, (1, card) by receiving."""
     return {
         (way, card): overhead + nbytes * per_byte
         for way, found in enumerate((cost.out, cost.into))

@@ -31,6 +31,8 @@ class Event:
     label: str = ""  # what is computed: "F3" and "B3", micro-batch 3 forward and backward
     dtype: str = ""  # of what was handed over, for example "float32"; "" where nobody knows
     refused: bool = False  # it never completed, as a rank that it needed had died, and its rank was told so
+    squares: float | None = None  # the sum of the squares of the float64 numbers handed over; None: not asked for
+    varied: float | None = None  # different values among those handed over (a sample), 0 to 1; None: not asked for
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ KINDS = {
     "isend/irecv.",
     "missing_rank": "A collective is complete only when every rank of its group has called it.",
     "mismatched_collective": "All ranks of a group must call the same collectives in the same order.",
+    "partial_group": "`new_group` is called by every rank of the world, for all groups in the same order, also by "
+    "those ranks that are not in the group.",
     "mismatched_shape": "Both sides of a message, and all members of a collective, must agree on the number of "
     "elements.",
     "mismatched_dtype": "Both sides of a message, and all members of a collective, must agree on the data type.",
@@ -159,9 +161,10 @@ def _collective_verdict(by_rank: dict[int, RankState], collective: list[RankStat
     missing = [r for r in members if r not in {s.rank for s in here}]
     running = [r for r in missing if by_rank[r].state == "running"]
     if missing and running == missing:
+        runs = _verb(missing, "is still running and has", "are still running and have")
         return "busy", (
             f"{_capital(list_ranks([s.rank for s in here]))} {_verb(here, 'waits', 'wait')} in {first.kind}; "
-            f"{list_ranks(missing)} {_verb(missing, 'is', 'are')} still running and has not called it yet."
+            f"{list_ranks(missing)} {runs} not called it yet."
         )
     if missing:
         done = [r for r in missing if by_rank[r].state == "returned"]

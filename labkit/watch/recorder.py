@@ -140,7 +140,7 @@ _recorder: _Recorder | None = None
 
 
 def is_library(filename: str) -> bool:
-    """Whether a source file belongs to Python, an installed package or the course's own code."""
+    """True if a source file belongs to Python, an installed package or the course's own code."""
     return filename.startswith(_LIBRARIES)
 
 

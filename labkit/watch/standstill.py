@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+
+from labkit.watch import pace
 
 WINDOW = 1.0  # seconds over which the processor time of the ranks is looked at
 RESTING = 0.2  # share of a window below which a rank sleeps: a loop of short naps takes 0.05
@@ -71,11 +73,11 @@ def _used(pid: int) -> tuple[float, bool]:
 
 
 class Silence:
-    """What the ranks of one case have done since they were last heard of. patience: seconds a rank may compute, or
-    sleep; 0: any."""
+    """What the ranks of one case have done since they were last heard of. patience: seconds a rank may compute, on a
+    machine of usual pace (`measure`), or sleep; 0: any."""
 
-    def __init__(self, patience: float):
-        self.patience = patience
+    def __init__(self, patience: float, measure: Callable[[], pace.Pace] = pace.now):
+        self.patience, self._measure = patience, measure
         self._heard: dict[int, float] = {}
         self._computed: dict[int, float] = {}
         self._slept: dict[int, float] = {}
@@ -87,14 +89,14 @@ class Silence:
         self._slept.pop(rank, None)
 
     def too_long(self, window: dict, running: Collection[int]) -> bool:
-        """Whether a rank has now been silent for too long. window: from a `Watch`; running: the ranks that are not
+        """True if a rank has now been silent for too long. window: from a `Watch`; running: the ranks that are not
         waiting for others. Raises KeyError, TypeError or ValueError for what is none."""
-        since = float(window["since"])
+        since, slowed = float(window["since"]), self._measure().processor
         for rank in running:
             took, sleeps = window["ranks"].get(str(rank), (0.0, False))
             if since < self._heard.get(rank, since):
                 continue
-            self._computed[rank] = self._computed.get(rank, 0.0) + float(took)
+            self._computed[rank] = self._computed.get(rank, 0.0) + float(took) / slowed
             self._slept[rank] = self._slept.get(rank, 0.0) + WINDOW if sleeps else 0.0
         computed = [self._computed.get(rank, 0.0) for rank in running]
         slept = [self._slept.get(rank, 0.0) for rank in running]

@@ -54,7 +54,7 @@ def panels(page: Page, index: int) -> list[Drawn]:
 
 
 def _holds_panel(one: Drawn, others: list[Drawn]) -> bool:
-    """Whether it is only a rectangle around panels, or around a part of one."""
+    """True if it is only a rectangle around panels, or around a part of one."""
     left, bottom, right, top = one.panel.frame
     read = bool(one.panel.x.scale) + bool(one.panel.y.scale)
     for other in others:

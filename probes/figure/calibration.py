@@ -198,7 +198,7 @@ def _whole_numbers(labels: list[Number]) -> list[Number]:
 
 
 def _digits_only(side: Side, labels: list[Number]) -> bool:
-    """Whether only plotly's small digits of a logarithmic axis are seen, so that the decade is unknown."""
+    """True if only plotly's small digits of a logarithmic axis are seen, so that the decade is unknown."""
     return all(re.fullmatch("[2-9]", n.said) and n.text.size < 0.85 * side.text_size for n in labels)
 
 
@@ -269,7 +269,7 @@ def _nearest(
 
 
 def _stand_alike(off: np.ndarray, places: np.ndarray, side: Side, sizes: np.ndarray) -> bool:
-    """Whether labels of one size stand to their ticks all in the same way. Labels of other ticks, a little closer
+    """True if labels of one size stand to their ticks all in the same way. Labels of other ticks, a little closer
     together, drift away."""
     if np.ptp(sizes) > 0.1:
         large = sizes > sizes.max() - 0.1
@@ -362,7 +362,7 @@ def _logit(labels: list[Number], values: np.ndarray, places: np.ndarray) -> Fit 
 
 
 def _are_powers(labels: list[Number]) -> bool:
-    """Whether all labels but 0 are a base to a power: no linear axis is labelled so."""
+    """True if all labels but 0 are a base to a power: no linear axis is labelled so."""
     return all(n.value == 0 or n.power for n in labels)
 
 

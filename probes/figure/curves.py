@@ -104,7 +104,7 @@ def owners_of(page: Page, drawn: list[Drawn]) -> dict[int, int]:
 
 
 def lost_lines(page: Page, drawn: list[Drawn]) -> bool:
-    """Whether there is a line that looks like a curve and is clipped to a rectangle in which no axes were found."""
+    """True if there is a line that looks like a curve and is clipped to a rectangle in which no axes were found."""
     frames = [one.panel.frame for one in drawn]
     for path in page.paths:
         clip = path.clip
@@ -119,7 +119,7 @@ def lost_lines(page: Page, drawn: list[Drawn]) -> bool:
 
 
 def within_frame(box: Rect, frame: Rect, slack: float) -> bool:
-    """Whether a box lies in a frame, or outside by no more than `slack` points."""
+    """True if a box lies in a frame, or outside by no more than `slack` points."""
     return (
         box[0] >= frame[0] - slack
         and box[1] >= frame[1] - slack
@@ -140,7 +140,7 @@ def _area(frame: Rect) -> float:
 
 
 def _is_line(path: Path, frame: Rect) -> bool:
-    """Whether a path can be the line of a curve: drawn, not filled, open, neither grid nor frame nor a small mark."""
+    """True if a path can be the line of a curve: drawn, not filled, open, neither grid nor frame nor a small mark."""
     if not path.stroke or path.curved or path.alpha < 0.02 or path.width > 15:
         return False
     points = sum(len(piece) for piece in path.pieces)
@@ -194,7 +194,7 @@ def _level_bars(lines: list[Path]) -> set[int]:
 
 
 def _is_base(path: Path, strokes: list[Path]) -> bool:
-    """Whether a straight line is what the stems of a stem plot stand on: no curve."""
+    """True if a straight line is what the stems of a stem plot stand on: no curve."""
     line = segment(path)
     if line is None or line[0] != "h" or sum(len(piece) for piece in path.pieces) != 2:
         return False
@@ -205,7 +205,7 @@ def _is_base(path: Path, strokes: list[Path]) -> bool:
 
 
 def _stands_on(stroke: Path, curve: Curve, from_one_level: bool) -> bool:
-    """Whether a stroke is an error bar of this curve, which runs through one of its points, or a stem, which ends at
+    """True if a stroke is an error bar of this curve, which runs through one of its points, or a stem, which ends at
     one.
 
     from_one_level: others begin where it begins, so it is a stem, or a thin bar.

@@ -183,7 +183,7 @@ def _read_curves(page: Page, drawn: list[pdf_axes.Drawn]) -> None:
 
 
 def _twins(panel: Panel, one: pdf_axes.Drawn, looks: list[tuple]) -> bool:
-    """Whether the right axis is another one than the left; if so, its curves are told from the others'."""
+    """True if the right axis is another one than the left; if so, its curves are told from the others'."""
     left, right = panel.y, panel.right
     if (
         right.scale

@@ -52,7 +52,7 @@ def legend(page: Page, drawn: list[Drawn]) -> list[Sample]:
 
 
 def _on_a_curve(mark: Path, page: Page) -> bool:
-    """Whether a mark stands on a corner of a line that is not clipped: then it belongs to that curve and to no
+    """True if a mark stands on a corner of a line that is not clipped: then it belongs to that curve and to no
     legend."""
     place, _ = place_of(mark)
     for path in page.paths:
@@ -159,7 +159,7 @@ def _unit(shape: tuple) -> list[float]:
 
 
 def _same_dash(a: tuple, b: tuple, width_a: float, width_b: float) -> bool:
-    """Whether two dash patterns are the same in units of their line's width, or in points."""
+    """True if two dash patterns are the same in units of their line's width, or in points."""
     if len(a) != len(b):
         return False
     if not a:
@@ -217,7 +217,7 @@ def _name_by_place(nameless: list[Curve], texts: list[Text]) -> None:
 
 
 def _is_name(text: Text) -> bool:
-    """Whether a text may name a curve: no number, and no remark that holds a decimal number ("best: 0.97")."""
+    """True if a text may name a curve: no number, and no remark that holds a decimal number ("best: 0.97")."""
     return number(text) is None and not re.search(r"\d[.,]\d|[=:]\s*\d", text.text)
 
 
@@ -226,7 +226,7 @@ def _near_frame(text: Text, frame: Rect) -> bool:
 
 
 def same_colour(text: str, line: str) -> bool:
-    """Whether a text's colour is the line's, or the same made darker for reading."""
+    """True if a text's colour is the line's, or the same made darker for reading."""
     if colours_apart(text, line) <= 6:
         return True
     a, b = channels(text), channels(line)

@@ -59,7 +59,7 @@ def _add_spines(found: list[Rect], page: Page) -> None:
 
 
 def same(a: Rect, b: Rect, within: float = 1.0) -> bool:
-    """Whether two rectangles are the same, to `within` points."""
+    """True if two rectangles are the same, to `within` points."""
     return all(abs(x - y) <= within for x, y in zip(a, b, strict=True))
 
 
@@ -90,7 +90,7 @@ class Side:
 
     @property
     def level(self) -> bool:
-        """Whether it runs from left to right."""
+        """True if it runs from left to right."""
         return self.side in ("bottom", "top")
 
     @property

@@ -346,3 +346,12 @@ def test_pictures_without_computing_and_memory_stay_as_they_are(name):
     }[name]
     text = timeline.svg(events, world_size, title=title)
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == UNCHANGED[name]
+
+
+@pytest.mark.timeout(60)
+def test_thousands_of_unfinished_operations_are_a_picture_of_some():
+    """All collectives wait for rank 3; counting who is there once for each would take half an hour."""
+    stuck = [Event(r, "barrier", 0.0, None, None, match=k, group=(0, 1, 2, 3)) for k in range(20_000) for r in range(3)]
+    drawn = layout.layout(stuck, 4)
+    assert drawn.shown <= 2 * 3 * places.OPERATIONS_PER_RANK and drawn.total == len(stuck)
+    assert "Rank 0 waits for rank 3 in barrier." in drawn.description

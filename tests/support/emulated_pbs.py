@@ -264,16 +264,15 @@ class _Run:
             with contextlib.suppress(psutil.Error):
                 process.send_signal(signal.SIGTERM)
 
-    def processes(self) -> list[psutil.Process]:
-        """All of the job's: by the variable that every one of them has inherited, whatever host it runs on."""
-        marker, found = f"PBS_JOBID={self.job.number}".encode(), []
-        session = os.environ.get(MARKER, "")
+    def processes(self, *variables: str) -> list[psutil.Process]:
+        """All of the job's, on whatever host: those that inherited its variable, and hold these NAME=VALUE too."""
+        needed = {f"PBS_JOBID={self.job.number}", f"{MARKER}={os.environ.get(MARKER, '')}", *variables}
+        wanted, found = {text.encode() for text in needed}, []
         for process in psutil.process_iter():
             with contextlib.suppress(OSError, psutil.Error):
-                variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
-                if marker in variables and f"{MARKER}={session}".encode() in variables:
-                    if process.status() != psutil.STATUS_ZOMBIE:
-                        found.append(process)
+                held = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+                if wanted.issubset(held) and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
         return found
 
     def _end_all(self) -> list[str]:

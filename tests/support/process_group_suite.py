@@ -48,6 +48,7 @@ LEFT_OUT = {
     },
     "mpi": {},
     "relay": {
+        "case_strided_messages": "the relay wants tensors in one piece, as gloo does",
         "case_ranks_that_do_not_agree": "the relay ends the case at once and names it",
         **dict.fromkeys(
             (

@@ -102,6 +102,40 @@ def different_tags():
         dist.recv(torch.ones(4), 0, tag=2)
 
 
+def groups_made_by_members():
+    first = dist.get_rank() // 2 * 2
+    dist.all_reduce(torch.ones(2), group=dist.new_group([first, first + 1]))
+
+
+def groups_made_in_another_order():
+    r = dist.get_rank()
+    pairs = [[0, 1], [2, 3]] if r < 3 else [[2, 3], [0, 1]]
+    groups = [dist.new_group(pair) for pair in pairs]
+    dist.all_reduce(torch.ones(2), group=groups[[r in pair for pair in pairs].index(True)])
+
+
+def a_group_made_once_more():
+    """Rank 2 does not make the first group, so the second one is its first."""
+    r = dist.get_rank()
+    if r < 2:
+        dist.new_group([0, 1])
+    dist.all_reduce(torch.ones(2), group=dist.new_group([0, 1, 2]))
+
+
+def messages_in_pieces():
+    """What each call says of a column and of a transposed matrix; what lies in one piece goes through."""
+    r, matrix, said = dist.get_rank(), torch.arange(12.0).view(3, 4), []
+    for call in (dist.send, dist.isend, dist.recv, dist.irecv):
+        for view in (matrix[:, 1], matrix.t()):
+            try:
+                call(view, 1 - r)
+            except RuntimeError as error:
+                said.append(str(error))
+    for view in (matrix[1], matrix[:1, 1], matrix[:1].t(), matrix[:0, 1]):
+        dist.send(view, 1) if r == 0 else dist.recv(view, 0)
+    return said
+
+
 def partner_returns():
     if dist.get_rank() == 0:
         dist.recv(torch.ones(4), 1)
@@ -276,15 +310,15 @@ def asks_once_and_goes(x):
 
 
 def waits_in_many_ways():
-    """Right, each of it: receives into columns of one matrix, waits in the other order, by polling, by a future, on a
+    """Right, each of it: receives into rows of one matrix, waits in the other order, by polling, by a future, on a
     batch, in place.
     """
     rank, size = dist.get_rank(), dist.get_world_size()
     left, right = neighbours()
-    table = torch.zeros(3, size)
-    works = [dist.irecv(table[:, r], r) for r in range(size) if r != rank]
+    table = torch.zeros(size, 3)
+    works = [dist.irecv(table[r], r) for r in range(size) if r != rank]
     works += [dist.isend(torch.full((3,), float(rank)), r) for r in range(size) if r != rank]
-    table[:, rank] = rank  # no message goes there
+    table[rank] = rank  # no message goes there
     for work in reversed(works):
         work.wait()
     x, y = torch.full((2,), float(rank)), torch.empty(2)
@@ -390,6 +424,18 @@ def sends_without_end():
     return [dist.isend(torch.ones(1), 0) for _ in range(3000)]
 
 
+def collectives_without_end():
+    """Of the last rank nothing comes."""
+    if dist.get_rank() == dist.get_world_size() - 1:
+        return None
+    return [dist.barrier(async_op=True) for _ in range(3000)]
+
+
+def zeros_and_others():
+    for tensor in (torch.zeros(100).double(), torch.arange(100.0).double(), torch.arange(100.0)):
+        dist.all_reduce(tensor)
+
+
 def rows_of_one_buffer():
     """What each row of one buffer is worth, differentiated after all of them were received."""
     rank = dist.get_rank()
@@ -404,3 +450,21 @@ def rows_of_one_buffer():
         x = row.requires_grad_()
         values.append((x, (weight * x * x).sum()))
     return [float((torch.autograd.grad(v, x)[0] - 2 * x.detach() + 1).sum()) for x, v in values]
+
+
+def sums_without_end():
+    x = torch.ones(1000)
+    for _ in range(200):
+        dist.all_reduce(x)
+
+
+def one_leaves(how):
+    dist.barrier()
+    if dist.get_rank() == 1:
+        if how == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if how == "aborted":  # as libraries in C++ do
+            os.write(2, b"terminate called\n  what():  no such thread pool\nException raised from f\nframe #0: f\n")
+            os.abort()
+        os._exit(3)
+    dist.barrier()

@@ -135,8 +135,36 @@ WRONG = [
             ("-S bash", "full path"),
             ("-e host:/p", "this machine"),
             ("-o host:/p", "this machine"),
+            ("-R x", "which of the two"),
+            ("-a 99999", "hhmm"),
+            ("-a 12345678901234", "hhmm"),
+            ("-a 2460", "hhmm"),
+            ("-c x", "MINUTES"),
+            ("-P a/b", "project"),
+            ("-P 'a;b'", "project"),
         ]
     ),
+    *(
+        ("attributes", "error", "#PBS -j oe", f"#PBS -W {value}", says)
+        for value, says in [
+            ("sandbox=X", "PRIVATE"),
+            ("nosuch=5", "no such attribute"),
+            ("block=maybe", "true"),
+            ("run_count=-1", "run_count"),
+            ("group_list=..", "group_list"),
+            ("depend=after:12,sandbox=X", "PRIVATE"),
+        ]
+    ),
+    ("needs-another", "error", "#PBS -j oe", "#PBS -m aj", "without -J"),
+    ("needs-another", "error", "#PBS -j oe", "#PBS -W max_run_subjobs=2", "without -J"),
+    ("needs-another", "error", "#PBS -j oe", "#PBS -X", "without -I"),
+    ("needs-another", "error", "#PBS -j oe", "#PBS -G", "Windows"),
+    ("array-range", "error", "#PBS -j oe", "#PBS -J 10-1", "smaller"),
+    ("array-range", "error", "#PBS -j oe", "#PBS -J 1-1", "smaller"),
+    ("unset-variable", "warning", "#PBS -j oe", "#PBS -v A=1,B", "`B`"),
+    ("unset-variable", "warning", "#PBS -j oe", "#PBS -v A=a,b", "`b`"),
+    ("other-user", "warning", "#PBS -j oe", "#PBS -u nobody", "another user"),
+    ("unknown-resource", "error", "#PBS -j oe", "#PBS -l =", "without a name"),
     ("option-values", "error", "#PBS -j oe", "#PBS -J 1,3,5", "no list"),
     ("option-values", "error", "#PBS -j oe", '#PBS -v "A=it\'s"', "garbles"),
     ("option-values", "error", "#PBS -j oe", "#PBS -W depend=after_ok:12", "TYPE:JOB"),
@@ -229,6 +257,8 @@ def test_every_rule_has_a_wrong_script_and_a_source():
 ACCEPTED = """-p +5; -p -1024; -p 1023; -a 2359; -c w=5; -S /bin/bash; -R oe; -e /p/file; -o out.txt; -m abe; -v A=1
 -v A=a:b; -v PATH; -v 'A="a,b"'; -W depend=afterok:12.server:13; -W block=true
 -W depend=after:12,sandbox=PRIVATE; -W umask=022; -W group_list=staff; -W depend=on:2
+-J 1-10:2; -W run_count=3; -W block=true,umask=77; -P my_project.1; -R e; -a 202612312359.30; -I -X; -c n
+-W depend=afterok:1:2,group_list=a,b; -W stagein=/x@h:/y,stageout=/z@h:/w; -v 'A="a,b",C=d'; -W group_list=staff@h
 -l place=scatter:excl; -l place=group=host; -J 0-3 -W max_run_subjobs=2; -J 0-3 -m aj"""
 
 

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -1062,6 +1063,19 @@ def test_a_missing_run_log_and_a_broken_one(run):
     assert "left no folder" in said(card(None))
 
 
+def test_logs_of_a_mesh_are_read_as_what_they_are(run):
+    homework = ROOT / "solutions" / "train_a_mesh"
+    for path in sorted(homework.glob("run_*.jsonl")):
+        shutil.copy(path, run)
+    report = card(run)
+    assert said(report) == ""
+    rows = [text for label, text in report.rows if label == "throughput" and "tokens/s" in text]
+    assert len(rows) == len(list(homework.glob("run_*.jsonl"))) and all(" t2 p2 " in text for text in rows[-1:])
+    lines = (run / "run_d2_t2_p1.jsonl").read_text().splitlines(keepends=True)
+    (run / "run_d2_t2_p1.jsonl").write_text("".join(lines[:-1]))
+    assert "run_d2_t2_p1.jsonl: It has no last line" in said(card(run))
+
+
 def test_only_the_last_attempt_must_come_to_its_end(run, monkeypatch):
     write_log(run / "run_4.jsonl", monkeypatch, 4, 0.125, epochs=2, close=False)
     assert "run_4.jsonl: The log has no last line" in said(card(run))
@@ -1084,6 +1098,68 @@ def test_a_job_that_ran_out_of_time_goes_on_from_its_checkpoint(run, facts):
         " --time 00:10:00 --checkpoint jobs/ddp-17/checkpoint.pt."
     )
     assert again in said(card(run, ended(**facts)))
+
+
+@pytest.mark.parametrize("how", ["its output says so", "its arguments say so"])
+def test_a_job_that_went_on_from_another_ones_checkpoint_has_one(run, how, monkeypatch):
+    """It writes to the file that it was given, in the other job's folder."""
+    monkeypatch.chdir(run.parents[1])
+    older = run.parent / "ddp-7"
+    older.mkdir()
+    (older / "checkpoint.pt").write_bytes(b"weights")
+    given = "jobs/ddp-7/checkpoint.pt"
+    if how == "its output says so":
+        (run / "output.txt").write_text(f"the time is up: checkpoint written to {given}\n")
+        job = ended(end="failed", exit_status=75)
+    else:
+        job = ended(end="failed", exit_status=75, arguments=["--epochs", "9", "--checkpoint", given])
+    told = said(job_report.examine(job, run, run / "output.txt", script="ddp.sh", base=run.parents[1]))
+    assert "left no checkpoint" not in told and f"--checkpoint {given}" in told and told.count("--checkpoint") == 1
+
+
+TORCHRUN_SAYS = """\
+jobs/ddp-7/checkpoint.pt was written by 2 ranks: go on with 2, or take a new one.
+E1124 17:09:12.000000 4711 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: 1) local_rank: 0
+Traceback (most recent call last):
+  File "/course/.venv/bin/torchrun", line 8, in <module>
+    sys.exit(main())
+  File "/course/.venv/lib/python3.11/site-packages/torch/distributed/run.py", line 991, in main
+    run(args)
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+/course/job_scripts/programs/ddp.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  exitcode  : 1 (pid: 4711)
+============================================================
+"""
+MPIEXEC_SAYS = """\
+Traceback (most recent call last):
+  File "/course/mine.py", line 3, in <module>
+    raise ValueError("no such mesh")
+ValueError: no such mesh
+--------------------------------------------------------------------------
+Primary job  terminated normally, but 1 process returned
+a non-zero exit code. Per user-direction, the job has been aborted.
+--------------------------------------------------------------------------
+"""
+
+
+@pytest.mark.parametrize(
+    "printed, shown",
+    [(TORCHRUN_SAYS, TORCHRUN_SAYS.splitlines()[:1]), (MPIEXEC_SAYS, MPIEXEC_SAYS.splitlines()[:4])],
+)
+def test_of_a_failure_the_card_shows_what_the_program_said(run, printed, shown):
+    (run / "output.txt").write_text("step 1\n" + printed)
+    report = job_report.examine(ended(end="failed", exit_status=1), run, run / "output.txt")
+    assert report.tail == ["step 1", *shown]
+    (run / "output.txt").write_text("".join(TORCHRUN_SAYS.splitlines(keepends=True)[1:]))
+    report = job_report.examine(ended(end="failed", exit_status=1), run, run / "output.txt")
+    assert len(report.tail) == 12  # it said nothing: then the launcher's words are all there is
 
 
 @pytest.mark.parametrize(

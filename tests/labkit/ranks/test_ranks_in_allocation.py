@@ -9,12 +9,17 @@ import time
 from pathlib import Path
 
 import pytest
+from machine import needs
+
+from autograder.judging import bank
+from autograder.judging.bank import Answer
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "tests" / "support" / "notebooks_in_job.py"
 HOSTS = ("login", "node1", "node2")
 TWO_NODES = ["--nodelist=node1,node2", "--ntasks-per-node=2"]
 START = "from labkit import ranks\nranks.start()"
+START_OF_KERNEL = "import os\nfrom labkit.environment import set_up_singleton\nset_up_singleton()"  # as Lab's do
 WHERE = "%%ranks\nimport os\nprint(os.uname().nodename, rank, comm.allreduce(rank))"
 HANGS = "%%ranks --deadline 1\nif rank == 0:\n    comm.recv(source=1)\nif rank == 3:\n    while True: pass"
 DIES = "%%ranks\nimport os\nif rank == 3: os.kill(os.getpid(), 9)\ncomm.barrier()"
@@ -114,6 +119,35 @@ def test_a_user_s_notebook_on_the_login_host_has_its_ranks_on_the_nodes(slurm, l
     assert "rank 2  barrier  cell 4, line 4" in dies and "rank 3  is dead (SIGKILL)" in dies, dies
     assert left_on_the_nodes() == {}
     slurm.run(["rm", "-r", f"{home}/cells.json", f"{home}/found.json"])
+
+
+def first_of_each_runtime() -> dict[str, Answer]:
+    """runtime -> a right answer to the course's first exercise that is judged by it."""
+    found: dict[str, Answer] = {}
+    for answer in bank.answers():
+        if answer.right:
+            found.setdefault(answer.exercise.runtime, answer)
+    return found
+
+
+@needs("horovod")
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("launcher", ["", "the scripts' way for PBS"])
+def test_checks_in_a_job_of_two_nodes_run_on_the_notebook_s_own(slurm, tmp_path, launcher):
+    """Also where the job's own programs are to start on all nodes, by a host file."""
+    answers = first_of_each_runtime()
+    assert set(answers) == {"plain", "torch", "mpi4py", "tensorflow", "horovod"}
+    told = {}
+    if launcher:
+        (tmp_path / "hosts").write_text("node1 slots=2\nnode2 slots=2\n")
+        told = {"OMPI_MCA_orte_default_hostfile": f"{tmp_path}/hosts", "OMPI_MCA_plm_rsh_agent": "/bin/false"}
+    cells = [f"{START_OF_KERNEL}\nos.environ.update({told!r})\nfrom autograder import check"]
+    for answer in answers.values():
+        cells += [answer.path.read_text(), f"check({answer.exercise.function})"]
+    (tmp_path / "cells.json").write_text(json.dumps(cells))
+    submitted(slurm, tmp_path, f"{sys.executable} {PROGRAM} cells cells.json found.json", 380)
+    shown = read_cells(tmp_path / "found.json")[2::2]
+    assert ["passed" in card for card in shown] == [True] * len(answers), shown
 
 
 @pytest.mark.timeout(400)

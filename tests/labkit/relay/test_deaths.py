@@ -264,12 +264,37 @@ def test_no_line_of_a_dead_rank_runs():
     assert outcome.ranks[0].state == "gone" and outcome.ranks[1].error["type"] == "FileNotFoundError"
 
 
-def test_a_rank_that_should_not_die_cannot_say_that_it_does():
+def test_the_relay_says_when_a_rank_dies():
+    """A rank that does not ask, or goes on when it was told, has broken the protocol."""
     engine = ProgressEngine(2, kills={1: 0})
-    with pytest.raises(wire.WireError, match="at another time"):
-        engine.handle(0, wire.GONE, {}, b"")
-    with pytest.raises(wire.WireError, match="after its death"):
-        engine.handle(1, wire.POST, {"ticket": 1, "op": "barrier", "group": "0", "members": [0, 1]}, b"")
+    assert engine.lives(0) and not engine.lives(1) and engine.ranks[1].state == "gone"
+    for rank in (ProgressEngine(2, kills={1: 0}), engine):
+        with pytest.raises(wire.WireError, match="after"):
+            rank.handle(1, wire.POST, {"ticket": 1, "op": "barrier", "group": "0", "members": [0, 1]}, b"")
+
+
+def test_no_rank_can_read_who_will_die():
+    """All numbers that its connection keeps are on the rank that dies next what they are on the others."""
+    outcome = run(
+        """
+        import torch.distributed as dist
+        from labkit.relay import charging
+
+        def f():
+            kept = {k: v for k, v in vars(charging.speaker()).items() if v is None or isinstance(v, (bool, int))}
+            told = [None] * dist.get_world_size()
+            dist.all_gather_object(told, sorted(kept.items(), key=str))
+            try:
+                dist.barrier()
+            except dist.DistBackendError:
+                return [str(one) for one in told]
+        """,
+        3,
+        kills={1: 2},  # the barrier: gathering objects takes two operations
+    )
+    assert [rank.state for rank in outcome.ranks] == ["returned", "gone", "returned"]
+    told = outcome.ranks[0].value
+    assert len(set(told)) == 1 and "_deadly" in told[0]
 
 
 def test_a_set_of_ranks_ends_with_a_death():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -20,7 +21,8 @@ from hypothesis import strategies as st
 from labkit.cells.notebook import chunks_of
 from labkit.launch import process as launch_process
 from labkit.launch.launcher import Launcher, Limits, make_jobs, shared
-from labkit.relay import wire
+from labkit.launch.rank_set import RankSet
+from labkit.relay import network, wire
 from labkit.relay.arithmetic import reduce_bytes
 from labkit.relay.network import Relay
 from labkit.relay.wire import Tensor
@@ -81,10 +83,12 @@ def test_64_ranks_on_a_ring():
         ("room_too_small", 3, "mismatched_shape"),
         ("other_dtype_received", 2, "mismatched_dtype"),
         ("different_tags", 2, "mismatched_tag"),
+        ("groups_made_by_members", 4, "partial_group"),
+        ("groups_made_in_another_order", 4, "partial_group"),
+        ("a_group_made_once_more", 3, "partial_group"),
         ("partner_returns", 3, "returned_early"),
         ("nobody_left_to_send", 3, "returned_early"),
         ("polls_for_ever", 2, "endless_poll"),
-        ("killed", 3, "rank_died"),
     ],
 )
 def test_a_hang_is_named(program, ranks, kind):
@@ -92,7 +96,12 @@ def test_a_hang_is_named(program, ranks, kind):
     assert outcome.hang is not None and outcome.hang.kind == kind
     assert len(outcome.hang.rows) == ranks
     waiting = [row for row in outcome.hang.rows if "line" in row]
-    assert all("relay_programs.py, line" in row for row in waiting) and (waiting or kind == "rank_died")
+    assert waiting and all("relay_programs.py, line" in row for row in waiting)
+
+
+def test_a_message_that_does_not_lie_in_one_piece_is_refused_as_gloo_refuses_it():
+    outcome = simulate(programs.messages_in_pieces, 2)
+    assert values(outcome) == [["input tensor has to be contiguous"] * 8] * 2
 
 
 def test_who_waits_for_whom_and_where():
@@ -149,10 +158,11 @@ def test_a_call_that_cannot_work_is_named_where_it_stands(program, sentence):
         simulate(getattr(programs, program), 3)
 
 
-def test_a_rank_that_asks_for_too_much_has_not_broken_the_connection():
-    outcome, _ = shared().run(make_jobs(chunks_of(programs.sends_without_end), "sends_without_end", [()] * 2))
-    assert {rank.error["type"] for rank in outcome.ranks} == {"too_much"}
-    assert "more than 2000 messages at a time" in outcome.ranks[0].error["text"]
+@pytest.mark.parametrize("name", ["sends_without_end", "collectives_without_end"])
+def test_a_rank_that_asks_for_too_much_has_not_broken_the_connection(name):
+    outcome, _ = shared().run(make_jobs(chunks_of(getattr(programs, name)), name, [()] * 3))
+    assert {rank.error["type"] for rank in outcome.ranks[:2]} == {"too_much"}
+    assert "more than 2000 operations at a time" in outcome.ranks[0].error["text"]
 
 
 def test_two_threads_of_a_rank_are_told_to_take_turns():
@@ -200,7 +210,7 @@ def test_memory_that_two_operations_do_not_share_is_nobodys_business():
     table, left, whole, mean, total = zip(
         *(rank.value for rank in simulate(programs.waits_in_many_ways, 3).ranks), strict=True
     )
-    assert all(np.array_equal(t.values, [[0, 1, 2]] * 3) for t in table)
+    assert all(np.array_equal(t.values, [[r] * 3 for r in range(3)]) for t in table)
     assert [list(v.values) for v in left] == [[2, 2], [0, 0], [1, 1]]
     assert [list(v.values) for v in (*whole, *mean, *total)] == [[0, 1, 2]] * 3 + [[1, 1]] * 3 + [[3, 3]] * 3
 
@@ -286,6 +296,33 @@ def test_the_deadline_ends_a_case():
 def test_memory_is_limited():
     outcome, _ = run_limited("eats_memory", memory_bytes=1 << 30)
     assert outcome.ranks[0].error["type"] == "out_of_memory"
+
+
+def test_a_simulation_whose_ranks_met_a_limit_raises_and_names_it(monkeypatch):
+    """No part of a program may pass for the whole: here the ranks end after some of 200 all-reduces."""
+    monkeypatch.setattr(network, "MAX_BYTES", 1 << 20)
+    for _ in range(20):
+        with pytest.raises(RuntimeError, match=r"ended before its function did .*more than 1 MB of messages"):
+            simulate(programs.sums_without_end, 4)
+
+
+@pytest.mark.parametrize(
+    "how, said",
+    [
+        ("killed", "SIGKILL"),
+        ("left", "status 3"),
+        ("aborted", "SIGABRT, after saying: .*what\\(\\): .*no such thread pool"),
+    ],
+)
+def test_a_simulation_says_how_a_rank_died_and_who_waited(how, said):
+    with pytest.raises(RuntimeError, match=f"rank 1 ended before its function did: .*{said}\n  rank 0  barrier.*line"):
+        simulate(programs.one_leaves, 3, (how,))
+
+
+def test_a_simulation_that_is_too_slow_raises(monkeypatch):
+    monkeypatch.setattr("labkit.launch.launcher.Limits", functools.partial(Limits, patience=0.5))
+    with pytest.raises(RuntimeError, match="too slow: .* ranks 0, 1 had not returned"):
+        simulate(programs.runs_for_ever, 2)
 
 
 def test_nothing_outlives_its_launcher():
@@ -442,3 +479,13 @@ def test_notebooks_released_earlier_find_the_simulation():
 def test_rows_of_a_buffer_are_received_while_others_are_in_a_graph():
     outcome = simulate(programs.rows_of_one_buffer, 2)
     assert outcome.ranks[1].value == [2.0] * 3
+
+
+def test_events_say_what_was_handed_over_where_it_is_asked_for():
+    jobs = make_jobs(chunks_of(programs.zeros_and_others), "zeros_and_others", [()] * 2)
+    ranks = RankSet(shared(), 2, Limits())
+    told, silent = (ranks.run(jobs, **how)[0].events for how in ({"describe_payloads": True}, {}))
+    ranks.close()
+    assert [event.varied for event in told if event.rank == 0] == pytest.approx([1 / 100, 1.0, 1.0])
+    assert [event.squares for event in told if event.rank == 0] == [0.0, sum(k * k for k in range(100)), None]
+    assert {event.varied for event in silent} == {None}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labkit.relay.topology import Link, Topology, flat, nodes, rounds
+from labkit.relay.topology import Link, Topology, flat, nodes, rounds, uneven_rounds
 
 KINDS = ("all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "gather", "scatter", "all_to_all")
 
@@ -84,3 +84,34 @@ def test_a_group_of_one_costs_nothing(kind):
 def test_what_is_no_network_is_refused(wrong):
     with pytest.raises(ValueError, match="link|ranks per node"):
         wrong()
+
+
+@pytest.mark.parametrize("kind", ["all_to_all", "scatter", "reduce_scatter"])
+@pytest.mark.parametrize("topology", [flat(3e-6, 2e-9), nodes(2)], ids=["flat", "nodes"])
+@pytest.mark.parametrize("p", [2, 3, 6])
+def test_equal_pieces_cost_the_same_one_by_one(kind, topology, p):
+    pieces = [[64] * p] * (1 if kind == "scatter" else p)
+    usual, exact = topology.collective(kind, range(p)), topology.uneven(kind, range(p), pieces)
+    assert exact.seconds(1) == pytest.approx(usual.seconds(64 * p), rel=1e-12)
+    assert exact.shares == pytest.approx({link: 64 * p * share for link, share in usual.shares.items()})
+
+
+def test_uneven_pieces_cost_what_they_are():
+    network, nbytes = flat(1e-6, 1e-9), 6000
+    swapped = network.uneven("all_to_all", range(2), [[0, nbytes], [nbytes, 0]])
+    assert swapped.seconds(1) == pytest.approx(1e-6 + nbytes * 1e-9)
+    assert swapped.shares == {"between": 2 * nbytes}
+    dealt = network.uneven("scatter", range(3), [[100, 0, 500]])
+    assert dealt.seconds(1) == pytest.approx(2e-6 + 500e-9)
+    assert dealt.shares == {"between": 500}
+    reduced = network.uneven("reduce_scatter", range(3), [[900, 0, 0]] * 3)
+    assert reduced.seconds(1) == pytest.approx(2 * (1e-6 + 900e-9))
+    assert reduced.shares == {"between": 2 * 900}
+
+
+def test_every_chunk_of_a_reduce_scatter_ends_at_home():
+    chunks = [1, 10, 100, 1000]
+    carried = [message for step in uneven_rounds("reduce_scatter", [chunks] * 4) for message in step]
+    for home, nbytes in enumerate(chunks):
+        way = [(a, b) for a, b, size in carried if size == nbytes]
+        assert way == [((home + s) % 4, (home + s + 1) % 4) for s in range(1, 4)]

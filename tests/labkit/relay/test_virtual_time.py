@@ -158,7 +158,8 @@ def goes_back():
 
 
 def test_time_that_runs_backwards_ends_the_rank():
-    assert [rank.state for rank in run(goes_back, 2).ranks] == ["dead", "dead"]
+    with pytest.raises(RuntimeError, match="rank 0 ended before its function did .*computing for -1.0 seconds"):
+        run(goes_back, 2)
 
 
 @pytest.mark.parametrize("name", ["flat", "nodes of 4", "nodes of 1"])
@@ -248,3 +249,20 @@ def test_a_network_is_drawn_by_its_name(name, ranks):
     figure = draw(name, ranks)
     words = " ".join(text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text")))
     assert ("300 GB/s" in words) == (name != "flat") and all(str(r) in words for r in range(ranks))
+
+
+def swap_by(sizes):
+    import torch
+    import torch.distributed as dist
+
+    n, rank = sum(sizes), dist.get_rank()
+    mine = sizes if rank == 0 else sizes[::-1]
+    got = torch.empty(n, dtype=torch.float64)
+    dist.all_to_all_single(got, torch.ones(n, dtype=torch.float64), mine, mine)
+
+
+@pytest.mark.parametrize(("sizes", "travels"), [([500, 500], 500), ([0, 1000], 1000), ([1000, 0], 0)])
+def test_an_all_to_all_of_uneven_parts_costs_what_travels(sizes, travels):
+    found = run(swap_by, 2, (sizes,), topology=flat(1e-6, 1e-9))
+    assert found.elapsed == pytest.approx(1e-6 + 8 * travels * 1e-9)
+    assert sum(found.link_bytes.values()) == 2 * 8 * travels
